@@ -1,0 +1,79 @@
+"""How many tasks of a job go where: node classes and allocation vectors.
+
+The nodes of a class are interchangeable, so exact models count tasks per class and never name a
+node (``schedule.assign_nodes`` does that afterwards). An :data:`Allocation` has one count per class,
+in the order of :func:`node_classes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from coalloc.instance import CoallocError, NodeGroup, Platform
+
+Allocation = tuple[int, ...]
+"""Tasks per node class, shape ``(num_classes,)``."""
+
+Scope = Literal["platform", "cluster", "node"]
+"""Where the tasks of one job may be: anywhere, within one cluster, or on one node."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """All nodes of one cluster with the same description (with scope ``node``: a single node).
+
+    ``cluster`` is an index into the clusters of the platform, ``processors`` are the indices of its
+    processors, in order.
+    """
+
+    cluster: int
+    group: NodeGroup
+    processors: tuple[int, ...]
+
+    @property
+    def capacity(self) -> int:
+        """Number of processors."""
+        return len(self.processors)
+
+    @property
+    def effective_power(self) -> float:
+        """Gamma of each of its nodes."""
+        return self.group.effective_power
+
+
+def node_classes(platform: Platform, scope: Scope = "platform") -> tuple[NodeClass, ...]:
+    """Return the classes of a platform, by cluster and first node.
+
+    With scope ``node`` every node is a class of its own: totals would fit where packing does not.
+    """
+    if scope not in get_args(Scope):
+        raise CoallocError(f"scope must be one of {', '.join(get_args(Scope))}, got {scope!r}")
+    members: dict[tuple[int, NodeGroup, int], list[int]] = {}
+    for number, node in enumerate(platform.nodes):
+        key = (node.cluster, platform.group_of(node).replace(count=1), number if scope == "node" else -1)
+        members.setdefault(key, []).extend(range(node.first_processor, node.first_processor + node.cores))
+    return tuple(NodeClass(c, group, tuple(processors)) for (c, group, _), processors in members.items())
+
+
+def tasks_per_cluster(allocation: Sequence[int], classes: Sequence[NodeClass], num_clusters: int) -> tuple[int, ...]:
+    """Return the tasks of an allocation in each cluster, shape ``(num_clusters,)``."""
+    tasks = [0] * num_clusters
+    for count, node_class in zip(allocation, classes, strict=True):
+        tasks[node_class.cluster] += count
+    return tuple(tasks)
+
+
+def is_coallocated(tasks: Iterable[int]) -> bool:
+    """Return whether tasks per cluster are spread over two or more clusters."""
+    return sum(1 for count in tasks if count) > 1
+
+
+def allocation_of(processors: Iterable[int], classes: Sequence[NodeClass]) -> Allocation:
+    """Return the allocation vector of named processors (indices)."""
+    class_of = {p: g for g, node_class in enumerate(classes) for p in node_class.processors}
+    counts = [0] * len(classes)
+    for processor in processors:
+        counts[class_of[processor]] += 1
+    return tuple(counts)

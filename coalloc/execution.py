@@ -1,0 +1,112 @@
+"""The execution model, once: slowdowns, link loads, execution times, progress under shared links.
+
+Source: thesis, chapter 2; errata 3. ``Te = Tb * (sigma * SP + (1 - sigma) * SC)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from coalloc.instance import Job, Platform
+from coalloc.instance.rounding import time_tolerance
+
+
+def link_load(tasks_inside: int, job: Job) -> float:
+    """Bandwidth that ``job`` puts on a link which separates ``tasks_inside`` of its tasks from the rest, in MB/s.
+
+    All-to-all traffic: each task talks to the ``tasks - 1`` others at ``task_bandwidth`` in all.
+    Source: thesis, equation (2.6).
+    """
+    if job.tasks == 1:
+        return 0.0
+    outside_share = (job.tasks - tasks_inside) / (job.tasks - 1)
+    return tasks_inside * job.task_bandwidth * outside_share
+
+
+def link_loads(job: Job, tasks: Sequence[int], platform: Platform) -> tuple[float, ...]:
+    """Loads of a job on every link, MB/s, shape ``(num_links,)``; ``tasks`` has one count per cluster."""
+    return tuple(link_load(sum(tasks[c] for c in link.clusters), job) for link in platform.links)
+
+
+def processing_slowdown(effective_powers: Iterable[float]) -> float:
+    """SP: the slowest node used decides. Source: thesis, equation (2.5)."""
+    return max(1.0 / power for power in effective_powers)
+
+
+def communication_slowdown(
+    own_loads: Sequence[float], total_loads: Sequence[float], bandwidths: Sequence[float]
+) -> float:
+    """SC: the most saturated of the links that the job loads, at least 1; all arguments in MB/s per link.
+
+    Source: thesis, equations (2.7) to (2.9), over the links that the job uses (errata 3).
+    """
+    slowdown = 1.0
+    for own, total, bandwidth in zip(own_loads, total_loads, bandwidths, strict=True):
+        if own > 0.0:
+            slowdown = max(slowdown, total / bandwidth if bandwidth > 0.0 else math.inf)
+    return slowdown
+
+
+def execution_time(job: Job, processing: float, communication: float = 1.0) -> float:
+    """Te in seconds, from the two slowdowns. Source: thesis, equations (2.2) and (2.3)."""
+    share = job.processing_share
+    communicating = (1.0 - share) * communication if share < 1.0 else 0.0
+    return job.base_time * (share * processing + communicating)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A job on the links from ``start`` (s): its loads per link (MB/s) and its processing slowdown.
+
+    ``end`` is set for jobs whose end is given (those that run already); others end when done.
+    """
+
+    job: Job
+    start: float
+    loads: tuple[float, ...]
+    processing: float
+    end: float | None = None
+
+
+def shared_link_ends(loads: Mapping[str, Load], bandwidths: Sequence[float]) -> dict[str, float]:
+    """Return when each job ends, s, if links are shared and its start is kept.
+
+    Progress is fluid: at every instant a job advances at ``1/Te(now)``; Te changes whenever a job
+    starts or ends. Raises ``ZeroDivisionError`` never: on a link of no bandwidth a job never ends
+    (``inf``).
+    """
+    remaining = {name: 1.0 for name, load in loads.items() if load.end is None}
+    ends = {name: load.end for name, load in loads.items() if load.end is not None}
+    waiting = sorted(loads, key=lambda name: loads[name].start)
+    active: list[str] = []
+    now = loads[waiting[0]].start if waiting else 0.0
+    while waiting or active:
+        while waiting and loads[waiting[0]].start <= now:
+            active.append(waiting.pop(0))
+        totals = [sum(column) for column in zip(*(loads[name].loads for name in active), strict=True)]
+        times = {
+            name: execution_time(
+                loads[name].job,
+                loads[name].processing,
+                communication_slowdown(loads[name].loads, totals, bandwidths),
+            )
+            for name in active
+            if name in remaining
+        }
+        finish = {name: ends[name] if name in ends else now + remaining[name] * times[name] for name in active}
+        next_start = loads[waiting[0]].start if waiting else math.inf
+        after = min([next_start, *finish.values()])
+        if math.isinf(after):
+            ends |= dict.fromkeys(active, math.inf)
+            return ends
+        for name in list(active):
+            if finish[name] <= after + time_tolerance(after):
+                ends[name] = finish[name]
+                active.remove(name)
+                remaining.pop(name, None)
+            elif name in remaining:
+                remaining[name] -= (after - now) / times[name]
+        now = after
+    return ends

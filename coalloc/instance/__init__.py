@@ -1,0 +1,22 @@
+"""What is given: platform, network tree, jobs, file format and errors."""
+
+from coalloc.instance.errors import CoallocError, Fault, InstanceError
+from coalloc.instance.instance import Instance, RunningJob
+from coalloc.instance.job import Job
+from coalloc.instance.network import Link
+from coalloc.instance.platform import Cluster, Node, NodeGroup, Platform, Switch
+
+__all__ = [
+    "Cluster",
+    "CoallocError",
+    "Fault",
+    "Instance",
+    "InstanceError",
+    "Job",
+    "Link",
+    "Node",
+    "NodeGroup",
+    "Platform",
+    "RunningJob",
+    "Switch",
+]

@@ -1,0 +1,47 @@
+"""What can be wrong with an input, said so that a person can mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from coalloc.instance.text import visible
+
+
+class CoallocError(Exception):
+    """Base of every error that coalloc raises on purpose; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of an input: where it is (a JSON path, ``jobs[3].tasks``) and a sentence."""
+
+    path: str
+    sentence: str
+
+    def under(self, prefix: str) -> Fault:
+        """Return the same fault, seen from the document that holds this part at ``prefix``."""
+        if not self.path or not prefix:
+            return Fault(prefix or self.path, self.sentence)
+        joint = "" if self.path.startswith("[") else "."
+        return Fault(f"{prefix}{joint}{self.path}", self.sentence)
+
+    def __str__(self) -> str:
+        return f"{visible(self.path)}: {self.sentence}" if self.path else self.sentence
+
+
+class InstanceError(CoallocError, ValueError):
+    """An instance, a platform, a job or a schedule is not valid.
+
+    ``faults`` holds every fault that was found, ``source`` the name of the file, if any.
+    The message has one line per fault: ``wl1.json: jobs[3].tasks: must be at least 1, got 0``.
+    """
+
+    def __init__(self, faults: Iterable[Fault], source: str | None = None) -> None:
+        self.faults = tuple(faults)
+        self.source = source
+        prefix = f"{visible(source)}: " if source else ""
+        super().__init__("\n".join(f"{prefix}{fault}" for fault in self.faults))
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.faults, self.source)

@@ -1,0 +1,59 @@
+"""Rigid parallel jobs: all tasks start together, keep their processors, and are never preempted.
+
+Source: thesis, section 2.2 (tau_j, Tb_j, sigma_j, PTBW_j).
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from coalloc.instance.values import (
+    Count,
+    NonNegative,
+    PositiveSeconds,
+    Seconds,
+    Share,
+    Text,
+    Value,
+    value,
+)
+
+
+@value()
+class Job(Value):
+    """A rigid job.
+
+    Parameters
+    ----------
+    id
+        Unique name within an instance; data, never a path.
+    tasks
+        Processors that it needs all at once (tau).
+    base_time
+        Run time on dedicated reference nodes, s (Tb).
+    processing_share
+        Share of the base time that is processing; the rest is communication (sigma).
+    task_bandwidth
+        Bandwidth that one task asks of the network, MB/s (PTBW).
+    arrival
+        Release time, s.
+    estimate
+        The user's estimate of the base time, s; the base time itself where none is given.
+    user, memory, energy_estimate
+        Optional facts that some policies use (memory in MB per task, energy in J).
+    """
+
+    id: Text
+    tasks: Count
+    base_time: PositiveSeconds
+    processing_share: Share = 1.0
+    task_bandwidth: NonNegative = 0.0
+    arrival: Seconds = 0.0
+    estimate: PositiveSeconds = cast(float, None)
+    user: Text | None = None
+    memory: NonNegative | None = None
+    energy_estimate: NonNegative | None = None
+
+    def __post_init__(self) -> None:
+        if self.estimate is None:
+            object.__setattr__(self, "estimate", self.base_time)

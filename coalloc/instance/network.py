@@ -1,0 +1,107 @@
+"""The network: a tree of switches with the clusters as leaves, and the links that jobs load.
+
+By default a star: every cluster hangs on the root. A link separates the clusters below it from the
+rest, so the load of a job on it follows from the number of its tasks below (thesis, equation 2.6).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import networkx as nx
+
+from coalloc.instance.errors import Fault
+from coalloc.instance.text import visible
+
+if TYPE_CHECKING:
+    from coalloc.instance.platform import Cluster, Switch
+
+ROOT = "central switch"
+"""Name of the root where no switch of the file names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of the tree: ``name`` of its lower end, ``bandwidth`` in MB/s, ``clusters`` below it by index."""
+
+    name: str
+    bandwidth: float
+    clusters: frozenset[int]
+
+
+def network_faults(
+    clusters: Sequence[tuple[int, str, str | None]], switches: Sequence[tuple[int, str, str]]
+) -> list[Fault]:
+    """Return what is wrong with the names and the tree.
+
+    ``clusters`` are (index, name, switch), ``switches`` (index, name, parent), so that a file with
+    other faults can be examined too.
+    """
+    faults = duplicate_faults([(f"clusters[{i}].name", name) for i, name, _ in clusters], "cluster name")
+    faults += duplicate_faults([(f"switches[{i}].name", name) for i, name, _ in switches], "switch name")
+    parents = {name: parent for _, name, parent in switches}
+    roots = sorted({parent for parent in parents.values() if parent not in parents})
+    if len(roots) > 1:
+        named = ", ".join(visible(root) for root in roots)
+        faults.append(Fault("switches", f"must hang on one root, got {len(roots)}: {named}"))
+    tree = nx.DiGraph(list(parents.items()))
+    cyclic = {name for part in nx.strongly_connected_components(tree) if len(part) > 1 for name in part}
+    cyclic |= {name for name, parent in parents.items() if name == parent}
+    for i, name, parent in switches:
+        if name in cyclic:
+            faults.append(Fault(f"switches[{i}].parent", f"is part of a cycle of switches, got {visible(parent)!r}"))
+    known = set(parents) | set(roots)
+    for i, _, switch in clusters:
+        if switch is not None and switch not in known:
+            faults.append(
+                Fault(f"clusters[{i}].switch", f"must name a switch of the platform, got {visible(switch)!r}")
+            )
+    return faults
+
+
+def duplicate_faults(names: Sequence[tuple[str, str]], what: str) -> list[Fault]:
+    """Return a fault for every repetition among (path, name) pairs."""
+    count = Counter(name for _, name in names)
+    first: dict[str, str] = {}
+    faults = []
+    for path, name in names:
+        if count[name] > 1 and name in first:
+            faults.append(Fault(path, f"repeats the {what} {visible(name)!r} of {first[name]}"))
+        first.setdefault(name, path)
+    return faults
+
+
+def root_of(switches: Sequence[Switch]) -> str:
+    """Return the name of the root: the one parent that is not itself listed."""
+    names = {switch.name for switch in switches}
+    return next((s.parent for s in switches if s.parent not in names), ROOT)
+
+
+def network_of(clusters: Sequence[Cluster], switches: Sequence[Switch]) -> nx.Graph[tuple[str, str]]:
+    """Return the tree; vertices are ("switch", name) and ("cluster", name), edges carry ``bandwidth``."""
+    root = root_of(switches)
+    tree: nx.Graph[tuple[str, str]] = nx.Graph(root=("switch", root))
+    tree.add_node(("switch", root))
+    for switch in switches:
+        tree.add_edge(("switch", switch.parent), ("switch", switch.name), bandwidth=switch.bandwidth)
+    for cluster in clusters:
+        upper = ("switch", cluster.switch or root)
+        tree.add_edge(upper, ("cluster", cluster.name), bandwidth=cluster.link_bandwidth)
+    return tree
+
+
+def links_of(clusters: Sequence[Cluster], switches: Sequence[Switch]) -> tuple[Link, ...]:
+    """Return one link per cluster, in their order, then one per switch, with the clusters below each."""
+    root = root_of(switches)
+    downward: nx.DiGraph[tuple[str, str]] = nx.DiGraph()
+    downward.add_edges_from((("switch", s.parent), ("switch", s.name)) for s in switches)
+    index = {("cluster", cluster.name): i for i, cluster in enumerate(clusters)}
+    downward.add_edges_from((("switch", c.switch or root), ("cluster", c.name)) for c in clusters)
+    links = [Link(c.name, c.link_bandwidth, frozenset([i])) for i, c in enumerate(clusters)]
+    for switch in switches:
+        below = nx.descendants(downward, ("switch", switch.name))
+        links.append(Link(switch.name, switch.bandwidth, frozenset(index[v] for v in below if v in index)))
+    return tuple(links)

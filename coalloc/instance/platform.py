@@ -1,0 +1,155 @@
+"""Where jobs run: clusters of nodes, joined by a tree of links.
+
+Source: thesis, section 2.1; cascaded switches as in its last paragraph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import networkx as nx
+
+from coalloc.instance.errors import Fault, InstanceError
+from coalloc.instance.network import Link, links_of, network_faults, network_of
+from coalloc.instance.values import Count, NonNegative, Positive, PositiveShare, Text, Value, value
+
+
+@value()
+class NodeGroup(Value):
+    """Equal nodes of one cluster.
+
+    ``power`` is relative to the reference node, ``availability`` the share of its CPU that jobs get;
+    ``cores`` processors each. Watts and clock feed the energy meter; ``memory`` is MB per node.
+    """
+
+    count: Count
+    power: Positive
+    availability: PositiveShare = 1.0
+    cores: Count = 1
+    off_watts: NonNegative | None = None
+    idle_watts: NonNegative | None = None
+    static_watts: NonNegative | None = None
+    core_watts: NonNegative | None = None
+    clock: Positive | None = None
+    flops_per_cycle: Positive | None = None
+    memory: NonNegative | None = None
+
+    @property
+    def effective_power(self) -> float:
+        """Gamma = P * A. Source: thesis, equation (2.1)."""
+        return self.power * self.availability
+
+
+@value()
+class Cluster(Value):
+    """A cluster: node groups behind one link of ``link_bandwidth`` MB/s to its switch."""
+
+    name: Text
+    nodes: tuple[NodeGroup, ...]
+    link_bandwidth: NonNegative
+    switch: Text | None = None
+
+    def __post_init__(self) -> None:
+        if not self.nodes:
+            raise InstanceError([Fault("nodes", "must name at least one group of nodes")])
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes of all groups."""
+        return sum(group.count for group in self.nodes)
+
+    @property
+    def num_processors(self) -> int:
+        """Number of cores of all nodes."""
+        return sum(group.count * group.cores for group in self.nodes)
+
+
+@value()
+class Switch(Value):
+    """A switch below ``parent``, over a link of ``bandwidth`` MB/s; the root of the tree is not listed."""
+
+    name: Text
+    parent: Text
+    bandwidth: NonNegative
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node: ``name`` (``C1/0``), its cluster and group by index, and the index of its first processor."""
+
+    name: str
+    cluster: int
+    group: int
+    first_processor: int
+    cores: int
+
+
+@value(slots=False)
+class Platform(Value):
+    """Clusters and the switches between them; processors are numbered through in the order of the file."""
+
+    clusters: tuple[Cluster, ...]
+    switches: tuple[Switch, ...] = ()
+
+    def __post_init__(self) -> None:
+        faults = network_faults(
+            [(i, c.name, c.switch) for i, c in enumerate(self.clusters)],
+            [(i, s.name, s.parent) for i, s in enumerate(self.switches)],
+        )
+        if not self.clusters:
+            faults.append(Fault("clusters", "must name at least one cluster"))
+        if faults:
+            raise InstanceError(faults)
+
+    @cached_property
+    def num_processors(self) -> int:
+        """Number of cores of all clusters."""
+        return sum(cluster.num_processors for cluster in self.clusters)
+
+    @cached_property
+    def network(self) -> nx.Graph[tuple[str, str]]:
+        """The tree of switches and clusters; each edge carries its ``bandwidth`` in MB/s."""
+        return network_of(self.clusters, self.switches)
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """The links, clusters' first (in their order), then the switches'."""
+        return links_of(self.clusters, self.switches)
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node, in the order of clusters and groups."""
+        return tuple(self._nodes())
+
+    def _nodes(self) -> Iterator[Node]:
+        processor = 0
+        for c, cluster in enumerate(self.clusters):
+            number = 0
+            for g, group in enumerate(cluster.nodes):
+                for _ in range(group.count):
+                    yield Node(f"{cluster.name}/{number}", c, g, processor, group.cores)
+                    number += 1
+                    processor += group.cores
+
+    @cached_property
+    def processor_names(self) -> tuple[str, ...]:
+        """Names of all processors: ``C1/0``, or ``C1/0.3`` for a core of a node with several."""
+        return tuple(
+            node.name if node.cores == 1 else f"{node.name}.{core}" for node in self.nodes for core in range(node.cores)
+        )
+
+    @cached_property
+    def processor_index(self) -> dict[str, int]:
+        """Index of each processor by its name."""
+        return {name: i for i, name in enumerate(self.processor_names)}
+
+    @cached_property
+    def processor_node(self) -> tuple[int, ...]:
+        """Index into ``nodes`` of the node of each processor."""
+        return tuple(n for n, node in enumerate(self.nodes) for _ in range(node.cores))
+
+    def group_of(self, node: Node) -> NodeGroup:
+        """Return the description of a node."""
+        return self.clusters[node.cluster].nodes[node.group]

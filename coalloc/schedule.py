@@ -1,0 +1,120 @@
+"""Placements and schedules, their files, and node colouring.
+
+A schedule says for each job when it starts and ends and which processors it holds. Whether it is
+valid is for :mod:`coalloc.checker` to say.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from coalloc.allocation import Allocation, NodeClass
+from coalloc.instance import Instance
+from coalloc.instance.rounding import time_tolerance
+from coalloc.instance.values import PositiveSeconds, Text, Value, value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Instant = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Outcome = Literal["completed", "killed"]
+
+
+@value()
+class Placement(Value):
+    """One job in a schedule: ``[start, end)`` in seconds on the named processors."""
+
+    job: Text
+    start: Instant
+    end: Instant
+    nodes: tuple[Text, ...]
+    outcome: Outcome = "completed"
+
+
+@value(slots=False)
+class Schedule(Value):
+    """Placements of the jobs of an instance; ``slot`` in seconds where every end is a whole slot."""
+
+    placements: tuple[Placement, ...]
+    slot: PositiveSeconds | None = None
+    instance: Text = "instance"
+
+    def __iter__(self) -> Iterator[Placement]:
+        return iter(self.placements)
+
+    def __len__(self) -> int:
+        return len(self.placements)
+
+    @cached_property
+    def _by_job(self) -> dict[str, Placement]:
+        return {placement.job: placement for placement in self.placements}
+
+    def __getitem__(self, job: str) -> Placement:
+        """Return the placement of a job by its id; ``KeyError`` where it has none."""
+        return self._by_job[job]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per placement: job, start, end (s), nodes (tuple of names), outcome."""
+        import pandas as pd
+
+        columns = ["job", "start", "end", "nodes", "outcome"]
+        return pd.DataFrame([[getattr(p, c) for c in columns] for p in self.placements], columns=columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A job without node names: ``[start, end)`` and its tasks on each class."""
+
+    job: str
+    start: float
+    end: float
+    allocation: Allocation
+
+
+def assign_nodes(
+    instance: Instance, classes: Sequence[NodeClass], intervals: Sequence[Interval]
+) -> list[tuple[str, ...]]:
+    """Colour intervals with processors: return the names for each interval, in the order given.
+
+    Within a class intervals are coloured by start with the lowest free processors; jobs that run
+    already keep theirs until their end. It always succeeds when no class is overbooked, because
+    interval graphs are perfect. Raises ``ValueError`` where a class is overbooked.
+    """
+    names = instance.platform.processor_names
+    free, releases = _initial_state(instance, classes)
+    assigned: list[tuple[str, ...]] = [()] * len(intervals)
+    for i in sorted(range(len(intervals)), key=lambda i: intervals[i].start):
+        interval = intervals[i]
+        horizon = interval.start + time_tolerance(interval.start)
+        while releases and releases[0][0] <= horizon:
+            _, g, processors = heapq.heappop(releases)
+            for processor in processors:
+                heapq.heappush(free[g], processor)
+        taken: list[int] = []
+        for g, count in enumerate(interval.allocation):
+            if count > len(free[g]):
+                raise ValueError(f"{count} tasks of {interval.job!r} do not fit on node class {g} at {interval.start}")
+            processors = tuple(heapq.heappop(free[g]) for _ in range(count))
+            if processors:
+                heapq.heappush(releases, (interval.end, g, processors))
+            taken += processors
+        assigned[i] = tuple(names[p] for p in taken)
+    return assigned
+
+
+def _initial_state(
+    instance: Instance, classes: Sequence[NodeClass]
+) -> tuple[list[list[int]], list[tuple[float, int, tuple[int, ...]]]]:
+    """Return the free processors of each class, and when running jobs release the others."""
+    index = instance.platform.processor_index
+    busy = {index[name]: run.end for run in instance.running for name in run.nodes}
+    free = [[p for p in node_class.processors if p not in busy] for node_class in classes]
+    releases = [(busy[p], g, (p,)) for g, node_class in enumerate(classes) for p in node_class.processors if p in busy]
+    heapq.heapify(releases)
+    return free, releases
