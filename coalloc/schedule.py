@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from coalloc.allocation import Allocation, NodeClass
 from coalloc.instance import Instance
 from coalloc.instance.rounding import time_tolerance
 from coalloc.instance.values import PositiveSeconds, Text, Value, value
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from coalloc.allocation import Allocation, NodeClass
+    from coalloc.problem import Assignment, Problem
 
 Instant = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Outcome = Literal["completed", "killed"]
@@ -115,6 +117,26 @@ def _initial_state(
     index = instance.platform.processor_index
     busy = {index[name]: run.end for run in instance.running for name in run.nodes}
     free = [[p for p in node_class.processors if p not in busy] for node_class in classes]
-    releases = [(busy[p], g, (p,)) for g, node_class in enumerate(classes) for p in node_class.processors if p in busy]
+    releases: list[tuple[float, int, tuple[int, ...]]] = [
+        (busy[p], g, (p,)) for g, node_class in enumerate(classes) for p in node_class.processors if p in busy
+    ]
     heapq.heapify(releases)
     return free, releases
+
+
+def schedule_of(problem: Problem, assignments: Sequence[Assignment]) -> Schedule:
+    """Return the schedule, with nodes named, that assignments are; jobs in the order of the instance.
+
+    The problem must be continuous, or rounded up: a schedule on rounded-down times is none.
+    """
+    chosen = sorted(assignments, key=lambda assignment: assignment.job)
+    ids = [problem.jobs[a.job].id for a in chosen]
+    intervals = [
+        Interval(id, problem.seconds(a.start), problem.seconds(a.end), a.configuration.allocation)
+        for id, a in zip(ids, chosen, strict=True)
+    ]
+    nodes = assign_nodes(problem.instance, problem.classes, intervals)
+    placements = (
+        Placement(i.job, float(i.start), float(i.end), names) for i, names in zip(intervals, nodes, strict=True)
+    )
+    return Schedule(tuple(placements), slot=problem.slot, instance=problem.instance.name)

@@ -1,0 +1,91 @@
+"""OAS, configuration formulation: time-indexed starts over allocation vectors.
+
+``x[j, p, t] = 1`` when job ``j`` starts at slot ``t`` in configuration ``p``. Duration, link loads and
+tasks per class of a configuration are constants, so nothing is left to linearise. Equations: (C1) to
+(C5) of docs/mathematics.md; the problem is that of thesis 3.2.1 (3.9) to (3.23) with errata 1 to 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyomo.environ as pyo
+
+from coalloc.models.time_grid import Grid, Term, add_capacity_rows, add_objective, by_slot, chosen
+from coalloc.problem import Assignment, Problem
+from coalloc.schedule import Schedule, schedule_of
+
+
+def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:
+    """Return the model; the objective is in slots."""
+    grid = Grid(problem, horizon)
+    model = pyo.ConcreteModel("OAS configuration")
+    model.problem = problem
+    model.x = pyo.Var(list(_starts(grid)), domain=pyo.Binary)
+
+    ends: dict[int, list[tuple[int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
+    for (j, p, t), x in model.x.items():
+        ends[j].append((t + int(problem.configurations[j][p].duration), x))
+    add_objective(model, ends, horizon=horizon, objective=objective, lower_bound=lower_bound)
+
+    # (C1) every job starts once, in one configuration
+    model.start_once = pyo.Constraint(list(ends), rule=lambda _, j: pyo.quicksum(x for _, x in ends[j]) == 1)
+    # (C2) tasks on each class, in each slot
+    add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
+    # (C3) load on each link, in each slot; (3.20) and (3.21)
+    add_capacity_rows(model, "bandwidth", by_slot(_load_terms(model)), grid.bandwidth)
+    return model
+
+
+def _starts(grid: Grid) -> Iterator[tuple[int, int, int]]:
+    for j, configurations in enumerate(grid.problem.configurations):
+        for p, configuration in enumerate(configurations):
+            for t in grid.starts(j, int(configuration.duration), configuration.allocation, configuration.loads):
+                yield j, p, t
+
+
+def _task_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
+    for (j, p, t), x in model.x.items():
+        configuration = model.problem.configurations[j][p]
+        slots = range(t, t + int(configuration.duration))
+        for g, tasks in enumerate(configuration.allocation):
+            if tasks:
+                yield slots, g, (tasks, x)
+
+
+def _load_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
+    for (j, p, t), x in model.x.items():
+        configuration = model.problem.configurations[j][p]
+        slots = range(t, t + int(configuration.duration))
+        for k in model.problem.contended_links:
+            if configuration.loads[k] > 0.0:
+                yield slots, k, (configuration.loads[k], x)
+
+
+def extract(model: pyo.ConcreteModel) -> Schedule:
+    """Return the schedule of the values of ``x``."""
+    problem: Problem = model.problem
+    return schedule_of(problem, [Assignment(j, t, problem.configurations[j][p]) for j, p, t in chosen(model.x)])
+
+
+def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
+    """Set every variable to its value in a known schedule."""
+    problem: Problem = model.problem
+    number = [{c.allocation: p for p, c in enumerate(configurations)} for configurations in problem.configurations]
+    active = {(a.job, number[a.job].get(a.configuration.allocation, -1), a.start) for a in assignments}
+    for key, x in model.x.items():
+        x.set_value(int(key in active))
+    makespan = max((a.end for a in assignments), default=0)
+    for t, z in model.z.items():
+        z.set_value(int(t < makespan))
+
+
+def estimate_nonzeros(problem: Problem, horizon: int) -> int:
+    """Return roughly how many nonzeros the model will have."""
+    total = 0
+    for j, configurations in enumerate(problem.configurations):
+        for configuration in configurations:
+            starts = max(0, horizon - configuration.duration - problem.releases[j] + 1)
+            resources = sum(1 for tasks in configuration.allocation if tasks) * 2
+            total += int(starts * (1 + configuration.duration * resources))
+    return total

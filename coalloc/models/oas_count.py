@@ -1,0 +1,157 @@
+"""OAS, count formulation: start slots at a speed level, and tasks per class; no node is named.
+
+``w[j, l, t] = 1`` when job ``j`` starts at slot ``t`` at speed level ``l``: the slowest class that the level
+allows fixes the duration (errata 4). ``n[j, l, t, g]`` tasks are on class ``g`` then. The bandwidth (2.6)
+is concave in the tasks below a link, so ``q[j, l, t, k, i] = 1`` names their number ``i`` (errata 2): exact,
+no relaxation. Equations (K1) to (K7) of docs/mathematics.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyomo.environ as pyo
+
+from coalloc.execution import link_load
+from coalloc.models.time_grid import Grid, Term, add_capacity_rows, add_objective, by_slot, chosen
+from coalloc.problem import Assignment, Problem
+from coalloc.schedule import Schedule, schedule_of
+
+
+def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:
+    """Return the model; the objective is in slots."""
+    grid = Grid(problem, horizon)
+    model = pyo.ConcreteModel("OAS count")
+    model.problem = problem
+    model.w = pyo.Var(list(_starts(grid)), domain=pyo.Binary)
+    model.n = pyo.Var(list(_counts(model)), domain=pyo.NonNegativeIntegers)
+    for (j, _, _, g), n in model.n.items():
+        n.setub(min(problem.jobs[j].tasks, problem.capacities[g]))
+
+    ends: dict[int, list[tuple[int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
+    for (j, level, t), w in model.w.items():
+        ends[j].append((t + _duration(problem, j, level), w))
+    add_objective(model, ends, horizon=horizon, objective=objective, lower_bound=lower_bound)
+
+    # (K1) every job starts once, at one level
+    model.start_once = pyo.Constraint(list(ends), rule=lambda _, j: pyo.quicksum(w for _, w in ends[j]) == 1)
+    # (K2) a job that starts places all its tasks, on classes of its level; (3.11)
+    model.gang = pyo.Constraint(list(model.w), rule=_gang)
+    # (K3) no more on a class than it has
+    model.room = pyo.Constraint(list(model.n), rule=_room)
+    # (K4) tasks on each class, in each slot
+    add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
+    _add_links(model, grid)
+    return model
+
+
+def _duration(problem: Problem, j: int, level: int) -> int:
+    return int(problem.levels[j][level].duration)
+
+
+def _starts(grid: Grid) -> Iterator[tuple[int, int, int]]:
+    nothing = [0] * len(grid.problem.classes), [0.0] * len(grid.problem.bandwidths)
+    for j, levels in enumerate(grid.problem.levels):
+        for level in range(len(levels)):
+            for t in grid.starts(j, _duration(grid.problem, j, level), *nothing):
+                yield j, level, t
+
+
+def _counts(model: pyo.ConcreteModel) -> Iterator[tuple[int, int, int, int]]:
+    for j, level, t in model.w:
+        for g in model.problem.levels[j][level].classes:
+            yield j, level, t, g
+
+
+def _gang(model: pyo.ConcreteModel, j: int, level: int, t: int) -> pyo.Expression:
+    problem: Problem = model.problem
+    placed = pyo.quicksum(model.n[j, level, t, g] for g in problem.levels[j][level].classes)
+    return placed == problem.jobs[j].tasks * model.w[j, level, t]
+
+
+def _room(model: pyo.ConcreteModel, j: int, level: int, t: int, g: int) -> pyo.Expression:
+    n = model.n[j, level, t, g]
+    return n <= n.ub * model.w[j, level, t]
+
+
+def _task_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
+    for (j, level, t, g), n in model.n.items():
+        yield range(t, t + _duration(model.problem, j, level)), g, (1, n)
+
+
+def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:
+    """Add (K5) one number of tasks below each contended link, (K6) its tie to n, (K7) the load per slot."""
+    problem = grid.problem
+    below = problem.classes_below
+    loading = [(j, level, t) for j, level, t in model.w if problem.jobs[j].task_bandwidth and problem.jobs[j].tasks > 1]
+    keys = [(*start, k) for start in loading for k in problem.contended_links]
+    numbers = {(j, k): problem.tasks_below(problem.jobs[j], k) for j, _, _, k in keys}
+    model.q = pyo.Var(
+        [(j, lv, t, k, i) for j, lv, t, k in keys for i in numbers[j, k] if _fits(problem, j, k, i)], domain=pyo.Binary
+    )
+
+    def choices(j: int, lv: int, t: int, k: int) -> list[tuple[int, pyo.Var]]:
+        return [(i, model.q[j, lv, t, k, i]) for i in numbers[j, k] if (j, lv, t, k, i) in model.q]
+
+    def tie(m: pyo.ConcreteModel, j: int, lv: int, t: int, k: int) -> pyo.Expression:
+        tasks = pyo.quicksum(m.n[j, lv, t, g] for g in below[k] if (j, lv, t, g) in m.n)
+        return pyo.quicksum(i * q for i, q in choices(j, lv, t, k)) - tasks == 0
+
+    model.one_number = pyo.Constraint(
+        keys, rule=lambda m, j, lv, t, k: pyo.quicksum(q for _, q in choices(j, lv, t, k)) == m.w[j, lv, t]
+    )
+    model.number_below = pyo.Constraint(keys, rule=tie)
+    terms = (
+        (range(t, t + _duration(problem, j, lv)), k, (link_load(i, problem.jobs[j]), q))
+        for (j, lv, t, k, i), q in model.q.items()
+        if 0 < i < problem.jobs[j].tasks
+    )
+    add_capacity_rows(model, "bandwidth", by_slot(terms), grid.bandwidth)
+
+
+def _fits(problem: Problem, j: int, k: int, number: int) -> bool:
+    return link_load(number, problem.jobs[j]) <= problem.bandwidths[k]
+
+
+def extract(model: pyo.ConcreteModel) -> Schedule:
+    """Return the schedule of the values of ``w`` and ``n``, with the exact duration of what was placed."""
+    problem: Problem = model.problem
+    assignments = []
+    for j, level, t in chosen(model.w):
+        counts = [0] * len(problem.classes)
+        for g in problem.levels[j][level].classes:
+            counts[g] = round(model.n[j, level, t, g].value)
+        assignments.append(Assignment(j, t, problem.configuration(problem.jobs[j], counts)))
+    return schedule_of(problem, assignments)
+
+
+def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
+    """Set every variable to its value in a known schedule."""
+    problem: Problem = model.problem
+    counts: dict[tuple[int, int, int], Sequence[int]] = {}
+    for a in assignments:
+        level = next(i for i, lv in enumerate(problem.levels[a.job]) if lv.duration == a.configuration.duration)
+        counts[a.job, level, int(a.start)] = a.configuration.allocation
+    for key, w in model.w.items():
+        w.set_value(int(key in counts))
+    for (j, level, t, g), n in model.n.items():
+        n.set_value(counts[j, level, t][g] if (j, level, t) in counts else 0)
+    for (j, level, t, k, i), q in model.q.items():
+        allocation = counts.get((j, level, t))
+        inside = -1 if allocation is None else sum(allocation[g] for g in problem.classes_below[k])
+        q.set_value(int(i == inside))
+    makespan = max((a.end for a in assignments), default=0)
+    for t, z in model.z.items():
+        z.set_value(int(t < makespan))
+
+
+def estimate_nonzeros(problem: Problem, horizon: int) -> int:
+    """Return roughly how many nonzeros the model will have."""
+    total = 0
+    for j, levels in enumerate(problem.levels):
+        numbers = min(problem.jobs[j].tasks, max(problem.capacities)) if problem.jobs[j].task_bandwidth else 0
+        for level in levels:
+            starts = max(0, horizon - level.duration - problem.releases[j] + 1)
+            variables = len(level.classes) + numbers * len(problem.bandwidths)
+            total += int(starts * (1 + level.duration * variables))
+    return total

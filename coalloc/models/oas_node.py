@@ -1,0 +1,213 @@
+"""OAS, node formulation: the model of the paper, in its own variables, with the errata corrected.
+
+It is the reference that the others are measured against, so nothing else is improved. Variables
+``X[j, r, t]``, ``Z[j, r]``, ``Y[j, t]``, ``s``, ``f``, ``SP``, ``ct``, ``BW[j, k, t]``, ``ABW[k, t]``; slots
+``t = 1 .. theta`` as in the paper: ``s`` is an instant, ``f`` the last slot (both in slots).
+Source: paper section 3.2, equations (9) to (23); thesis (3.9) to (3.23); errata 1 to 4.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import pyomo.environ as pyo
+
+from coalloc.execution import link_load
+from coalloc.instance import CoallocError
+from coalloc.models.time_grid import OBJECTIVES, Grid, chosen
+from coalloc.problem import Assignment, Problem
+from coalloc.schedule import Interval, Schedule, assign_nodes, schedule_of
+
+ALMOST_ONE = 1.0 - 1e-6
+"""Share of a slot that rounding up may add in (19); see errata 1."""
+
+
+def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:  # noqa: ARG001
+    """Return the model; the objective is in slots. The lower bound is not used: the paper has none."""
+    if problem.slot is None or problem.rounding == "down":
+        raise CoallocError(
+            "the node formulation needs a slot and durations rounded up; use formulation='configuration'"
+        )
+    model = pyo.ConcreteModel("OAS node")
+    model.problem = problem
+    _add_sets_and_variables(model, horizon)
+    _add_placement(model)
+    _add_durations(model)
+    _add_links(model, horizon)
+    _add_objective(model, objective)
+    return model
+
+
+def _add_sets_and_variables(model: pyo.ConcreteModel, theta: int) -> None:
+    problem: Problem = model.problem
+    model.class_of = {p: g for g, c in enumerate(problem.classes) for p in c.processors}
+    model.J = pyo.RangeSet(0, len(problem.jobs) - 1)
+    model.R = pyo.Set(initialize=sorted(model.class_of))
+    model.K = pyo.RangeSet(0, len(problem.bandwidths) - 1)
+    model.T = pyo.RangeSet(1, theta)
+    index = problem.instance.platform.processor_index
+    free_from = dict.fromkeys(model.R, 0)
+    for run, busy in zip(problem.instance.running, problem.busy, strict=True):
+        free_from |= {index[name]: int(busy.end) for name in run.nodes}
+    first = {(j, r): max(int(problem.releases[j]), free_from[r]) + 1 for j in model.J for r in model.R}
+    model.X = pyo.Var(
+        [(j, r, t) for j in model.J for r in model.R for t in range(first[j, r], theta + 1)], domain=pyo.Binary
+    )
+    model.Z = pyo.Var(model.J, model.R, domain=pyo.Binary)
+    model.Y = pyo.Var(model.J, model.T, domain=pyo.Binary)
+    model.s = pyo.Var(model.J, domain=pyo.NonNegativeReals)
+    model.f = pyo.Var(model.J, domain=pyo.NonNegativeReals, bounds=(0, theta))
+    model.SP = pyo.Var(model.J, domain=pyo.NonNegativeReals)
+    model.ct = pyo.Var(model.J, domain=pyo.NonNegativeReals)
+    model.in_slot = defaultdict(list)
+    for (j, r, t), x in model.X.items():
+        model.in_slot[j, t].append((r, x))
+
+
+def _add_placement(model: pyo.ConcreteModel) -> None:
+    problem: Problem = model.problem
+    tau = [job.tasks for job in problem.jobs]
+    at = defaultdict(list)
+    of = defaultdict(list)
+    for (j, r, t), x in model.X.items():
+        at[r, t].append(x)
+        of[j, r].append(x)
+    # (10) one job on a resource at a time
+    model.eq10 = pyo.Constraint(list(at), rule=lambda _, r, t: pyo.quicksum(at[r, t]) <= 1)
+    # (11) Z = max over t of X, from both sides
+    model.eq11_from_below = pyo.Constraint(list(model.X), rule=lambda m, j, r, t: m.Z[j, r] >= m.X[j, r, t])
+    model.eq11_from_above = pyo.Constraint(
+        model.J, model.R, rule=lambda m, j, r: m.Z[j, r] <= pyo.quicksum(of[j, r]) if (j, r) in of else m.Z[j, r] == 0
+    )
+    # (12) every task is placed
+    model.eq12 = pyo.Constraint(model.J, rule=lambda m, j: pyo.quicksum(m.Z[j, r] for r in m.R) == tau[j])
+    # (13) all tasks at the same time
+    model.eq13 = pyo.Constraint(
+        list(model.X), rule=lambda m, j, r, t: pyo.quicksum(x for _, x in m.in_slot[j, t]) >= tau[j] * m.X[j, r, t]
+    )
+    # (14) nothing before the start
+    model.eq14 = pyo.ConstraintList()
+    for j, r, t in model.X:
+        for later in range(t + 1, model.T.last() + 1):
+            model.eq14.add(model.X[j, r, t] <= 1 - model.Y[j, later])
+    # (15), (16) one start; s is the instant at which slot t begins
+    model.eq15 = pyo.Constraint(model.J, rule=lambda m, j: pyo.quicksum(m.Y[j, t] for t in m.T) == 1)
+    model.eq16 = pyo.Constraint(model.J, rule=lambda m, j: m.s[j] == pyo.quicksum(t * m.Y[j, t] for t in m.T) - 1)
+    # (17) f is the last slot used: at least each of them here; (19) keeps it from being later
+    model.eq17 = pyo.Constraint(list(model.X), rule=lambda m, j, r, t: m.f[j] >= t * m.X[j, r, t])
+
+
+def _add_durations(model: pyo.ConcreteModel) -> None:
+    problem: Problem = model.problem
+    eta = problem.slot
+    jobs = problem.jobs
+    used = defaultdict(list)
+    for (j, _, _), x in model.X.items():
+        used[j].append(x)
+    # errata 4: the slowest resource used
+    model.slowest = pyo.Constraint(
+        model.J, model.R, rule=lambda m, j, r: m.SP[j] >= m.Z[j, r] / problem.classes[m.class_of[r]].effective_power
+    )
+    # (18)
+    model.eq18 = pyo.Constraint(
+        model.J, rule=lambda m, j: m.ct[j] == jobs[j].processing_share * m.SP[j] + (1 - jobs[j].processing_share)
+    )
+    # (19), with the rounding that errata 1 puts in
+    model.eq19 = pyo.Constraint(
+        model.J, rule=lambda m, j: m.f[j] - m.s[j] <= jobs[j].base_time / eta * m.ct[j] + ALMOST_ONE
+    )
+    # (20)
+    model.eq20 = pyo.Constraint(
+        model.J, rule=lambda m, j: pyo.quicksum(used[j]) >= jobs[j].base_time / eta * jobs[j].tasks * m.ct[j]
+    )
+
+
+def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
+    """Add BW, linked to X by the number of tasks below each link (errata 2), (21) and (22)."""
+    problem: Problem = model.problem
+    free = Grid(problem, theta).bandwidth
+    below = problem.classes_below
+    model.BW = pyo.Var(model.J, model.K, model.T, domain=pyo.NonNegativeReals)
+    model.ABW = pyo.Var(model.K, model.T, domain=pyo.NonNegativeReals)  # (22)
+    keys = [(j, k, t) for j, t in model.in_slot for k in model.K]
+    model.tasks_below = pyo.Var(
+        [(j, k, t, i) for j, k, t in keys for i in range(problem.jobs[j].tasks + 1)], domain=pyo.Binary
+    )
+
+    def numbered(j: int, k: int, t: int) -> list[tuple[int, pyo.Var]]:
+        return [(i, model.tasks_below[j, k, t, i]) for i in range(problem.jobs[j].tasks + 1)]
+
+    def count(_: pyo.ConcreteModel, j: int, k: int, t: int) -> pyo.Expression:
+        here = pyo.quicksum(x for r, x in model.in_slot[j, t] if model.class_of[r] in below[k])
+        return pyo.quicksum(i * v for i, v in numbered(j, k, t)) - here == 0
+
+    def load(m: pyo.ConcreteModel, j: int, k: int, t: int) -> pyo.Expression:
+        if (j, t) not in m.in_slot:
+            return m.BW[j, k, t] == 0
+        return m.BW[j, k, t] == pyo.quicksum(link_load(i, problem.jobs[j]) * v for i, v in numbered(j, k, t))
+
+    model.one_number = pyo.Constraint(keys, rule=lambda _, j, k, t: pyo.quicksum(v for _, v in numbered(j, k, t)) == 1)
+    model.number_below = pyo.Constraint(keys, rule=count)
+    # (4) as a table of the load at each number of tasks
+    model.eq4 = pyo.Constraint(model.J, model.K, model.T, rule=load)
+    # (21)
+    model.eq21 = pyo.Constraint(
+        model.K,
+        model.T,
+        rule=lambda m, k, t: m.ABW[k, t] == float(free[t - 1, k]) - pyo.quicksum(m.BW[j, k, t] for j in m.J),
+    )
+
+
+def _add_objective(model: pyo.ConcreteModel, objective: str) -> None:
+    if objective == "total-response-time":
+        model.objective = pyo.Objective(expr=pyo.quicksum(model.f.values()))
+    elif objective == "makespan":
+        model.last = pyo.Var(domain=pyo.NonNegativeReals)
+        model.eq9 = pyo.Constraint(model.J, rule=lambda m, j: m.last >= m.f[j])
+        model.objective = pyo.Objective(expr=model.last)
+    else:
+        raise CoallocError(f"objective of this formulation must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
+
+
+def extract(model: pyo.ConcreteModel) -> Schedule:
+    """Return the schedule of the values of ``Y`` and ``Z``; nodes of a class are named afresh by colouring."""
+    problem: Problem = model.problem
+    start = {j: t - 1 for j, t in chosen(model.Y)}
+    counts = {j: [0] * len(problem.classes) for j in start}
+    for j, r in chosen(model.Z):
+        counts[j][model.class_of[r]] += 1
+    return schedule_of(
+        problem, [Assignment(j, start[j], problem.configuration(problem.jobs[j], counts[j])) for j in start]
+    )
+
+
+def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
+    """Set X, Y, Z and the numbers of tasks below links to their values in a known schedule."""
+    problem: Problem = model.problem
+    intervals = [
+        Interval(problem.jobs[a.job].id, problem.seconds(a.start), problem.seconds(a.end), a.configuration.allocation)
+        for a in assignments
+    ]
+    index = problem.instance.platform.processor_index
+    nodes = assign_nodes(problem.instance, problem.classes, intervals)
+    held = {a.job: (a, {index[name] for name in names}) for a, names in zip(assignments, nodes, strict=True)}
+    for (j, r, t), x in model.X.items():
+        assignment, processors = held[j]
+        x.set_value(int(r in processors and assignment.start < t <= assignment.end))
+    for (j, r), z in model.Z.items():
+        z.set_value(int(r in held[j][1]))
+    for (j, t), y in model.Y.items():
+        y.set_value(int(t == held[j][0].start + 1))
+    for (j, k, t, i), number in model.tasks_below.items():
+        here = sum(
+            model.X[j, r, t].value for r, _ in model.in_slot[j, t] if model.class_of[r] in problem.classes_below[k]
+        )
+        number.set_value(int(i == here))
+
+
+def estimate_nonzeros(problem: Problem, horizon: int) -> int:
+    """Return roughly how many nonzeros the model will have; (13) and (14) weigh most."""
+    resources, jobs = sum(problem.capacities), len(problem.jobs)
+    tasks = sum(job.tasks for job in problem.jobs)
+    return jobs * resources * horizon * (resources + horizon + 8) + 4 * tasks * horizon * len(problem.bandwidths)

@@ -1,0 +1,109 @@
+"""What the time-indexed models share: the grid of slots, free capacities on it, and the makespan.
+
+The makespan is modelled by its own profile, ``z_t = 1`` when some job still runs in slot ``t`` or
+later: ``C_max = L + sum_{t >= L} z_t`` with ``L`` a lower bound. Against ``C_max >= end_j`` this is
+stronger by the area bound, for every capacity row holds with ``z_t`` on its right-hand side.
+See docs/mathematics.md, "Makespan by a profile".
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from coalloc.instance import CoallocError
+from coalloc.problem import Problem
+
+OBJECTIVES = ("makespan", "total-response-time")
+"""Objectives of the slotted models."""
+
+Term = tuple[float, Any]
+"""A coefficient and a variable."""
+
+
+class Grid:
+    """Slots ``0 .. horizon - 1`` of a problem, with what running jobs leave free.
+
+    ``processors`` has shape ``(horizon, num_classes)``, ``bandwidth`` (MB/s) ``(horizon, num_links)``.
+    """
+
+    def __init__(self, problem: Problem, horizon: int) -> None:
+        self.problem = problem
+        self.horizon = horizon
+        self.processors: NDArray[np.float64] = np.tile(np.array(problem.capacities, dtype=float), (horizon, 1))
+        self.bandwidth: NDArray[np.float64] = np.tile(np.array(problem.bandwidths), (horizon, 1))
+        for busy in problem.busy:
+            until = min(horizon, int(busy.end))
+            self.processors[:until] -= busy.allocation
+            self.bandwidth[:until] -= busy.loads
+        self.bandwidth = np.maximum(self.bandwidth, 0.0)  # what runs may saturate; nothing is added to it
+
+    def starts(self, j: int, duration: int, allocation: Sequence[int], loads: Sequence[float]) -> list[int]:
+        """Return the slots at which job ``j`` may start so that it fits beside the running jobs."""
+        fits = (self.processors >= allocation).all(axis=1) & (self.bandwidth >= loads).all(axis=1)
+        clashes = np.concatenate(([0], np.cumsum(~fits)))
+        first, last = int(self.problem.releases[j]), self.horizon - duration
+        return [t for t in range(first, last + 1) if clashes[t + duration] == clashes[t]]
+
+
+def add_capacity_rows(
+    model: pyo.ConcreteModel, name: str, usage: dict[tuple[int, int], list[Term]], free: NDArray[np.float64]
+) -> None:
+    """Add ``usage <= free * z_t`` for each (slot, resource); ``z_t`` is 1 below the lower bound.
+
+    Rows that no usage can violate are left out, where ``z_t`` is not a variable.
+    """
+    constraints = pyo.Constraint(list(usage))
+    model.add_component(name, constraints)
+    for (t, resource), terms in usage.items():
+        limit = float(free[t, resource])
+        body = pyo.quicksum(coefficient * variable for coefficient, variable in terms)
+        if t in model.z and np.isfinite(limit):
+            constraints[t, resource] = body <= limit * model.z[t]
+        elif np.isfinite(limit):
+            constraints[t, resource] = body <= limit
+
+
+def add_objective(
+    model: pyo.ConcreteModel,
+    ends: dict[int, list[tuple[int, Any]]],
+    *,
+    horizon: int,
+    objective: str,
+    lower_bound: int,
+) -> None:
+    """Add ``z`` and the objective, in slots; ``ends[j]`` are (end slot, start variable) of job ``j``."""
+    if objective not in OBJECTIVES:
+        raise CoallocError(f"objective of this formulation must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
+    open_slots = range(lower_bound, horizon) if objective == "makespan" else range(0)
+    model.z = pyo.Var(list(open_slots), domain=pyo.Binary)
+    if objective == "total-response-time":
+        model.objective = pyo.Objective(expr=pyo.quicksum(end * x for terms in ends.values() for end, x in terms))
+        return
+    model.objective = pyo.Objective(expr=lower_bound + pyo.quicksum(model.z.values()))
+    model.monotone = pyo.Constraint([t for t in open_slots if t + 1 < horizon], rule=lambda m, t: m.z[t + 1] <= m.z[t])
+    model.still_running = pyo.Constraint(list(ends), list(open_slots))
+    for j, terms in ends.items():
+        for t in open_slots:
+            late = [x for end, x in terms if end > t]
+            if late:
+                model.still_running[j, t] = pyo.quicksum(late) <= model.z[t]
+
+
+def by_slot(terms: Iterable[tuple[range, int, Term]]) -> dict[tuple[int, int], list[Term]]:
+    """Collect (slots, resource, term) into the terms of each (slot, resource)."""
+    usage: dict[tuple[int, int], list[Term]] = defaultdict(list)
+    for slots, resource, term in terms:
+        for t in slots:
+            usage[t, resource].append(term)
+    return dict(usage)
+
+
+def chosen(variables: Any) -> list[Any]:
+    """Return the keys of the binary variables that are 1."""
+    return [key for key, variable in variables.items() if variable.value is not None and variable.value > 0.5]

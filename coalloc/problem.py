@@ -1,0 +1,271 @@
+"""What exact methods see: the jobs as choices between configurations, time as slots or seconds.
+
+A configuration is an allocation vector of one job; its duration and its link loads are constants,
+so the maximum in SP, the quadratic bandwidth (2.6) and every other max() are gone before a model
+is built (thesis 3.2.1 with errata 1 to 4). Times are in *ticks*: whole slots of a slotted problem,
+seconds of a continuous one; no problem mixes them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from coalloc.allocation import Allocation, NodeClass, Scope, allocation_of, node_classes, tasks_per_cluster
+from coalloc.execution import execution_time, link_load, link_loads, processing_slowdown
+from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance.rounding import capacity_limit, slots_down, slots_up
+
+Rounding = Literal["up", "down"]
+Links = Literal["strict", "shared", "ignore"]
+
+MAX_CONFIGURATIONS = 200_000
+"""Allocation vectors, over all jobs, beyond which they are not enumerated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One way to place a job.
+
+    ``allocation`` has shape ``(num_classes,)``, ``loads`` (MB/s) shape ``(num_links,)``;
+    ``execution_time`` is Te in seconds with SC = 1, ``duration`` the same in ticks.
+    """
+
+    allocation: Allocation
+    execution_time: float
+    duration: float
+    loads: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedLevel:
+    """The classes that a job may use if it is given ``duration`` ticks, by index."""
+
+    duration: float
+    classes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """A job that runs already: its tasks per class and loads per link (MB/s), until ``end`` (ticks)."""
+
+    job: str
+    end: float
+    allocation: Allocation
+    loads: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A decision: job ``job`` (by index) starts at ``start`` (ticks) in ``configuration``."""
+
+    job: int
+    start: float
+    configuration: Configuration
+
+    @property
+    def end(self) -> float:
+        """Ticks."""
+        return self.start + self.configuration.duration
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An instance, discretised: see :func:`discretise`."""
+
+    instance: Instance
+    classes: tuple[NodeClass, ...]
+    slot: float | None
+    rounding: Rounding
+    links: Links
+    saturation: float
+    scope: Scope
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """The jobs to schedule; everything else is indexed like them."""
+        return self.instance.jobs
+
+    @cached_property
+    def capacities(self) -> tuple[int, ...]:
+        """Processors of each class, shape ``(num_classes,)``."""
+        return tuple(node_class.capacity for node_class in self.classes)
+
+    @cached_property
+    def bandwidths(self) -> tuple[float, ...]:
+        """Largest total load allowed on each link, MB/s, shape ``(num_links,)``; inf where links may saturate."""
+        if self.links != "strict":
+            return tuple(math.inf for _ in self.instance.platform.links)
+        return tuple(capacity_limit(link.bandwidth, self.saturation) for link in self.instance.platform.links)
+
+    @cached_property
+    def releases(self) -> tuple[float, ...]:
+        """Earliest start of each job, ticks."""
+        return tuple(self.ticks(job.arrival) for job in self.jobs)
+
+    @cached_property
+    def busy(self) -> tuple[Busy, ...]:
+        """The jobs that run already."""
+        index = self.instance.platform.processor_index
+        busy = []
+        for run in self.instance.running:
+            allocation = allocation_of((index[name] for name in run.nodes), self.classes)
+            busy.append(Busy(run.job.id, self.ticks(run.end), allocation, self.loads(run.job, allocation)))
+        return tuple(busy)
+
+    def ticks(self, seconds: float) -> float:
+        """Return a time in ticks: slots, rounded as the problem says, or the seconds themselves."""
+        if self.slot is None:
+            return seconds
+        return slots_up(seconds, self.slot) if self.rounding == "up" else slots_down(seconds, self.slot)
+
+    def seconds(self, ticks: float) -> float:
+        """Return a time in seconds."""
+        return ticks if self.slot is None else ticks * self.slot
+
+    def loads(self, job: Job, allocation: Sequence[int]) -> tuple[float, ...]:
+        """Return the loads of an allocation on every link, MB/s."""
+        platform = self.instance.platform
+        return link_loads(job, tasks_per_cluster(allocation, self.classes, len(platform.clusters)), platform)
+
+    def configuration(self, job: Job, allocation: Sequence[int]) -> Configuration:
+        """Return the configuration of an allocation vector."""
+        used = (c.effective_power for c, count in zip(self.classes, allocation, strict=True) if count)
+        seconds = execution_time(job, processing_slowdown(used))
+        return Configuration(tuple(allocation), seconds, self.ticks(seconds), self.loads(job, allocation))
+
+    def fits_links(self, configuration: Configuration) -> bool:
+        """Return whether the configuration saturates no link when it is alone."""
+        return all(load <= limit for load, limit in zip(configuration.loads, self.bandwidths, strict=True))
+
+    @cached_property
+    def classes_below(self) -> tuple[tuple[int, ...], ...]:
+        """Classes below each link, by index, shape ``(num_links,)``."""
+        links = self.instance.platform.links
+        return tuple(tuple(g for g, c in enumerate(self.classes) if c.cluster in link.clusters) for link in links)
+
+    def tasks_below(self, job: Job, link: int) -> range:
+        """Return the numbers of tasks of a job that can be below a link."""
+        inside = sum(self.capacities[g] for g in self.classes_below[link])
+        outside = sum(self.capacities) - inside
+        return range(max(0, job.tasks - outside), min(job.tasks, inside) + 1)
+
+    @cached_property
+    def contended_links(self) -> tuple[int, ...]:
+        """The links that would saturate if every job put its largest load on them at once."""
+        contended = []
+        for k, limit in enumerate(self.bandwidths):
+            most = sum(busy.loads[k] for busy in self.busy)
+            most += sum(max((link_load(n, job) for n in self.tasks_below(job, k)), default=0.0) for job in self.jobs)
+            if most > limit:
+                contended.append(k)
+        return tuple(contended)
+
+    def count_allocations(self, job: Job) -> int:
+        """Return how many allocation vectors a job has, links and scope aside."""
+        ways = [1] + [0] * job.tasks
+        for capacity in self.capacities:
+            prefix = [0]
+            for count in ways:
+                prefix.append(prefix[-1] + count)
+            ways = [prefix[n + 1] - prefix[max(0, n - capacity)] for n in range(job.tasks + 1)]
+        return ways[job.tasks]
+
+    @cached_property
+    def configurations(self) -> tuple[tuple[Configuration, ...], ...]:
+        """Every configuration of each job that fits the links alone, shape ``(num_jobs,)``.
+
+        Raises :class:`CoallocError` where there are more than ``MAX_CONFIGURATIONS``.
+        """
+        total = sum(self.count_allocations(job) for job in self.jobs)
+        if total > MAX_CONFIGURATIONS:
+            raise CoallocError(
+                f"the jobs have {total:,} allocation vectors on {len(self.classes)} node classes, more than the "
+                f"{MAX_CONFIGURATIONS:,} that are enumerated; use formulation='count'"
+            )
+        return tuple(self._configurations_of(job) for job in self.jobs)
+
+    def _configurations_of(self, job: Job) -> tuple[Configuration, ...]:
+        found = (self.configuration(job, allocation) for allocation in self.allocations(job))
+        return tuple(configuration for configuration in found if self.fits_links(configuration))
+
+    def allocations(self, job: Job) -> Iterator[Allocation]:
+        """Yield every allocation vector of a job within the scope, links aside, in lexicographic order."""
+        if self.scope == "platform":
+            yield from compositions(job.tasks, self.capacities)
+            return
+        for cluster in range(len(self.instance.platform.clusters)):
+            inside = [c.capacity if c.cluster == cluster else 0 for c in self.classes]
+            if self.scope == "cluster":
+                yield from compositions(job.tasks, inside)
+            else:
+                yield from (a for a in compositions(job.tasks, inside) if max(a) == job.tasks)
+
+    @cached_property
+    def levels(self) -> tuple[tuple[SpeedLevel, ...], ...]:
+        """The speed levels of each job, fastest first, shape ``(num_jobs,)``.
+
+        Effective powers at which a job takes equally many ticks are one level.
+        """
+        return tuple(self._levels_of(job) for job in self.jobs)
+
+    def _levels_of(self, job: Job) -> tuple[SpeedLevel, ...]:
+        levels: dict[float, SpeedLevel] = {}
+        for power in sorted({c.effective_power for c in self.classes}, reverse=True):
+            allowed = tuple(g for g, c in enumerate(self.classes) if c.effective_power >= power)
+            duration = self.ticks(execution_time(job, 1.0 / power))
+            if sum(self.capacities[g] for g in allowed) >= job.tasks:
+                levels[duration] = SpeedLevel(duration, allowed)
+        return tuple(levels.values())
+
+
+def compositions(total: int, limits: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield every vector of whole numbers with this total, each between 0 and its limit."""
+    if not limits:
+        if total == 0:
+            yield ()
+        return
+    rest = sum(limits[1:])
+    for count in range(max(0, total - rest), min(total, limits[0]) + 1):
+        for tail in compositions(total - count, limits[1:]):
+            yield (count, *tail)
+
+
+def slot_seconds(instance: Instance, slot: float | str | None) -> float | None:
+    """Return a slot length in seconds: a number of seconds, or ``"50%"`` of the mean base time."""
+    if slot is None:
+        return None
+    if isinstance(slot, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", slot)
+        if match is None:
+            raise CoallocError(f'slot must be seconds, or a percentage such as "50%", got {slot!r}')
+        seconds = float(match.group(1)) / 100.0 * (instance.mean_base_time or 1.0)
+    elif isinstance(slot, bool) or not isinstance(slot, (int, float)):
+        raise CoallocError(f'slot must be seconds, or a percentage such as "50%", got {slot!r}')
+    else:
+        seconds = float(slot)
+    if not (math.isfinite(seconds) and seconds > 0.0):
+        raise CoallocError(f"slot must be above 0 and finite, got {slot!r}")
+    return seconds
+
+
+def discretise(
+    instance: Instance,
+    slot: float | None,
+    rounding: Rounding = "up",
+    *,
+    links: Links = "strict",
+    saturation: float = 0.0,
+    scope: Scope = "platform",
+) -> Problem:
+    """Return the problem that an instance is on a grid of ``slot`` seconds (None: continuous time).
+
+    With ``rounding="up"`` durations, arrivals and ends of running jobs are rounded up to slots, and a
+    schedule of the problem is one of the instance. With ``"down"`` all are rounded down, and the
+    optimum, times the slot, is at most the optimum of the instance in continuous time.
+    """
+    return Problem(instance, node_classes(instance.platform, scope), slot, rounding, links, saturation, scope)

@@ -1,0 +1,1 @@
+"""Pure functions: queue orders, and schedules generated from a list of jobs."""

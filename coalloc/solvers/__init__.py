@@ -1,0 +1,1 @@
+"""Run models and bound them."""

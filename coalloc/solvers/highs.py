@@ -1,0 +1,249 @@
+"""A thin path from a Pyomo model to HiGHS: MIP start, trace, honest statuses, limits that hold.
+
+The model goes over as a matrix (Pyomo's standard form); the run has a thread of its own, so that
+Ctrl-C and the time limit reach it even while HiGHS is in presolve: what was found until then is
+kept. Facts about HiGHS behind this file: its thread count is global to the process, its default
+relative gap is 1e-4, and every status it returns must be checked.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import Any
+
+import highspy
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+
+from coalloc.instance import CoallocError
+from coalloc.solvers.result import ModelSize, ModelSolution, Progress, SolveStatus, StoppedBy, TracePoint
+
+INTEGRAL_GAP = 0.999
+"""Absolute gap at which a whole-numbered objective is proven (after rounding the bound up)."""
+INTEGRALITY = 1e-6
+"""How far above a whole number a bound may be before it is rounded up."""
+GRACE = 1.0
+"""Seconds that HiGHS gets to stop by itself once it was told to."""
+POLL = 0.05
+"""Seconds between two looks at the clock."""
+
+_threads_of_process: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop: seconds, branch-and-bound nodes (``work``) and relative gap; seed and threads."""
+
+    time: float = math.inf
+    work: int | None = None
+    gap: float = 0.0
+    threads: int = 1
+    seed: int = 0
+
+
+@dataclass
+class _Run:
+    """What the callbacks of one run leave behind."""
+
+    started: float
+    on_news: Callable[[float | None, float | None], None]
+    stop: bool = False
+    objective: float | None = None
+    bound: float = -math.inf
+    values: NDArray[np.float64] | None = None
+    status: Any = None
+    fault: list[BaseException] = field(default_factory=list)
+
+    def on_solution(self, event: Any) -> None:
+        self.values = np.array(event.data_out.mip_solution)
+        self.objective = event.data_out.objective_function_value
+        self._bound(event)
+
+    def on_log(self, event: Any) -> None:
+        self._bound(event)
+
+    def on_interrupt(self, event: Any) -> None:
+        if self.stop:
+            event.interrupt()
+
+    def _bound(self, event: Any) -> None:
+        self.bound = max(self.bound, event.data_out.mip_dual_bound)
+        self.on_news(self.objective, self.bound if math.isfinite(self.bound) else None)
+
+
+def solve_model(
+    model: pyo.ConcreteModel,
+    limits: Limits,
+    *,
+    integral: bool,
+    start: bool = False,
+    progress: Progress | None = None,
+    source: str = "HiGHS",
+) -> ModelSolution:
+    """Solve a Pyomo model with HiGHS and leave the best solution in its variables.
+
+    Parameters
+    ----------
+    model
+        A linear model with one active objective, to be minimised.
+    integral
+        The objective takes whole numbers only: bounds are rounded up.
+    start
+        The variables hold a solution to start from.
+    progress
+        Called with a :class:`TracePoint` (model units, seconds since this call) at every news.
+    """
+    began = time.perf_counter()
+    form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
+    highs, size = _load(form, limits, integral)
+    if start:
+        _set_start(highs, form.columns)
+    last: list[tuple[float | None, float | None]] = []
+
+    def on_news(objective: float | None, bound: float | None) -> None:
+        news = (objective, _rounded(bound, integral))
+        if progress is not None and news != (last[-1] if last else (None, None)):
+            last.append(news)
+            progress(TracePoint(time.perf_counter() - began, *news, source))
+
+    run = _Run(began, on_news)
+    reason = _run(highs, run, max(0.0, limits.time - (time.perf_counter() - began)))
+    return _conclude(highs, run, reason, form.columns, size, integral)
+
+
+def _rounded(bound: float | None, integral: bool) -> float | None:
+    if bound is None or not integral or not math.isfinite(bound):
+        return bound
+    return float(math.ceil(bound - INTEGRALITY))
+
+
+def _load(form: Any, limits: Limits, integral: bool) -> tuple[highspy.Highs, ModelSize]:
+    """Return a solver that holds the model, and the model's size."""
+    columns = form.columns
+    kinds = np.array([bound_type for _, bound_type in form.rows], dtype=int)
+    rhs = np.array(form.rhs, dtype=float)
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(columns), len(rhs)
+    lp.col_cost_ = form.c.toarray().ravel() if form.c.shape[0] else np.zeros(len(columns))
+    lp.offset_ = float(form.c_offset.sum())
+    lp.col_lower_ = np.array([-math.inf if v.lb is None else v.lb for v in columns], dtype=float)
+    lp.col_upper_ = np.array([math.inf if v.ub is None else v.ub for v in columns], dtype=float)
+    lp.row_lower_ = np.where(kinds <= 0, rhs, -math.inf)
+    lp.row_upper_ = np.where(kinds >= 0, rhs, math.inf)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = form.A.indptr, form.A.indices, form.A.data
+    whole = [v.is_integer() or v.is_binary() for v in columns]
+    lp.integrality_ = [highspy.HighsVarType.kInteger if w else highspy.HighsVarType.kContinuous for w in whole]
+    highs = highspy.Highs()
+    _options(highs, limits, integral)
+    _checked(highs.passModel(lp), "passing the model")
+    return highs, ModelSize(len(rhs), len(columns), int(form.A.nnz), sum(whole))
+
+
+def _options(highs: highspy.Highs, limits: Limits, integral: bool) -> None:
+    global _threads_of_process  # noqa: PLW0603 - HiGHS itself keeps it per process
+    if _threads_of_process not in (None, limits.threads):
+        highspy.Highs.resetGlobalScheduler(True)
+    _threads_of_process = limits.threads
+    options: dict[str, Any] = {
+        "output_flag": False,
+        "threads": limits.threads,
+        "random_seed": limits.seed,
+        "mip_rel_gap": limits.gap,
+        "mip_abs_gap": INTEGRAL_GAP if integral else 1e-9,
+    }
+    if limits.work is not None:
+        options["mip_max_nodes"] = limits.work
+    for name, setting in options.items():
+        _checked(highs.setOptionValue(name, setting), f"setting {name}")
+
+
+def _checked(status: highspy.HighsStatus, doing: str) -> None:
+    if status == highspy.HighsStatus.kError:
+        raise CoallocError(f"HiGHS failed while {doing}")
+
+
+def _set_start(highs: highspy.Highs, columns: list[Any]) -> None:
+    known = [(i, v.value) for i, v in enumerate(columns) if v.value is not None]
+    indices = np.array([i for i, _ in known], dtype=np.int32)
+    _checked(highs.setSolution(len(known), indices, np.array([value for _, value in known], dtype=float)), "starting")
+
+
+def _run(highs: highspy.Highs, run: _Run, time_limit: float) -> StoppedBy | None:
+    """Run HiGHS in a thread; return why it was told to stop, if it was."""
+    _checked(highs.setOptionValue("time_limit", min(time_limit, 1e9)), "setting time_limit")
+    highs.cbMipImprovingSolution += run.on_solution
+    highs.cbMipLogging += run.on_log
+    for interrupt in (highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):
+        interrupt.subscribe(run.on_interrupt)
+
+    def target() -> None:
+        try:
+            run.status = highs.run()
+        except BaseException as fault:
+            run.fault.append(fault)
+
+    thread = Thread(target=target, daemon=True)
+    deadline = time.perf_counter() + time_limit
+    reason: StoppedBy | None = None
+    thread.start()
+    while thread.is_alive():
+        try:
+            thread.join(POLL)
+        except KeyboardInterrupt:
+            reason = "interrupt"
+        if reason is None and time.perf_counter() > deadline:
+            reason = "time"
+        if reason is not None:
+            run.stop = True
+            thread.join(GRACE)
+            break
+    if run.fault:
+        raise run.fault[0]
+    return reason
+
+
+def _conclude(
+    highs: highspy.Highs, run: _Run, reason: StoppedBy | None, columns: list[Any], size: ModelSize, integral: bool
+) -> ModelSolution:
+    """Read status, bound and values; a run that did not stop in time leaves what its callbacks saw."""
+    if run.status is None:
+        return _solution(run, reason or "time", columns, size, integral)
+    _checked(run.status, "solving")
+    model_status = highs.getModelStatus()
+    info = highs.getInfo()
+    kinds = highspy.HighsModelStatus
+    if model_status in (kinds.kInfeasible, kinds.kUnboundedOrInfeasible):
+        return ModelSolution(SolveStatus.INFEASIBLE, "proof", None, math.inf, size)
+    if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
+        run.values = np.array(highs.getSolution().col_value)
+        run.objective = info.objective_function_value
+    is_mip = size.integers > 0
+    proven = model_status in (kinds.kOptimal, kinds.kModelEmpty)
+    bound = info.mip_dual_bound if is_mip else (run.objective if proven else -math.inf)
+    run.bound = max(run.bound, bound if bound is not None else -math.inf)
+    if proven:
+        return _solution(run, "proof", columns, size, integral)
+    stopped: dict[Any, StoppedBy] = {
+        kinds.kTimeLimit: "time",
+        kinds.kSolutionLimit: "work",
+        kinds.kInterrupt: "interrupt",
+    }
+    return _solution(run, reason or stopped.get(model_status, "work"), columns, size, integral)
+
+
+def _solution(run: _Run, reason: StoppedBy, columns: list[Any], size: ModelSize, integral: bool) -> ModelSolution:
+    if run.values is None:
+        return ModelSolution(SolveStatus.UNKNOWN, reason, None, _rounded(run.bound, integral) or -math.inf, size)
+    for variable, number in zip(columns, run.values, strict=True):
+        variable.set_value(float(number), skip_validation=True)
+    bound = _rounded(run.bound, integral)
+    assert run.objective is not None and bound is not None
+    status = SolveStatus.OPTIMAL if reason == "proof" else SolveStatus.FEASIBLE
+    return ModelSolution(status, reason, run.objective, bound, size)

@@ -1,0 +1,149 @@
+"""What a solver says: status, bounds, trace. Source of the statuses: design of the public result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from coalloc.problem import Links
+from coalloc.schedule import Schedule
+
+StoppedBy = Literal["proof", "gap", "time", "work", "interrupt"]
+Progress = Callable[["TracePoint"], None]
+
+PROOF_TOLERANCE = 1e-6
+"""Relative gap up to which an objective in seconds counts as proven."""
+
+
+class SolveStatus(StrEnum):
+    """What is known about a schedule that ``solve`` returns."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class TracePoint:
+    """At ``time`` s: the best objective and bound known (None: nothing yet), and who found the news."""
+
+    time: float
+    incumbent: float | None
+    lower_bound: float | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSize:
+    """Size of a model as it goes to the solver, before its presolve."""
+
+    rows: int
+    columns: int
+    nonzeros: int
+    integers: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSolution:
+    """How the run of one model ended; objective and bound in the model's own unit.
+
+    The values of the model's variables are those of the best solution, where there is one.
+    """
+
+    status: SolveStatus
+    stopped_by: StoppedBy
+    objective: float | None
+    lower_bound: float
+    size: ModelSize
+
+
+def relative_gap(objective: float | None, lower_bound: float | None) -> float | None:
+    """Return (objective - lower bound)/objective, 0 for 0 against 0, None where either is unknown."""
+    if objective is None or lower_bound is None or not math.isfinite(lower_bound):
+        return None
+    if objective == lower_bound:
+        return 0.0
+    return (objective - lower_bound) / abs(objective) if objective else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class SolveOptions:
+    """What ``solve`` was asked for, after defaults; the names are those of its keywords.
+
+    ``slot`` is in seconds here (None: continuous time).
+    """
+
+    model: str = "oas"
+    formulation: str = "auto"
+    objective: str = "makespan"
+    slot: float | None = None
+    links: Links = "strict"
+    saturation: float = 0.0
+    time_limit: float = 60.0
+    work_limit: int | None = None
+    gap: float = 0.0
+    solver: str = "highs"
+    threads: int = 1
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SolveResult:
+    """What ``solve`` returns; printing it gives six aligned lines.
+
+    ``objective`` and ``lower_bound`` are in seconds. ``objective`` is recomputed from ``schedule``, which
+    has passed the checker. ``levels`` holds the values of a lexicographic model's objectives by name,
+    and ``simulated_objective`` the objective with the ends that shared links cause, where the model's
+    slowdown is static.
+    """
+
+    status: SolveStatus
+    stopped_by: StoppedBy
+    objective: float | None
+    lower_bound: float | None
+    schedule: Schedule | None
+    message: str
+    trace: tuple[TracePoint, ...]
+    timings: Mapping[str, float]
+    model_size: ModelSize | None
+    options: SolveOptions
+    levels: Mapping[str, float] = field(default_factory=dict)
+    simulated_objective: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """(objective - lower bound)/objective, None where either is unknown."""
+        return relative_gap(self.objective, self.lower_bound)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<10} {text}" for name, text in self.lines())
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the six (name, text) lines that printing shows."""
+        size = self.model_size
+        build, solve = self.timings.get("build", 0.0), self.timings.get("solve", 0.0)
+        return [
+            (
+                "status",
+                f"{self.status.value} (stopped by {self.stopped_by})" + (f": {self.message}" if self.message else ""),
+            ),
+            ("objective", _seconds(self.objective) + f" ({self.options.objective})"),
+            ("bound", _seconds(self.lower_bound)),
+            ("gap", "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"),
+            ("time", f"{self.timings.get('total', 0.0):.2f} s (build {build:.2f} s, solve {solve:.2f} s)"),
+            (
+                "model",
+                f"{self.options.model}/{self.options.formulation}, "
+                + (
+                    f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros" if size else "no model needed"
+                ),
+            ),
+        ]
+
+
+def _seconds(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.6g} s" if abs(value) < 1e5 else f"{value:.1f} s"
