@@ -1,0 +1,79 @@
+"""coalloc: exact and heuristic scheduling of rigid parallel jobs on multi-clusters with co-allocation.
+
+The public names, nothing else; each is loaded when it is first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coalloc.api import build_model, solve
+    from coalloc.checker import Violation, check
+    from coalloc.instance import (
+        Cluster,
+        CoallocError,
+        Instance,
+        InstanceError,
+        Job,
+        NodeGroup,
+        Platform,
+        RunningJob,
+        Switch,
+    )
+    from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
+    from coalloc.measures import metrics
+    from coalloc.plot.gantt import gantt
+    from coalloc.result_files import read_result, write_result
+    from coalloc.schedule import Placement, Schedule
+    from coalloc.schedule_files import read_schedule, write_schedule
+    from coalloc.schemas import schema
+    from coalloc.solvers.result import SolveResult, SolveStatus, TracePoint
+    from coalloc.versions import show_versions
+    from coalloc.workloads.examples import example, examples
+    from coalloc.workloads.generators import generate, generators
+    from coalloc.workloads.swf import read_swf
+
+_HOME = {
+    "coalloc.api": ("build_model", "solve"),
+    "coalloc.checker": ("Violation", "check"),
+    "coalloc.instance": (
+        "Cluster",
+        "CoallocError",
+        "Instance",
+        "InstanceError",
+        "Job",
+        "NodeGroup",
+        "Platform",
+        "RunningJob",
+        "Switch",
+    ),
+    "coalloc.instance.files": ("read_instance", "read_platform", "write_instance", "write_platform"),
+    "coalloc.measures": ("metrics",),
+    "coalloc.plot.gantt": ("gantt",),
+    "coalloc.result_files": ("read_result", "write_result"),
+    "coalloc.schedule": ("Placement", "Schedule"),
+    "coalloc.schedule_files": ("read_schedule", "write_schedule"),
+    "coalloc.schemas": ("schema",),
+    "coalloc.solvers.result": ("SolveResult", "SolveStatus", "TracePoint"),
+    "coalloc.versions": ("show_versions",),
+    "coalloc.workloads.examples": ("example", "examples"),
+    "coalloc.workloads.generators": ("generate", "generators"),
+    "coalloc.workloads.swf": ("read_swf",),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(["__version__", *_MODULE_OF])
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("coalloc")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'coalloc' has no attribute {name!r}")
+    found = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -85,28 +85,26 @@ def shared_link_ends(loads: Mapping[str, Load], bandwidths: Sequence[float]) -> 
     while waiting or active:
         while waiting and loads[waiting[0]].start <= now:
             active.append(waiting.pop(0))
-        totals = [sum(column) for column in zip(*(loads[name].loads for name in active), strict=True)]
-        times = {
-            name: execution_time(
-                loads[name].job,
-                loads[name].processing,
-                communication_slowdown(loads[name].loads, totals, bandwidths),
-            )
-            for name in active
-            if name in remaining
-        }
+        times = _execution_times({name: loads[name] for name in active}, bandwidths)
         finish = {name: ends[name] if name in ends else now + remaining[name] * times[name] for name in active}
         next_start = loads[waiting[0]].start if waiting else math.inf
-        after = min([next_start, *finish.values()])
+        after = max(now, min([next_start, *finish.values()]))
         if math.isinf(after):
-            ends |= dict.fromkeys(active, math.inf)
-            return ends
+            return ends | dict.fromkeys(active, math.inf)
         for name in list(active):
             if finish[name] <= after + time_tolerance(after):
                 ends[name] = finish[name]
                 active.remove(name)
-                remaining.pop(name, None)
             elif name in remaining:
                 remaining[name] -= (after - now) / times[name]
         now = after
     return ends
+
+
+def _execution_times(active: Mapping[str, Load], bandwidths: Sequence[float]) -> dict[str, float]:
+    """Return the execution time of each job, s, as long as just these jobs share the links."""
+    totals = [sum(column) for column in zip(*(load.loads for load in active.values()), strict=True)]
+    return {
+        name: execution_time(load.job, load.processing, communication_slowdown(load.loads, totals, bandwidths))
+        for name, load in active.items()
+    }

@@ -17,8 +17,8 @@ from typing import Literal
 
 from coalloc.allocation import Allocation, NodeClass, Scope, allocation_of, node_classes, tasks_per_cluster
 from coalloc.execution import execution_time, link_load, link_loads, processing_slowdown
-from coalloc.instance import CoallocError, Instance, Job
-from coalloc.instance.rounding import capacity_limit, slots_down, slots_up
+from coalloc.instance import CoallocError, Instance, Job, RunningJob
+from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
 
 Rounding = Literal["up", "down"]
 Links = Literal["strict", "shared", "ignore"]
@@ -57,6 +57,22 @@ class Busy:
     end: float
     allocation: Allocation
     loads: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """All jobs of a problem, started together at ``start`` (ticks), the latest of their arrivals.
+
+    ``processors`` are free then, shape ``(num_classes,)``, and ``bandwidths`` (MB/s, shape
+    ``(num_links,)``; inf where links may saturate). ``running`` jobs outlast the start and put
+    ``busy_loads`` (MB/s) on the links.
+    """
+
+    start: float
+    processors: tuple[int, ...]
+    bandwidths: tuple[float, ...]
+    running: tuple[RunningJob, ...]
+    busy_loads: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +132,22 @@ class Problem:
             allocation = allocation_of((index[name] for name in run.nodes), self.classes)
             busy.append(Busy(run.job.id, self.ticks(run.end), allocation, self.loads(run.job, allocation)))
         return tuple(busy)
+
+    @cached_property
+    def package(self) -> Package:
+        """What is free when all jobs start together; jobs that end by then hold nothing any more."""
+        start = max(self.releases, default=0.0)
+        pairs = zip(self.instance.running, self.busy, strict=True)
+        lasting = [(run, busy) for run, busy in pairs if busy.end > start + time_tolerance(start)]
+        held = [sum(busy.allocation[g] for _, busy in lasting) for g in range(len(self.classes))]
+        loads = tuple(math.fsum(busy.loads[k] for _, busy in lasting) for k in range(len(self.bandwidths)))
+        return Package(
+            start=start,
+            processors=tuple(capacity - taken for capacity, taken in zip(self.capacities, held, strict=True)),
+            bandwidths=tuple(max(0.0, limit - load) for limit, load in zip(self.bandwidths, loads, strict=True)),
+            running=tuple(run for run, _ in lasting),
+            busy_loads=loads,
+        )
 
     def ticks(self, seconds: float) -> float:
         """Return a time in ticks: slots, rounded as the problem says, or the seconds themselves."""
@@ -185,7 +217,7 @@ class Problem:
         if total > MAX_CONFIGURATIONS:
             raise CoallocError(
                 f"the jobs have {total:,} allocation vectors on {len(self.classes)} node classes, more than the "
-                f"{MAX_CONFIGURATIONS:,} that are enumerated; use formulation='count'"
+                f"{MAX_CONFIGURATIONS:,} that are enumerated; use formulation='count' (model pas: 'node')"
             )
         return tuple(self._configurations_of(job) for job in self.jobs)
 

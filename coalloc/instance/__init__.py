@@ -1,6 +1,7 @@
 """What is given: platform, network tree, jobs, file format and errors."""
 
 from coalloc.instance.errors import CoallocError, Fault, InstanceError
+from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
 from coalloc.instance.instance import Instance, RunningJob
 from coalloc.instance.job import Job
 from coalloc.instance.network import Link
@@ -19,4 +20,8 @@ __all__ = [
     "Platform",
     "RunningJob",
     "Switch",
+    "read_instance",
+    "read_platform",
+    "write_instance",
+    "write_platform",
 ]

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from coalloc.instance.text import visible
+from coalloc.instance.text import shortened, visible
+
+MAX_LINES = 50
+"""Lines of a message; what is beyond is counted, and still in ``InstanceError.faults``."""
+
+MAX_PATH = 200
+"""Longest JSON path in a message, in characters."""
 
 
 class CoallocError(Exception):
@@ -27,21 +33,26 @@ class Fault:
         return Fault(f"{prefix}{joint}{self.path}", self.sentence)
 
     def __str__(self) -> str:
-        return f"{visible(self.path)}: {self.sentence}" if self.path else self.sentence
+        return f"{shortened(visible(self.path), MAX_PATH)}: {self.sentence}" if self.path else self.sentence
 
 
 class InstanceError(CoallocError, ValueError):
-    """An instance, a platform, a job or a schedule is not valid.
+    """An instance, a platform, a job, a schedule or a file of one of them is not valid.
 
     ``faults`` holds every fault that was found, ``source`` the name of the file, if any.
-    The message has one line per fault: ``wl1.json: jobs[3].tasks: must be at least 1, got 0``.
+    The message has one line per fault: ``wl1.json: jobs[3].tasks: must be at least 1, got 0``;
+    after :data:`MAX_LINES` lines the others are counted.
     """
 
     def __init__(self, faults: Iterable[Fault], source: str | None = None) -> None:
         self.faults = tuple(faults)
         self.source = source
         prefix = f"{visible(source)}: " if source else ""
-        super().__init__("\n".join(f"{prefix}{fault}" for fault in self.faults))
+        lines = [f"{prefix}{fault}" for fault in self.faults[:MAX_LINES]]
+        more = len(self.faults) - len(lines)
+        if more:
+            lines.append(f"{prefix}and {more} more fault{'s' if more > 1 else ''}")
+        super().__init__("\n".join(lines))
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.faults, self.source)

@@ -6,21 +6,23 @@ rest, so the load of a job on it follows from the number of its tasks below (the
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import networkx as nx
 
 from coalloc.instance.errors import Fault
-from coalloc.instance.text import visible
+from coalloc.instance.text import quoted
 
 if TYPE_CHECKING:
     from coalloc.instance.platform import Cluster, Switch
 
 ROOT = "central switch"
 """Name of the root where no switch of the file names it."""
+
+MAX_NAMED = 10
+"""Roots that a message names, where there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,44 +35,54 @@ class Link:
 
 
 def network_faults(
-    clusters: Sequence[tuple[int, str, str | None]], switches: Sequence[tuple[int, str, str]]
+    clusters: Sequence[tuple[str | None, str | None]], switches: Sequence[tuple[str | None, str | None]]
 ) -> list[Fault]:
     """Return what is wrong with the names and the tree.
 
-    ``clusters`` are (index, name, switch), ``switches`` (index, name, parent), so that a file with
-    other faults can be examined too.
+    ``clusters`` are (name, switch) and ``switches`` (name, parent), in order. A name is ``None``
+    where a file has none that can be read: what depends on it is not examined then.
     """
-    faults = duplicate_faults([(f"clusters[{i}].name", name) for i, name, _ in clusters], "cluster name")
-    faults += duplicate_faults([(f"switches[{i}].name", name) for i, name, _ in switches], "switch name")
-    parents = {name: parent for _, name, parent in switches}
+    faults = duplicate_faults([(f"clusters[{i}].name", name) for i, (name, _) in enumerate(clusters)], "cluster name")
+    faults += duplicate_faults([(f"switches[{i}].name", name) for i, (name, _) in enumerate(switches)], "switch name")
+    parents = {name: parent for name, parent in switches if name is not None and parent is not None}
+    faults += _cycle_faults(switches, parents)
+    if any(name is None or parent is None for name, parent in switches):
+        return faults
     roots = sorted({parent for parent in parents.values() if parent not in parents})
     if len(roots) > 1:
-        named = ", ".join(visible(root) for root in roots)
+        named = ", ".join(quoted(root) for root in roots[:MAX_NAMED]) + (", ..." if len(roots) > MAX_NAMED else "")
         faults.append(Fault("switches", f"must hang on one root, got {len(roots)}: {named}"))
+    return faults + _upper_switch_faults(clusters, {*parents, *roots})
+
+
+def _cycle_faults(switches: Sequence[tuple[str | None, str | None]], parents: Mapping[str, str]) -> list[Fault]:
+    """Return a fault for every switch that is above itself."""
     tree = nx.DiGraph(list(parents.items()))
     cyclic = {name for part in nx.strongly_connected_components(tree) if len(part) > 1 for name in part}
     cyclic |= {name for name, parent in parents.items() if name == parent}
-    for i, name, parent in switches:
-        if name in cyclic:
-            faults.append(Fault(f"switches[{i}].parent", f"is part of a cycle of switches, got {visible(parent)!r}"))
-    known = set(parents) | set(roots)
-    for i, _, switch in clusters:
-        if switch is not None and switch not in known:
-            faults.append(
-                Fault(f"clusters[{i}].switch", f"must name a switch of the platform, got {visible(switch)!r}")
-            )
-    return faults
+    return [
+        Fault(f"switches[{i}].parent", f"is part of a cycle of switches, got {quoted(parent or '')}")
+        for i, (name, parent) in enumerate(switches)
+        if name in cyclic
+    ]
 
 
-def duplicate_faults(names: Sequence[tuple[str, str]], what: str) -> list[Fault]:
-    """Return a fault for every repetition among (path, name) pairs."""
-    count = Counter(name for _, name in names)
+def _upper_switch_faults(clusters: Sequence[tuple[str | None, str | None]], known: Container[str]) -> list[Fault]:
+    """Return a fault for every cluster behind a switch that the platform does not have."""
+    return [
+        Fault(f"clusters[{i}].switch", f"must name a switch of the platform, got {quoted(switch)}")
+        for i, (_, switch) in enumerate(clusters)
+        if switch is not None and switch not in known
+    ]
+
+
+def duplicate_faults(names: Sequence[tuple[str, str | None]], what: str) -> list[Fault]:
+    """Return a fault for every repetition among (path, name) pairs; a name that is ``None`` repeats nothing."""
     first: dict[str, str] = {}
     faults = []
     for path, name in names:
-        if count[name] > 1 and name in first:
-            faults.append(Fault(path, f"repeats the {what} {visible(name)!r} of {first[name]}"))
-        first.setdefault(name, path)
+        if name is not None and first.setdefault(name, path) != path:
+            faults.append(Fault(path, f"repeats the {what} {quoted(name)} of {first[name]}"))
     return faults
 
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import networkx as nx
+from pydantic import Field
 
-from coalloc.instance.errors import Fault, InstanceError
-from coalloc.instance.network import Link, links_of, network_faults, network_of
+from coalloc.instance.consistency import platform_faults
+from coalloc.instance.errors import InstanceError
+from coalloc.instance.network import Link, links_of, network_of
 from coalloc.instance.values import Count, NonNegative, Positive, PositiveShare, Text, Value, value
 
 
@@ -47,13 +50,9 @@ class Cluster(Value):
     """A cluster: node groups behind one link of ``link_bandwidth`` MB/s to its switch."""
 
     name: Text
-    nodes: tuple[NodeGroup, ...]
+    nodes: Annotated[tuple[NodeGroup, ...], Field(min_length=1)]
     link_bandwidth: NonNegative
     switch: Text | None = None
-
-    def __post_init__(self) -> None:
-        if not self.nodes:
-            raise InstanceError([Fault("nodes", "must name at least one group of nodes")])
 
     @property
     def num_nodes(self) -> int:
@@ -90,16 +89,11 @@ class Node:
 class Platform(Value):
     """Clusters and the switches between them; processors are numbered through in the order of the file."""
 
-    clusters: tuple[Cluster, ...]
+    clusters: Annotated[tuple[Cluster, ...], Field(min_length=1)]
     switches: tuple[Switch, ...] = ()
 
     def __post_init__(self) -> None:
-        faults = network_faults(
-            [(i, c.name, c.switch) for i, c in enumerate(self.clusters)],
-            [(i, s.name, s.parent) for i, s in enumerate(self.switches)],
-        )
-        if not self.clusters:
-            faults.append(Fault("clusters", "must name at least one cluster"))
+        faults = platform_faults(self)
         if faults:
             raise InstanceError(faults)
 

@@ -6,6 +6,10 @@ Seconds are floats, slots are ints. The same rules serve the models, the schedul
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 RELATIVE_TOLERANCE = 1e-9
 """Two times, or a load and a capacity, that differ by less than this share of their size are equal."""
@@ -31,3 +35,19 @@ def slots_down(seconds: float, slot: float) -> int:
 def capacity_limit(capacity: float, saturation: float = 0.0) -> float:
     """Return the largest load, in MB/s, that does not saturate a link of this capacity."""
     return capacity * (1.0 + saturation) * (1.0 + RELATIVE_TOLERANCE)
+
+
+def merge_instants(times: Sequence[float]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the distinct instants among ``times`` (s) in order, and for each time the index of its instant.
+
+    A time within the tolerance of the one before it is the same instant, so that jobs back to back
+    do not overlap by rounding.
+    """
+    unordered = np.asarray(times, dtype=np.float64)
+    order = np.argsort(unordered, kind="stable")
+    ordered = unordered[order]
+    is_new = np.ones(len(ordered), dtype=bool)
+    is_new[1:] = np.diff(ordered) > RELATIVE_TOLERANCE * np.maximum(1.0, np.abs(ordered[1:]))
+    index = np.empty(len(ordered), dtype=np.int64)
+    index[order] = np.cumsum(is_new) - 1
+    return ordered[is_new], index

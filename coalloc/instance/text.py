@@ -1,10 +1,27 @@
-"""Ids are data: how a text of unknown origin is shown to a person."""
+"""Ids are data: how a text of unknown origin is shown to a person.
+
+Terminals obey escape sequences, and direction marks can make a line read as another. Every message
+that contains a text from outside passes it through here.
+"""
 
 from __future__ import annotations
 
+MAX_SHOWN = 60
+"""Longest picture of a foreign text in a message, in characters."""
+
 
 def visible(text: str) -> str:
-    r"""Return ``text`` with control and other unprintable characters escaped (``\n``, ``\x1b``)."""
+    r"""Return ``text`` with control, direction and other unprintable characters escaped (``\n``, ``\x1b``)."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shortened(text: str, limit: int = MAX_SHOWN) -> str:
+    """Return ``text``, cut to ``limit`` characters where it is longer; three dots say so."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def quoted(text: str) -> str:
+    r"""Return ``text`` in quotation marks, short, its unprintable characters escaped (``'a\nb'``)."""
+    return repr(shortened(text))

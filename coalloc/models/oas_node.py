@@ -23,7 +23,7 @@ ALMOST_ONE = 1.0 - 1e-6
 """Share of a slot that rounding up may add in (19); see errata 1."""
 
 
-def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:  # noqa: ARG001
+def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:  # noqa: ARG001 - one signature for all
     """Return the model; the objective is in slots. The lower bound is not used: the paper has none."""
     if problem.slot is None or problem.rounding == "down":
         raise CoallocError(
@@ -100,8 +100,8 @@ def _add_placement(model: pyo.ConcreteModel) -> None:
 
 def _add_durations(model: pyo.ConcreteModel) -> None:
     problem: Problem = model.problem
-    eta = problem.slot
     jobs = problem.jobs
+    base_slots = [job.base_time / problem.seconds(1) for job in jobs]
     used = defaultdict(list)
     for (j, _, _), x in model.X.items():
         used[j].append(x)
@@ -114,12 +114,10 @@ def _add_durations(model: pyo.ConcreteModel) -> None:
         model.J, rule=lambda m, j: m.ct[j] == jobs[j].processing_share * m.SP[j] + (1 - jobs[j].processing_share)
     )
     # (19), with the rounding that errata 1 puts in
-    model.eq19 = pyo.Constraint(
-        model.J, rule=lambda m, j: m.f[j] - m.s[j] <= jobs[j].base_time / eta * m.ct[j] + ALMOST_ONE
-    )
+    model.eq19 = pyo.Constraint(model.J, rule=lambda m, j: m.f[j] - m.s[j] <= base_slots[j] * m.ct[j] + ALMOST_ONE)
     # (20)
     model.eq20 = pyo.Constraint(
-        model.J, rule=lambda m, j: pyo.quicksum(used[j]) >= jobs[j].base_time / eta * jobs[j].tasks * m.ct[j]
+        model.J, rule=lambda m, j: pyo.quicksum(used[j]) >= base_slots[j] * jobs[j].tasks * m.ct[j]
     )
 
 

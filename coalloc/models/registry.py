@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import pyomo.environ as pyo
 
@@ -14,24 +14,43 @@ from coalloc.schedule import Schedule
 
 
 class Formulation(Protocol):
-    """A model of a :class:`Problem`; a module or any object with these functions.
-
-    ``build`` returns a model whose active objective is in ticks (slots or seconds). ``extract`` reads
-    the schedule from the values of its variables. ``estimate_nonzeros`` and ``set_start`` are
-    optional for an object of the user's own.
-    """
+    """A model of a :class:`Problem` in slots: a module, or any object, with these two functions."""
 
     def build(self, problem: Problem, *, horizon: int, objective: str, lower_bound: int) -> pyo.ConcreteModel:
-        """Return the model; every job ends by ``horizon``, the latest not before ``lower_bound`` (ticks)."""
+        """Return the model, its objective in slots; all ends are at most ``horizon``, the latest at least ``lower_bound``."""
 
     def extract(self, model: pyo.ConcreteModel) -> Schedule:
         """Return the schedule that the values of the variables describe."""
 
+
+@runtime_checkable
+class TakesStart(Protocol):
+    """A formulation whose solver may start from a known schedule."""
+
+    def set_start(self, model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
+        """Give the variables the values that the schedule has."""
+
+
+@runtime_checkable
+class EstimatesSize(Protocol):
+    """A formulation that knows its size before it is built."""
+
     def estimate_nonzeros(self, problem: Problem, horizon: int) -> int:
         """Return roughly how many nonzeros the model will have, cheaply."""
 
-    def set_start(self, model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
-        """Give the variables the values that a known schedule has."""
+
+class PackageFormulation(Protocol):
+    """A model of the package of a :class:`Problem`: all jobs start together (PAS, CBS, JPR).
+
+    ``build`` returns a model whose objective is in seconds (CBS: tasks). A model with several
+    objectives in order of priority has them in ``model.stages``; see :class:`coalloc.models.package.Stage`.
+    """
+
+    def build(self, problem: Problem) -> pyo.ConcreteModel:
+        """Return the model."""
+
+    def extract(self, model: pyo.ConcreteModel) -> Schedule:
+        """Return the schedule that the values of the variables describe, with SC = 1."""
 
 
 FORMULATIONS: Mapping[str, Mapping[str, str]] = {
@@ -48,7 +67,16 @@ FORMULATIONS: Mapping[str, Mapping[str, str]] = {
 
 
 def formulation_of(model: str, formulation: str) -> Formulation:
-    """Return a formulation by name; ``auto`` is the configuration model."""
+    """Return a formulation of a slotted model by name; ``auto`` is the configuration model."""
+    return cast(Formulation, _module_of(model, formulation))
+
+
+def package_formulation_of(model: str, formulation: str) -> PackageFormulation:
+    """Return a formulation of a package model by name; ``auto`` is the configuration model."""
+    return cast(PackageFormulation, _module_of(model, formulation))
+
+
+def _module_of(model: str, formulation: str) -> Any:
     if model not in FORMULATIONS:
         raise CoallocError(f"model must be one of {', '.join(FORMULATIONS)}, got {model!r}")
     known = FORMULATIONS[model]
@@ -57,4 +85,4 @@ def formulation_of(model: str, formulation: str) -> Formulation:
         raise CoallocError(
             f"formulation of model {model!r} must be one of auto, {', '.join(known)}, got {formulation!r}"
         )
-    return cast(Formulation, cast(Any, importlib.import_module(known[name])))
+    return importlib.import_module(known[name])

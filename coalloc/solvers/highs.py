@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any
@@ -47,11 +47,28 @@ class Limits:
     seed: int = 0
 
 
+STOPPED: Mapping[Any, StoppedBy] = {
+    highspy.HighsModelStatus.kTimeLimit: "time",
+    highspy.HighsModelStatus.kSolutionLimit: "work",
+    highspy.HighsModelStatus.kInterrupt: "interrupt",
+}
+"""Why HiGHS stopped, where it stopped by itself without a proof."""
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How a run ended: objective and bound, values of the columns, and why."""
+
+    objective: float | None
+    bound: float
+    values: NDArray[np.float64] | None
+    reason: StoppedBy
+
+
 @dataclass
 class _Run:
     """What the callbacks of one run leave behind."""
 
-    started: float
     on_news: Callable[[float | None, float | None], None]
     stop: bool = False
     objective: float | None = None
@@ -107,20 +124,14 @@ def solve_model(
     last: list[tuple[float | None, float | None]] = []
 
     def on_news(objective: float | None, bound: float | None) -> None:
-        news = (objective, _rounded(bound, integral))
+        news = (objective, math.ceil(bound - INTEGRALITY) if bound is not None and integral else bound)
         if progress is not None and news != (last[-1] if last else (None, None)):
             last.append(news)
             progress(TracePoint(time.perf_counter() - began, *news, source))
 
-    run = _Run(began, on_news)
+    run = _Run(on_news)
     reason = _run(highs, run, max(0.0, limits.time - (time.perf_counter() - began)))
-    return _conclude(highs, run, reason, form.columns, size, integral)
-
-
-def _rounded(bound: float | None, integral: bool) -> float | None:
-    if bound is None or not integral or not math.isfinite(bound):
-        return bound
-    return float(math.ceil(bound - INTEGRALITY))
+    return _solution(_conclude(highs, run, reason, form.columns), form.columns, size, integral)
 
 
 def _load(form: Any, limits: Limits, integral: bool) -> tuple[highspy.Highs, ModelSize]:
@@ -140,7 +151,7 @@ def _load(form: Any, limits: Limits, integral: bool) -> tuple[highspy.Highs, Mod
     lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = form.A.indptr, form.A.indices, form.A.data
     whole = [v.is_integer() or v.is_binary() for v in columns]
     lp.integrality_ = [highspy.HighsVarType.kInteger if w else highspy.HighsVarType.kContinuous for w in whole]
-    highs = highspy.Highs()
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     _options(highs, limits, integral)
     _checked(highs.passModel(lp), "passing the model")
     return highs, ModelSize(len(rhs), len(columns), int(form.A.nnz), sum(whole))
@@ -209,41 +220,32 @@ def _run(highs: highspy.Highs, run: _Run, time_limit: float) -> StoppedBy | None
     return reason
 
 
-def _conclude(
-    highs: highspy.Highs, run: _Run, reason: StoppedBy | None, columns: list[Any], size: ModelSize, integral: bool
-) -> ModelSolution:
+def _conclude(highs: highspy.Highs, run: _Run, reason: StoppedBy | None, columns: list[Any]) -> _End:
     """Read status, bound and values; a run that did not stop in time leaves what its callbacks saw."""
     if run.status is None:
-        return _solution(run, reason or "time", columns, size, integral)
+        return _End(run.objective, run.bound, run.values, reason or "time")
     _checked(run.status, "solving")
-    model_status = highs.getModelStatus()
-    info = highs.getInfo()
-    kinds = highspy.HighsModelStatus
+    model_status, info, kinds = highs.getModelStatus(), highs.getInfo(), highspy.HighsModelStatus
     if model_status in (kinds.kInfeasible, kinds.kUnboundedOrInfeasible):
-        return ModelSolution(SolveStatus.INFEASIBLE, "proof", None, math.inf, size)
+        return _End(None, math.inf, None, "proof")
+    objective, values = run.objective, run.values
     if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
-        run.values = np.array(highs.getSolution().col_value)
-        run.objective = info.objective_function_value
-    is_mip = size.integers > 0
+        objective, values = info.objective_function_value, np.array(highs.getSolution().col_value)
     proven = model_status in (kinds.kOptimal, kinds.kModelEmpty)
-    bound = info.mip_dual_bound if is_mip else (run.objective if proven else -math.inf)
-    run.bound = max(run.bound, bound if bound is not None else -math.inf)
+    is_mip = any(not variable.is_continuous() for variable in columns)
+    bound = info.mip_dual_bound if is_mip else objective if proven and objective is not None else -math.inf
     if proven:
-        return _solution(run, "proof", columns, size, integral)
-    stopped: dict[Any, StoppedBy] = {
-        kinds.kTimeLimit: "time",
-        kinds.kSolutionLimit: "work",
-        kinds.kInterrupt: "interrupt",
-    }
-    return _solution(run, reason or stopped.get(model_status, "work"), columns, size, integral)
+        return _End(objective, max(run.bound, bound), values, "proof")
+    return _End(objective, max(run.bound, bound), values, reason or STOPPED.get(model_status, "work"))
 
 
-def _solution(run: _Run, reason: StoppedBy, columns: list[Any], size: ModelSize, integral: bool) -> ModelSolution:
-    if run.values is None:
-        return ModelSolution(SolveStatus.UNKNOWN, reason, None, _rounded(run.bound, integral) or -math.inf, size)
-    for variable, number in zip(columns, run.values, strict=True):
+def _solution(end: _End, columns: list[Any], size: ModelSize, integral: bool) -> ModelSolution:
+    """Put the best values into the model and say honestly what is known."""
+    bound = math.ceil(end.bound - INTEGRALITY) if integral and math.isfinite(end.bound) else end.bound
+    if end.values is None or end.objective is None:
+        status = SolveStatus.INFEASIBLE if end.reason == "proof" else SolveStatus.UNKNOWN
+        return ModelSolution(status, end.reason, None, bound, size)
+    for variable, number in zip(columns, end.values, strict=True):
         variable.set_value(float(number), skip_validation=True)
-    bound = _rounded(run.bound, integral)
-    assert run.objective is not None and bound is not None
-    status = SolveStatus.OPTIMAL if reason == "proof" else SolveStatus.FEASIBLE
-    return ModelSolution(status, reason, run.objective, bound, size)
+    status = SolveStatus.OPTIMAL if end.reason == "proof" else SolveStatus.FEASIBLE
+    return ModelSolution(status, end.reason, end.objective, min(bound, end.objective), size)

@@ -6,11 +6,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from coalloc.instance.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
 from coalloc.problem import Links
 from coalloc.schedule import Schedule
 
+Model = Literal["oas", "pas", "cbs", "jpr"]
 StoppedBy = Literal["proof", "gap", "time", "work", "interrupt"]
 Progress = Callable[["TracePoint"], None]
 
@@ -70,25 +74,25 @@ def relative_gap(objective: float | None, lower_bound: float | None) -> float | 
     return (objective - lower_bound) / abs(objective) if objective else math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class SolveOptions:
+@value()
+class SolveOptions(Value):
     """What ``solve`` was asked for, after defaults; the names are those of its keywords.
 
     ``slot`` is in seconds here (None: continuous time).
     """
 
-    model: str = "oas"
-    formulation: str = "auto"
-    objective: str = "makespan"
-    slot: float | None = None
+    model: Model = "oas"
+    formulation: Text = "auto"
+    objective: Text = "makespan"
+    slot: PositiveSeconds | None = None
     links: Links = "strict"
-    saturation: float = 0.0
-    time_limit: float = 60.0
-    work_limit: int | None = None
-    gap: float = 0.0
-    solver: str = "highs"
-    threads: int = 1
-    seed: int = 0
+    saturation: NonNegative = 0.0
+    time_limit: Annotated[float, Field(strict=True, gt=0)] = 60.0
+    work_limit: Count | None = None
+    gap: Share = 0.0
+    solver: Text = "highs"
+    threads: Count = 1
+    seed: Annotated[int, Field(strict=True, ge=0)] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,8 @@ class SolveResult:
     options: SolveOptions
     levels: Mapping[str, float] = field(default_factory=dict)
     simulated_objective: float | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    instance_sha256: str = ""
 
     @property
     def gap(self) -> float | None:
@@ -124,26 +130,19 @@ class SolveResult:
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the six (name, text) lines that printing shows."""
+        status = f"{self.status.value} (stopped by {self.stopped_by})"
         size = self.model_size
+        shape = f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros" if size else "no model needed"
         build, solve = self.timings.get("build", 0.0), self.timings.get("solve", 0.0)
         return [
-            (
-                "status",
-                f"{self.status.value} (stopped by {self.stopped_by})" + (f": {self.message}" if self.message else ""),
-            ),
+            ("status", f"{status}: {self.message}" if self.message else status),
             ("objective", _seconds(self.objective) + f" ({self.options.objective})"),
             ("bound", _seconds(self.lower_bound)),
             ("gap", "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"),
             ("time", f"{self.timings.get('total', 0.0):.2f} s (build {build:.2f} s, solve {solve:.2f} s)"),
-            (
-                "model",
-                f"{self.options.model}/{self.options.formulation}, "
-                + (
-                    f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros" if size else "no model needed"
-                ),
-            ),
+            ("model", f"{self.options.model}/{self.options.formulation}, {shape}"),
         ]
 
 
-def _seconds(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.6g} s" if abs(value) < 1e5 else f"{value:.1f} s"
+def _seconds(seconds: float | None) -> str:
+    return "unknown" if seconds is None else f"{seconds:.6g} s" if abs(seconds) < 1e5 else f"{seconds:.1f} s"

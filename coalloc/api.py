@@ -1,0 +1,151 @@
+"""The public functions: the only place that wires the rooms together by name.
+
+Everything here takes and returns values; nothing is printed but by ``progress=True`` and
+``show_versions``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pyomo.environ as pyo
+
+from coalloc.instance import CoallocError, Instance
+from coalloc.problem import Links, slot_seconds
+from coalloc.result_files import instance_hash
+from coalloc.schedule import Schedule
+from coalloc.solvers.highs import solve_model
+from coalloc.solvers.oas import build_oas, solve_oas
+from coalloc.solvers.package import build_package, solve_package
+from coalloc.solvers.pyomo_solver import solve_with
+from coalloc.solvers.result import Progress, SolveOptions, SolveResult, TracePoint
+from coalloc.versions import versions
+
+DEFAULT_OBJECTIVES = {"oas": "makespan", "pas": "total-execution-time", "cbs": "chunks", "jpr": "total-execution-time"}
+"""Objective of each model where none is asked for."""
+
+
+def solve(
+    instance: Instance,
+    *,
+    model: str = "oas",
+    formulation: Any = "auto",
+    objective: str | None = None,
+    slot: float | str | None = None,
+    links: Links = "strict",
+    saturation: float = 0.0,
+    time_limit: float = 60.0,
+    work_limit: int | None = None,
+    gap: float = 0.0,
+    solver: str = "highs",
+    threads: int = 1,
+    seed: int = 0,
+    start: Schedule | None = None,
+    progress: bool | Progress = False,
+    **unknown: Any,
+) -> SolveResult:
+    """Solve one instance; return the best schedule and bound known, never raise because time ran out.
+
+    Parameters
+    ----------
+    model
+        ``"oas"`` orders and allocates; ``"pas"``, ``"cbs"`` and ``"jpr"`` allocate all jobs as one package.
+    formulation
+        ``"auto"``, or by model: oas ``"node"``, ``"count"``, ``"configuration"``; pas ``"node"``,
+        ``"configuration"``; or an object of your own with ``build`` and ``extract``.
+    objective
+        oas ``"makespan"`` (default) or ``"total-response-time"``; pas ``"total-execution-time"``.
+    slot
+        Seconds, or ``"50%"`` of the mean base time; ``None`` is continuous time.
+    links
+        ``"strict"``: links may not saturate; ``"shared"``: they may, and slow jobs down (pas).
+    saturation
+        Share above its bandwidth that a link may carry and still not count as saturated.
+    time_limit, work_limit, gap
+        Stop after these seconds (building included), these branch-and-bound nodes, or at this
+        relative gap.
+    solver
+        ``"highs"``, or the name of any MIP solver that Pyomo finds (``"cbc"``, ``"glpk"``, ...).
+    threads, seed
+        For the solver; the same seed gives the same answer where no time limit struck.
+    start
+        A valid schedule to start from.
+    progress
+        ``True`` prints a line per new incumbent or bound on standard error; a function gets each
+        :class:`TracePoint`.
+
+    Raises
+    ------
+    CoallocError
+        An option is unknown or not supported with the others, or a model would be too large.
+    """
+    refuse_unknown(unknown, SOLVE_KEYWORDS)
+    options = _options(instance, locals())
+    run_model = solve_model if solver == "highs" else partial(solve_with, solver)
+    reporter = progress if callable(progress) else _print_point if progress else None
+    if options.model == "oas":
+        result = solve_oas(
+            instance, options, formulation=formulation, start=start, progress=reporter, run_model=run_model
+        )
+    elif start is not None:
+        raise CoallocError(f"start is for model 'oas', not for {model!r}")
+    else:
+        result = solve_package(instance, options, formulation=formulation, progress=reporter, run_model=run_model)
+    return replace(result, instance_sha256=instance_hash(instance), versions=versions())
+
+
+SOLVE_KEYWORDS = tuple(name for name in solve.__annotations__ if name not in ("instance", "unknown", "return"))
+
+
+def build_model(
+    instance: Instance,
+    *,
+    model: str = "oas",
+    formulation: str = "auto",
+    objective: str | None = None,
+    slot: float | str | None = None,
+    links: Links = "strict",
+    saturation: float = 0.0,
+    **unknown: Any,
+) -> pyo.ConcreteModel:
+    """Return the Pyomo model that ``solve`` would solve, to extend or export; arguments as there."""
+    refuse_unknown(unknown, BUILD_KEYWORDS)
+    options = _options(instance, locals())
+    build = build_oas if options.model == "oas" else build_package
+    return build(instance, options, formulation)
+
+
+BUILD_KEYWORDS = tuple(name for name in build_model.__annotations__ if name not in ("instance", "unknown", "return"))
+
+
+def refuse_unknown(unknown: Iterable[str], known: Iterable[str]) -> None:
+    """Raise one error that names every unknown keyword and lists those that there are."""
+    unknown, known = list(unknown), list(known)
+    if not unknown:
+        return
+    near = [match for name in unknown for match in difflib.get_close_matches(name, known, 1)]
+    hint = f" (did you mean {', '.join(near)}?)" if near else ""
+    raise CoallocError(f"unknown keyword {', '.join(unknown)}{hint}; there are {', '.join(known)}")
+
+
+def _options(instance: Instance, given: dict[str, Any]) -> SolveOptions:
+    """Return the options among the arguments of a call, validated, with defaults filled in."""
+    names = SolveOptions.__dataclass_fields__
+    options = {name: argument for name, argument in given.items() if name in names}
+    if not isinstance(options["formulation"], str):
+        options["formulation"] = type(options["formulation"]).__name__
+    options["slot"] = slot_seconds(instance, options["slot"])
+    options["objective"] = options["objective"] or DEFAULT_OBJECTIVES.get(options["model"], "makespan")
+    return SolveOptions(**options)
+
+
+def _print_point(point: TracePoint) -> None:
+    """Print a point of the trace as one line on standard error."""
+    incumbent = "-" if point.incumbent is None else f"{point.incumbent:.6g}"
+    bound = "-" if point.lower_bound is None else f"{point.lower_bound:.6g}"
+    print(f"{point.time:8.2f} s  incumbent {incumbent:>12}  bound {bound:>12}  {point.source}", file=sys.stderr)

@@ -1,0 +1,158 @@
+"""What fields must keep between them: names that are unique, a tree, jobs that fit, processors held once.
+
+Every function takes a value or a document as it was parsed, with whatever faults in its fields: what
+can be read is examined, the rest is left to the checks of the fields. So all faults come at once.
+
+The name of a processor (``C1/0``, ``C1/0.3``) tells its place: after the last ``/`` stand digits and
+at most one dot, before it the name of the cluster. Distinct cluster names therefore give distinct
+processor names, whatever characters they have, and no list of all processors is needed here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from coalloc.instance.errors import Fault
+from coalloc.instance.network import duplicate_faults, network_faults
+from coalloc.instance.sentences import shown
+from coalloc.instance.text import quoted
+
+MAX_PROCESSORS = 10_000_000
+"""Most processors that a platform may have; each costs memory as soon as its name is asked for."""
+
+Group = tuple[int, int]
+"""Nodes of a group, and cores of each."""
+
+PROCESSOR = re.compile(r"(?P<cluster>.+)/(?P<node>0|[1-9][0-9]{0,9})(?:\.(?P<core>0|[1-9][0-9]{0,9}))?", re.DOTALL)
+
+
+def platform_faults(platform: object) -> list[Fault]:
+    """Return what is wrong between the fields of a platform."""
+    clusters, switches = _list(platform, "clusters"), _list(platform, "switches")
+    faults = network_faults(
+        [(_text(cluster, "name"), _text(cluster, "switch")) for cluster in clusters],
+        [(_text(switch, "name"), _text(switch, "parent")) for switch in switches],
+    )
+    processors = _num_processors(platform)
+    if processors is not None and processors > MAX_PROCESSORS:
+        sentence = f"must have at most {MAX_PROCESSORS} processors in all, got {shown(processors)}"
+        faults.append(Fault("clusters", sentence))
+    return faults
+
+
+def workload_faults(instance: object) -> list[Fault]:
+    """Return what is wrong between the jobs of an instance, those that run, and its platform."""
+    jobs = [(f"jobs[{i}]", job) for i, job in enumerate(_list(instance, "jobs"))]
+    running = [(f"running[{i}]", run) for i, run in enumerate(_list(instance, "running"))]
+    placed = [(f"{path}.job", _field(run, "job")) for path, run in running]
+    faults = duplicate_faults([(f"{path}.id", _text(job, "id")) for path, job in [*jobs, *placed]], "job id")
+    platform = _field(instance, "platform")
+    processors = _num_processors(platform)
+    if processors is not None:
+        faults += [fault for path, job in jobs for fault in _size_faults(path, job, processors)]
+    return faults + _running_faults(running, _groups_by_cluster(platform))
+
+
+def _size_faults(path: str, job: object, processors: int) -> list[Fault]:
+    """Return a fault where a job is larger than the platform."""
+    tasks = _count(job, "tasks")
+    if tasks is None or tasks <= processors:
+        return []
+    sentence = f"must be at most {processors} (all processors of the platform), got {shown(tasks)}"
+    return [Fault(f"{path}.tasks", sentence)]
+
+
+def _running_faults(running: list[tuple[str, object]], groups: Mapping[str, list[Group]] | None) -> list[Fault]:
+    """Return what is wrong with the processors that running jobs hold."""
+    faults: list[Fault] = []
+    holder: dict[str, str] = {}
+    for path, run in running:
+        nodes, tasks = _field(run, "nodes"), _count(_field(run, "job"), "tasks")
+        if tasks is not None and isinstance(nodes, (list, tuple)) and len(nodes) != tasks:
+            sentence = f"must name {shown(tasks)} processors, one per task, got {len(nodes)}"
+            faults.append(Fault(f"{path}.nodes", sentence))
+        for i, name in enumerate(_list(run, "nodes")):
+            if isinstance(name, str) and name:
+                faults += _holding_faults(f"{path}.nodes[{i}]", name, holder, groups)
+    return faults
+
+
+def _holding_faults(
+    path: str, name: str, holder: dict[str, str], groups: Mapping[str, list[Group]] | None
+) -> list[Fault]:
+    """Return what is wrong with one held processor, and note who holds it."""
+    if groups is not None and not _is_processor(name, groups):
+        return [Fault(path, f"must be a processor of the platform, got {quoted(name)}")]
+    if holder.setdefault(name, path) != path:
+        return [Fault(path, f"is held twice: {quoted(name)} is also {holder[name]}")]
+    return []
+
+
+def _is_processor(name: str, groups: Mapping[str, list[Group]]) -> bool:
+    """Return whether a platform with these groups of nodes has a processor of this name."""
+    parts = PROCESSOR.fullmatch(name)
+    if parts is None:
+        return False
+    node = int(parts["node"])
+    for count, cores in groups.get(parts["cluster"], []):
+        if node < count:
+            return cores == 1 if parts["core"] is None else cores > 1 and int(parts["core"]) < cores
+        node -= count
+    return False
+
+
+def _groups_by_cluster(platform: object) -> dict[str, list[Group]] | None:
+    """Return the groups of each cluster by its name, ``None`` where some cannot be read."""
+    by_cluster: dict[str, list[Group]] = {}
+    clusters = _list(platform, "clusters")
+    for cluster in clusters:
+        name, groups = _text(cluster, "name"), _groups(cluster)
+        if name is None or groups is None:
+            return None
+        by_cluster[name] = groups
+    return by_cluster if clusters and len(by_cluster) == len(clusters) else None
+
+
+def _num_processors(platform: object) -> int | None:
+    """Return the number of processors, ``None`` where some counts cannot be read."""
+    per_cluster = [_groups(cluster) for cluster in _list(platform, "clusters")]
+    counted = [count * cores for groups in per_cluster for count, cores in groups or []]
+    return sum(counted) if per_cluster and None not in per_cluster else None
+
+
+def _groups(cluster: object) -> list[Group] | None:
+    """Return the groups of a cluster, ``None`` where some cannot be read."""
+    groups: list[Group] = []
+    for group in _list(cluster, "nodes"):
+        count, cores = _count(group, "count"), _count(group, "cores", default=1)
+        if count is None or cores is None:
+            return None
+        groups.append((count, cores))
+    return groups or None
+
+
+def _field(holder: object, key: str) -> Any:
+    """Return a field of a value or of a parsed object, ``None`` where there is none."""
+    return holder.get(key) if isinstance(holder, dict) else getattr(holder, key, None)
+
+
+def _list(holder: object, key: str) -> list[Any] | tuple[Any, ...]:
+    """Return a field that is a list, an empty one where it is not."""
+    field = _field(holder, key)
+    return field if isinstance(field, (list, tuple)) else ()
+
+
+def _text(holder: object, key: str) -> str | None:
+    """Return a field that is a text and not empty."""
+    field = _field(holder, key)
+    return field if isinstance(field, str) and field else None
+
+
+def _count(holder: object, key: str, default: int | None = None) -> int | None:
+    """Return a field that is a whole number from 1 on, ``default`` where the field is absent."""
+    field = _field(holder, key)
+    if field is None and not (isinstance(holder, dict) and key in holder):
+        return default
+    return field if isinstance(field, int) and not isinstance(field, bool) and field >= 1 else None

@@ -1,0 +1,80 @@
+"""Instance and platform files, version 1: ``.json`` or ``.json.gz``, in and out.
+
+An instance file that is not valid gives one :class:`InstanceError` with every fault and its JSON
+path. Nothing that a file says is ever executed or used as a path.
+"""
+
+from __future__ import annotations
+
+import os
+
+from coalloc.instance.consistency import platform_faults, workload_faults
+from coalloc.instance.documents import Document, Kind, load_document, read_value, value_of, write_value
+from coalloc.instance.errors import Fault
+from coalloc.instance.instance import Instance
+from coalloc.instance.platform import Platform
+from coalloc.instance.storage import FILE_LIMIT, FilePath
+from coalloc.instance.values import Text, Value, value
+
+
+def _instance_faults(document: Document) -> list[Fault]:
+    """Return what is wrong between the fields of an instance document."""
+    return _held_platform_faults(document) + workload_faults(document)
+
+
+def _held_platform_faults(document: Document) -> list[Fault]:
+    """Return what is wrong between the fields of a platform that stands under ``platform``."""
+    return [fault.under("platform") for fault in platform_faults(document.get("platform"))]
+
+
+@value()
+class _PlatformHolder(Value):
+    """A platform under the key ``platform``, as an instance has it."""
+
+    platform: Platform
+    name: Text = "platform"
+
+
+INSTANCE = Kind("instance", Instance, ("name", "platform", "jobs"), _instance_faults)
+PLATFORM = Kind("platform", Platform, ("clusters",), platform_faults)
+HELD_PLATFORM = Kind("platform", _PlatformHolder, ("platform",), _held_platform_faults)
+
+
+def read_instance(path: FilePath, limit: int = FILE_LIMIT) -> Instance:
+    """Return the instance of a file; ``limit`` is its largest size in bytes, decompressed.
+
+    Raises
+    ------
+    InstanceError
+        It cannot be read or is not valid: every fault, with its JSON path.
+    """
+    return read_value(path, INSTANCE, limit)
+
+
+def write_instance(instance: Instance, path: FilePath) -> None:
+    """Write an instance as ``.json`` or ``.json.gz``; raises :class:`CoallocError` where that fails."""
+    write_value(instance, path, INSTANCE)
+
+
+def read_platform(path: FilePath, limit: int = FILE_LIMIT) -> Platform:
+    """Return the platform of a platform file, or of an instance file.
+
+    In a platform file the platform may also stand under the key ``platform``, as in an instance.
+
+    Raises
+    ------
+    InstanceError
+        It cannot be read or is not valid: every fault, with its JSON path.
+    """
+    document, faults = load_document(path, limit)
+    source = os.fspath(path)
+    if document.get("format") == INSTANCE.format:
+        return value_of(document, INSTANCE, faults, source).platform
+    if "platform" in document:
+        return value_of(document, HELD_PLATFORM, faults, source).platform
+    return value_of(document, PLATFORM, faults, source)
+
+
+def write_platform(platform: Platform, path: FilePath) -> None:
+    """Write a platform as ``.json`` or ``.json.gz``; raises :class:`CoallocError` where that fails."""
+    write_value(platform, path, PLATFORM)

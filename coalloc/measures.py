@@ -1,0 +1,311 @@
+"""What a schedule is worth: every metric with its definition.
+
+:data:`METRICS` names each metric, its unit and the function that computes it; the first paragraph of
+that function's docstring is the definition that the documentation prints. In the formulas j runs
+over the placed jobs, r_j is the arrival, s_j the start, e_j the end, Tb_j the base time and m_j the
+number of processors of job j; Te_j = e_j - s_j. The origin is the earliest arrival, or 0 where jobs
+run already. Means and maxima over no jobs are 0. Source: thesis, sections 3.1.3 and 3.2.2; errata 13.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.allocation import is_coallocated
+from coalloc.execution import link_loads
+from coalloc.instance import CoallocError, Instance
+from coalloc.instance.rounding import capacity_limit, merge_instants
+from coalloc.instance.text import visible
+from coalloc.schedule import Schedule
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+BOUNDED_SLOWDOWN_THRESHOLD = 10.0
+"""Run times below this many seconds count as this long in the bounded slowdown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A schedule as columns, one entry per placement: times in s, ``processors`` held, two truth values.
+
+    ``background`` is the processor-seconds that running jobs use from the origin until they end or
+    the last placement does; ``num_processors`` is the platform's.
+    """
+
+    arrival: Floats
+    start: Floats
+    end: Floats
+    base_time: Floats
+    processors: Ints
+    is_coallocated: NDArray[np.bool_]
+    met_saturation: NDArray[np.bool_]
+    peak_link_share: float
+    background: float
+    origin: float
+    num_processors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric: its unit and the function that computes it."""
+
+    unit: str
+    value: Callable[[Observed], float]
+
+    @property
+    def definition(self) -> str:
+        """The formula, in words and symbols."""
+        return (inspect.getdoc(self.value) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
+    """Return every metric of :data:`METRICS` by name.
+
+    Raises :class:`CoallocError` where the schedule places jobs or uses processors that the instance
+    does not have: ``check`` says more.
+    """
+    observed = observe(instance, schedule)
+    return {name: metric.value(observed) for name, metric in METRICS.items()}
+
+
+# ------------------------------------------------------------------------------ the metrics
+
+
+def makespan(observed: Observed) -> float:
+    """Maximum of e_j, less the origin; 0 without placements."""
+    return float(observed.end.max()) - observed.origin if len(observed.end) else 0.0
+
+
+def total_execution_time(observed: Observed) -> float:
+    """Sum of Te_j."""
+    return float((observed.end - observed.start).sum())
+
+
+def total_response_time(observed: Observed) -> float:
+    """Sum of e_j - r_j."""
+    return float((observed.end - observed.arrival).sum())
+
+
+def wait_mean(observed: Observed) -> float:
+    """Mean of s_j - r_j."""
+    return _mean(observed.start - observed.arrival)
+
+
+def wait_max(observed: Observed) -> float:
+    """Maximum of s_j - r_j."""
+    return _max(observed.start - observed.arrival)
+
+
+def response_mean(observed: Observed) -> float:
+    """Mean of e_j - r_j."""
+    return _mean(observed.end - observed.arrival)
+
+
+def response_max(observed: Observed) -> float:
+    """Maximum of e_j - r_j."""
+    return _max(observed.end - observed.arrival)
+
+
+def execution_slowdown(observed: Observed) -> float:
+    """(mean Te_j - mean Tb_j) / mean Tb_j; negative where nodes faster than the reference prevail."""
+    base = _mean(observed.base_time)
+    return _mean(observed.end - observed.start) / base - 1.0 if base else 0.0
+
+
+def execution_slowdown_mean(observed: Observed) -> float:
+    """Mean of (Te_j - Tb_j) / Tb_j; negative where nodes faster than the reference prevail."""
+    return _mean((observed.end - observed.start) / observed.base_time - 1.0)
+
+
+def bounded_slowdown_mean(observed: Observed) -> float:
+    """Mean of max(1, (e_j - r_j) / max(Te_j, 10 s))."""
+    run = np.maximum(observed.end - observed.start, BOUNDED_SLOWDOWN_THRESHOLD)
+    return _mean(np.maximum(1.0, (observed.end - observed.arrival) / run))
+
+
+def compaction(observed: Observed) -> float:
+    """Processor-seconds used from the origin to max e_j, by running jobs too, / (processors * makespan)."""
+    available = observed.num_processors * makespan(observed)
+    used = float(((observed.end - observed.start) * observed.processors).sum()) + observed.background
+    return used / available if available > 0.0 else 0.0
+
+
+def coallocated_share(observed: Observed) -> float:
+    """Share of the jobs that use two or more clusters."""
+    return _mean(observed.is_coallocated)
+
+
+def saturated_share(observed: Observed) -> float:
+    """Share of the jobs that, at some instant, load a link whose total load is above its bandwidth."""
+    return _mean(observed.met_saturation)
+
+
+def peak_link_share(observed: Observed) -> float:
+    """Maximum over links and instants of load / bandwidth; above 1 a link is saturated."""
+    return observed.peak_link_share
+
+
+def queue_length_mean(observed: Observed) -> float:
+    """Sum of (s_j - r_j) / makespan: the number of waiting jobs, averaged over time."""
+    span = makespan(observed)
+    return float((observed.start - observed.arrival).sum()) / span if span > 0.0 else 0.0
+
+
+METRICS: Mapping[str, Metric] = {
+    "makespan": Metric("s", makespan),
+    "total_execution_time": Metric("s", total_execution_time),
+    "total_response_time": Metric("s", total_response_time),
+    "wait_mean": Metric("s", wait_mean),
+    "wait_max": Metric("s", wait_max),
+    "response_mean": Metric("s", response_mean),
+    "response_max": Metric("s", response_max),
+    "execution_slowdown": Metric("-", execution_slowdown),
+    "execution_slowdown_mean": Metric("-", execution_slowdown_mean),
+    "bounded_slowdown_mean": Metric("-", bounded_slowdown_mean),
+    "compaction": Metric("-", compaction),
+    "coallocated_share": Metric("-", coallocated_share),
+    "saturated_share": Metric("-", saturated_share),
+    "peak_link_share": Metric("-", peak_link_share),
+    "queue_length_mean": Metric("jobs", queue_length_mean),
+}
+"""Every metric by name, in the order of reports."""
+
+
+def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:
+    """Return for each node by name how long at least one of its processors is held, s.
+
+    Jobs that run already count from 0 to their end.
+    """
+    platform = instance.platform
+    spans: list[list[tuple[float, float]]] = [[] for _ in platform.nodes]
+    held = [(run.nodes, 0.0, run.end) for run in instance.running]
+    for nodes, start, end in [*held, *((p.nodes, p.start, p.end) for p in schedule.placements)]:
+        for node in {platform.processor_node[processor] for processor in _processors(instance, nodes)}:
+            spans[node].append((start, end))
+    return {node.name: _covered(node_spans) for node, node_spans in zip(platform.nodes, spans, strict=True)}
+
+
+# ------------------------------------------------------------------------------ observing
+
+
+def observe(instance: Instance, schedule: Schedule) -> Observed:
+    """Return a schedule as columns; raises as :func:`metrics` does."""
+    _refuse_unknown_jobs(instance, schedule)
+    placements = schedule.placements
+    jobs = [instance.job_by_id[p.job] for p in placements]
+    last = max((p.end for p in placements), default=0.0)
+    tasks = [_tasks_per_cluster(instance, p.nodes) for p in placements]
+    met_saturation, peak = _saturation(instance, schedule, tasks)
+    return Observed(
+        arrival=np.array([job.arrival for job in jobs], dtype=np.float64),
+        start=np.array([p.start for p in placements], dtype=np.float64),
+        end=np.array([p.end for p in placements], dtype=np.float64),
+        base_time=np.array([job.base_time for job in jobs], dtype=np.float64),
+        processors=np.array([len(p.nodes) for p in placements], dtype=np.int64),
+        is_coallocated=np.array([is_coallocated(counts) for counts in tasks], dtype=bool),
+        met_saturation=met_saturation,
+        peak_link_share=peak,
+        background=float(sum(len(run.nodes) * max(0.0, min(run.end, last)) for run in instance.running)),
+        origin=instance.origin,
+        num_processors=instance.platform.num_processors,
+    )
+
+
+def _refuse_unknown_jobs(instance: Instance, schedule: Schedule) -> None:
+    """Raise where the schedule places a job that the instance does not have."""
+    unknown = [p.job for p in schedule.placements if p.job not in instance.job_by_id]
+    if unknown:
+        raise CoallocError(
+            f"the schedule places {visible(unknown[0])}, which is no job of the instance; "
+            "`coalloc check` lists all that is wrong with it"
+        )
+
+
+def _processors(instance: Instance, nodes: tuple[str, ...]) -> list[int]:
+    """Return the indices of processors by name."""
+    index = instance.platform.processor_index
+    try:
+        return [index[name] for name in nodes]
+    except KeyError as error:
+        raise CoallocError(
+            f"the schedule uses {visible(error.args[0])}, which is no processor of the platform; "
+            "`coalloc check` lists all that is wrong with it"
+        ) from None
+
+
+def _tasks_per_cluster(instance: Instance, nodes: tuple[str, ...]) -> list[int]:
+    """Return how many of the named processors each cluster has."""
+    platform = instance.platform
+    tasks = [0] * len(platform.clusters)
+    for processor in _processors(instance, nodes):
+        tasks[platform.nodes[platform.processor_node[processor]].cluster] += 1
+    return tasks
+
+
+def _saturation(instance: Instance, schedule: Schedule, tasks: list[list[int]]) -> tuple[NDArray[np.bool_], float]:
+    """Return which placements meet a saturated link that they load, and the highest load / bandwidth of any link."""
+    loads = _loads(instance, schedule, tasks)
+    running = instance.running
+    starts = [*(p.start for p in schedule.placements), *(0.0 for _ in running)]
+    ends = [*(p.end for p in schedule.placements), *(run.end for run in running)]
+    instants, index = merge_instants([*starts, *ends])
+    begin = index[: len(starts)]
+    finish = np.maximum(begin, index[len(starts) :])
+    met = np.zeros(len(starts), dtype=bool)
+    peak = 0.0
+    for k, link in enumerate(instance.platform.links):
+        totals = _total_load(loads[:, k], begin, finish, len(instants))
+        num_saturated = np.concatenate([[0], np.cumsum(totals > capacity_limit(link.bandwidth))])
+        met |= (loads[:, k] > 0.0) & (num_saturated[finish] > num_saturated[begin])
+        highest = float(totals.max(initial=0.0))
+        if highest > 0.0:
+            peak = max(peak, highest / link.bandwidth if link.bandwidth > 0.0 else math.inf)
+    return met[: len(schedule.placements)], peak
+
+
+def _loads(instance: Instance, schedule: Schedule, tasks: list[list[int]]) -> Floats:
+    """Return the load of placements, then running jobs, on each link, MB/s; ``tasks`` per placement and cluster."""
+    jobs = [*(instance.job_by_id[p.job] for p in schedule.placements), *(run.job for run in instance.running)]
+    counts = [*tasks, *(_tasks_per_cluster(instance, run.nodes) for run in instance.running)]
+    loads = np.zeros((len(jobs), len(instance.platform.links)))
+    for row, (job, inside) in enumerate(zip(jobs, counts, strict=True)):
+        if is_coallocated(inside):
+            loads[row] = link_loads(job, inside, instance.platform)
+    return loads
+
+
+def _total_load(loads: Floats, begin: Ints, finish: Ints, num_instants: int) -> Floats:
+    """Return the load of a link from each instant to the next, MB/s; exactly 0 where nobody loads it."""
+    loading = (loads > 0.0) & (begin < finish)
+    added = np.bincount(begin[loading], loads[loading], num_instants)
+    removed = np.bincount(finish[loading], loads[loading], num_instants)
+    num_active = np.cumsum(
+        np.bincount(begin[loading], minlength=num_instants) - np.bincount(finish[loading], minlength=num_instants)
+    )
+    return np.where(num_active > 0, np.cumsum(added - removed), 0.0)
+
+
+def _covered(spans: list[tuple[float, float]]) -> float:
+    """Return the length of the union of intervals, s."""
+    covered, until = 0.0, -math.inf
+    for start, end in sorted(spans):
+        covered += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return covered
+
+
+def _mean(values: NDArray[np.float64] | NDArray[np.bool_]) -> float:
+    """Return the mean, 0 of nothing."""
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _max(values: Floats) -> float:
+    """Return the maximum, 0 of nothing."""
+    return float(values.max()) if len(values) else 0.0

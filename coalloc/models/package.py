@@ -1,0 +1,174 @@
+"""What the package models share: all jobs start together, each in one configuration, beside what runs.
+
+A configuration is an allocation vector of one job. Its execution time, link loads and tasks per
+class are constants, so the configuration models PAS, CBS and JPR differ in their objectives only:
+``y[j, p] = 1`` when job ``j`` takes configuration ``p``, equations (P1) to (P4) of docs/mathematics.md.
+Source: thesis 3.1.2 (PAS) and 3.1.3.1 (CBS, JPR), errata 7 and 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyomo.environ as pyo
+
+from coalloc.execution import link_load
+from coalloc.instance import Job
+from coalloc.models.time_grid import chosen
+from coalloc.problem import Assignment, Configuration, Problem
+from coalloc.schedule import Schedule, schedule_of
+
+LINK_ROW_LIMIT = 1e4
+"""Right-hand side to which a link's row is scaled: a solver's tolerance of 1e-6 is then 1e-10 of the bandwidth."""
+
+Cost = Callable[[Job, Configuration], float]
+"""What a job in a configuration adds to an objective."""
+
+
+class Stage(NamedTuple):
+    """One objective of a lexicographic model, to be minimised; ``is_integral`` where it takes whole numbers only."""
+
+    name: str
+    objective: Any
+    is_integral: bool = False
+
+
+def add_stages(model: pyo.ConcreteModel, stages: Sequence[tuple[str, Any, bool]]) -> None:
+    """Give a model its objectives (name, expression, whether integral), first the most important.
+
+    ``model.stages`` lists them; only the first is active.
+    """
+    model.stages = []
+    for number, (name, expression, is_integral) in enumerate(stages):
+        objective = pyo.Objective(expr=expression)
+        model.add_component(name.replace("-", "_"), objective)
+        if number:
+            objective.deactivate()
+        model.stages.append(Stage(name, objective, is_integral))
+
+
+def package_configurations(problem: Problem, job: Job) -> Iterator[Configuration]:
+    """Yield the configurations that a job can take when the package starts, if it starts alone.
+
+    They fit the processors and the bandwidth that are free then. Where links may saturate, none loads
+    a link of no bandwidth unless the job's time does not depend on it: it would never end.
+    """
+    package = problem.package
+    links = problem.instance.platform.links
+    for configuration in problem.configurations[problem.jobs.index(job)]:
+        fits = all(n <= free for n, free in zip(configuration.allocation, package.processors, strict=True))
+        carried = all(load <= free for load, free in zip(configuration.loads, package.bandwidths, strict=True))
+        ends = job.processing_share == 1.0 or all(
+            link.bandwidth > 0.0 or not load for link, load in zip(links, configuration.loads, strict=True)
+        )
+        if fits and carried and ends:
+            yield configuration
+
+
+def configuration_model(name: str, problem: Problem) -> pyo.ConcreteModel:
+    """Return a model without objective: every job in one configuration, within what is free."""
+    model = pyo.ConcreteModel(name)
+    model.problem = problem
+    model.configurations = [list(package_configurations(problem, job)) for job in problem.jobs]
+    model.J = pyo.RangeSet(0, len(problem.jobs) - 1)
+    model.y = pyo.Var(
+        [(j, p) for j, choices in enumerate(model.configurations) for p in range(len(choices))], domain=pyo.Binary
+    )
+    # (P1) every job takes one configuration; (3.5) as in errata 7
+    model.one_configuration = pyo.Constraint(
+        model.J, rule=lambda m, j: pyo.quicksum(m.y[j, p] for p in range(len(m.configurations[j]))) == 1
+    )
+    # (P2) tasks on each class
+    model.processors = pyo.Constraint(range(len(problem.classes)), rule=_processors)
+    return model
+
+
+def _processors(model: pyo.ConcreteModel, g: int) -> Any:
+    free = model.problem.package.processors[g]
+    terms = [(c.allocation[g], y) for _, c, y in choices(model) if c.allocation[g]]
+    return pyo.quicksum(tasks * y for tasks, y in terms) <= free if terms else pyo.Constraint.Skip
+
+
+def choices(model: pyo.ConcreteModel) -> Iterator[tuple[int, Configuration, Any]]:
+    """Yield (job, configuration, variable) of every variable of a configuration model."""
+    for (j, p), y in model.y.items():
+        yield j, model.configurations[j][p], y
+
+
+def total(model: pyo.ConcreteModel, cost: Cost) -> Any:
+    """Return the expression of the total cost."""
+    return pyo.quicksum(cost(model.problem.jobs[j], configuration) * y for j, configuration, y in choices(model))
+
+
+def extract(model: pyo.ConcreteModel) -> Schedule:
+    """Return the schedule of the values of ``y``, with SC = 1."""
+    return package_schedule(model.problem, {j: model.configurations[j][p] for j, p in chosen(model.y)})
+
+
+def package_schedule(problem: Problem, configurations: Mapping[int, Configuration]) -> Schedule:
+    """Return the schedule in which each job (by index) starts with the package, in its configuration."""
+    start = problem.package.start
+    return schedule_of(problem, [Assignment(j, start, configuration) for j, configuration in configurations.items()])
+
+
+def add_saturation_limits(model: pyo.ConcreteModel) -> None:
+    """Add (P3) to a configuration model: no link saturates; (3.6), (3.7). Links that cannot saturate have no row."""
+    problem: Problem = model.problem
+    free = problem.package.bandwidths
+    most = [[max((c.loads[k] for c in of_job), default=0.0) for of_job in model.configurations] for k in range(len(free))]
+    contended = [k for k, limit in enumerate(free) if sum(most[k]) > limit > 0.0]
+
+    def row(m: pyo.ConcreteModel, k: int) -> Any:
+        load = ((LINK_ROW_LIMIT / free[k] * c.loads[k], y) for _, c, y in choices(m) if c.loads[k])
+        return pyo.quicksum(coefficient * y for coefficient, y in load) <= LINK_ROW_LIMIT
+
+    model.saturation = pyo.Constraint(contended, rule=row)
+
+
+def add_communication_slowdown(
+    model: pyo.ConcreteModel, loads: Mapping[tuple[int, int], Any], is_loaded: Mapping[tuple[int, int], Any]
+) -> None:
+    """Add ``SC[j]`` where links may saturate: (P4) ``SC_j >= load_k/MBW_k - M_jk (1 - u_jk)``, ``SC_j >= 1``.
+
+    ``loads`` (MB/s) and ``is_loaded`` (u, 1 when job ``j`` loads link ``k``) are expressions by (job, link)
+    of the pairs that occur; ``load_k`` is their sum with what runs already. ``M_jk`` is the least that is valid.
+    Source: thesis (2.7) to (2.9) for the jobs that overlap throughout; errata 3.
+    """
+    problem: Problem = model.problem
+    links = problem.instance.platform.links
+    on_link: dict[int, list[Any]] = {k: [] for k in range(len(links))}
+    for (_, k), load in loads.items():
+        on_link[k].append(load)
+    model.SC = pyo.Var(model.J, bounds=(1.0, None))
+    slowed = [(j, k) for j, k in is_loaded if problem.jobs[j].processing_share < 1.0 and links[k].bandwidth > 0.0]
+
+    def row(m: pyo.ConcreteModel, j: int, k: int) -> Any:
+        bandwidth = links[k].bandwidth
+        big_m = max(0.0, largest_load(problem, k, j) / bandwidth - 1.0)
+        saturation = (problem.package.busy_loads[k] + pyo.quicksum(on_link[k])) / bandwidth
+        return m.SC[j] >= saturation - big_m * (1 - is_loaded[j, k])
+
+    model.slowdown = pyo.Constraint(slowed, rule=row)
+
+
+def largest_load(problem: Problem, link: int, idle: int) -> float:
+    """Return the largest load of a link, MB/s, when job ``idle`` does not load it; 0 where it must.
+
+    A dynamic programme over the tasks below the link, with the processors below and above it as limits.
+    """
+    package = problem.package
+    below = sum(package.processors[g] for g in problem.classes_below[link])
+    above = sum(package.processors) - below
+    most = {0: package.busy_loads[link]}
+    for j, job in enumerate(problem.jobs):
+        numbers = (0, job.tasks) if j == idle else range(job.tasks + 1)
+        extended: dict[int, float] = {}
+        for inside, load in most.items():
+            for number in numbers:
+                if inside + number <= below:
+                    more = load + link_load(number, job)
+                    extended[inside + number] = max(more, extended.get(inside + number, 0.0))
+        most = extended
+    tasks = sum(job.tasks for job in problem.jobs)
+    return max((load for inside, load in most.items() if tasks - inside <= above), default=0.0)

@@ -1,0 +1,99 @@
+"""Gantt pictures of schedules: what :func:`coalloc.gantt` calls, and how pictures get into files."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coalloc.instance import CoallocError, Instance
+from coalloc.instance.storage import write_atomically
+from coalloc.instance.text import visible
+from coalloc.plot.layout import Layout, layout_of
+from coalloc.schedule import Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DATELESS: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+"""The static formats, and what to leave out of them: the same schedule gives the same file."""
+
+FORMATS = (*DATELESS, "html")
+"""File name extensions of pictures."""
+
+RESOLUTION = 150
+"""Pixels per inch of PNG files."""
+
+
+def gantt(instance: Instance, schedule: Schedule, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Draw a schedule as a Gantt chart with the load of the links below.
+
+    Parameters
+    ----------
+    instance, schedule
+        The schedule need not be valid, but its jobs and processors must be of the instance.
+    path
+        Where to write the picture as well: ``.png``, ``.svg``, ``.pdf``, or ``.html`` for one
+        self-contained interactive page. It is written to a temporary file and renamed.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The static picture, whatever the file is; it is not registered with pyplot. Its time axis has
+        the unit that its label names.
+
+    Raises
+    ------
+    CoallocError
+        For an extension that is not supported, or names that are not in the instance.
+    """
+    from coalloc.plot.static import draw
+
+    if path is not None:
+        picture_format(path)
+    layout = layout_of(instance, schedule)
+    figure = draw(layout)
+    if path is not None:
+        write_atomically(path, picture(layout, figure, picture_format(path)))
+    return figure
+
+
+def write_gantt(instance: Instance, schedule: Schedule, path: str | os.PathLike[str]) -> None:
+    """Write the picture of a schedule, as :func:`gantt` does, without keeping the figure."""
+    gantt(instance, schedule, path)
+
+
+def picture_format(path: str | os.PathLike[str]) -> str:
+    """Return the format that the extension of a path asks for; :class:`CoallocError` where there is none.
+
+    Whoever solves first and draws later calls this before, so that a wrong name costs no solve.
+    """
+    extension = Path(path).suffix.lower().removeprefix(".")
+    if extension not in FORMATS:
+        supported = ", ".join(f".{name}" for name in FORMATS)
+        raise CoallocError(f"cannot draw to {visible(os.fspath(path))!r}: the extension must be one of {supported}")
+    return extension
+
+
+def picture(layout: Layout, figure: Figure, extension: str) -> bytes:
+    """Return the contents of a picture file."""
+    if extension == "html":
+        from coalloc.plot.interactive import page
+
+        return page(layout).encode()
+    return static_picture(figure, extension)
+
+
+def static_picture(figure: Figure, extension: str) -> bytes:
+    """Return a figure as PNG, SVG or PDF; the same figure gives the same bytes."""
+    import matplotlib
+
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "coalloc"}):
+        figure.savefig(buffer, format=extension, dpi=RESOLUTION, metadata=DATELESS[extension])
+    return buffer.getvalue()

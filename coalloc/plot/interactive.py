@@ -1,0 +1,408 @@
+"""The interactive picture: one self-contained HTML page, with plotly.
+
+The page holds all it needs; its content security policy forbids every request. Ids are escaped for
+plotly, which reads a part of HTML in texts. Colours of text and paper follow the reader's light or
+dark scheme.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from coalloc.instance.text import visible
+from coalloc.plot import palette
+from coalloc.plot.layout import (
+    OVERLOADED,
+    Band,
+    Bar,
+    Layout,
+    LinkCurve,
+    Piece,
+    is_hatched,
+    is_joined,
+    most_loaded,
+    numbered_nodes,
+)
+from coalloc.plot.wording import duration_text, plural, share_text, shortened
+
+HEADER, STRIP, STRIP_GAP, STRIPS_TITLE, FOOTER = 96, 44, 14, 44, 48
+"""Heights of the parts of the page, pixels."""
+
+MOST_STRIPS = 12
+MOST_LABELLED = 3000
+MOST_NAMED = 12
+"""Pieces of a job whose nodes are named when the pointer is over it; the rest is counted."""
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; \
+style-src 'unsafe-inline'; img-src data: blob:">
+<meta name="viewport" content="width=device-width">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ margin: 0; background: Canvas; color: CanvasText; font-family: system-ui, sans-serif }}
+.annotation-text, .xtick text, .ytick text, .xtitle {{ fill: CanvasText !important }}
+</style>
+</head>
+<body>
+<noscript>This picture needs JavaScript.</noscript>
+{figure}
+</body>
+</html>
+"""
+
+HIGHLIGHT = """
+const gantt = document.getElementById('{plot_id}');
+const show = job => gantt.querySelectorAll('.barlayer .point').forEach(bar => {
+  bar.style.opacity = job === null || gantt.data[0].customdata[bar.__data__.i] === job ? 1 : 0.25;
+});
+gantt.on('plotly_hover', event => { if (event.points[0].curveNumber === 0) show(event.points[0].customdata); });
+gantt.on('plotly_unhover', () => show(null));
+"""
+"""While the pointer is over a job, all other jobs fade: its pieces on other clusters stand out."""
+
+
+def page(layout: Layout) -> str:
+    """Return the HTML page with the picture of a layout; the same layout gives the same page."""
+    import plotly.io
+
+    figure = plotly.io.to_html(
+        draw(layout),
+        full_html=False,
+        validate=False,
+        include_plotlyjs=True,
+        include_mathjax=False,
+        div_id="gantt",
+        post_script=HIGHLIGHT,
+        config={"displaylogo": False, "responsive": True},
+    )
+    return PAGE.format(title=html.escape(visible(layout.name)), figure=figure)
+
+
+def draw(layout: Layout) -> dict[str, Any]:
+    """Return the picture of a layout as plotly's ``data`` and ``layout``.
+
+    Plain values, not plotly's figure, whose validation takes minutes for ten thousand jobs.
+    """
+    curves = most_loaded(layout.curves, MOST_STRIPS)
+    traces = [rectangles(layout)]
+    traces += [connectors(layout)] if is_joined(layout) else []
+    traces += [arrivals(layout)] if layout.arrivals else []
+    for i, curve in enumerate(curves):
+        traces += [trace | {"type": "scatter", "yaxis": f"y{i + 2}"} for trace in link_traces(layout, curve)]
+    return {"data": traces, "layout": arrangement(layout, curves)}
+
+
+def arrangement(layout: Layout, curves: tuple[LinkCurve, ...]) -> dict[str, Any]:
+    """Return plotly's ``layout``: sizes, axes, shapes and texts."""
+    chart = float(np.interp(layout.rows, [2, 6, 16, 64, 300], [110, 220, 380, 640, 1000]))
+    strips = STRIPS_TITLE + len(curves) * (STRIP + STRIP_GAP) if curves else 0
+    return {
+        "height": HEADER + chart + strips + FOOTER,
+        "margin": {"l": left_margin(layout, curves), "r": 24, "t": HEADER, "b": FOOTER},
+        "bargap": 0,
+        "hovermode": "closest",
+        "hoverlabel": {"align": "left", "font": {"size": 12}},
+        "showlegend": False,
+        "uniformtext": {"minsize": 8, "mode": "hide"},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "shapes": [*band_shapes(layout), *time_shapes(layout), *capacity_shapes(curves)],
+        "annotations": [*titles(layout), *map(band_note, layout.bands), *strip_notes(layout, curves)],
+        "xaxis": time_axis(layout, len(curves)),
+        "yaxis": node_axis(layout, chart, strips),
+    } | {f"yaxis{i + 2}": link_axis(len(curves) - 1 - i, curve, chart + strips) for i, curve in enumerate(curves)}
+
+
+def safe(text: str, limit: int = 60) -> str:
+    """Return a text from data for plotly: unprintable characters and markup escaped, not too long."""
+    return html.escape(shortened(text, limit), quote=False)
+
+
+def rectangles(layout: Layout) -> dict[str, Any]:
+    """Return the trace of all pieces of all jobs; ``customdata`` tells which belong together."""
+    pieces = [(i, bar, piece) for i, bar in enumerate(layout.bars) for piece in bar.pieces]
+    seconds = layout.unit.seconds
+    colours = [palette.bar_colour(bar.number) for _, bar, _ in pieces]
+    hover = [hover_text(layout, bar) for bar in layout.bars]
+    labelled = len(pieces) <= MOST_LABELLED
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "base": [bar.start / seconds for _, bar, _ in pieces],
+        "x": [(bar.end - bar.start) / seconds for _, bar, _ in pieces],
+        "y": [(piece.top + piece.bottom) / 2 for _, _, piece in pieces],
+        "width": [piece.bottom - piece.top for _, _, piece in pieces],
+        "marker": {
+            "color": colours,
+            "line": {
+                "color": [palette.OVERLOAD if bar.killed else palette.PAPER for _, bar, _ in pieces],
+                "width": 0.7,
+            },
+            "pattern": {"shape": [hatch(bar) if is_hatched(layout) else "" for _, bar, _ in pieces], **PATTERN},
+        },
+        "text": [safe(bar.job.id, 24) if labelled else "" for _, bar, _ in pieces],
+        "textposition": "inside" if labelled else "none",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "insidetextfont": {"color": [palette.text_colour(colour) for colour in colours]},
+        "customdata": [i for i, _, _ in pieces],
+        "hovertext": [hover[i] for i, _, _ in pieces],
+        "hoverinfo": "text",
+    }
+
+
+PATTERN: dict[str, Any] = {
+    "fillmode": "overlay",
+    "fgcolor": palette.INK,
+    "fgopacity": 0.22,
+    "size": 9,
+    "solidity": 0.15,
+}
+
+
+def hatch(bar: Bar) -> str:
+    """Return plotly's name of the hatch of a bar: one for jobs that run already, one for the co-allocated."""
+    if bar.is_running:
+        return "\\"
+    return "/" if bar.is_coallocated else ""
+
+
+def hover_text(layout: Layout, bar: Bar) -> str:
+    """Return what is said about a job when the pointer is over it."""
+    return "<br>".join([f"<b>{safe(bar.job.id)}</b>", *times(bar), allocation_text(layout, bar), nodes_text(bar)])
+
+
+def times(bar: Bar) -> Iterator[str]:
+    """Yield the lines about a job's times; of a job that runs already only the end is known."""
+    if bar.is_running:
+        yield f"runs already, until {duration_text(bar.end)}"
+        return
+    duration = bar.end - bar.start
+    yield f"start {duration_text(bar.start)}, end {duration_text(bar.end)}"
+    yield f"duration {duration_text(duration)}, wait {duration_text(bar.start - bar.job.arrival)}"
+    yield f"slowdown {duration / bar.job.base_time:.4g} (duration / base time)"
+    if bar.killed:
+        yield "killed"
+
+
+def allocation_text(layout: Layout, bar: Bar) -> str:
+    """Return the tasks of a job and how many each cluster has: ``4 tasks: 3 on C1, 1 on C2``."""
+    used = [(count, band.name) for count, band in zip(bar.tasks, layout.bands, strict=True) if count]
+    return f"{plural(bar.job.tasks, 'task')}: " + ", ".join(f"{count} on {safe(name, 24)}" for count, name in used)
+
+
+def nodes_text(bar: Bar) -> str:
+    """Return the nodes of a job, adjacent ones as a range: ``nodes C1/0 to C1/2, C2/1``."""
+    named = [piece_text(piece) for piece in bar.pieces[:MOST_NAMED]]
+    more = len(bar.pieces) - len(named)
+    return "nodes " + ", ".join(named) + (f" and {plural(more, 'more range')}" if more else "")
+
+
+def piece_text(piece: Piece) -> str:
+    """Return the processors of a piece: its only one, or the first and the last."""
+    first, last = safe(piece.first, 32), safe(piece.last, 32)
+    return first if piece.first == piece.last else f"{first} to {last}"
+
+
+def connectors(layout: Layout) -> dict[str, Any]:
+    """Return the trace of the lines that join the pieces of each job that is co-allocated."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for bar in layout.bars:
+        if bar.is_coallocated:
+            inside = min(0.004 * (layout.end - layout.start), (bar.end - bar.start) / 2)
+            for upper, lower in zip(bar.pieces, bar.pieces[1:], strict=False):
+                x += [(bar.start + inside) / layout.unit.seconds] * 2 + [None]
+                y += [upper.bottom, lower.top, None]
+    marker = {"size": 5, "color": palette.INK, "line": {"color": palette.PAPER, "width": 1}}
+    line = {"color": palette.INK, "width": 1.3}
+    return {
+        "type": "scatter",
+        "x": x,
+        "y": y,
+        "mode": "lines+markers",
+        "line": line,
+        "marker": marker,
+        "hoverinfo": "skip",
+    }
+
+
+def arrivals(layout: Layout) -> dict[str, Any]:
+    """Return the trace of the ticks above the chart, one for each arrival."""
+    return {
+        "type": "scatter",
+        "x": [instant / layout.unit.seconds for instant in layout.arrivals],
+        "y": [0.0] * len(layout.arrivals),
+        "mode": "markers",
+        "marker": {"symbol": "triangle-down", "size": 7, "color": "#808080"},
+        "cliponaxis": False,
+        "hovertext": [f"arrival {duration_text(instant)}" for instant in layout.arrivals],
+        "hoverinfo": "text",
+    }
+
+
+def link_traces(layout: Layout, curve: LinkCurve) -> Iterator[dict[str, Any]]:
+    """Yield the traces of a link's load: steps, and in red what is above its capacity."""
+    shares = np.minimum([*curve.shares, 0.0], curve.shown)
+    steps: dict[str, Any] = {
+        "x": [instant / layout.unit.seconds for instant in curve.edges],
+        "mode": "lines",
+        "line": {"shape": "hv", "width": 0},
+    }
+    hover = [share_text(share) for share in (*curve.shares, 0.0)]
+    load = {"y": shares.tolist(), "fill": "tozeroy", "fillcolor": palette.LINK}
+    yield steps | load | {"hovertext": hover, "hoverinfo": "text"}
+    if curve.peak > OVERLOADED:
+        yield steps | {"y": [1.0] * len(curve.edges), "hoverinfo": "skip"}
+        above = {"y": np.maximum(shares, 1.0).tolist(), "fill": "tonexty", "fillcolor": palette.OVERLOAD}
+        yield steps | above | {"hoverinfo": "skip"}
+
+
+def band_shapes(layout: Layout) -> Iterator[dict[str, Any]]:
+    """Yield the shading of the clusters, and a line between nodes while these are few."""
+    across = {"xref": "paper", "x0": 0, "x1": 1, "layer": "below"}
+    for band in layout.bands:
+        yield across | {"type": "rect", "y0": band.top, "y1": band.bottom, "fillcolor": SHADE, "line": {"width": 0}}
+        if layout.rows <= 100:
+            for node in band.nodes[1:]:
+                yield across | {"type": "line", "y0": node.top, "y1": node.top, "line": {"color": RULE, "width": 1}}
+
+
+SHADE, RULE = "rgba(128,128,128,0.10)", "rgba(128,128,128,0.25)"
+
+
+def time_shapes(layout: Layout) -> Iterator[dict[str, Any]]:
+    """Yield the bounds of the slots and the end of the schedule, over the height of the chart."""
+    upright = {"type": "line", "yref": "y", "y0": 0, "y1": layout.rows}
+    for instant in layout.slot_lines:
+        x = instant / layout.unit.seconds
+        yield upright | {"x0": x, "x1": x, "layer": "below", "line": {"color": RULE, "width": 1, "dash": "dot"}}
+    if layout.makespan is not None:
+        x = layout.last_end / layout.unit.seconds
+        yield upright | {"x0": x, "x1": x, "line": {"color": "#808080", "width": 1.5, "dash": "dash"}}
+
+
+def capacity_shapes(curves: tuple[LinkCurve, ...]) -> Iterator[dict[str, Any]]:
+    """Yield the shading of the strips, and the line at 100 % of each link's capacity."""
+    across = {"xref": "paper", "x0": 0, "x1": 1}
+    for i, curve in enumerate(curves):
+        ground = {
+            "type": "rect",
+            "y0": 0,
+            "y1": curve.shown,
+            "fillcolor": SHADE,
+            "line": {"width": 0},
+            "layer": "below",
+        }
+        yield across | ground | {"yref": f"y{i + 2}"}
+        line = {"color": palette.OVERLOAD, "width": 1, "dash": "dash"}
+        yield across | {"type": "line", "yref": f"y{i + 2}", "y0": 1, "y1": 1, "line": line}
+
+
+def note(text: str, **place: Any) -> dict[str, Any]:
+    """Return an annotation: a text at a place, without arrow."""
+    return {"text": text, "showarrow": False, "font": {"size": 12}, "align": "left"} | place
+
+
+def titles(layout: Layout) -> Iterator[dict[str, Any]]:
+    """Yield the name of the instance, what is shown, the makespan, and the key to the hatches."""
+    top = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom"}
+    left: dict[str, Any] = top | {"x": 0, "xanchor": "left"}
+    yield note(f"<b>{safe(layout.name)}</b>", **left, yshift=62) | {"font": {"size": 18}}
+    key = ["hatched: co-allocated"] if layout.num_coallocated and is_hatched(layout) else []
+    key += ["grey: running already"] if layout.num_running else []
+    yield note("; ".join([layout.summary, *key]), **left, yshift=40)
+    if layout.makespan is not None:
+        late = layout.last_end > (layout.start + layout.end) / 2
+        at = {"x": layout.last_end / layout.unit.seconds, "xanchor": "right" if late else "left", "xref": "x"}
+        yield note(f"<b>makespan {duration_text(layout.makespan)}</b>", **(top | at), yshift=12)
+    else:
+        yield note("no placements", xref="paper", yref="paper", x=0.5, y=0.5)
+
+
+def band_note(band: Band) -> dict[str, Any]:
+    """Return the name of a cluster, its size and powers, beside its band."""
+    text = "<br>".join([f"<b>{safe(band.name, 24)}</b>", *band.detail.split(", ", 1)])
+    if len(band.nodes) == 1:
+        text = f"<b>{safe(band.name, 24)}</b>"
+    return note(text, xref="paper", x=0, xanchor="right", xshift=-40, y=(band.top + band.bottom) / 2, align="right")
+
+
+def strip_notes(layout: Layout, curves: tuple[LinkCurve, ...]) -> Iterator[dict[str, Any]]:
+    """Yield the title of the strips, and the name and peak of each link beside its strip."""
+    left = {"xref": "paper", "x": 0}
+    if not curves:
+        yield note("No link is loaded.", **left, xanchor="left", yref="paper", y=0, yanchor="top", yshift=-26)
+        return
+    more = len(layout.curves) - len(curves)
+    title = f"Link load, share of capacity (the {MOST_STRIPS} most loaded of {len(layout.curves)} links)"
+    title = title if more else "Link load, share of capacity"
+    yield note(f"<b>{title}</b>", **left, xanchor="left", yref="y2 domain", y=1, yanchor="bottom", yshift=3)
+    for i, curve in enumerate(curves):
+        peak = f"peak {share_text(curve.peak)}"
+        if curve.peak > OVERLOADED:
+            peak = f'<span style="color:{OVERLOAD_TEXT}">{peak}</span>'
+        text = f"<b>{safe(curve.name, 24)}</b><br>{peak}"
+        yield note(text, **left, xanchor="right", xshift=-40, yref=f"y{i + 2} domain", y=0.5, align="right")
+
+
+OVERLOAD_TEXT = "#E05252"
+"""A red that is read on light and on dark paper."""
+
+
+def left_margin(layout: Layout, curves: tuple[LinkCurve, ...]) -> int:
+    """Return the room for the names of clusters and links, pixels."""
+    lines = [text for band in layout.bands for text in (shortened(band.name, 24), *band.detail.split(", ", 1))]
+    lines += [shortened(curve.name, 24) for curve in curves]
+    return 60 + 8 * max(map(len, lines))
+
+
+def time_axis(layout: Layout, strips: int) -> dict[str, Any]:
+    """Return the time axis, shared by the chart and the strips."""
+    start, end = layout.start / layout.unit.seconds, layout.end / layout.unit.seconds
+    return {
+        "title": {"text": f"time ({layout.unit.symbol})", "font": {"size": 12}, "standoff": 4},
+        "range": [start, end + 0.012 * (end - start)],
+        "anchor": f"y{strips + 1}" if strips else "y",
+        "gridcolor": RULE,
+        "zeroline": False,
+        "showgrid": not layout.slot_lines,
+    }
+
+
+def node_axis(layout: Layout, chart: float, strips: float) -> dict[str, Any]:
+    """Return the axis of the nodes, downwards, each with its number while there is room."""
+    numbered = numbered_nodes(layout, 12 * layout.rows / chart)
+    return {
+        "range": [layout.rows, 0],
+        "domain": [strips / (chart + strips), 1],
+        "tickvals": [(node.top + node.bottom) / 2 for node in numbered],
+        "ticktext": [str(node.number) for node in numbered],
+        "tickfont": {"size": 10},
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+def link_axis(below: int, curve: LinkCurve, height: float) -> dict[str, Any]:
+    """Return the axis of a link's strip, with so many strips below it, on a plot of so many pixels."""
+    bottom = below * (STRIP + STRIP_GAP)
+    return {
+        "range": [0, curve.shown],
+        "domain": [bottom / height, (bottom + STRIP) / height],
+        "tickvals": [0, 1],
+        "ticktext": ["0", "100 %"],
+        "tickfont": {"size": 9},
+        "showgrid": False,
+        "zeroline": False,
+        "fixedrange": True,
+    }

@@ -1,0 +1,350 @@
+"""What a Gantt picture shows, as numbers: bands, bars and link curves. Both renderers draw this.
+
+Rows are processors, counted downwards from the top; clusters are bands with a gap between them. The
+tasks of a job on adjacent rows of a cluster form one piece; a job on several clusters has several
+pieces and is still one bar. Times are seconds. Pure functions: nothing here draws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from coalloc.allocation import is_coallocated
+from coalloc.execution import link_loads
+from coalloc.instance import Cluster, CoallocError, Instance, Job, Platform
+from coalloc.instance.rounding import RELATIVE_TOLERANCE, time_tolerance
+from coalloc.plot.wording import TimeUnit, duration_text, plural, unit_for
+from coalloc.schedule import Schedule
+
+SMALLEST_GAP = 0.4
+GAP_SHARE = 0.012
+"""The gap between bands, in rows: this share of all rows, but at least ``SMALLEST_GAP``."""
+
+OVERLOADED = 1.0 + RELATIVE_TOLERANCE
+"""A share of capacity above this is overload, not rounding."""
+
+MOST_JOINED = 40
+"""More co-allocated jobs than this are not joined by lines: the lines would hide the bars."""
+
+MOST_HATCHED = 3000
+"""More pieces than this are not hatched: they are too small for it, and it takes minutes."""
+
+MOST_SLOT_LINES = 250
+"""More slots than this are not drawn: lines that close together are a grey veil."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """A node: its number within the cluster and the rows that its processors take."""
+
+    number: int
+    top: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A cluster: its rows from ``top`` to ``bottom``, a sentence about it, and its nodes."""
+
+    name: str
+    detail: str
+    top: float
+    bottom: float
+    nodes: tuple[NodeRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Adjacent processors of one job within one cluster: the rectangle's rows, and the processors' names."""
+
+    cluster: int
+    top: float
+    bottom: float
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One job in the picture: when it runs (s), where, and how many tasks each cluster has.
+
+    ``number`` is the job's place in its instance, or ``None`` for a job that runs already, whose
+    start is unknown (``start`` is then the clock's 0).
+    """
+
+    job: Job
+    number: int | None
+    start: float
+    end: float
+    tasks: tuple[int, ...]
+    pieces: tuple[Piece, ...]
+    killed: bool = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the job runs already and is not part of the schedule."""
+        return self.number is None
+
+    @property
+    def is_coallocated(self) -> bool:
+        """Whether the job is spread over two or more clusters."""
+        return is_coallocated(self.tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCurve:
+    """Load of a link over time, as share of its capacity: ``shares[i]`` from ``edges[i]`` to ``edges[i + 1]`` (s)."""
+
+    name: str
+    edges: tuple[float, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def peak(self) -> float:
+        """Largest share; infinite on a link without bandwidth."""
+        return max(self.shares)
+
+    @property
+    def shown(self) -> float:
+        """Largest share on the axis of a picture: a little above all, but not above three times the capacity."""
+        return 1.15 * max(1.0, min(self.peak, 3.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Everything a Gantt picture shows, between ``start`` and ``end`` (s), on ``rows`` rows with the gaps.
+
+    ``makespan`` is ``None`` for an empty schedule; ``slot_lines`` and ``arrivals`` are instants, s;
+    ``curves`` has the links that are ever loaded, in the order of the platform.
+    """
+
+    name: str
+    bands: tuple[Band, ...]
+    bars: tuple[Bar, ...]
+    curves: tuple[LinkCurve, ...]
+    start: float
+    end: float
+    makespan: float | None
+    last_end: float
+    slot: float | None
+    slot_lines: tuple[float, ...]
+    arrivals: tuple[float, ...]
+    rows: float
+
+    @property
+    def unit(self) -> TimeUnit:
+        """Unit of the time axis."""
+        return unit_for(self.end - self.start)
+
+    @property
+    def num_coallocated(self) -> int:
+        """Number of jobs of the schedule on two or more clusters."""
+        return sum(1 for bar in self.bars if bar.is_coallocated and not bar.is_running)
+
+    @property
+    def num_running(self) -> int:
+        """Number of jobs that run already."""
+        return sum(1 for bar in self.bars if bar.is_running)
+
+    @property
+    def summary(self) -> str:
+        """What is shown, in a line: ``8 jobs (3 co-allocated) on 12 nodes in 3 clusters``."""
+        jobs = plural(len(self.bars) - self.num_running, "job")
+        split = f" ({self.num_coallocated} co-allocated)" if self.num_coallocated else ""
+        running = f" and {self.num_running} running" if self.num_running else ""
+        nodes = plural(sum(len(band.nodes) for band in self.bands), "node")
+        slot = f"; slot {duration_text(self.slot)}" if self.slot is not None else ""
+        return f"{jobs}{split}{running} on {nodes} in {plural(len(self.bands), 'cluster')}{slot}"
+
+
+def layout_of(instance: Instance, schedule: Schedule) -> Layout:
+    """Return what the picture of a schedule shows.
+
+    The schedule need not be valid, but must name jobs of the instance and processors of its platform;
+    otherwise a :class:`CoallocError` says which are unknown.
+    """
+    check_names(instance, schedule)
+    bands = bands_of(instance.platform)
+    bars = bars_of(instance, schedule)
+    last_end = max((p.end for p in schedule), default=instance.origin)
+    start = min([instance.origin, *(bar.start for bar in bars)])
+    end = max([last_end, *(bar.end for bar in bars)])
+    return Layout(
+        name=instance.name,
+        bands=bands,
+        bars=bars,
+        curves=link_curves(instance.platform, bars),
+        start=start,
+        end=end if end > start else start + 1.0,
+        makespan=last_end - instance.origin if len(schedule) else None,
+        last_end=last_end,
+        slot=schedule.slot,
+        slot_lines=slot_lines_of(schedule, start, end),
+        arrivals=arrivals_of(instance),
+        rows=bands[-1].bottom,
+    )
+
+
+def check_names(instance: Instance, schedule: Schedule) -> None:
+    """Raise :class:`CoallocError` if the schedule names jobs or processors that the instance has not."""
+    jobs = sorted({p.job for p in schedule} - set(instance.job_by_id))
+    processors = sorted({name for p in schedule for name in p.nodes} - set(instance.platform.processor_index))
+    unknown = [f"{what} {names[0]!a}" for what, names in (("job", jobs), ("processor", processors)) if names]
+    if unknown:
+        count = len(jobs) + len(processors)
+        raise CoallocError(
+            f"the schedule cannot be drawn: {plural(count, 'name')} not in the instance, "
+            f"such as {' and '.join(unknown)}; give the instance that it was made for"
+        )
+
+
+def gap_of(platform: Platform) -> float:
+    """Return the gap between two bands, in rows."""
+    return max(SMALLEST_GAP, GAP_SHARE * platform.num_processors)
+
+
+def row_of(platform: Platform, processor: int) -> float:
+    """Return the upper edge of the row of a processor."""
+    return processor + gap_of(platform) * platform.nodes[platform.processor_node[processor]].cluster
+
+
+def bands_of(platform: Platform) -> tuple[Band, ...]:
+    """Return one band per cluster, from the top."""
+    rows: list[list[NodeRow]] = [[] for _ in platform.clusters]
+    gap = gap_of(platform)
+    for node in platform.nodes:
+        top = node.first_processor + gap * node.cluster
+        rows[node.cluster].append(NodeRow(len(rows[node.cluster]), top, top + node.cores))
+    return tuple(
+        Band(cluster.name, cluster_detail(cluster), nodes[0].top, nodes[-1].bottom, tuple(nodes))
+        for cluster, nodes in zip(platform.clusters, rows, strict=True)
+    )
+
+
+def cluster_detail(cluster: Cluster) -> str:
+    """Return a cluster in a line: ``4 nodes of 2 cores, power 1``."""
+    cores = sorted({group.cores for group in cluster.nodes})
+    size = plural(cluster.num_nodes, "node")
+    if cores != [1]:
+        size += f" of {cores[0]} cores" if len(cores) == 1 else f", {cluster.num_processors} cores"
+    powers = {group.power: None for group in cluster.nodes}
+    power = ", ".join(f"{p:g}" for p in powers) if len(powers) <= 3 else f"{min(powers):g} to {max(powers):g}"
+    shares = {group.availability for group in cluster.nodes}
+    available = "" if shares == {1.0} else f", {100 * min(shares):.3g} % available"
+    return f"{size}, power {power}{available}"
+
+
+def bars_of(instance: Instance, schedule: Schedule) -> tuple[Bar, ...]:
+    """Return the bars of the jobs that run already, then one per placement, in the schedule's order."""
+    platform = instance.platform
+    number = {job.id: i for i, job in enumerate(instance.jobs)}
+    bars = [
+        Bar(run.job, None, 0.0, run.end, *places_of(platform, run.nodes)) for run in instance.running if run.end > 0.0
+    ]
+    for p in schedule:
+        job, killed = instance.job_by_id[p.job], p.outcome == "killed"
+        # One that ends before it starts (schedules need not be valid) gets no length.
+        bars.append(Bar(job, number[p.job], p.start, max(p.start, p.end), *places_of(platform, p.nodes), killed))
+    return tuple(bars)
+
+
+def places_of(platform: Platform, names: Sequence[str]) -> tuple[tuple[int, ...], tuple[Piece, ...]]:
+    """Return where the named processors are: how many in each cluster, and their pieces."""
+    processors = [platform.processor_index[name] for name in names]
+    tasks = [0] * len(platform.clusters)
+    for processor in processors:
+        tasks[platform.nodes[platform.processor_node[processor]].cluster] += 1
+    return tuple(tasks), pieces_of(platform, sorted(set(processors)))
+
+
+def pieces_of(platform: Platform, processors: Sequence[int]) -> tuple[Piece, ...]:
+    """Return the rectangles' rows of sorted processors: adjacent ones of a cluster are one piece."""
+    names = platform.processor_names
+    cluster = [platform.nodes[platform.processor_node[p]].cluster for p in processors]
+    breaks = [
+        i for i in range(1, len(processors)) if processors[i] != processors[i - 1] + 1 or cluster[i] != cluster[i - 1]
+    ]
+    pieces = []
+    for i, j in zip([0, *breaks], [*breaks, len(processors)], strict=True):
+        if i < j:
+            first, last = processors[i], processors[j - 1]
+            top, bottom = row_of(platform, first), row_of(platform, last) + 1.0
+            pieces.append(Piece(cluster[i], top, bottom, names[first], names[last]))
+    return tuple(pieces)
+
+
+def link_curves(platform: Platform, bars: Iterable[Bar]) -> tuple[LinkCurve, ...]:
+    """Return the load curves of the links that are ever loaded, in the order of the platform."""
+    intervals: list[list[tuple[float, float, float]]] = [[] for _ in platform.links]
+    for bar in bars:
+        if not bar.is_coallocated:
+            continue
+        for of_link, load in zip(intervals, link_loads(bar.job, bar.tasks, platform), strict=True):
+            if load > 0.0 and bar.end > bar.start:
+                of_link.append((bar.start, bar.end, load))
+    return tuple(
+        link_curve(link.name, link.bandwidth, of_link)
+        for link, of_link in zip(platform.links, intervals, strict=True)
+        if of_link
+    )
+
+
+def most_loaded(curves: Sequence[LinkCurve], count: int) -> tuple[LinkCurve, ...]:
+    """Return the curves with the highest peaks, at most ``count``, in their order."""
+    chosen = sorted(range(len(curves)), key=lambda i: -curves[i].peak)[:count]
+    return tuple(curves[i] for i in sorted(chosen))
+
+
+def link_curve(name: str, bandwidth: float, intervals: Sequence[tuple[float, float, float]]) -> LinkCurve:
+    """Return the sum of loads, given as (start, end, MB/s), as share of a capacity in MB/s."""
+    data = np.asarray(intervals, dtype=float)
+    times = np.concatenate([data[:, 0], data[:, 1]])
+    changes = np.concatenate([data[:, 2], -data[:, 2]])
+    order = np.argsort(times, kind="stable")
+    times, changes = times[order], changes[order]
+    # Instants that are equal but for rounding count as one: no job hands over to another with a false peak.
+    new = np.diff(times, prepend=-np.inf) > time_tolerance(float(times[0]), float(times[-1]))
+    edges = times[new]
+    loads = np.cumsum(np.bincount(np.cumsum(new) - 1, weights=changes))[:-1]
+    loads[np.abs(loads) <= RELATIVE_TOLERANCE * float(data[:, 2].max())] = 0.0
+    shares = loads / bandwidth if bandwidth > 0.0 else np.where(loads > 0.0, math.inf, 0.0)
+    return LinkCurve(name, tuple(edges.tolist()), tuple(shares.tolist()))
+
+
+def is_hatched(layout: Layout) -> bool:
+    """Return whether the pieces are few enough for hatches."""
+    return sum(len(bar.pieces) for bar in layout.bars) <= MOST_HATCHED
+
+
+def is_joined(layout: Layout) -> bool:
+    """Return whether there are co-allocated jobs, few enough to join the pieces of each by lines."""
+    split = [len(bar.pieces) for bar in layout.bars if bar.is_coallocated]
+    return 0 < len(split) <= MOST_JOINED and sum(split) <= 4 * MOST_JOINED
+
+
+def numbered_nodes(layout: Layout, rows: float) -> tuple[NodeRow, ...]:
+    """Return every 1st, 2nd, 4th, 8th, ... node of each cluster, so that numbers are ``rows`` rows apart."""
+    lowest = min(node.bottom - node.top for band in layout.bands for node in band.nodes)
+    step = 1
+    while step * lowest < rows:
+        step *= 2
+    return tuple(node for band in layout.bands for node in band.nodes[::step])
+
+
+def slot_lines_of(schedule: Schedule, start: float, end: float) -> tuple[float, ...]:
+    """Return the bounds of the slots between two instants, s; none for continuous time."""
+    if schedule.slot is None or not len(schedule):
+        return ()
+    phase = min(p.start for p in schedule)
+    first, last = math.ceil((start - phase) / schedule.slot), math.floor((end - phase) / schedule.slot)
+    return tuple(phase + i * schedule.slot for i in range(first, last + 1)) if last - first <= MOST_SLOT_LINES else ()
+
+
+def arrivals_of(instance: Instance) -> tuple[float, ...]:
+    """Return the instants at which jobs arrive, s; none where all are there from the start."""
+    arrivals = sorted({job.arrival for job in instance.jobs})
+    return tuple(arrivals) if arrivals and arrivals[-1] > instance.origin else ()

@@ -1,0 +1,56 @@
+"""How ids, times and shares are worded in pictures. Ids are data: they are shown escaped and kept short."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from coalloc.instance.text import visible
+
+
+@dataclass(frozen=True, slots=True)
+class TimeUnit:
+    """A unit of the time axis: its symbol and its length in seconds."""
+
+    symbol: str
+    seconds: float
+
+
+SECOND = TimeUnit("s", 1.0)
+UNITS = (TimeUnit("d", 86400.0), TimeUnit("h", 3600.0), TimeUnit("min", 60.0))
+
+
+def unit_for(seconds: float) -> TimeUnit:
+    """Return the largest unit of which a span of time holds at least three."""
+    return next((unit for unit in UNITS if seconds >= 3 * unit.seconds), SECOND)
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration with four digits in its own unit: ``7.755 d``."""
+    unit = unit_for(abs(seconds))
+    return f"{seconds / unit.seconds:.4g} {unit.symbol}"
+
+
+def share_text(share: float) -> str:
+    """Return a share of capacity: ``83 %``, never ``100 %`` for what is above it."""
+    if math.isinf(share):
+        return "∞"
+    digits = 1 if 0.99 < share < 1.01 and not math.isclose(share, 1.0) else 0
+    return f"{100 * share:.{digits}f} %"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``1 job``, ``2 jobs``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return ``text`` with unprintable characters escaped, at most ``limit`` long.
+
+    What is too long loses its middle, because ids often differ only at their end.
+    """
+    text = visible(text)
+    if len(text) <= limit:
+        return text
+    head = (limit - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (limit - 1 - head) :]}"

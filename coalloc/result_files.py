@@ -1,0 +1,90 @@
+"""Result files, version 1: what ``solve`` found, with what it takes to judge and repeat it."""
+
+from __future__ import annotations
+
+import hashlib
+
+from coalloc.instance import Instance
+from coalloc.instance.documents import Kind, document_of, read_value, write_value
+from coalloc.instance.files import INSTANCE
+from coalloc.instance.storage import FILE_LIMIT, FilePath
+from coalloc.instance.strict_json import layout
+from coalloc.instance.values import Text, Value, value
+from coalloc.schedule import Instant, Schedule
+from coalloc.solvers.result import ModelSize, SolveOptions, SolveResult, SolveStatus, StoppedBy, TracePoint
+
+
+@value(slots=False)
+class ResultDocument(Value):
+    """A result as it stands in a file; ``bound`` and ``gap`` are the result's lower bound and gap."""
+
+    status: SolveStatus
+    stopped_by: StoppedBy
+    objective: Instant | None
+    bound: Instant | None
+    gap: Instant | None
+    message: str
+    instance_sha256: Text
+    trace: tuple[TracePoint, ...]
+    timings: dict[str, float]
+    model_size: ModelSize | None
+    options: SolveOptions
+    versions: dict[str, str]
+    schedule: Schedule | None
+    levels: dict[str, float]
+    simulated_objective: Instant | None = None
+
+
+RESULT = Kind("result", ResultDocument, ("status", "objective", "bound", "gap"))
+
+
+def instance_hash(instance: Instance) -> str:
+    """Return the SHA-256 of the canonical file of an instance, in hexadecimal."""
+    return hashlib.sha256(layout(document_of(instance, INSTANCE)).encode()).hexdigest()
+
+
+def result_document(result: SolveResult) -> ResultDocument:
+    """Return a result as a file holds it."""
+    return ResultDocument(
+        status=result.status,
+        stopped_by=result.stopped_by,
+        objective=result.objective,
+        bound=result.lower_bound,
+        gap=result.gap,
+        message=result.message,
+        instance_sha256=result.instance_sha256,
+        trace=result.trace,
+        timings=dict(result.timings),
+        model_size=result.model_size,
+        options=result.options,
+        versions=dict(result.versions),
+        schedule=result.schedule,
+        levels=dict(result.levels),
+        simulated_objective=result.simulated_objective,
+    )
+
+
+def write_result(result: SolveResult, path: FilePath) -> None:
+    """Write a result as ``.json`` or ``.json.gz``; raises :class:`CoallocError` where that fails."""
+    write_value(result_document(result), path, RESULT)
+
+
+def read_result(path: FilePath, limit: int = FILE_LIMIT) -> SolveResult:
+    """Return the result of a file; raises :class:`InstanceError` with every fault and its JSON path."""
+    document = read_value(path, RESULT, limit)
+    return SolveResult(
+        status=document.status,
+        stopped_by=document.stopped_by,
+        objective=document.objective,
+        lower_bound=document.bound,
+        schedule=document.schedule,
+        message=document.message,
+        trace=document.trace,
+        timings=document.timings,
+        model_size=document.model_size,
+        options=document.options,
+        levels=document.levels,
+        simulated_objective=document.simulated_objective,
+        versions=document.versions,
+        instance_sha256=document.instance_sha256,
+    )

@@ -1,0 +1,29 @@
+"""Schedule files, version 1: ``.json`` or ``.json.gz``, in and out.
+
+A file is refused where its fields are wrong; whether the schedule keeps the rules of an instance is
+for :mod:`coalloc.checker` to say.
+"""
+
+from __future__ import annotations
+
+from coalloc.instance.documents import Kind, read_value, write_value
+from coalloc.instance.storage import FILE_LIMIT, FilePath
+from coalloc.schedule import Schedule
+
+SCHEDULE = Kind("schedule", Schedule, ("instance", "slot", "placements"))
+
+
+def read_schedule(path: FilePath, limit: int = FILE_LIMIT) -> Schedule:
+    """Return the schedule of a file; ``limit`` is its largest size in bytes, decompressed.
+
+    Raises
+    ------
+    InstanceError
+        It cannot be read or is not valid: every fault, with its JSON path.
+    """
+    return read_value(path, SCHEDULE, limit)
+
+
+def write_schedule(schedule: Schedule, path: FilePath) -> None:
+    """Write a schedule as ``.json`` or ``.json.gz``; raises :class:`CoallocError` where that fails."""
+    write_value(schedule, path, SCHEDULE)

@@ -1,0 +1,28 @@
+"""The JSON Schemas of all kinds of files, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coalloc.instance import CoallocError
+from coalloc.instance.documents import Kind
+from coalloc.instance.files import INSTANCE, PLATFORM
+from coalloc.instance.json_schema import Schema, schema_of
+from coalloc.instance.sentences import shown
+from coalloc.result_files import RESULT
+from coalloc.schedule_files import SCHEDULE
+
+KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in (INSTANCE, PLATFORM, SCHEDULE, RESULT)}
+
+
+def schema(kind: str) -> Schema:
+    """Return the JSON Schema (draft 2020-12) of ``instance``, ``platform``, ``schedule`` or ``result`` files.
+
+    Raises
+    ------
+    CoallocError
+        There is no such kind; the message lists those that there are.
+    """
+    if kind not in KINDS:
+        raise CoallocError(f"there is no kind of file {shown(kind)}; there are {', '.join(KINDS)}")
+    return schema_of(KINDS[kind])

@@ -1,0 +1,136 @@
+"""Any other MIP solver that Pyomo finds, by name: the compatibility path beside HiGHS.
+
+"optimal" from a solver counts as a proof only where its gap was set to 0 by the options known here;
+from any other solver the bound that it reports decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyomo.environ as pyo
+from pyomo.common.errors import ApplicationError
+from pyomo.opt import SolverStatus, TerminationCondition
+
+from coalloc.instance import CoallocError
+from coalloc.solvers.highs import INTEGRALITY, Limits
+from coalloc.solvers.result import ModelSize, ModelSolution, Progress, SolveStatus, StoppedBy, TracePoint
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """Names of a solver's options; None where it has none."""
+
+    gap: str
+    threads: str | None = None
+    seed: str | None = None
+
+
+KNOWN: Mapping[str, _Options] = {
+    "cbc": _Options("ratio", "threads", "randomCbcSeed"),
+    "cplex": _Options("mip_tolerances_mipgap", "threads", "randomseed"),
+    "glpk": _Options("mipgap"),
+    "gurobi": _Options("MIPGap", "Threads", "Seed"),
+    "scip": _Options("limits/gap", "parallel/maxnthreads", "randomization/randomseedshift"),
+    "xpress": _Options("miprelstop", "threads", "randomseed"),
+}
+"""Solvers whose gap, threads and seed we can set."""
+
+
+def available_solvers() -> list[str]:
+    """Return the names that ``solver=`` takes here: HiGHS and what Pyomo finds of the known ones."""
+    return ["highs", *(name for name in KNOWN if _is_available(pyo.SolverFactory(name)))]
+
+
+def _is_available(solver: Any) -> bool:
+    try:
+        return bool(solver.available(exception_flag=False))
+    except (ApplicationError, ImportError, OSError):
+        return False
+
+
+def solve_with(
+    name: str,
+    model: pyo.ConcreteModel,
+    limits: Limits,
+    *,
+    integral: bool,
+    start: bool = False,
+    progress: Progress | None = None,
+    source: str | None = None,
+) -> ModelSolution:
+    """Solve a Pyomo model with a named solver; arguments and result as in ``highs.solve_model``.
+
+    There is one report of progress, at the end. Raises :class:`CoallocError` where the solver is
+    missing, or takes no limit on its work.
+    """
+    solver = _solver(name)
+    if limits.work is not None:
+        raise CoallocError(f"work_limit is for solver='highs'; {name!r} takes time_limit")
+    size = _size(model)
+    _set_options(name, solver, limits)
+    extra: dict[str, Any] = {"warmstart": True} if start and solver.warm_start_capable() else {}
+    if math.isfinite(limits.time):
+        extra["timelimit"] = max(1, math.ceil(limits.time))
+    try:
+        results = solver.solve(model, load_solutions=False, **extra)
+    except (ApplicationError, RuntimeError, ValueError) as error:
+        raise CoallocError(f"solver {name!r} failed: {error}") from error
+    solution = _solution(name, model, results, size, integral, limits.gap)
+    if progress is not None:
+        bound = solution.lower_bound if math.isfinite(solution.lower_bound) else None
+        progress(TracePoint(float(results.solver.time or 0.0), solution.objective, bound, source or name))
+    return solution
+
+
+def _solver(name: str) -> Any:
+    solver = pyo.SolverFactory(name)
+    if not _is_available(solver):
+        found = ", ".join(available_solvers())
+        raise CoallocError(f"solver {name!r} is not installed, or unknown to Pyomo; found here: {found}")
+    return solver
+
+
+def _set_options(name: str, solver: Any, limits: Limits) -> None:
+    known = KNOWN.get(name)
+    if known is None:
+        return
+    solver.options[known.gap] = limits.gap
+    if known.threads is not None and limits.threads > 1:
+        solver.options[known.threads] = limits.threads
+    if known.seed is not None:
+        solver.options[known.seed] = limits.seed
+
+
+def _size(model: pyo.ConcreteModel) -> ModelSize:
+    """Return the size as Pyomo counts it; nonzeros are not counted on this path (0)."""
+    integers = sum(1 for v in model.component_data_objects(pyo.Var) if not v.is_continuous())
+    return ModelSize(model.nconstraints(), model.nvariables(), 0, integers)
+
+
+def _solution(
+    name: str, model: pyo.ConcreteModel, results: Any, size: ModelSize, integral: bool, gap: float
+) -> ModelSolution:
+    condition = results.solver.termination_condition
+    if condition in (TerminationCondition.infeasible, TerminationCondition.infeasibleOrUnbounded):
+        return ModelSolution(SolveStatus.INFEASIBLE, "proof", None, math.inf, size)
+    if results.solver.status not in (SolverStatus.ok, SolverStatus.warning, SolverStatus.aborted):
+        raise CoallocError(f"solver {name!r} ended with status {results.solver.status}")
+    reported = results.problem.lower_bound
+    bound = float(reported) if isinstance(reported, (int, float)) and math.isfinite(reported) else -math.inf
+    if not len(results.solution):
+        return ModelSolution(SolveStatus.UNKNOWN, "time", None, bound, size)
+    model.solutions.load_from(results)
+    objective = float(pyo.value(next(model.component_data_objects(pyo.Objective, active=True))))
+    if condition == TerminationCondition.optimal and name in KNOWN and gap == 0.0:
+        return ModelSolution(SolveStatus.OPTIMAL, "proof", objective, objective, size)
+    if integral and math.isfinite(bound):
+        bound = math.ceil(bound - INTEGRALITY)
+    bound = min(bound, objective)
+    if bound == objective:
+        return ModelSolution(SolveStatus.OPTIMAL, "proof", objective, bound, size)
+    reason: StoppedBy = "gap" if condition == TerminationCondition.optimal else "time"
+    return ModelSolution(SolveStatus.FEASIBLE, reason, objective, bound, size)

@@ -1,0 +1,32 @@
+"""Which versions are at work: of coalloc, of Python, and of the libraries that decide a result."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+
+LIBRARIES = ("highspy", "pyomo", "numpy", "scipy", "networkx", "pydantic", "pandas", "matplotlib", "plotly", "typer")
+EXTRAS = ("ortools", "dask")
+
+
+def versions() -> dict[str, str]:
+    """Return the version of each package by name; ``"not installed"`` where it is not."""
+    return {
+        "coalloc": _version("coalloc"),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        **{name: _version(name) for name in LIBRARIES + EXTRAS},
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def show_versions() -> None:
+    """Print the versions, one line each, for a bug report."""
+    for name, version in versions().items():
+        print(f"{name:<12} {version}")

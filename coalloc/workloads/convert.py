@@ -1,0 +1,38 @@
+"""Instances made from files of other formats, for ``coalloc convert``."""
+
+from __future__ import annotations
+
+import os
+
+from coalloc.instance import Instance, Platform
+from coalloc.workloads.swf import Broken, Communication, SwfOptions, SwfReport, read_swf_with_report
+from coalloc.workloads.swf_rules import Invalid, Oversize
+
+
+def convert_swf(
+    path: str | os.PathLike[str],
+    slice: str | None,
+    platform: Platform,
+    seed: int = 0,
+    *,
+    invalid: Invalid = "drop",
+    oversize: Oversize = "drop",
+    broken: Broken = "error",
+    communication: Communication = "seeded",
+    name: str | None = None,
+) -> tuple[Instance, SwfReport]:
+    """Return consecutive jobs of an SWF trace as an instance on a platform, and what was changed.
+
+    Unlike :func:`coalloc.workloads.swf.read_swf`, communication is drawn by default, since the
+    platform usually has links to load. Parameters are those of ``SwfOptions``; raises ``InstanceError``.
+    """
+    options = SwfOptions(
+        slice=slice,
+        invalid=invalid,
+        oversize=oversize,
+        broken=broken,
+        communication=communication,
+        seed=seed,
+        name=name,
+    )
+    return read_swf_with_report(path, platform, options)

@@ -1,0 +1,61 @@
+"""Seeded generators of instances, by name.
+
+Each file of this folder holds one family and names its generators in ``GENERATORS``; nothing else
+has to know of a new one. The distributions are on the page ``docs/generators.md``.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from coalloc.instance import CoallocError, Instance, InstanceError
+from coalloc.instance.sentences import shown
+from coalloc.workloads.generator import Description, Generator, describe
+
+
+@functools.cache
+def _families() -> Mapping[str, type[Generator]]:
+    found: dict[str, type[Generator]] = {}
+    for module in pkgutil.iter_modules(__path__):
+        found |= importlib.import_module(f"{__name__}.{module.name}").GENERATORS
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def generators() -> Mapping[str, Description]:
+    """Return the generators there are, by name, each with its parameters and their defaults."""
+    return MappingProxyType({name: describe(name, family) for name, family in _families().items()})
+
+
+def generate(name: str, seed: int = 0, **parameters: Any) -> Instance:
+    """Return the instance that a generator draws from a seed.
+
+    Parameters
+    ----------
+    name
+        A name of :func:`generators`.
+    seed
+        Whole number from 0 on; the same seed and parameters give the same instance.
+    **parameters
+        Parameters of that generator; those not given have the defaults of :func:`generators`.
+
+    Raises
+    ------
+    CoallocError
+        For a name or a parameter that does not exist, or a value that cannot be, with a list of what is.
+    """
+    family = _families().get(name) if isinstance(name, str) else None
+    if family is None:
+        raise CoallocError(f"there is no generator {shown(name)}; there are {', '.join(_families())}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise CoallocError(f"seed: must be a whole number from 0 on, got {shown(seed)}")
+    try:
+        return family(**parameters).draw(np.random.default_rng(seed), f"{name}-{seed}")
+    except InstanceError as error:
+        raise CoallocError(f"{error}\n{name} takes {describe(name, family).signature}") from None

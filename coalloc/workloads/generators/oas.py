@@ -1,0 +1,97 @@
+"""The workloads of the OAS experiments: few large jobs at once, on three clusters of unequal power.
+
+Sources: thesis, section 3.2.2 and Table 3.3 (``thesis-oas``); paper on OAS, section 4 (``paper-oas``).
+The sources give the number of jobs, the range of their tasks and the mean base time; the rest is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import numpy as np
+
+from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
+from coalloc.instance.values import NonNegative, PositiveSeconds, Share, value
+from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
+from coalloc.workloads.generator import Generator, NumJobs, NumNodes, draw_weibull, order_faults, rounded_duration
+
+POWERS = (1.0, 0.75, 0.5)
+"""Effective powers of clusters C1, C2, C3. Source: thesis, Table 3.3; paper, section 4."""
+
+BASE_TIME_SHAPE = 1.0
+"""Shape of the Weibull of the base times, as in the PAS workload. Source: thesis, Table 3.2."""
+
+
+@value()
+class ThesisOas(Generator):
+    """Jobs that all wait at time 0 for three clusters of powers 1, 0.75, 0.5 behind Gigabit links (thesis 3.2.2)."""
+
+    jobs: Annotated[NumJobs, "number of jobs"] = 8
+    nodes: Annotated[NumNodes, "nodes per cluster"] = 4
+    min_tasks: Annotated[NumNodes, "fewest tasks of a job"] = 1
+    max_tasks: Annotated[NumNodes | None, "most tasks of a job; None: all nodes of the platform"] = None
+    mean_base_time: Annotated[PositiveSeconds, "mean base time of the jobs, s"] = 67e4
+    link_bandwidth: Annotated[NonNegative, "bandwidth of each link, MB/s"] = 125.0
+    bsbw_low: Annotated[NonNegative, "smallest bisection bandwidth of a job, GB/s"] = BSBW_RANGE[0]
+    bsbw_high: Annotated[NonNegative, "largest bisection bandwidth of a job, GB/s"] = BSBW_RANGE[1]
+    share_low: Annotated[Share, "smallest processing share"] = SHARE_RANGE[0]
+    share_high: Annotated[Share, "largest processing share"] = SHARE_RANGE[1]
+
+    def __post_init__(self) -> None:
+        faults = order_faults(
+            ("min_tasks", self.min_tasks, "max_tasks", self.most_tasks),
+            ("bsbw_low", self.bsbw_low, "bsbw_high", self.bsbw_high),
+            ("share_low", self.share_low, "share_high", self.share_high),
+        )
+        processors = len(POWERS) * self.nodes
+        if self.most_tasks > processors:
+            faults.append(Fault("max_tasks", f"must be at most {processors}, all nodes, got {self.max_tasks}"))
+        if faults:
+            raise InstanceError(faults)
+
+    @property
+    def most_tasks(self) -> int:
+        """Most tasks of a job."""
+        return self.max_tasks or len(POWERS) * self.nodes
+
+    def platform(self) -> Platform:
+        """Return the three clusters."""
+        return Platform(
+            tuple(
+                Cluster(f"C{number}", (NodeGroup(self.nodes, power),), self.link_bandwidth)
+                for number, power in enumerate(POWERS, start=1)
+            )
+        )
+
+    def draw(self, rng: np.random.Generator, name: str) -> Instance:
+        """Return one instance; base times are scaled so that their mean is ``mean_base_time``."""
+        platform = self.platform()
+        sizes = rng.integers(self.min_tasks, self.most_tasks, self.jobs, endpoint=True).tolist()
+        raw_times = draw_weibull(rng, 1.0, BASE_TIME_SHAPE, self.jobs)
+        unit = self.mean_base_time / (sum(raw_times) / self.jobs)
+        shares = draw_shares(rng, self.share_low, self.share_high, self.jobs)
+        bandwidths = draw_bsbw(rng, self.bsbw_low, self.bsbw_high, self.jobs)
+        jobs = tuple(
+            Job(
+                f"J{number}",
+                tasks=tasks,
+                base_time=rounded_duration(unit * raw_time),
+                processing_share=share,
+                task_bandwidth=bearable_task_bandwidth(bsbw, tasks, platform),
+            )
+            for number, (tasks, raw_time, share, bsbw) in enumerate(
+                zip(sizes, raw_times, shares, bandwidths, strict=True), start=1
+            )
+        )
+        return Instance(platform, jobs, name=name)
+
+
+@value()
+class PaperOas(ThesisOas):
+    """As ``thesis-oas``, with two nodes per cluster and so jobs of 1 to 6 tasks (paper on OAS, section 4)."""
+
+    nodes: Annotated[NumNodes, "nodes per cluster"] = 2
+
+
+GENERATORS: Mapping[str, type[Generator]] = {"thesis-oas": ThesisOas, "paper-oas": PaperOas}

@@ -1,0 +1,290 @@
+"""From a trace in the Standard Workload Format to an instance, with an account of every change.
+
+The rules for one job are in :mod:`coalloc.workloads.swf_rules`. Traces know nothing of communication:
+on demand it is drawn (``docs/swf.md``).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from coalloc.instance import Cluster, CoallocError, Fault, Instance, InstanceError, Job, NodeGroup, Platform
+from coalloc.instance.sentences import shown
+from coalloc.instance.values import NonNegative, Share, Text, Value, value
+from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
+from coalloc.workloads.generator import order_faults
+from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records
+from coalloc.workloads.swf_rules import FATES, INVALID, Change, Invalid, Oversize, SwfJob, apply_rules
+
+LOGGER = logging.getLogger(__name__)
+
+Broken = Literal["error", "drop"]
+Communication = Literal["none", "seeded"]
+
+
+@value()
+class SwfOptions(Value):
+    """How a trace is read.
+
+    Parameters
+    ----------
+    slice
+        ``"100:108"``: the jobs at positions 100 to 107 among those that are kept, counted from 0.
+        Either bound may be left out.
+    shift
+        Shift arrivals so that the earliest is 0; None: for slices only.
+    invalid
+        ``"drop"`` jobs without run time or processors or submitted before 0, or make each a job of
+        ``"one-second"``, on the processors it names (else one) and submitted at 0 at the earliest.
+    oversize
+        ``"drop"`` jobs with more processors than the platform has, or ``"clip"`` them to all it has.
+    broken
+        ``"error"``, or ``"drop"`` lines that are not 18 numbers.
+    communication
+        ``"none"``: all jobs only process. ``"seeded"``: processing share and BSBW (GB/s) are uniform
+        in their ranges; the task bandwidth follows by Table 3.2 of the thesis, capped so that each
+        job alone fits the links. A job draws the same whatever slice or platform is asked for.
+    seed
+        Seed of what is drawn.
+    name
+        Name of the instance; None: that of the file, and the slice.
+    """
+
+    slice: Text | None = None
+    shift: Annotated[bool, Field(strict=True)] | None = None
+    invalid: Invalid = "drop"
+    oversize: Oversize = "drop"
+    broken: Broken = "error"
+    communication: Communication = "none"
+    seed: Annotated[int, Field(strict=True, ge=0)] = 0
+    name: Text | None = None
+    share_low: Share = SHARE_RANGE[0]
+    share_high: Share = SHARE_RANGE[1]
+    bsbw_low: NonNegative = BSBW_RANGE[0]
+    bsbw_high: NonNegative = BSBW_RANGE[1]
+
+    def __post_init__(self) -> None:
+        faults = order_faults(
+            ("share_low", self.share_low, "share_high", self.share_high),
+            ("bsbw_low", self.bsbw_low, "bsbw_high", self.bsbw_high),
+        )
+        if self.slice is not None and not re.fullmatch(r"[0-9]{0,15}:[0-9]{0,15}", self.slice):
+            faults.append(Fault("slice", f"must be two positions like '100:108', got {shown(self.slice)}"))
+        elif self.stop is not None and self.stop <= self.start:
+            faults.append(Fault("slice", f"must hold at least one job, got {shown(self.slice)}"))
+        if faults:
+            raise InstanceError(faults)
+
+    @property
+    def start(self) -> int:
+        """Position of the first job of the slice."""
+        return int((self.slice or ":").partition(":")[0] or 0)
+
+    @property
+    def stop(self) -> int | None:
+        """Position behind the last job of the slice; None: the end of the trace."""
+        last = (self.slice or ":").partition(":")[2]
+        return int(last) if last else None
+
+    @property
+    def shifts(self) -> bool:
+        """Whether arrivals are shifted to begin at 0."""
+        return self.slice is not None if self.shift is None else self.shift
+
+
+@dataclass(frozen=True, slots=True)
+class SwfReport:
+    """What became of a trace.
+
+    ``num_records`` were read (up to the end of the slice) and ``num_jobs`` are in the instance.
+    ``changes`` counts the jobs dropped on the way, and what was changed on those in the instance;
+    ``broken`` are the first of ``num_broken`` lines that were left out.
+    """
+
+    source: str
+    options: SwfOptions
+    num_records: int
+    num_jobs: int
+    changes: Mapping[Change, int]
+    broken: tuple[Fault, ...]
+    num_broken: int
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence for the whole, one for each kind of change, and one for each broken line named."""
+        whole = f"{_counted(self.num_records, 'job')} read, {self.num_jobs} in the instance"
+        counts = [(self.changes.get(change, 0), change) for change in Change]
+        changes = [f"{_counted(count, 'job')} {self._said(change)}" for count, change in counts if count]
+        lines = [f"{_counted(self.num_broken, 'broken line')} left out"] if self.num_broken else []
+        return (whole, *changes, *lines, *(str(fault) for fault in self.broken))
+
+    def _said(self, change: Change) -> str:
+        if change in INVALID:
+            return f"{FATES[self.options.invalid]}: {change}"
+        if change is Change.TOO_LARGE:
+            return f"{FATES[self.options.oversize]}: {change}"
+        return f"changed: {change}"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{self.source}: {sentence}" for sentence in self.sentences)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A trace while it is read: what has been seen, and the jobs kept so far."""
+
+    source: str
+    platform: Platform
+    options: SwfOptions
+    rng: np.random.Generator
+    jobs: list[Job] = field(default_factory=list)
+    changes: Counter[Change] = field(default_factory=Counter)
+    broken: list[Fault] = field(default_factory=list)
+    num_broken: int = 0
+    num_records: int = 0
+    position: int = 0
+
+    def read(self) -> None:
+        for item in read_records(self.source):
+            if isinstance(item, Fault):
+                self.note_broken(item)
+            else:
+                self.add(item)
+            if self.position == self.options.stop:
+                break
+        if self.broken and self.options.broken == "error":
+            raise InstanceError(self.broken, self.source)
+        if self.options.slice is not None and (not self.jobs or self.position < (self.options.stop or 0)):
+            sentence = f"{shown(self.options.slice)} is beyond the {self.position} valid jobs of the trace"
+            raise InstanceError([Fault("slice", sentence)], self.source)
+
+    def note_broken(self, fault: Fault) -> None:
+        self.num_broken += 1
+        if len(self.broken) < MAX_FAULTS:
+            self.broken.append(fault)
+        elif self.options.broken == "error":
+            raise InstanceError([*self.broken, Fault("", f"more than {MAX_FAULTS} lines are broken")], self.source)
+
+    def add(self, record: SwfRecord) -> None:
+        self.num_records += 1
+        share, bsbw = self.draw_communication()
+        job, changes = apply_rules(record, self.platform.num_processors, self.options.invalid, self.options.oversize)
+        if job is None:
+            self.changes.update(changes)
+            return
+        if self.position >= self.options.start:
+            self.changes.update(changes)
+            self.jobs.append(self.made(record, job, share, bsbw))
+        self.position += 1
+
+    def draw_communication(self) -> tuple[float, float]:
+        """Draw for every record, whatever becomes of it, so that no job's draw depends on another's fate."""
+        if self.options.communication == "none":
+            return 1.0, 0.0
+        (share,) = draw_shares(self.rng, self.options.share_low, self.options.share_high, 1)
+        (bsbw,) = draw_bsbw(self.rng, self.options.bsbw_low, self.options.bsbw_high, 1)
+        return share, bsbw
+
+    def made(self, record: SwfRecord, job: SwfJob, share: float, bsbw: float) -> Job:
+        return Job(
+            str(record.number),
+            tasks=job.processors,
+            base_time=job.run,
+            processing_share=share,
+            task_bandwidth=bearable_task_bandwidth(bsbw, job.processors, self.platform),
+            arrival=job.submit,
+            estimate=job.estimate,
+            user=str(record.user) if record.user >= 0 else None,
+        )
+
+    def instance(self) -> Instance:
+        earliest = min((job.arrival for job in self.jobs), default=0.0) if self.options.shifts else 0.0
+        jobs = tuple(job.replace(arrival=job.arrival - earliest) for job in self.jobs) if earliest else self.jobs
+        return Instance(self.platform, tuple(jobs), name=self.options.name or self.default_name())
+
+    def default_name(self) -> str:
+        stem = Path(self.source).name.removesuffix(".gz").removesuffix(".swf") or "trace"
+        return stem if self.options.slice is None else f"{stem}-{self.options.slice.replace(':', '-')}"
+
+    def report(self) -> SwfReport:
+        return SwfReport(
+            self.source,
+            self.options,
+            self.num_records,
+            len(self.jobs),
+            dict(self.changes),
+            tuple(self.broken),
+            self.num_broken,
+        )
+
+
+def read_swf_with_report(
+    path: str | os.PathLike[str], platform: Platform, options: SwfOptions | None = None
+) -> tuple[Instance, SwfReport]:
+    """Return the instance of a trace on a platform, and the account of what was changed.
+
+    Raises
+    ------
+    InstanceError
+        If the file cannot be read or is not SWF, if lines are broken (``trace.swf: line 17: must have
+        18 numbers, got 5``; see ``SwfOptions.broken``), or if the trace ends before the slice does.
+    """
+    options = options or SwfOptions()
+    reading = _Reading(os.fspath(path), platform, options, np.random.default_rng(options.seed))
+    reading.read()
+    return reading.instance(), reading.report()
+
+
+def read_swf(
+    path: str | os.PathLike[str],
+    processors: int | None = None,
+    *,
+    platform: Platform | None = None,
+    slice: str | None = None,
+    shift: bool | None = None,
+    invalid: Invalid = "drop",
+    oversize: Oversize = "drop",
+    broken: Broken = "error",
+    communication: Communication = "none",
+    seed: int = 0,
+    name: str | None = None,
+) -> Instance:
+    """Return the instance of a trace (``.swf``, also compressed with gzip).
+
+    Give either ``processors``, for one pool of so many nodes of power 1, or a ``platform``. Every
+    change is counted and said as a warning of the logger ``coalloc.workloads.swf``;
+    :func:`read_swf_with_report` returns the counts instead. The other parameters are those of
+    :class:`SwfOptions`. Raises ``InstanceError`` as :func:`read_swf_with_report` does.
+    """
+    options = SwfOptions(slice, shift, invalid, oversize, broken, communication, seed, name)
+    instance, report = read_swf_with_report(path, _chosen_platform(processors, platform), options)
+    for sentence in report.sentences[1:]:
+        LOGGER.warning("%s: %s", report.source, sentence)
+    return instance
+
+
+def _chosen_platform(processors: int | None, platform: Platform | None) -> Platform:
+    if platform is not None and processors is None:
+        return platform
+    if platform is not None or processors is None:
+        raise CoallocError("give either processors=, for one pool, or platform=")
+    return pool(processors)
+
+
+def pool(processors: int) -> Platform:
+    """Return one cluster, named ``pool``, of so many nodes of power 1; its link is never used."""
+    return Platform((Cluster("pool", (NodeGroup(processors, power=1.0),), link_bandwidth=0.0),))

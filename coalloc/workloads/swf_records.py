@@ -1,0 +1,129 @@
+"""The Standard Workload Format, line by line: 18 numbers per job, comments behind ``;``.
+
+Files of any length are streamed, also through gzip; a limit per line keeps a file that is something
+else, or was made to do harm, from filling the memory. Source: the definition of the format by
+Chapin et al., 1999, version 2.2 (Parallel Workloads Archive).
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple, cast, get_type_hints
+
+from coalloc.instance import Fault, InstanceError
+
+MAX_LINE_BYTES = 65_536
+"""Longest line that is read, comments included."""
+
+MAX_FAULTS = 20
+"""Broken lines that are named one by one; so many in a row from the start are no SWF trace."""
+
+LARGEST_WHOLE = 2**53
+"""Whole numbers up to here are exact as floats."""
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+NUMBER = rb"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
+RECORD = re.compile(rb"(?:" + NUMBER + rb"\s+){17}" + NUMBER)
+
+
+class SwfRecord(NamedTuple):
+    """One line of a trace, as it stands there; -1 where a fact is not known, times in seconds."""
+
+    number: int
+    submit: float
+    wait: float
+    run: float
+    allocated_processors: int
+    cpu_time: float
+    memory: float
+    requested_processors: int
+    requested_time: float
+    requested_memory: float
+    status: int
+    user: int
+    group: int
+    executable: int
+    queue: int
+    partition: int
+    preceding_job: int
+    think_time: float
+
+
+WHOLE_FIELDS = tuple(i for i, kind in enumerate(get_type_hints(SwfRecord).values()) if kind is int)
+
+
+def read_records(path: str | os.PathLike[str]) -> Iterator[SwfRecord | Fault]:
+    """Yield the records of a trace in their order, and a fault with its line number for each broken line.
+
+    Raises
+    ------
+    InstanceError
+        If the file cannot be read, has a line above the limit, or is not SWF: no record stands before
+        the ``MAX_FAULTS``-th broken line, or none at all and no comment either.
+    """
+    lines: dict[int, int] = {}
+    num_broken = num_comments = 0
+    for line_number, line in _lines(path):
+        if not line or line.startswith(b";"):
+            num_comments += line.startswith(b";")
+            continue
+        parsed = _parsed(line, line_number, lines)
+        yield parsed
+        num_broken += isinstance(parsed, Fault)
+        if not lines and num_broken >= MAX_FAULTS:
+            break
+    if not lines and (num_broken or not num_comments):
+        raise InstanceError([Fault("", "is not an SWF trace: no line has 18 numbers")], os.fspath(path))
+
+
+def _parsed(line: bytes, line_number: int, lines: dict[int, int]) -> SwfRecord | Fault:
+    """Return the record on a line or what is wrong with it; ``lines`` remembers the line of each job number."""
+    where = f"line {line_number}"
+    fields = line.split()
+    if not RECORD.fullmatch(line):
+        return Fault(where, f"must have 18 numbers, got {_found(fields)}")
+    numbers = [float(field) for field in fields]
+    if not all(math.isfinite(number) for number in numbers):
+        return Fault(where, "must have finite numbers")
+    for i in WHOLE_FIELDS:
+        if not numbers[i].is_integer() or abs(numbers[i]) > LARGEST_WHOLE:
+            return Fault(where, f"must have a whole number as {SwfRecord._fields[i]}, got {numbers[i]:g}")
+        numbers[i] = int(numbers[i])
+    record = SwfRecord._make(numbers)
+    if record.number in lines:
+        return Fault(where, f"repeats the job number {record.number} of line {lines[record.number]}")
+    lines[record.number] = line_number
+    return record
+
+
+def _found(fields: list[bytes]) -> str:
+    odd = next((field for field in fields if not re.fullmatch(NUMBER, field)), None)
+    return f"{len(fields)}" if odd is None else f"{odd[:20]!r} among {len(fields)}"
+
+
+def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines with their numbers, from 1, without surrounding white space."""
+    source = os.fspath(path)
+    try:
+        with _opened(source) as stream:
+            number = 0
+            while line := stream.readline(MAX_LINE_BYTES + 1):
+                number += 1
+                if len(line) > MAX_LINE_BYTES:
+                    raise InstanceError([Fault(f"line {number}", f"is longer than {MAX_LINE_BYTES} bytes")], source)
+                yield number, line.strip()
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InstanceError([Fault("", f"cannot be read: {reason}")], source) from None
+
+
+def _opened(source: str) -> BinaryIO:
+    with open(source, "rb") as stream:
+        is_compressed = stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    return cast(BinaryIO, gzip.open(source, "rb")) if is_compressed else open(source, "rb")

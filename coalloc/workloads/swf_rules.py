@@ -1,0 +1,76 @@
+"""What the rules make of one record of a trace: the job, or that it is dropped, and what was changed.
+
+Processors are those allocated, else those requested. A job runs for its run time, but not longer than
+its request, which is its estimate; where no time was requested the run time is. Invalid jobs (no run
+time, no processors, submitted before 0) and jobs larger than the platform are dropped, or mended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from coalloc.workloads.swf_records import SwfRecord
+
+Invalid = Literal["drop", "one-second"]
+Oversize = Literal["drop", "clip"]
+
+
+class Change(StrEnum):
+    """Why a job of the instance is not as it stands in the trace, or is not there."""
+
+    NO_RUN = "run time not above 0"
+    NO_PROCESSORS = "processors neither allocated nor requested"
+    NEGATIVE_SUBMIT = "submitted before time 0"
+    TOO_LARGE = "more processors than the platform has"
+    REQUESTED_PROCESSORS = "no processors allocated, those requested taken"
+    NO_REQUEST = "no time requested, the run time taken as the estimate"
+    CUT = "run time cut to the requested time"
+
+
+INVALID = (Change.NO_RUN, Change.NO_PROCESSORS, Change.NEGATIVE_SUBMIT)
+FATES = {"drop": "dropped", "one-second": "made a job of one second", "clip": "clipped to the platform"}
+
+
+@dataclass(frozen=True, slots=True)
+class SwfJob:
+    """What the rules make of a record; times in seconds."""
+
+    processors: int
+    submit: float
+    run: float
+    estimate: float
+
+
+def apply_rules(
+    record: SwfRecord, capacity: int, invalid: Invalid, oversize: Oversize
+) -> tuple[SwfJob | None, tuple[Change, ...]]:
+    """Return the job of a record on ``capacity`` processors, None if it is dropped, and what was changed."""
+    if record.allocated_processors > 0:
+        processors, changes = record.allocated_processors, []
+    else:
+        processors, changes = record.requested_processors, [Change.REQUESTED_PROCESSORS]
+    reason = _invalid(record, processors)
+    if reason and invalid == "drop":
+        return None, (reason,)
+    if processors > capacity and oversize == "drop":
+        return None, (Change.TOO_LARGE,)
+    if processors > capacity:
+        processors, changes = capacity, [*changes, Change.TOO_LARGE]
+    if reason:
+        return SwfJob(max(1, processors), max(0.0, record.submit), 1.0, 1.0), (reason,)
+    request = record.requested_time
+    if request <= 0:
+        request, changes = record.run, [*changes, Change.NO_REQUEST]
+    elif record.run > request:
+        changes = [*changes, Change.CUT]
+    return SwfJob(processors, record.submit, min(record.run, request), request), tuple(changes)
+
+
+def _invalid(record: SwfRecord, processors: int) -> Change | None:
+    if record.run <= 0:
+        return Change.NO_RUN
+    if processors <= 0:
+        return Change.NO_PROCESSORS
+    return Change.NEGATIVE_SUBMIT if record.submit < 0 else None

@@ -1,0 +1,29 @@
+"""Small random instances for tests: the family of :mod:`coalloc.workloads.small`, by seed and for hypothesis."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from coalloc.instance import Instance
+from coalloc.workloads.small import NODE_MODEL_SIZE, SmallSize, small_instance, small_package
+
+TINY = SmallSize(max_jobs=3, max_clusters=3, max_per_cluster=2, max_processors=4, max_slots=6)
+"""Small enough to enumerate every start on every processor."""
+
+AGREEMENT_SEEDS = range(200)
+"""The seeds over which formulations are compared with brute force."""
+
+__all__ = [
+    "AGREEMENT_SEEDS",
+    "NODE_MODEL_SIZE",
+    "TINY",
+    "SmallSize",
+    "slotted_instances",
+    "small_instance",
+    "small_package",
+]
+
+
+def slotted_instances(size: SmallSize | None = None) -> st.SearchStrategy[tuple[Instance, float]]:
+    """Return a strategy of instances with a slot length, s; a failing example names its seed in the instance."""
+    return st.integers(min_value=0, max_value=2**32 - 1).map(lambda seed: small_instance(seed, size))
