@@ -62,7 +62,43 @@ _HOME = {
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = sorted(["__version__", *_MODULE_OF])
+__all__ = [
+    "Cluster",
+    "CoallocError",
+    "Instance",
+    "InstanceError",
+    "Job",
+    "NodeGroup",
+    "Placement",
+    "Platform",
+    "RunningJob",
+    "Schedule",
+    "SolveResult",
+    "SolveStatus",
+    "Switch",
+    "TracePoint",
+    "Violation",
+    "build_model",
+    "check",
+    "example",
+    "examples",
+    "gantt",
+    "generate",
+    "generators",
+    "metrics",
+    "read_instance",
+    "read_platform",
+    "read_result",
+    "read_schedule",
+    "read_swf",
+    "schema",
+    "show_versions",
+    "solve",
+    "write_instance",
+    "write_platform",
+    "write_result",
+    "write_schedule",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -76,4 +112,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*__all__, "__version__"])

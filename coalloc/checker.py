@@ -169,10 +169,9 @@ class _Rows:
 
 
 def _rows(instance: Instance, schedule: Schedule) -> _Rows:
-    """Return running jobs and placements as columns; running jobs hold their nodes since before any start."""
-    earliest = min([0.0, *(p.start for p in schedule.placements)])
+    """Return running jobs and placements as columns; running jobs hold their nodes from 0, which is now."""
     entries: list[tuple[str, Job | None, tuple[str, ...], float, float]]
-    entries = [(r.job.id, r.job, r.nodes, earliest, r.end) for r in instance.running]
+    entries = [(r.job.id, r.job, r.nodes, 0.0, r.end) for r in instance.running]
     entries += [(p.job, instance.job_by_id.get(p.job), p.nodes, p.start, p.end) for p in schedule.placements]
     known = [_known(instance, nodes) for _, _, nodes, _, _ in entries]
     slowness = _slowness(instance)
@@ -365,14 +364,14 @@ def _progress_violation(
 def _progress(rows: _Rows, loads: Floats, network: Sequence[Link]) -> tuple[Floats, Floats]:
     """Return the integral of ``1/Te(t)`` from start to end, and the highest ``1/Te(t)`` (1/s), per row.
 
-    Rows that load the same links meet the same SC, so it is computed once for all of them.
+    Rows that load the same links meet the same SC, so it is computed once for all of them. Where nobody
+    loads a link of no bandwidth SC is undefined (0/0), but then no row that loads it is there to ask.
     """
     start, end = rows.instants[rows.begin], rows.instants[rows.finish]
     fixed, communicating = _parts(rows)
     fastest = 1.0 / (fixed + communicating)
     progress = (end - start) * fastest
     saturations = np.stack([_totals(rows, loads[:, k])[0] / link.bandwidth for k, link in enumerate(network)])
-    saturations[np.isnan(saturations)] = 0.0  # 0/0: a link of no bandwidth that nobody loads
     steps = np.diff(rows.instants)
     affected = np.flatnonzero((communicating > 0.0) & (loads > 0.0).any(axis=1) & (rows.begin < rows.finish))
     masks, group = np.unique(loads[affected] > 0.0, axis=0, return_inverse=True)
@@ -475,9 +474,7 @@ def _pairs_with_longest(entries: Iterable[tuple[int, int, int, int]]) -> Iterato
 def _totals(rows: _Rows, load: Floats) -> tuple[Floats, Floats]:
     """Return the load of a link from each instant to the next, and how much of it may be rounding error, MB/s."""
     lasting = np.flatnonzero((load > 0.0) & (rows.begin < rows.finish))
-    num_active = np.cumsum(_changes(rows, lasting, np.ones(len(lasting))))
     totals = np.cumsum(_changes(rows, lasting, load[lasting]))
-    totals[num_active == 0] = 0.0
     noise = np.finfo(np.float64).eps * np.cumsum(np.abs(totals))
     return totals, noise
 
@@ -502,7 +499,7 @@ def _link_violations(rows: _Rows, loads: Floats, network: Sequence[Link], satura
         num_placed = np.cumsum(_changes(rows, placed, np.ones(len(placed))))
         totals, noise = _totals(rows, load)
         limit = capacity_limit(link.bandwidth, saturation)
-        is_over = (num_placed > 0) & ((totals > limit + noise) | (limit == 0.0))
+        is_over = (num_placed > 0) & (totals > limit + noise)
         edges = np.flatnonzero(np.diff(is_over, prepend=False, append=False)).reshape(-1, 2)
         peaks = [int(first + np.argmax(totals[first:last])) for first, last in edges]
         at_peak = _active_at(rows, lasting, peaks)

@@ -256,8 +256,7 @@ def _saturation(instance: Instance, schedule: Schedule, tasks: list[list[int]]) 
     starts = [*(p.start for p in schedule.placements), *(0.0 for _ in running)]
     ends = [*(p.end for p in schedule.placements), *(run.end for run in running)]
     instants, index = merge_instants([*starts, *ends])
-    begin = index[: len(starts)]
-    finish = np.maximum(begin, index[len(starts) :])
+    begin, finish = index[: len(starts)], index[len(starts) :]
     met = np.zeros(len(starts), dtype=bool)
     peak = 0.0
     for k, link in enumerate(instance.platform.links):
@@ -282,14 +281,11 @@ def _loads(instance: Instance, schedule: Schedule, tasks: list[list[int]]) -> Fl
 
 
 def _total_load(loads: Floats, begin: Ints, finish: Ints, num_instants: int) -> Floats:
-    """Return the load of a link from each instant to the next, MB/s; exactly 0 where nobody loads it."""
+    """Return the load of a link from each instant to the next, MB/s."""
     loading = (loads > 0.0) & (begin < finish)
     added = np.bincount(begin[loading], loads[loading], num_instants)
     removed = np.bincount(finish[loading], loads[loading], num_instants)
-    num_active = np.cumsum(
-        np.bincount(begin[loading], minlength=num_instants) - np.bincount(finish[loading], minlength=num_instants)
-    )
-    return np.where(num_active > 0, np.cumsum(added - removed), 0.0)
+    return np.cumsum(added - removed)
 
 
 def _covered(spans: list[tuple[float, float]]) -> float:

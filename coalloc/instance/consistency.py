@@ -11,7 +11,7 @@ processor names, whatever characters they have, and no list of all processors is
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from coalloc.instance.errors import Fault
@@ -24,6 +24,9 @@ MAX_PROCESSORS = 10_000_000
 
 Group = tuple[int, int]
 """Nodes of a group, and cores of each."""
+
+Clusters = dict[str, list[list[Group]]]
+"""Groups of nodes of each cluster by its name; of several clusters where a name stands twice."""
 
 PROCESSOR = re.compile(r"(?P<cluster>.+)/(?P<node>0|[1-9][0-9]{0,9})(?:\.(?P<core>0|[1-9][0-9]{0,9}))?", re.DOTALL)
 
@@ -44,75 +47,82 @@ def platform_faults(platform: object) -> list[Fault]:
 
 def workload_faults(instance: object) -> list[Fault]:
     """Return what is wrong between the jobs of an instance, those that run, and its platform."""
-    jobs = [(f"jobs[{i}]", job) for i, job in enumerate(_list(instance, "jobs"))]
-    running = [(f"running[{i}]", run) for i, run in enumerate(_list(instance, "running"))]
-    placed = [(f"{path}.job", _field(run, "job")) for path, run in running]
-    faults = duplicate_faults([(f"{path}.id", _text(job, "id")) for path, job in [*jobs, *placed]], "job id")
+    jobs, running = _list(instance, "jobs"), _list(instance, "running")
+    ids = [_text(job, "id") for job in jobs] + [_text(_field(run, "job"), "id") for run in running]
+    faults = duplicate_faults(ids, lambda i: _id_path(i, len(jobs)), "job id")
     platform = _field(instance, "platform")
     processors = _num_processors(platform)
     if processors is not None:
-        faults += [fault for path, job in jobs for fault in _size_faults(path, job, processors)]
-    return faults + _running_faults(running, _groups_by_cluster(platform))
+        faults += _size_faults(jobs, processors)
+    return faults + _running_faults(running, _clusters(platform))
 
 
-def _size_faults(path: str, job: object, processors: int) -> list[Fault]:
-    """Return a fault where a job is larger than the platform."""
-    tasks = _count(job, "tasks")
-    if tasks is None or tasks <= processors:
-        return []
-    sentence = f"must be at most {processors} (all processors of the platform), got {shown(tasks)}"
-    return [Fault(f"{path}.tasks", sentence)]
+def _id_path(index: int, num_jobs: int) -> str:
+    """Return the path of an id; those of running jobs are counted on after the jobs'."""
+    return f"jobs[{index}].id" if index < num_jobs else f"running[{index - num_jobs}].job.id"
 
 
-def _running_faults(running: list[tuple[str, object]], groups: Mapping[str, list[Group]] | None) -> list[Fault]:
+def _size_faults(jobs: Sequence[object], processors: int) -> list[Fault]:
+    """Return a fault for every job that is larger than the platform."""
+    return [
+        Fault(f"jobs[{i}].tasks", f"must be at most {processors} (all processors of the platform), got {shown(tasks)}")
+        for i, job in enumerate(jobs)
+        if (tasks := _count(job, "tasks")) is not None and tasks > processors
+    ]
+
+
+def _running_faults(running: Sequence[object], clusters: Clusters | None) -> list[Fault]:
     """Return what is wrong with the processors that running jobs hold."""
     faults: list[Fault] = []
     holder: dict[str, str] = {}
-    for path, run in running:
-        nodes, tasks = _field(run, "nodes"), _count(_field(run, "job"), "tasks")
-        if tasks is not None and isinstance(nodes, (list, tuple)) and len(nodes) != tasks:
-            sentence = f"must name {shown(tasks)} processors, one per task, got {len(nodes)}"
-            faults.append(Fault(f"{path}.nodes", sentence))
-        for i, name in enumerate(_list(run, "nodes")):
+    for r, run in enumerate(running):
+        path, nodes, tasks = f"running[{r}].nodes", _field(run, "nodes"), _count(_field(run, "job"), "tasks")
+        if not isinstance(nodes, (list, tuple)):
+            continue
+        if tasks is not None and len(nodes) != tasks:
+            faults.append(Fault(path, f"must name {shown(tasks)} processors, one per task, got {len(nodes)}"))
+        for i, name in enumerate(nodes):
             if isinstance(name, str) and name:
-                faults += _holding_faults(f"{path}.nodes[{i}]", name, holder, groups)
+                faults += _holding_faults(f"{path}[{i}]", name, holder, clusters)
     return faults
 
 
-def _holding_faults(
-    path: str, name: str, holder: dict[str, str], groups: Mapping[str, list[Group]] | None
-) -> list[Fault]:
+def _holding_faults(path: str, name: str, holder: dict[str, str], clusters: Clusters | None) -> list[Fault]:
     """Return what is wrong with one held processor, and note who holds it."""
-    if groups is not None and not _is_processor(name, groups):
+    if clusters is not None and not _is_processor(name, clusters):
         return [Fault(path, f"must be a processor of the platform, got {quoted(name)}")]
     if holder.setdefault(name, path) != path:
         return [Fault(path, f"is held twice: {quoted(name)} is also {holder[name]}")]
     return []
 
 
-def _is_processor(name: str, groups: Mapping[str, list[Group]]) -> bool:
-    """Return whether a platform with these groups of nodes has a processor of this name."""
+def _is_processor(name: str, clusters: Clusters) -> bool:
+    """Return whether a platform with these clusters has a processor of this name."""
     parts = PROCESSOR.fullmatch(name)
     if parts is None:
         return False
-    node = int(parts["node"])
-    for count, cores in groups.get(parts["cluster"], []):
+    node, core = int(parts["node"]), None if parts["core"] is None else int(parts["core"])
+    return any(_has_core(groups, node, core) for groups in clusters.get(parts["cluster"], []))
+
+
+def _has_core(groups: Iterable[Group], node: int, core: int | None) -> bool:
+    """Return whether a cluster has a core of this number; nodes with one core do not number it."""
+    for count, cores in groups:
         if node < count:
-            return cores == 1 if parts["core"] is None else cores > 1 and int(parts["core"]) < cores
+            return cores == 1 if core is None else 1 < cores > core
         node -= count
     return False
 
 
-def _groups_by_cluster(platform: object) -> dict[str, list[Group]] | None:
-    """Return the groups of each cluster by its name, ``None`` where some cannot be read."""
-    by_cluster: dict[str, list[Group]] = {}
-    clusters = _list(platform, "clusters")
-    for cluster in clusters:
+def _clusters(platform: object) -> Clusters | None:
+    """Return the groups of nodes of each cluster by its name, ``None`` where some cannot be read."""
+    clusters: Clusters = {}
+    for cluster in _list(platform, "clusters"):
         name, groups = _text(cluster, "name"), _groups(cluster)
         if name is None or groups is None:
             return None
-        by_cluster[name] = groups
-    return by_cluster if clusters and len(by_cluster) == len(clusters) else None
+        clusters.setdefault(name, []).append(groups)
+    return clusters or None
 
 
 def _num_processors(platform: object) -> int | None:
@@ -138,7 +148,7 @@ def _field(holder: object, key: str) -> Any:
     return holder.get(key) if isinstance(holder, dict) else getattr(holder, key, None)
 
 
-def _list(holder: object, key: str) -> list[Any] | tuple[Any, ...]:
+def _list(holder: object, key: str) -> Sequence[Any]:
     """Return a field that is a list, an empty one where it is not."""
     field = _field(holder, key)
     return field if isinstance(field, (list, tuple)) else ()

@@ -145,21 +145,33 @@ def document_of(value: V, kind: Kind[V]) -> Document:
     Defaults are written, so that a file does not change its meaning with a later default; left out
     is only what is absent (``None`` or an empty list where that is the default).
     """
-    fields = _plain(value)
-    head = {key: _plain(getattr(value, key)) for key in kind.head}
-    return {"format": kind.format, "version": kind.versions[-1], **head, **fields} | head
+    fields = {key: getattr(value, key) for key in kind.head} | _present_fields(value)
+    return {
+        "format": kind.format,
+        "version": kind.versions[-1],
+        **{key: _plain(field) for key, field in fields.items()},
+    }
 
 
 def _plain(part: Any) -> Any:
     """Return lists and objects for tuples and values."""
-    if dataclasses.is_dataclass(part):
-        return {f.name: _plain(getattr(part, f.name)) for f in dataclasses.fields(part) if not _is_absent(part, f)}
-    if isinstance(part, Mapping):
-        return {key: _plain(inner) for key, inner in part.items()}
-    return [_plain(inner) for inner in part] if isinstance(part, (list, tuple)) else part
+    if isinstance(part, (str, int, float)) or part is None:
+        return part
+    if isinstance(part, (list, tuple)):
+        return [_plain(inner) for inner in part]
+    fields = part if isinstance(part, Mapping) else _present_fields(part)
+    return {key: _plain(field) for key, field in fields.items()}
 
 
-def _is_absent(value: Any, field: dataclasses.Field[Any]) -> bool:
-    """Return whether a field has nothing to say."""
-    content = getattr(value, field.name)
-    return (field.default is None and content is None) or (field.default == () and content == ())
+def _present_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a value that have something to say, by name."""
+    owner: Any = type(value)
+    absents = _absents(owner)
+    fields = {name: getattr(value, name) for name in absents}
+    return {name: field for name, field in fields.items() if field != absents[name]}
+
+
+@functools.cache
+def _absents(owner: Any) -> dict[str, object]:
+    """Return for each field of a value class the content that is as good as none, ``...`` where there is none."""
+    return {f.name: f.default if f.default in (None, ()) else ... for f in dataclasses.fields(owner)}

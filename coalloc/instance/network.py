@@ -6,7 +6,7 @@ rest, so the load of a job on it follows from the number of its tasks below (the
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,8 +42,8 @@ def network_faults(
     ``clusters`` are (name, switch) and ``switches`` (name, parent), in order. A name is ``None``
     where a file has none that can be read: what depends on it is not examined then.
     """
-    faults = duplicate_faults([(f"clusters[{i}].name", name) for i, (name, _) in enumerate(clusters)], "cluster name")
-    faults += duplicate_faults([(f"switches[{i}].name", name) for i, (name, _) in enumerate(switches)], "switch name")
+    faults = duplicate_faults([name for name, _ in clusters], "clusters[{}].name".format, "cluster name")
+    faults += duplicate_faults([name for name, _ in switches], "switches[{}].name".format, "switch name")
     parents = {name: parent for name, parent in switches if name is not None and parent is not None}
     faults += _cycle_faults(switches, parents)
     if any(name is None or parent is None for name, parent in switches):
@@ -76,14 +76,14 @@ def _upper_switch_faults(clusters: Sequence[tuple[str | None, str | None]], know
     ]
 
 
-def duplicate_faults(names: Sequence[tuple[str, str | None]], what: str) -> list[Fault]:
-    """Return a fault for every repetition among (path, name) pairs; a name that is ``None`` repeats nothing."""
-    first: dict[str, str] = {}
-    faults = []
-    for path, name in names:
-        if name is not None and first.setdefault(name, path) != path:
-            faults.append(Fault(path, f"repeats the {what} {quoted(name)} of {first[name]}"))
-    return faults
+def duplicate_faults(names: Sequence[str | None], path_of: Callable[[int], str], what: str) -> list[Fault]:
+    """Return a fault for every name that stands before; ``path_of`` its index. ``None`` repeats nothing."""
+    first: dict[str, int] = {}
+    return [
+        Fault(path_of(i), f"repeats the {what} {quoted(name)} of {path_of(first[name])}")
+        for i, name in enumerate(names)
+        if name is not None and first.setdefault(name, i) != i
+    ]
 
 
 def root_of(switches: Sequence[Switch]) -> str:

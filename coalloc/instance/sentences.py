@@ -41,16 +41,6 @@ WITHOUT_PICTURE = {
 }
 """Faults that need no picture of what came."""
 
-PICTURES: dict[object, str] = {
-    None: "null",
-    True: "true",
-    False: "false",
-    dict: "an object",
-    list: "a list",
-    tuple: "a list",
-}
-"""What stands for a value, or for any value of a type."""
-
 UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
 
 
@@ -71,27 +61,30 @@ class NotFinite(float):
         return f"must be finite, got {shown(self)}"
 
 
-def faults_of(error: pydantic.ValidationError, owner: type, envelope: Sequence[str] = ()) -> list[Fault]:
+def faults_of(error: pydantic.ValidationError, owner: type, envelope: tuple[str, ...] = ()) -> list[Fault]:
     """Return our sentences for what pydantic found while it made an ``owner``, each with its JSON path.
 
     ``envelope`` names the keys that a file has beside the fields of the value.
     """
-    faults: list[Fault] = []
-    for detail in error.errors(include_url=False):
-        loc: list[str | int] = list(detail["loc"])
-        if loc and isinstance(loc[0], int):
-            loc[0] = (_fields(owner)[loc[0] :] or [f"argument {loc[0]}"])[0]
-        path = json_path(loc)
-        nested = detail.get("ctx", {}).get("error")
-        if isinstance(nested, InstanceError):
-            faults += [fault.under(path) for fault in nested.faults]
-        elif detail["type"] == "too_short" and detail["input"]:
-            continue  # not empty, but every element has faults of its own
-        elif detail["type"] in UNKNOWN_KEY:
-            faults.append(Fault(path, _unknown_key(owner, loc, envelope)))
-        else:
-            faults.append(Fault(path, _sentence(detail)))
-    return faults
+    details = error.errors(include_url=False)
+    return [fault for detail in details for fault in _detail_faults(detail, owner, envelope)]
+
+
+def _detail_faults(detail: Any, owner: Any, envelope: tuple[str, ...]) -> list[Fault]:
+    """Return the faults that one pydantic error detail stands for."""
+    loc: list[str | int] = list(detail["loc"])
+    if loc and isinstance(loc[0], int):  # an argument of a call, by position
+        loc[0] = (_fields(owner)[loc[0] :] or [f"argument {loc[0]}"])[0]
+    path = json_path(loc)
+    nested = detail.get("ctx", {}).get("error")
+    if isinstance(nested, InstanceError):
+        return [fault.under(path) for fault in nested.faults]
+    if detail["type"] == "too_short" and detail["input"]:
+        return []  # the list is not empty, but each of its elements has faults of its own
+    if detail["type"] in UNKNOWN_KEY:
+        holder = tuple(0 if isinstance(part, int) else part for part in loc[:-1])
+        return [Fault(path, _unknown_key(owner, holder, envelope))]
+    return [Fault(path, _sentence(detail))]
 
 
 def json_path(parts: Iterable[str | int]) -> str:
@@ -122,9 +115,10 @@ def _sentence(detail: Any) -> str:
 
 def shown(got: object) -> str:
     """Return a short, safe picture of a value that was refused."""
-    picture = PICTURES.get(got if got is None or isinstance(got, bool) else type(got))
-    if picture is not None:
-        return picture
+    if got is None or isinstance(got, bool):
+        return {None: "null", True: "true", False: "false"}[got]
+    if isinstance(got, (dict, list, tuple)):
+        return "an object" if isinstance(got, dict) else "a list"
     if isinstance(got, str):
         return quoted(got)
     if isinstance(got, int) and got.bit_length() > 1024:
@@ -132,10 +126,10 @@ def shown(got: object) -> str:
     return shortened(visible(got.text if isinstance(got, NotFinite) else str(got)), 40)
 
 
-def _unknown_key(owner: type, loc: Sequence[str | int], envelope: Sequence[str]) -> str:
-    """Return the sentence for a key at ``loc`` below ``owner`` that is not known: it says which are."""
-    *holder, _ = loc
-    known = [*(envelope if not holder else ()), *_fields(_type_at(owner, holder))]
+@functools.lru_cache(maxsize=256)
+def _unknown_key(owner: Any, holder: tuple[str | int, ...], envelope: tuple[str, ...]) -> str:
+    """Return the sentence for a key that the object at ``holder`` below ``owner`` does not know."""
+    known = [*(() if holder else envelope), *_fields(_type_at(owner, holder))]
     return f"is not a known key; known are {', '.join(known)}" if known else "is not a known key"
 
 

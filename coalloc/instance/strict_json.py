@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator
+
+import numpy as np
 
 from coalloc.instance.errors import Fault
 from coalloc.instance.sentences import NotFinite, json_path
@@ -22,8 +23,11 @@ MAX_DEPTH = 100
 MAX_DIGITS = 308
 """Most characters of a whole number: every float is below 1.8e308."""
 
-STRING = re.compile(rb'"[^"]*"')
+CHUNK = 1 << 20
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+"""An opening bracket is one level down, a closing one is one up (-1 as a signed byte)."""
+
 ENCODER = json.JSONEncoder(allow_nan=False)
 
 
@@ -100,11 +104,16 @@ class _Hooks:
 def _is_deep(content: bytes) -> bool:
     """Return whether brackets outside of strings are nested beyond the limit; the parser would recurse."""
     bare = content.replace(rb"\\", b"").replace(rb"\"", b"")
-    depth = 0
-    for bracket in STRING.sub(b"", bare).translate(None, NO_BRACKETS):
-        depth += 1 if bracket in b"[{" else -1
-        if depth > MAX_DEPTH:
+    depth, within = 0, 0
+    for start in range(0, len(bare), CHUNK):
+        parts = bare[start : start + CHUNK].split(b'"')
+        brackets = b"".join(parts[within::2]).translate(None, NO_BRACKETS)
+        within = (within + len(parts) - 1) % 2
+        steps = np.frombuffer(brackets.translate(STEPS), dtype=np.int8)
+        depths = depth + np.cumsum(steps, dtype=np.int64)
+        if depths.max(initial=0) > MAX_DEPTH:
             return True
+        depth = int(depths[-1]) if depths.size else depth
     return False
 
 

@@ -15,7 +15,7 @@ from coalloc.instance import Job
 from coalloc.models.package import add_stages, configuration_model, extract, total
 from coalloc.problem import Configuration, Problem
 
-__all__ = ["build", "chunk_shortfall", "extract", "link_load_of"]
+__all__ = ["build", "chunk_shortfall", "extract", "total_link_load"]
 
 CHUNK_SHARE = 0.75
 """Share of a job's tasks that should be in one cluster."""
@@ -25,7 +25,7 @@ def build(problem: Problem) -> pyo.ConcreteModel:
     """Return the model; first objective in tasks, second in MB/s."""
     model = configuration_model("CBS", problem)
     shortfall = total(model, lambda job, configuration: chunk_shortfall(problem, job, configuration))
-    load = total(model, lambda _, configuration: link_load_of(configuration))
+    load = total(model, lambda _, configuration: total_link_load(configuration))
     add_stages(model, [("chunk-shortfall", shortfall, True), ("link-load", load, False)])
     return model
 
@@ -36,6 +36,6 @@ def chunk_shortfall(problem: Problem, job: Job, configuration: Configuration) ->
     return max(0, math.ceil(CHUNK_SHARE * job.tasks) - max(tasks))
 
 
-def link_load_of(configuration: Configuration) -> float:
+def total_link_load(configuration: Configuration) -> float:
     """Return the total load of a configuration over all links, MB/s."""
     return math.fsum(configuration.loads)

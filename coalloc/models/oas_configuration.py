@@ -11,7 +11,16 @@ from collections.abc import Iterator, Sequence
 
 import pyomo.environ as pyo
 
-from coalloc.models.time_grid import Grid, Term, add_capacity_rows, add_objective, by_slot, chosen
+from coalloc.models.time_grid import (
+    Grid,
+    Term,
+    add_capacity_rows,
+    add_objective,
+    add_packing_rows,
+    by_slot,
+    chosen,
+    set_profile,
+)
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule, schedule_of
 
@@ -34,6 +43,9 @@ def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_
     add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
     # (C3) load on each link, in each slot; (3.20) and (3.21)
     add_capacity_rows(model, "bandwidth", by_slot(_load_terms(model)), grid.bandwidth)
+    # (C4) jobs too large to run together, as dual feasible functions see them
+    active = ((j, range(t, t + int(problem.configurations[j][p].duration)), x) for (j, p, t), x in model.x.items())
+    add_packing_rows(model, active, grid)
     return model
 
 
@@ -75,9 +87,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     active = {(a.job, number[a.job].get(a.configuration.allocation, -1), a.start) for a in assignments}
     for key, x in model.x.items():
         x.set_value(int(key in active))
-    makespan = max((a.end for a in assignments), default=0)
-    for t, z in model.z.items():
-        z.set_value(int(t < makespan))
+    set_profile(model, assignments)
 
 
 def estimate_nonzeros(problem: Problem, horizon: int) -> int:

@@ -13,7 +13,16 @@ from collections.abc import Iterator, Sequence
 import pyomo.environ as pyo
 
 from coalloc.execution import link_load
-from coalloc.models.time_grid import Grid, Term, add_capacity_rows, add_objective, by_slot, chosen
+from coalloc.models.time_grid import (
+    Grid,
+    Term,
+    add_capacity_rows,
+    add_objective,
+    add_packing_rows,
+    by_slot,
+    chosen,
+    set_profile,
+)
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule, schedule_of
 
@@ -42,6 +51,9 @@ def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_
     # (K4) tasks on each class, in each slot
     add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
     _add_links(model, grid)
+    # (K8) jobs too large to run together, as dual feasible functions see them
+    active = ((j, range(t, t + _duration(problem, j, level)), w) for (j, level, t), w in model.w.items())
+    add_packing_rows(model, active, grid)
     return model
 
 
@@ -140,9 +152,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         allocation = counts.get((j, level, t))
         inside = -1 if allocation is None else sum(allocation[g] for g in problem.classes_below[k])
         q.set_value(int(i == inside))
-    makespan = max((a.end for a in assignments), default=0)
-    for t, z in model.z.items():
-        z.set_value(int(t < makespan))
+    set_profile(model, assignments)
 
 
 def estimate_nonzeros(problem: Problem, horizon: int) -> int:

@@ -8,13 +8,16 @@ Source: thesis 3.1.2 (PAS) and 3.1.3.1 (CBS, JPR), errata 7 and 11.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
 
+from coalloc.allocation import Allocation
 from coalloc.execution import link_load
-from coalloc.instance import Job
+from coalloc.instance import CoallocError, Job
+from coalloc.instance.text import quoted
 from coalloc.models.time_grid import chosen
 from coalloc.problem import Assignment, Configuration, Problem
 from coalloc.schedule import Schedule, schedule_of
@@ -48,29 +51,44 @@ def add_stages(model: pyo.ConcreteModel, stages: Sequence[tuple[str, Any, bool]]
         model.stages.append(Stage(name, objective, is_integral))
 
 
-def package_configurations(problem: Problem, job: Job) -> Iterator[Configuration]:
-    """Yield the configurations that a job can take when the package starts, if it starts alone.
+def link_limits(problem: Problem, j: int) -> tuple[float, ...]:
+    """Return the largest load, MB/s, that job ``j`` can put on each link if it starts alone.
 
-    They fit the processors and the bandwidth that are free then. Where links may saturate, none loads
-    a link of no bandwidth unless the job's time does not depend on it: it would never end.
+    Where links may saturate there is none, except that a job that spends time communicating never ends on a
+    link of no bandwidth.
     """
-    package = problem.package
-    links = problem.instance.platform.links
-    for configuration in problem.configurations[problem.jobs.index(job)]:
-        fits = all(n <= free for n, free in zip(configuration.allocation, package.processors, strict=True))
-        carried = all(load <= free for load, free in zip(configuration.loads, package.bandwidths, strict=True))
-        ends = job.processing_share == 1.0 or all(
-            link.bandwidth > 0.0 or not load for link, load in zip(links, configuration.loads, strict=True)
-        )
-        if fits and carried and ends:
-            yield configuration
+    if problem.links == "strict" or problem.jobs[j].processing_share == 1.0:
+        return problem.package.bandwidths
+    return tuple(math.inf if link.bandwidth > 0.0 else 0.0 for link in problem.instance.platform.links)
+
+
+def fits_processors(problem: Problem, allocation: Allocation) -> bool:
+    """Return whether an allocation fits the processors that are free when the package starts."""
+    return all(n <= free for n, free in zip(allocation, problem.package.processors, strict=True))
+
+
+def package_configurations(problem: Problem, j: int) -> list[Configuration]:
+    """Return the configurations that job ``j`` can take if it starts alone.
+
+    Raises :class:`CoallocError` where there is none.
+    """
+    limits = link_limits(problem, j)
+    fitting = [
+        configuration
+        for configuration in problem.configurations[j]
+        if fits_processors(problem, configuration.allocation)
+        and all(load <= limit for load, limit in zip(configuration.loads, limits, strict=True))
+    ]
+    if not fitting:
+        raise CoallocError(f"job {quoted(problem.jobs[j].id)} fits nowhere at {problem.package.start:g} s")
+    return fitting
 
 
 def configuration_model(name: str, problem: Problem) -> pyo.ConcreteModel:
     """Return a model without objective: every job in one configuration, within what is free."""
     model = pyo.ConcreteModel(name)
     model.problem = problem
-    model.configurations = [list(package_configurations(problem, job)) for job in problem.jobs]
+    model.configurations = [package_configurations(problem, j) for j in range(len(problem.jobs))]
     model.J = pyo.RangeSet(0, len(problem.jobs) - 1)
     model.y = pyo.Var(
         [(j, p) for j, choices in enumerate(model.configurations) for p in range(len(choices))], domain=pyo.Binary
@@ -116,7 +134,9 @@ def add_saturation_limits(model: pyo.ConcreteModel) -> None:
     """Add (P3) to a configuration model: no link saturates; (3.6), (3.7). Links that cannot saturate have no row."""
     problem: Problem = model.problem
     free = problem.package.bandwidths
-    most = [[max((c.loads[k] for c in of_job), default=0.0) for of_job in model.configurations] for k in range(len(free))]
+    most = [
+        [max((c.loads[k] for c in of_job), default=0.0) for of_job in model.configurations] for k in range(len(free))
+    ]
     contended = [k for k, limit in enumerate(free) if sum(most[k]) > limit > 0.0]
 
     def row(m: pyo.ConcreteModel, k: int) -> Any:

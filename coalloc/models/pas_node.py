@@ -90,9 +90,7 @@ def _add_saturation_limits(model: pyo.ConcreteModel) -> None:
     """Add ABW with (3.6) and (3.7); the tolerance of 3.1.2.3 is in the free bandwidth."""
     free = model.problem.package.bandwidths
     model.ABW = pyo.Var(model.K, domain=pyo.NonNegativeReals)  # (3.7)
-    model.eq3_6 = pyo.Constraint(
-        model.K, rule=lambda m, k: m.ABW[k] == free[k] - pyo.quicksum(m.BW[j, k] for j in m.J)
-    )
+    model.eq3_6 = pyo.Constraint(model.K, rule=lambda m, k: m.ABW[k] == free[k] - pyo.quicksum(m.BW[j, k] for j in m.J))
 
 
 def _add_shared_links(model: pyo.ConcreteModel) -> None:

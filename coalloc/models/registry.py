@@ -17,7 +17,7 @@ class Formulation(Protocol):
     """A model of a :class:`Problem` in slots: a module, or any object, with these two functions."""
 
     def build(self, problem: Problem, *, horizon: int, objective: str, lower_bound: int) -> pyo.ConcreteModel:
-        """Return the model, its objective in slots; all ends are at most ``horizon``, the latest at least ``lower_bound``."""
+        """Return the model, its objective in slots; the last end is between ``lower_bound`` and ``horizon``."""
 
     def extract(self, model: pyo.ConcreteModel) -> Schedule:
         """Return the schedule that the values of the variables describe."""

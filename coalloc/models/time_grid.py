@@ -17,7 +17,8 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from coalloc.instance import CoallocError
-from coalloc.problem import Problem
+from coalloc.problem import Assignment, Problem
+from coalloc.rules.dual_feasible import weightings
 
 OBJECTIVES = ("makespan", "total-response-time")
 """Objectives of the slotted models."""
@@ -67,6 +68,44 @@ def add_capacity_rows(
             constraints[t, resource] = body <= limit * model.z[t]
         elif np.isfinite(limit):
             constraints[t, resource] = body <= limit
+
+
+def add_packing_rows(model: pyo.ConcreteModel, active: Iterable[tuple[int, range, Any]], grid: Grid) -> None:
+    """Add ``running[j, t]``, and per slot and dual feasible function that the weights of those running are at most 1.
+
+    ``active`` are (job, slots, start variable). The rows cut off fractional solutions only; the first
+    weighting, shares of all processors, is left out, for the rows of the classes imply it.
+    """
+    covering = by_slot((slots, j, (1, start)) for j, slots, start in active)
+    model.running = pyo.Var([(j, t) for t, j in covering], bounds=(0, 1))
+    model.running_if_covered = pyo.Constraint(
+        list(model.running), rule=lambda m, j, t: m.running[j, t] == pyo.quicksum(x for _, x in covering[t, j])
+    )
+    problem = grid.problem
+    tasks = [job.tasks for job in problem.jobs] + [sum(busy.allocation) for busy in problem.busy]
+    functions = weightings(tasks, sum(problem.capacities))[1:]
+    free = np.ones((grid.horizon, len(functions)))
+    for f, weights in enumerate(functions):
+        for busy, weight in zip(problem.busy, weights[len(problem.jobs) :], strict=True):
+            free[: int(busy.end), f] -= weight
+    terms = (
+        (range(t, t + 1), f, (weights[j], running))
+        for (j, t), running in model.running.items()
+        for f, weights in enumerate(functions)
+        if weights[j] > 0.0
+    )
+    add_capacity_rows(model, "packing", by_slot(terms), np.maximum(free, 0.0))
+
+
+def set_profile(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
+    """Set ``z`` and ``running`` to their values in a known schedule."""
+    makespan = max((a.end for a in assignments), default=0)
+    for t, z in model.z.items():
+        z.set_value(int(t < makespan))
+    span = {a.job: (a.start, a.end) for a in assignments}
+    for (j, t), running in model.running.items():
+        start, end = span[j]
+        running.set_value(int(start <= t < end))
 
 
 def add_objective(

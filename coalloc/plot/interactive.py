@@ -8,7 +8,7 @@ dark scheme.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,11 @@ from coalloc.plot.layout import (
 )
 from coalloc.plot.wording import duration_text, plural, share_text, shortened
 
-HEADER, STRIP, STRIP_GAP, STRIPS_TITLE, FOOTER = 96, 44, 14, 44, 48
+HEADER, STRIP, STRIP_GAP, STRIPS_TITLE, FOOTER = 100, 44, 14, 26, 48
 """Heights of the parts of the page, pixels."""
+
+ABOVE = -0.015
+"""Where arrivals are ticked: that share of all rows, upwards from the first."""
 
 MOST_STRIPS = 12
 MOST_LABELLED = 3000
@@ -49,7 +52,8 @@ style-src 'unsafe-inline'; img-src data: blob:">
 <style>
 :root {{ color-scheme: light dark }}
 body {{ margin: 0; background: Canvas; color: CanvasText; font-family: system-ui, sans-serif }}
-.annotation-text, .xtick text, .ytick text, .xtitle {{ fill: CanvasText !important }}
+.annotation-text, [class$=tick] text, .xtitle {{ fill: CanvasText !important }}
+.scatterlayer .js-line {{ stroke: CanvasText !important }}
 </style>
 </head>
 <body>
@@ -61,13 +65,25 @@ body {{ margin: 0; background: Canvas; color: CanvasText; font-family: system-ui
 
 HIGHLIGHT = """
 const gantt = document.getElementById('{plot_id}');
-const show = job => gantt.querySelectorAll('.barlayer .point').forEach(bar => {
-  bar.style.opacity = job === null || gantt.data[0].customdata[bar.__data__.i] === job ? 1 : 0.25;
+const show = job => gantt.querySelectorAll('.barlayer .trace').forEach(trace => {
+  const jobs = trace.__data__[0].trace.customdata;
+  trace.querySelectorAll('.point').forEach(bar => {
+    bar.style.opacity = job === undefined || jobs[bar.__data__.i] === job ? 1 : 0.25;
+  });
 });
-gantt.on('plotly_hover', event => { if (event.points[0].curveNumber === 0) show(event.points[0].customdata); });
-gantt.on('plotly_unhover', () => show(null));
+gantt.on('plotly_hover', event => show(event.points[0].customdata));
+gantt.on('plotly_unhover', () => show(undefined));
 """
 """While the pointer is over a job, all other jobs fade: its pieces on other clusters stand out."""
+
+
+CONFIG: dict[str, Any] = {
+    "responsive": True,
+    "displaylogo": False,
+    "modeBarButtons": [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
+    "toImageButtonOptions": {"filename": "gantt"},
+}
+"""Only buttons that work on this page, without any server."""
 
 
 def page(layout: Layout) -> str:
@@ -82,7 +98,7 @@ def page(layout: Layout) -> str:
         include_mathjax=False,
         div_id="gantt",
         post_script=HIGHLIGHT,
-        config={"displaylogo": False, "responsive": True},
+        config=CONFIG,
     )
     return PAGE.format(title=html.escape(visible(layout.name)), figure=figure)
 
@@ -93,7 +109,7 @@ def draw(layout: Layout) -> dict[str, Any]:
     Plain values, not plotly's figure, whose validation takes minutes for ten thousand jobs.
     """
     curves = most_loaded(layout.curves, MOST_STRIPS)
-    traces = [rectangles(layout)]
+    traces = [*rectangles(layout)]
     traces += [connectors(layout)] if is_joined(layout) else []
     traces += [arrivals(layout)] if layout.arrivals else []
     for i, curve in enumerate(curves):
@@ -108,11 +124,13 @@ def arrangement(layout: Layout, curves: tuple[LinkCurve, ...]) -> dict[str, Any]
     return {
         "height": HEADER + chart + strips + FOOTER,
         "margin": {"l": left_margin(layout, curves), "r": 24, "t": HEADER, "b": FOOTER},
+        "barmode": "overlay",
         "bargap": 0,
         "hovermode": "closest",
         "hoverlabel": {"align": "left", "font": {"size": 12}},
         "showlegend": False,
-        "uniformtext": {"minsize": 8, "mode": "hide"},
+        "uniformtext": {"minsize": 10, "mode": "hide"},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#808080", "activecolor": OVERLOAD_TEXT},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "shapes": [*band_shapes(layout), *time_shapes(layout), *capacity_shapes(curves)],
@@ -127,13 +145,30 @@ def safe(text: str, limit: int = 60) -> str:
     return html.escape(shortened(text, limit), quote=False)
 
 
-def rectangles(layout: Layout) -> dict[str, Any]:
-    """Return the trace of all pieces of all jobs; ``customdata`` tells which belong together."""
-    pieces = [(i, bar, piece) for i, bar in enumerate(layout.bars) for piece in bar.pieces]
+def rectangles(layout: Layout) -> Iterator[dict[str, Any]]:
+    """Yield the traces of all pieces of all jobs, one for each colour and hatch that occur.
+
+    (plotly ignores the colour of a hatch where a trace has several colours.)
+    """
+    hatched = is_hatched(layout)
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i, bar in enumerate(layout.bars):
+        groups.setdefault((palette.bar_colour(bar.number), hatch(bar) if hatched else ""), []).append(i)
+    labelled = sum(len(bar.pieces) for bar in layout.bars) <= MOST_LABELLED
+    for (colour, shape), members in groups.items():
+        pattern = {"shape": shape, **PATTERN} if shape else {"shape": ""}
+        marker = {"color": colour, "pattern": pattern}
+        yield bar_trace(layout, members, labelled) | {
+            "marker": marker | {"line": outlines(layout, members)},
+            "insidetextfont": {"color": palette.text_colour(colour)},
+        }
+
+
+def bar_trace(layout: Layout, members: Sequence[int], labelled: bool) -> dict[str, Any]:
+    """Return the trace of some bars, without colours; ``customdata`` tells which pieces belong together."""
+    pieces = [(i, layout.bars[i], piece) for i in members for piece in layout.bars[i].pieces]
     seconds = layout.unit.seconds
-    colours = [palette.bar_colour(bar.number) for _, bar, _ in pieces]
-    hover = [hover_text(layout, bar) for bar in layout.bars]
-    labelled = len(pieces) <= MOST_LABELLED
+    hover = {i: hover_text(layout, layout.bars[i]) for i in members}
     return {
         "type": "bar",
         "orientation": "h",
@@ -141,23 +176,20 @@ def rectangles(layout: Layout) -> dict[str, Any]:
         "x": [(bar.end - bar.start) / seconds for _, bar, _ in pieces],
         "y": [(piece.top + piece.bottom) / 2 for _, _, piece in pieces],
         "width": [piece.bottom - piece.top for _, _, piece in pieces],
-        "marker": {
-            "color": colours,
-            "line": {
-                "color": [palette.OVERLOAD if bar.killed else palette.PAPER for _, bar, _ in pieces],
-                "width": 0.7,
-            },
-            "pattern": {"shape": [hatch(bar) if is_hatched(layout) else "" for _, bar, _ in pieces], **PATTERN},
-        },
         "text": [safe(bar.job.id, 24) if labelled else "" for _, bar, _ in pieces],
         "textposition": "inside" if labelled else "none",
         "insidetextanchor": "middle",
         "textangle": 0,
-        "insidetextfont": {"color": [palette.text_colour(colour) for colour in colours]},
         "customdata": [i for i, _, _ in pieces],
         "hovertext": [hover[i] for i, _, _ in pieces],
         "hoverinfo": "text",
     }
+
+
+def outlines(layout: Layout, members: Sequence[int]) -> dict[str, Any]:
+    """Return the outlines of some bars, piece by piece: thin, and red where a job was killed."""
+    killed = [layout.bars[i].killed for i in members for _ in layout.bars[i].pieces]
+    return {"color": [palette.OVERLOAD if each else palette.PAPER for each in killed], "width": 0.7}
 
 
 PATTERN: dict[str, Any] = {
@@ -178,18 +210,21 @@ def hatch(bar: Bar) -> str:
 
 def hover_text(layout: Layout, bar: Bar) -> str:
     """Return what is said about a job when the pointer is over it."""
-    return "<br>".join([f"<b>{safe(bar.job.id)}</b>", *times(bar), allocation_text(layout, bar), nodes_text(bar)])
+    return "<br>".join(
+        [f"<b>{safe(bar.job.id)}</b>", *times(layout, bar), allocation_text(layout, bar), nodes_text(bar)]
+    )
 
 
-def times(bar: Bar) -> Iterator[str]:
+def times(layout: Layout, bar: Bar) -> Iterator[str]:
     """Yield the lines about a job's times; of a job that runs already only the end is known."""
+    unit = layout.unit
     if bar.is_running:
-        yield f"runs already, until {duration_text(bar.end)}"
+        yield f"runs already, until {bar.end / unit.seconds:.5g} {unit.symbol}"
         return
     duration = bar.end - bar.start
-    yield f"start {duration_text(bar.start)}, end {duration_text(bar.end)}"
+    yield f"start {bar.start / unit.seconds:.5g} {unit.symbol}, end {bar.end / unit.seconds:.5g} {unit.symbol}"
     yield f"duration {duration_text(duration)}, wait {duration_text(bar.start - bar.job.arrival)}"
-    yield f"slowdown {duration / bar.job.base_time:.4g} (duration / base time)"
+    yield f"execution slowdown {duration / bar.job.base_time:.4g} (duration / base time)"
     if bar.killed:
         yield "killed"
 
@@ -241,11 +276,12 @@ def arrivals(layout: Layout) -> dict[str, Any]:
     return {
         "type": "scatter",
         "x": [instant / layout.unit.seconds for instant in layout.arrivals],
-        "y": [0.0] * len(layout.arrivals),
+        "y": [ABOVE * layout.rows] * len(layout.arrivals),
         "mode": "markers",
         "marker": {"symbol": "triangle-down", "size": 7, "color": "#808080"},
-        "cliponaxis": False,
-        "hovertext": [f"arrival {duration_text(instant)}" for instant in layout.arrivals],
+        "hovertext": [
+            f"arrival {instant / layout.unit.seconds:.5g} {layout.unit.symbol}" for instant in layout.arrivals
+        ],
         "hoverinfo": "text",
     }
 
@@ -383,7 +419,7 @@ def node_axis(layout: Layout, chart: float, strips: float) -> dict[str, Any]:
     """Return the axis of the nodes, downwards, each with its number while there is room."""
     numbered = numbered_nodes(layout, 12 * layout.rows / chart)
     return {
-        "range": [layout.rows, 0],
+        "range": [layout.rows, 2 * ABOVE * layout.rows if layout.arrivals else 0],
         "domain": [strips / (chart + strips), 1],
         "tickvals": [(node.top + node.bottom) / 2 for node in numbered],
         "ticktext": [str(node.number) for node in numbered],

@@ -1,4 +1,4 @@
-"""Simple lower bounds on the latest end, in ticks of a problem: longest job and area.
+"""Simple lower bounds on the latest end, in ticks of a problem: longest job, and packing (area among others).
 
 Derivations: docs/mathematics.md, "Bounds". Both hold for slots, rounded up or down, and for seconds.
 """
@@ -6,9 +6,11 @@ Derivations: docs/mathematics.md, "Bounds". Both hold for slots, rounded up or d
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
 from coalloc.problem import Problem
+from coalloc.rules.dual_feasible import weightings
 
 
 def longest_job(problem: Problem) -> float:
@@ -16,18 +18,28 @@ def longest_job(problem: Problem) -> float:
     return max(earliest_ends(problem), default=0)
 
 
-def area(problem: Problem) -> float:
-    """Return the best of: earliest release in a tail of jobs + their least work over all processors.
+def packing(problem: Problem) -> float:
+    """Return the best bound of dual feasible functions, the area bound among them.
 
-    The tail holds the jobs that are released at ``r`` or later, so nothing of their work is done before.
+    For each weighting and each release r: r + weighted durations of the jobs that arrive at r or
+    later, and of what running jobs still do after r.
     """
-    work = [job.tasks * d for job, d in zip(problem.jobs, fastest_durations(problem), strict=True)]
-    processors = sum(problem.capacities)
+    tasks = [job.tasks for job in problem.jobs] + [sum(busy.allocation) for busy in problem.busy]
+    best = 0.0
+    for weights in weightings(tasks, sum(problem.capacities)):
+        best = max(best, _weighted_bound(problem, weights))
+    return best if problem.slot is None else math.ceil(best * (1.0 - RELATIVE_TOLERANCE))
+
+
+def _weighted_bound(problem: Problem, weights: Sequence[float]) -> float:
+    work = [w * d for w, d in zip(weights, fastest_durations(problem), strict=False)]
+    running = list(zip(weights[len(problem.jobs) :], (busy.end for busy in problem.busy), strict=True))
     best = tail = 0.0
     for release, amount in sorted(zip(problem.releases, work, strict=True), reverse=True):
         tail += amount
-        best = max(best, release + tail / processors)
-    return best if problem.slot is None else math.ceil(best * (1.0 - RELATIVE_TOLERANCE))
+        still = sum(w * max(0.0, end - release) for w, end in running)
+        best = max(best, release + tail + still)
+    return best
 
 
 def fastest_durations(problem: Problem) -> list[float]:
@@ -41,5 +53,5 @@ def earliest_ends(problem: Problem) -> list[float]:
 
 
 def simple_bound(problem: Problem) -> float:
-    """Return the better of :func:`longest_job` and :func:`area`."""
-    return max(longest_job(problem), area(problem))
+    """Return the better of :func:`longest_job` and :func:`packing`."""
+    return max(longest_job(problem), packing(problem))

@@ -124,6 +124,8 @@ def solve_model(
     last: list[tuple[float | None, float | None]] = []
 
     def on_news(objective: float | None, bound: float | None) -> None:
+        if integral and objective is not None:
+            objective = round(objective)
         news = (objective, math.ceil(bound - INTEGRALITY) if bound is not None and integral else bound)
         if progress is not None and news != (last[-1] if last else (None, None)):
             last.append(news)
@@ -247,5 +249,6 @@ def _solution(end: _End, columns: list[Any], size: ModelSize, integral: bool) ->
         return ModelSolution(status, end.reason, None, bound, size)
     for variable, number in zip(columns, end.values, strict=True):
         variable.set_value(float(number), skip_validation=True)
+    objective = round(end.objective) if integral else end.objective
     status = SolveStatus.OPTIMAL if end.reason == "proof" else SolveStatus.FEASIBLE
-    return ModelSolution(status, end.reason, end.objective, min(bound, end.objective), size)
+    return ModelSolution(status, end.reason, objective, min(bound, objective), size)

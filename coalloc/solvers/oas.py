@@ -179,10 +179,10 @@ def _solve_slotted(call: _Call, problem: Problem) -> None:
     model, solution = _run(call, problem, call.formulation, first, search.remaining)
     if solution is None:
         return
-    search.raise_bound(in_seconds(problem, solution.lower_bound, call.objective), "HiGHS")
     if solution.objective is not None:
         schedule = call.formulation.extract(model)
         search.offer(schedule, objective_of(search.instance, schedule, call.objective), "HiGHS")
+    search.raise_bound(in_seconds(problem, solution.lower_bound, call.objective), "HiGHS")
 
 
 def _solve_continuous(call: _Call) -> None:
@@ -220,7 +220,7 @@ def _first(call: _Call, problem: Problem) -> list[Assignment]:
     for assignments, source in candidates:
         _offer(call, problem, assignments, source)
     bound = in_seconds(problem, _simple_bound(problem, call.objective), call.objective)
-    call.search.raise_bound(bound, "longest job and area" if call.objective == "makespan" else "jobs alone")
+    call.search.raise_bound(bound, "longest job and packing" if call.objective == "makespan" else "jobs alone")
     return min((assignments for assignments, _ in candidates), key=lambda a: _ticks(a, call.objective))
 
 
@@ -298,10 +298,20 @@ def _run(
         )
     search.size, search.stopped_by = solution.size, solution.stopped_by
     if solution.status is SolveStatus.INFEASIBLE:
-        raise CoallocError(
-            f"the model has no solution within {horizon} slots, though a list schedule has (a fault of coalloc)"
-        )
+        raise CoallocError("the model has no solution, though a list schedule is one (a fault of coalloc)")
     return model, solution
+
+
+def _build(call: _Call, problem: Problem, formulation: Formulation, first: Sequence[Assignment]) -> pyo.ConcreteModel:
+    """Build a model that ``first`` is a solution of, and set it to it."""
+    horizon = safe_horizon(problem, first, call.objective)
+    if isinstance(formulation, EstimatesSize):
+        _refuse_large(call, formulation.estimate_nonzeros(problem, horizon), horizon)
+    bound = int(_simple_bound(problem, call.objective)) if call.objective == "makespan" else 0
+    model = formulation.build(problem, horizon=horizon, objective=call.objective, lower_bound=bound)
+    if isinstance(formulation, TakesStart):
+        formulation.set_start(model, first)
+    return model
 
 
 def _refuse_large(call: _Call, nonzeros: int, horizon: int) -> None:

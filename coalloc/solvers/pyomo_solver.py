@@ -70,7 +70,6 @@ def solve_with(
     solver = _solver(name)
     if limits.work is not None:
         raise CoallocError(f"work_limit is for solver='highs'; {name!r} takes time_limit")
-    size = _size(model)
     _set_options(name, solver, limits)
     extra: dict[str, Any] = {"warmstart": True} if start and solver.warm_start_capable() else {}
     if math.isfinite(limits.time):
@@ -79,7 +78,7 @@ def solve_with(
         results = solver.solve(model, load_solutions=False, **extra)
     except (ApplicationError, RuntimeError, ValueError) as error:
         raise CoallocError(f"solver {name!r} failed: {error}") from error
-    solution = _solution(name, model, results, size, integral, limits.gap)
+    solution = _solution(name, model, results, integral=integral, gap=limits.gap)
     if progress is not None:
         bound = solution.lower_bound if math.isfinite(solution.lower_bound) else None
         progress(TracePoint(float(results.solver.time or 0.0), solution.objective, bound, source or name))
@@ -111,9 +110,8 @@ def _size(model: pyo.ConcreteModel) -> ModelSize:
     return ModelSize(model.nconstraints(), model.nvariables(), 0, integers)
 
 
-def _solution(
-    name: str, model: pyo.ConcreteModel, results: Any, size: ModelSize, integral: bool, gap: float
-) -> ModelSolution:
+def _solution(name: str, model: pyo.ConcreteModel, results: Any, *, integral: bool, gap: float) -> ModelSolution:
+    size = _size(model)
     condition = results.solver.termination_condition
     if condition in (TerminationCondition.infeasible, TerminationCondition.infeasibleOrUnbounded):
         return ModelSolution(SolveStatus.INFEASIBLE, "proof", None, math.inf, size)

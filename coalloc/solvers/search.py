@@ -82,9 +82,12 @@ class Search:
 
     def record(self, source: str, incumbent: float | None = None, lower_bound: float | None = None) -> None:
         """Add a point to the trace: the best of what is known and of what a running solver reports."""
-        known = [x for x in (incumbent, self.objective) if x is not None]
-        bounds = [x for x in (lower_bound, self.lower_bound) if x is not None]
-        point = TracePoint(self.elapsed, min(known) if known else None, max(bounds) if bounds else None, source)
+        last = self.trace[-1] if self.trace else TracePoint(0.0, None, None, source)
+        known = [x for x in (incumbent, self.objective, last.incumbent) if x is not None]
+        bounds = [x for x in (lower_bound, self.lower_bound, last.lower_bound) if x is not None]
+        point = TracePoint(self.elapsed, min(known, default=None), max(bounds, default=None), source)
+        if (point.incumbent, point.lower_bound) == (last.incumbent, last.lower_bound):
+            return
         self.trace.append(point)
         if self.progress is not None:
             self.progress(point)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 from coalloc.instance import Instance, Platform
+from coalloc.instance.storage import FilePath
 from coalloc.workloads.swf import Broken, Communication, SwfOptions, SwfReport, read_swf_with_report
 from coalloc.workloads.swf_rules import Invalid, Oversize
 
 
 def convert_swf(
-    path: str | os.PathLike[str],
+    path: FilePath,
     slice: str | None,
     platform: Platform,
     seed: int = 0,

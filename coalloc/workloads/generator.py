@@ -74,8 +74,7 @@ def describe(name: str, family: type[Generator]) -> Description:
     """Return the description of a generator, read from its docstring and its fields."""
     hints = typing.get_type_hints(family, include_extras=True)
     parameters = tuple(
-        Parameter(field.name, field.default, _meaning(hints[field.name]))
-        for field in dataclasses.fields(family)  # type: ignore[arg-type]  # every subclass is a value
+        Parameter(field.name, field.default, _meaning(hints[field.name])) for field in dataclasses.fields(family)
     )
     summary = (inspect.getdoc(family) or "").partition("\n\n")[0].replace("\n", " ")
     return Description(name, summary, parameters)

@@ -20,6 +20,8 @@ from pydantic import Field
 
 from coalloc.instance import Cluster, CoallocError, Fault, Instance, InstanceError, Job, NodeGroup, Platform
 from coalloc.instance.sentences import shown
+from coalloc.instance.storage import FilePath
+from coalloc.instance.text import visible
 from coalloc.instance.values import NonNegative, Share, Text, Value, value
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import order_faults
@@ -136,7 +138,7 @@ class SwfReport:
         return f"changed: {change}"
 
     def __str__(self) -> str:
-        return "\n".join(f"{self.source}: {sentence}" for sentence in self.sentences)
+        return "\n".join(f"{visible(self.source)}: {sentence}" for sentence in self.sentences)
 
 
 def _counted(number: int, noun: str) -> str:
@@ -233,7 +235,7 @@ class _Reading:
 
 
 def read_swf_with_report(
-    path: str | os.PathLike[str], platform: Platform, options: SwfOptions | None = None
+    path: FilePath, platform: Platform, options: SwfOptions | None = None
 ) -> tuple[Instance, SwfReport]:
     """Return the instance of a trace on a platform, and the account of what was changed.
 
@@ -250,7 +252,7 @@ def read_swf_with_report(
 
 
 def read_swf(
-    path: str | os.PathLike[str],
+    path: FilePath,
     processors: int | None = None,
     *,
     platform: Platform | None = None,
@@ -273,7 +275,7 @@ def read_swf(
     options = SwfOptions(slice, shift, invalid, oversize, broken, communication, seed, name)
     instance, report = read_swf_with_report(path, _chosen_platform(processors, platform), options)
     for sentence in report.sentences[1:]:
-        LOGGER.warning("%s: %s", report.source, sentence)
+        LOGGER.warning("%s: %s", visible(report.source), sentence)
     return instance
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, cast, get_type_hints
 
 from coalloc.instance import Fault, InstanceError
+from coalloc.instance.storage import FilePath
 
 MAX_LINE_BYTES = 65_536
 """Longest line that is read, comments included."""
@@ -58,7 +59,7 @@ class SwfRecord(NamedTuple):
 WHOLE_FIELDS = tuple(i for i, kind in enumerate(get_type_hints(SwfRecord).values()) if kind is int)
 
 
-def read_records(path: str | os.PathLike[str]) -> Iterator[SwfRecord | Fault]:
+def read_records(path: FilePath) -> Iterator[SwfRecord | Fault]:
     """Yield the records of a trace in their order, and a fault with its line number for each broken line.
 
     Raises
@@ -67,9 +68,10 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[SwfRecord | Fault]:
         If the file cannot be read, has a line above the limit, or is not SWF: no record stands before
         the ``MAX_FAULTS``-th broken line, or none at all and no comment either.
     """
+    source = os.fspath(path)
     lines: dict[int, int] = {}
     num_broken = num_comments = 0
-    for line_number, line in _lines(path):
+    for line_number, line in _lines(source):
         if not line or line.startswith(b";"):
             num_comments += line.startswith(b";")
             continue
@@ -79,7 +81,7 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[SwfRecord | Fault]:
         if not lines and num_broken >= MAX_FAULTS:
             break
     if not lines and (num_broken or not num_comments):
-        raise InstanceError([Fault("", "is not an SWF trace: no line has 18 numbers")], os.fspath(path))
+        raise InstanceError([Fault("", "is not an SWF trace: no line has 18 numbers")], source)
 
 
 def _parsed(line: bytes, line_number: int, lines: dict[int, int]) -> SwfRecord | Fault:
@@ -107,18 +109,21 @@ def _found(fields: list[bytes]) -> str:
     return f"{len(fields)}" if odd is None else f"{odd[:20]!r} among {len(fields)}"
 
 
-def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
+def _lines(source: str) -> Iterator[tuple[int, bytes]]:
     """Yield the lines with their numbers, from 1, without surrounding white space."""
-    source = os.fspath(path)
+    for number, line in enumerate(_bounded_lines(source), start=1):
+        if len(line) > MAX_LINE_BYTES:
+            raise InstanceError([Fault(f"line {number}", f"is longer than {MAX_LINE_BYTES} bytes")], source)
+        yield number, line.strip()
+
+
+def _bounded_lines(source: str) -> Iterator[bytes]:
+    """Yield lines as they are, but of a longer one no more than a byte beyond the limit."""
     try:
         with _opened(source) as stream:
-            number = 0
             while line := stream.readline(MAX_LINE_BYTES + 1):
-                number += 1
-                if len(line) > MAX_LINE_BYTES:
-                    raise InstanceError([Fault(f"line {number}", f"is longer than {MAX_LINE_BYTES} bytes")], source)
-                yield number, line.strip()
-    except (OSError, EOFError, zlib.error) as error:
+                yield line
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise InstanceError([Fault("", f"cannot be read: {reason}")], source) from None
 

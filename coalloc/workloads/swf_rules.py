@@ -47,25 +47,31 @@ def apply_rules(
     record: SwfRecord, capacity: int, invalid: Invalid, oversize: Oversize
 ) -> tuple[SwfJob | None, tuple[Change, ...]]:
     """Return the job of a record on ``capacity`` processors, None if it is dropped, and what was changed."""
-    if record.allocated_processors > 0:
-        processors, changes = record.allocated_processors, []
-    else:
-        processors, changes = record.requested_processors, [Change.REQUESTED_PROCESSORS]
+    processors, changes = _processors(record)
     reason = _invalid(record, processors)
     if reason and invalid == "drop":
         return None, (reason,)
     if processors > capacity and oversize == "drop":
         return None, (Change.TOO_LARGE,)
     if processors > capacity:
-        processors, changes = capacity, [*changes, Change.TOO_LARGE]
+        processors, changes = capacity, (*changes, Change.TOO_LARGE)
     if reason:
-        return SwfJob(max(1, processors), max(0.0, record.submit), 1.0, 1.0), (reason,)
-    request = record.requested_time
-    if request <= 0:
-        request, changes = record.run, [*changes, Change.NO_REQUEST]
-    elif record.run > request:
-        changes = [*changes, Change.CUT]
-    return SwfJob(processors, record.submit, min(record.run, request), request), tuple(changes)
+        return SwfJob(max(1, processors), max(0.0, record.submit), 1.0, 1.0), (reason, *changes)
+    if record.requested_time <= 0:
+        return SwfJob(processors, record.submit, record.run, record.run), (*changes, Change.NO_REQUEST)
+    if record.run > record.requested_time:
+        changes = (*changes, Change.CUT)
+    run = min(record.run, record.requested_time)
+    return SwfJob(processors, record.submit, run, record.requested_time), changes
+
+
+def _processors(record: SwfRecord) -> tuple[int, tuple[Change, ...]]:
+    """Return the processors allocated, else requested, else 0, and what that changes."""
+    if record.allocated_processors > 0:
+        return record.allocated_processors, ()
+    if record.requested_processors > 0:
+        return record.requested_processors, (Change.REQUESTED_PROCESSORS,)
+    return 0, ()
 
 
 def _invalid(record: SwfRecord, processors: int) -> Change | None:

@@ -1,0 +1,74 @@
+"""JSON Schemas: valid themselves, they accept what we write and refuse the faults of fields."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from jsonschema import Draft202012Validator
+
+from coalloc.instance import CoallocError
+from coalloc.instance.documents import document_of
+from coalloc.instance.files import INSTANCE, PLATFORM
+from coalloc.schedule_files import SCHEDULE
+from coalloc.schemas import schema
+from tests.instance.documents import CROSS_FAULTS, FIELD_FAULTS, FIXTURES, VALID, broken
+from tests.instance.test_files import odd_instances
+from tests.strategies import LAW, instances, list_schedule
+
+VALIDATORS = {kind: Draft202012Validator(schema(kind)) for kind in ("instance", "platform", "schedule")}
+
+
+@pytest.mark.parametrize("kind", VALIDATORS)
+def test_a_schema_is_valid_json_schema(kind):
+    Draft202012Validator.check_schema(schema(kind))
+    assert json.loads(json.dumps(schema(kind))) == schema(kind)
+    assert schema(kind)["title"] == f"coalloc-{kind}"
+
+
+@pytest.mark.parametrize("kind", VALIDATORS)
+def test_stored_files_are_accepted(kind):
+    VALIDATORS[kind].validate(json.loads((FIXTURES / f"{kind}-v1.json").read_text()))
+
+
+@LAW
+@given(odd_instances())
+def test_every_instance_that_we_write_is_accepted(instance):
+    VALIDATORS["instance"].validate(document_of(instance, INSTANCE))
+    VALIDATORS["platform"].validate(document_of(instance.platform, PLATFORM))
+
+
+@LAW
+@given(instances())
+def test_every_schedule_that_we_write_is_accepted(instance):
+    _, schedule = list_schedule(instance)
+    VALIDATORS["schedule"].validate(document_of(schedule, SCHEDULE))
+
+
+HALF_CHARACTERS = "half a character"  # no JSON Schema can say that
+
+
+@pytest.mark.parametrize("name", [name for name in FIELD_FAULTS if name != HALF_CHARACTERS])
+def test_faults_of_fields_are_refused(name):
+    place, content, _ = FIELD_FAULTS[name]
+    assert VALIDATORS["instance"].is_valid(VALID)
+    assert not VALIDATORS["instance"].is_valid(broken((place, content)))
+
+
+@pytest.mark.parametrize("name", CROSS_FAULTS)
+def test_faults_between_fields_are_beyond_a_schema(name):
+    # This keeps the two tables of faults apart: what a schema can say is to be said by it.
+    place, content, _ = CROSS_FAULTS[name]
+    assert VALIDATORS["instance"].is_valid(broken((place, content)))
+
+
+def test_an_estimate_is_a_number_or_absent():
+    estimate = schema("instance")["$defs"]["Job"]["properties"]["estimate"]
+    assert estimate == {"type": "number", "exclusiveMinimum": 0, "description": "seconds"}
+    assert "estimate" not in schema("instance")["$defs"]["Job"]["required"]
+
+
+def test_an_unknown_kind_lists_those_known():
+    with pytest.raises(CoallocError, match=r"^there is no kind of file 'swf'; there are instance, platform, schedule"):
+        schema("swf")

@@ -1,0 +1,83 @@
+"""The bundled instances: valid, and what their page says they are."""
+
+import pytest
+
+from coalloc.execution import execution_time, processing_slowdown
+from coalloc.instance import CoallocError
+from coalloc.workloads.examples import example, examples
+from coalloc.workloads.generators import generate
+
+PACKAGE = {"jobs": 4, "heterogeneity": 90, "bsbw": 0.8, "interarrival_scale": 0}
+
+
+def test_each_has_the_name_of_its_file():
+    assert examples() == (
+        "mesd-example",
+        "paper-oas-1",
+        "pas-figure-3.3",
+        "perfect-packing-1",
+        "thesis-oas-1",
+        "thesis-pas-package-1",
+    )
+    assert [example(name).name for name in examples()] == list(examples())
+
+
+@pytest.mark.parametrize(
+    ("name", "generator", "seed", "parameters"),
+    [
+        ("thesis-oas-1", "thesis-oas", 1, {}),
+        ("paper-oas-1", "paper-oas", 1, {}),
+        ("perfect-packing-1", "perfect-packing", 1, {}),
+        ("thesis-pas-package-1", "thesis-pas", 132, PACKAGE),
+    ],
+)
+def test_a_generated_one_is_what_its_generator_makes(name, generator, seed, parameters):
+    assert example(name) == generate(generator, seed=seed, **parameters).replace(name=name)
+
+
+def test_the_package_fits_at_once():
+    instance = example("thesis-pas-package-1")
+    assert sum(job.tasks for job in instance.jobs) == 56
+    assert instance.platform.num_processors == 64
+
+
+@pytest.mark.parametrize(
+    ("job", "powers", "seconds"),
+    # Table 3.4 and errata 15: ideal times, J2 takes 85 s; then J2 and J4 on what is left.
+    [
+        ("J1", (0.75, 0.75), 116.667),
+        ("J2", (0.75, 0.75, 0.5), 85.0),
+        ("J3", (0.75, 0.75), 87.5),
+        ("J4", (0.75, 0.75), 123.333),
+        ("J2", (0.5, 0.25, 0.15), 248.333),
+        ("J3", (0.5, 0.25), 187.5),
+        ("J4", (0.5, 0.25), 310.0),
+    ],
+)
+def test_the_mesd_example_takes_the_times_of_table_3_4(job, powers, seconds):
+    instance = example("mesd-example")
+    given = [group.effective_power for group in instance.platform.clusters[0].nodes for _ in range(group.count)]
+    assert given == [0.75, 0.75, 0.5, 0.25, 0.15]
+    assert len(powers) == instance.job_by_id[job].tasks
+    assert execution_time(instance.job_by_id[job], processing_slowdown(powers)) == pytest.approx(seconds, abs=1e-3)
+
+
+def test_figure_3_3_satisfies_its_condition():
+    instance = example("pas-figure-3.3")
+    first, second, third = instance.jobs
+    assert [job.tasks for job in (first, second, third)] == [2, 3, 1]
+    assert [c.nodes[0].effective_power for c in instance.platform.clusters for _ in range(c.num_nodes)] == [
+        1,
+        1,
+        0.5,
+        0.5,
+    ]
+    assert first.processing_share * first.base_time > third.processing_share * third.base_time
+    # J1 on the fast nodes and J3 on a slow one: 200 + 160 s; the other way round: 360 + 100 s.
+    assert execution_time(first, 1.0) + execution_time(third, 2.0) == pytest.approx(360.0)
+    assert execution_time(first, 2.0) + execution_time(third, 1.0) == pytest.approx(460.0)
+
+
+def test_an_unknown_example_is_an_error_that_lists_those_there_are():
+    with pytest.raises(CoallocError, match=r"no example '\.\./x'; there are mesd-example, paper-oas-1"):
+        example("../x")
