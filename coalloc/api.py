@@ -23,7 +23,7 @@ from coalloc.solvers.highs import solve_model
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.package import build_package, solve_package
 from coalloc.solvers.pyomo_solver import solve_with
-from coalloc.solvers.result import Progress, SolveOptions, SolveResult, TracePoint
+from coalloc.solvers.result import Model, Progress, SolveOptions, SolveResult, TracePoint
 from coalloc.versions import versions
 
 DEFAULT_OBJECTIVES = {"oas": "makespan", "pas": "total-execution-time", "cbs": "chunks", "jpr": "total-execution-time"}
@@ -33,7 +33,7 @@ DEFAULT_OBJECTIVES = {"oas": "makespan", "pas": "total-execution-time", "cbs": "
 def solve(
     instance: Instance,
     *,
-    model: str = "oas",
+    model: Model = "oas",
     formulation: Any = "auto",
     objective: str | None = None,
     slot: float | str | None = None,
@@ -85,7 +85,20 @@ def solve(
         An option is unknown or not supported with the others, or a model would be too large.
     """
     refuse_unknown(unknown, SOLVE_KEYWORDS)
-    options = _options(instance, locals())
+    options = SolveOptions(
+        model=model,
+        formulation=_name_of(formulation),
+        objective=objective or DEFAULT_OBJECTIVES.get(model, "makespan"),
+        slot=slot_seconds(instance, slot),
+        links=links,
+        saturation=saturation,
+        time_limit=time_limit,
+        work_limit=work_limit,
+        gap=gap,
+        solver=solver,
+        threads=threads,
+        seed=seed,
+    )
     run_model = solve_model if solver == "highs" else partial(solve_with, solver)
     reporter = progress if callable(progress) else _print_point if progress else None
     if options.model == "oas":
@@ -105,7 +118,7 @@ SOLVE_KEYWORDS = tuple(name for name in solve.__annotations__ if name not in ("i
 def build_model(
     instance: Instance,
     *,
-    model: str = "oas",
+    model: Model = "oas",
     formulation: str = "auto",
     objective: str | None = None,
     slot: float | str | None = None,
@@ -115,7 +128,14 @@ def build_model(
 ) -> pyo.ConcreteModel:
     """Return the Pyomo model that ``solve`` would solve, to extend or export; arguments as there."""
     refuse_unknown(unknown, BUILD_KEYWORDS)
-    options = _options(instance, locals())
+    options = SolveOptions(
+        model=model,
+        formulation=formulation,
+        objective=objective or DEFAULT_OBJECTIVES.get(model, "makespan"),
+        slot=slot_seconds(instance, slot),
+        links=links,
+        saturation=saturation,
+    )
     build = build_oas if options.model == "oas" else build_package
     return build(instance, options, formulation)
 
@@ -133,15 +153,9 @@ def refuse_unknown(unknown: Iterable[str], known: Iterable[str]) -> None:
     raise CoallocError(f"unknown keyword {', '.join(unknown)}{hint}; there are {', '.join(known)}")
 
 
-def _options(instance: Instance, given: dict[str, Any]) -> SolveOptions:
-    """Return the options among the arguments of a call, validated, with defaults filled in."""
-    names = SolveOptions.__dataclass_fields__
-    options = {name: argument for name, argument in given.items() if name in names}
-    if not isinstance(options["formulation"], str):
-        options["formulation"] = type(options["formulation"]).__name__
-    options["slot"] = slot_seconds(instance, options["slot"])
-    options["objective"] = options["objective"] or DEFAULT_OBJECTIVES.get(options["model"], "makespan")
-    return SolveOptions(**options)
+def _name_of(formulation: Any) -> str:
+    """Return the name of a formulation: its own, or its type's where it is an object of the user's."""
+    return formulation if isinstance(formulation, str) else type(formulation).__name__
 
 
 def _print_point(point: TracePoint) -> None:

@@ -12,12 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 RELATIVE_TOLERANCE = 1e-9
-"""Two times, or a load and a capacity, that differ by less than this share of their size are equal."""
+"""Two loads, or two numbers of slots, that differ by less than this share of their size are equal."""
+INSTANT_TOLERANCE = 1e-9
+"""Two instants that are closer than this, s, are equal ..."""
+INSTANT_PRECISION = 1e-12
+"""... and so are two that are closer than this share of their size, for floats are no finer."""
 
 
 def time_tolerance(*times: float) -> float:
     """Return how far apart two equal instants of this size may be, in seconds."""
-    return RELATIVE_TOLERANCE * max(1.0, *(abs(time) for time in times))
+    return max(INSTANT_TOLERANCE, INSTANT_PRECISION * max(abs(time) for time in times))
 
 
 def slots_up(seconds: float, slot: float) -> int:
@@ -47,7 +51,7 @@ def merge_instants(times: Sequence[float]) -> tuple[NDArray[np.float64], NDArray
     order = np.argsort(unordered, kind="stable")
     ordered = unordered[order]
     is_new = np.ones(len(ordered), dtype=bool)
-    is_new[1:] = np.diff(ordered) > RELATIVE_TOLERANCE * np.maximum(1.0, np.abs(ordered[1:]))
+    is_new[1:] = np.diff(ordered) > np.maximum(INSTANT_TOLERANCE, INSTANT_PRECISION * np.abs(ordered[1:]))
     index = np.empty(len(ordered), dtype=np.int64)
     index[order] = np.cumsum(is_new) - 1
     return ordered[is_new], index

@@ -30,6 +30,7 @@ WANTED = {
     "mapping_type": "must be an object",
     "dataclass_type": "must be an object",
     "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
 }
 """What a field must be, by pydantic's name of the fault."""
 

@@ -13,14 +13,12 @@ from collections.abc import Sequence
 
 import pyomo.environ as pyo
 
-from coalloc.execution import link_load
+from coalloc.execution import execution_time, link_load
 from coalloc.instance import CoallocError
+from coalloc.instance.rounding import slots_up
 from coalloc.models.time_grid import OBJECTIVES, Grid, chosen
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Interval, Schedule, assign_nodes, schedule_of
-
-ALMOST_ONE = 1.0 - 1e-6
-"""Share of a slot that rounding up may add in (19); see errata 1."""
 
 
 def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:  # noqa: ARG001 - one signature for all
@@ -114,11 +112,24 @@ def _add_durations(model: pyo.ConcreteModel) -> None:
         model.J, rule=lambda m, j: m.ct[j] == jobs[j].processing_share * m.SP[j] + (1 - jobs[j].processing_share)
     )
     # (19), with the rounding that errata 1 puts in
-    model.eq19 = pyo.Constraint(model.J, rule=lambda m, j: m.f[j] - m.s[j] <= base_slots[j] * m.ct[j] + ALMOST_ONE)
+    room = [_rounding_room(problem, j) for j in model.J]
+    model.eq19 = pyo.Constraint(model.J, rule=lambda m, j: m.f[j] - m.s[j] <= base_slots[j] * m.ct[j] + room[j])
     # (20)
     model.eq20 = pyo.Constraint(
         model.J, rule=lambda m, j: pyo.quicksum(used[j]) >= base_slots[j] * jobs[j].tasks * m.ct[j]
     )
+
+
+def _rounding_room(problem: Problem, j: int) -> float:
+    """Return the share of a slot that rounding up may add to the slots of a job in (19).
+
+    Anything from the largest rounding of the job up to, but without, 1 is right. Halfway between keeps
+    away from both by more than a solver's feasibility tolerance (errata 1 has 1 - 1e-6, which does not).
+    """
+    job = problem.jobs[j]
+    exact = [execution_time(job, 1.0 / c.effective_power) / problem.seconds(1) for c in problem.classes]
+    largest = max(slots_up(slots, 1.0) - slots for slots in exact)
+    return (1.0 + largest) / 2.0
 
 
 def _add_links(model: pyo.ConcreteModel, theta: int) -> None:

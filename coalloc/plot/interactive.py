@@ -141,8 +141,8 @@ def arrangement(layout: Layout, curves: tuple[LinkCurve, ...]) -> dict[str, Any]
 
 
 def safe(text: str, limit: int = 60) -> str:
-    """Return a text from data for plotly: unprintable characters and markup escaped, not too long."""
-    return html.escape(shortened(text, limit), quote=False)
+    """Return a text from data for plotly: unprintable characters, markup and mathematics escaped, not too long."""
+    return html.escape(shortened(text, limit), quote=False).replace("$", "&#36;")
 
 
 def rectangles(layout: Layout) -> Iterator[dict[str, Any]]:

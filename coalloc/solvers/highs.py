@@ -202,7 +202,7 @@ def _run(highs: highspy.Highs, run: _Run, time_limit: float) -> StoppedBy | None
         except BaseException as fault:
             run.fault.append(fault)
 
-    thread = Thread(target=target, daemon=True)
+    thread = Thread(target=target)  # no daemon: HiGHS calls back into Python, which must not be gone
     deadline = time.perf_counter() + time_limit
     reason: StoppedBy | None = None
     thread.start()

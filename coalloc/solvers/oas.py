@@ -207,6 +207,8 @@ def _solve_continuous(call: _Call) -> None:
     _, solution = _run(call, down, formulation, best_list_schedule(down), search.remaining)
     if solution is not None:
         search.raise_bound(in_seconds(down, solution.lower_bound, call.objective), "HiGHS, rounded down")
+    if search.stopped_by == "proof":
+        search.stopped_by = "work"  # both models are solved: the grid has no more to give
 
 
 def _first(call: _Call, problem: Problem) -> list[Assignment]:

@@ -99,10 +99,10 @@ class SolveOptions(Value):
 class SolveResult:
     """What ``solve`` returns; printing it gives six aligned lines.
 
-    ``objective`` and ``lower_bound`` are in seconds. ``objective`` is recomputed from ``schedule``, which
-    has passed the checker. ``levels`` holds the values of a lexicographic model's objectives by name,
-    and ``simulated_objective`` the objective with the ends that shared links cause, where the model's
-    slowdown is static.
+    ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks). ``objective`` is recomputed from
+    ``schedule``, which has passed the checker. ``levels`` holds the values of a lexicographic model's
+    objectives by name, and ``simulated_objective`` the objective with the ends that shared links
+    cause, where the model's slowdown is static.
     """
 
     status: SolveStatus
@@ -131,18 +131,19 @@ class SolveResult:
     def lines(self) -> list[tuple[str, str]]:
         """Return the six (name, text) lines that printing shows."""
         status = f"{self.status.value} (stopped by {self.stopped_by})"
+        unit = "tasks" if self.options.objective == "chunks" else "s"
         size = self.model_size
         shape = f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros" if size else "no model needed"
         build, solve = self.timings.get("build", 0.0), self.timings.get("solve", 0.0)
         return [
             ("status", f"{status}: {self.message}" if self.message else status),
-            ("objective", _seconds(self.objective) + f" ({self.options.objective})"),
-            ("bound", _seconds(self.lower_bound)),
+            ("objective", f"{_shown(self.objective, unit)} ({self.options.objective})"),
+            ("bound", _shown(self.lower_bound, unit)),
             ("gap", "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"),
             ("time", f"{self.timings.get('total', 0.0):.2f} s (build {build:.2f} s, solve {solve:.2f} s)"),
             ("model", f"{self.options.model}/{self.options.formulation}, {shape}"),
         ]
 
 
-def _seconds(seconds: float | None) -> str:
-    return "unknown" if seconds is None else f"{seconds:.6g} s" if abs(seconds) < 1e5 else f"{seconds:.1f} s"
+def _shown(number: float | None, unit: str) -> str:
+    return "unknown" if number is None else f"{number:.6g} {unit}" if abs(number) < 1e5 else f"{number:.1f} {unit}"

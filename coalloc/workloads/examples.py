@@ -30,4 +30,4 @@ def example(name: str) -> Instance:
 
 
 def _folder() -> Traversable:
-    return resources.files("coalloc") / "examples"
+    return resources.files("coalloc.workloads") / "bundled"

@@ -161,6 +161,7 @@ class _Reading:
     position: int = 0
 
     def read(self) -> None:
+        """Read up to the end of the slice; raise for broken lines, or a trace that ends before it."""
         for item in read_records(self.source):
             if isinstance(item, Fault):
                 self.note_broken(item)
@@ -175,6 +176,7 @@ class _Reading:
             raise InstanceError([Fault("slice", sentence)], self.source)
 
     def note_broken(self, fault: Fault) -> None:
+        """Count a broken line, and remember the first few."""
         self.num_broken += 1
         if len(self.broken) < MAX_FAULTS:
             self.broken.append(fault)
@@ -182,6 +184,7 @@ class _Reading:
             raise InstanceError([*self.broken, Fault("", f"more than {MAX_FAULTS} lines are broken")], self.source)
 
     def add(self, record: SwfRecord) -> None:
+        """Add the job of a record if it is valid and in the slice."""
         self.num_records += 1
         share, bsbw = self.draw_communication()
         job, changes = apply_rules(record, self.platform.num_processors, self.options.invalid, self.options.oversize)
@@ -190,7 +193,7 @@ class _Reading:
             return
         if self.position >= self.options.start:
             self.changes.update(changes)
-            self.jobs.append(self.made(record, job, share, bsbw))
+            self.jobs.append(self.job_of(record, job, share, bsbw))
         self.position += 1
 
     def draw_communication(self) -> tuple[float, float]:
@@ -201,7 +204,7 @@ class _Reading:
         (bsbw,) = draw_bsbw(self.rng, self.options.bsbw_low, self.options.bsbw_high, 1)
         return share, bsbw
 
-    def made(self, record: SwfRecord, job: SwfJob, share: float, bsbw: float) -> Job:
+    def job_of(self, record: SwfRecord, job: SwfJob, share: float, bsbw: float) -> Job:
         return Job(
             str(record.number),
             tasks=job.processors,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coalloc.allocation import allocation_of, node_classes
+from coalloc.allocation import node_classes
 from coalloc.execution import execution_time, processing_slowdown
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.schedule import Placement, Schedule
@@ -33,7 +33,13 @@ def list_schedule(instance: Instance, slot: float | None = None) -> Schedule:
 
 
 def random_instance(
-    seed: int, jobs: int, sizes: tuple[int, ...], largest: int, bandwidth: float = 125.0, spread: float = 0.0, cores: int = 1
+    seed: int,
+    jobs: int,
+    sizes: tuple[int, ...],
+    largest: int,
+    bandwidth: float = 125.0,
+    spread: float = 0.0,
+    cores: int = 1,
 ) -> Instance:
     """Return an instance with one cluster per size, whose jobs have 1 to ``largest`` tasks."""
     rng = np.random.default_rng(seed)

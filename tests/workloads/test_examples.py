@@ -2,12 +2,13 @@
 
 import pytest
 
-from coalloc.execution import execution_time, processing_slowdown
+import coalloc
+from coalloc.execution import execution_time, link_loads, processing_slowdown
 from coalloc.instance import CoallocError
 from coalloc.workloads.examples import example, examples
 from coalloc.workloads.generators import generate
 
-PACKAGE = {"jobs": 4, "heterogeneity": 90, "bsbw": 0.8, "interarrival_scale": 0}
+PACKAGE = {"jobs": 5, "heterogeneity": 90, "bsbw": 0.8, "link_bandwidth": 600.0, "interarrival_scale": 0}
 
 
 def test_each_has_the_name_of_its_file():
@@ -28,7 +29,7 @@ def test_each_has_the_name_of_its_file():
         ("thesis-oas-1", "thesis-oas", 1, {}),
         ("paper-oas-1", "paper-oas", 1, {}),
         ("perfect-packing-1", "perfect-packing", 1, {}),
-        ("thesis-pas-package-1", "thesis-pas", 132, PACKAGE),
+        ("thesis-pas-package-1", "thesis-pas", 401, PACKAGE),
     ],
 )
 def test_a_generated_one_is_what_its_generator_makes(name, generator, seed, parameters):
@@ -37,8 +38,27 @@ def test_a_generated_one_is_what_its_generator_makes(name, generator, seed, para
 
 def test_the_package_fits_at_once():
     instance = example("thesis-pas-package-1")
-    assert sum(job.tasks for job in instance.jobs) == 56
+    assert sum(job.tasks for job in instance.jobs) == 63
     assert instance.platform.num_processors == 64
+    # Found by trying the slowest cluster of each job in order of total cost, and for each such choice
+    # whether counts of tasks per cluster exist that fit nodes and links.
+    result = coalloc.solve(instance, model="pas", objective="total-execution-time", time_limit=60)
+    assert (result.status, result.objective) == ("optimal", pytest.approx(1211.9083, abs=1e-3))
+
+
+def test_without_links_the_package_would_run_faster():
+    # J1, J3, J5 on C1 (23 of 24 nodes), J2 on C2 and C3, J4 on what is left.
+    instance = example("thesis-pas-package-1")
+    allocations = [(3, 0, 0, 0), (0, 16, 5, 0), (4, 0, 0, 0), (1, 0, 11, 7), (16, 0, 0, 0)]
+    powers = [cluster.nodes[0].effective_power for cluster in instance.platform.clusters]
+    placed = list(zip(instance.jobs, allocations, strict=True))
+    slowest = [min(power for power, count in zip(powers, counts, strict=True) if count) for counts in allocations]
+    total = sum(execution_time(job, 1 / power) for job, power in zip(instance.jobs, slowest, strict=True))
+    assert total == pytest.approx(953.5913, abs=1e-3)
+    # On the link of C3: 5 * 16/20 * 145.12 + 11 * 8/18 * 159.56 = 1360.6 MB/s, not 600.
+    assert sum(link_loads(job, counts, instance.platform)[2] for job, counts in placed) == pytest.approx(
+        1360.6, abs=0.1
+    )
 
 
 @pytest.mark.parametrize(

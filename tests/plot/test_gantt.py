@@ -1,0 +1,58 @@
+import subprocess
+import sys
+
+import matplotlib.figure
+import pytest
+
+from coalloc.instance import CoallocError
+from coalloc.plot.gantt import gantt, picture_format, write_gantt
+from tests.plot.schedules import list_schedule, random_instance
+from tests.plot.strange import strange_instance
+
+INSTANCE = random_instance(2, 8, (4, 4, 4), 9, bandwidth=40.0)
+SCHEDULE = list_schedule(INSTANCE, slot=900.0)
+BEGINNINGS = {"png": b"\x89PNG\r\n", "svg": b"<?xml", "pdf": b"%PDF-", "html": b"<!doctype html>"}
+
+
+@pytest.mark.parametrize("extension", BEGINNINGS)
+def test_files_have_the_type_of_their_extension_and_repeat_byte_for_byte(extension, tmp_path):
+    first, second = tmp_path / f"a.{extension}", tmp_path / f"b.{extension.upper()}"
+    figure = gantt(INSTANCE, SCHEDULE, first)
+    write_gantt(INSTANCE, SCHEDULE, second)
+    assert isinstance(figure, matplotlib.figure.Figure)
+    assert first.read_bytes().startswith(BEGINNINGS[extension])
+    assert first.read_bytes() == second.read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == [first.name, second.name]
+
+
+@pytest.mark.parametrize("name", ["plot.jpg", "plot", "plot.svg.gz", "\n.exe", ".png"])
+def test_another_extension_is_one_error_that_lists_what_is_supported(name, tmp_path):
+    with pytest.raises(CoallocError, match=r"must be one of \.png, \.svg, \.pdf, \.html") as error:
+        gantt(INSTANCE, SCHEDULE, tmp_path / name)
+    assert "\n" not in str(error.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_format_is_known_before_anything_is_solved():
+    assert picture_format("x/y.SVG") == "svg"
+
+
+def test_no_figure_is_left_open():
+    import matplotlib.pyplot as plt
+
+    gantt(INSTANCE, SCHEDULE)
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("extension", ["png", "svg", "pdf"])
+def test_strange_ids_neither_fail_nor_leave_the_picture(extension, tmp_path):
+    instance = strange_instance()
+    path = tmp_path / f"strange.{extension}"
+    gantt(instance, list_schedule(instance), path)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert b"<script" not in path.read_bytes()
+
+
+def test_plotting_libraries_load_only_when_a_picture_is_drawn():
+    program = "import coalloc.plot.gantt, sys; print(sorted({'matplotlib', 'plotly'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -1,0 +1,166 @@
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import plotly.graph_objects as go
+import pytest
+
+from coalloc.instance import Instance, Job, RunningJob
+from coalloc.plot.gantt import gantt
+from coalloc.plot.interactive import draw, hover_text, page
+from coalloc.plot.layout import Layout, layout_of
+from coalloc.schedule import Placement, Schedule
+from tests.plot.schedules import list_schedule, random_instance
+from tests.plot.strange import strange_instance
+
+
+def strange() -> tuple[Instance, Schedule]:
+    instance = strange_instance()
+    run = RunningJob(Job("R", 1, 9.0), (instance.platform.processor_names[0],), 300.0)
+    instance = instance.replace(running=(run,))
+    return instance, list_schedule(instance)
+
+
+def num_pieces(layout: Layout) -> int:
+    return sum(len(bar.pieces) for bar in layout.bars)
+
+
+@pytest.mark.parametrize("jobs", [0, 8, 60])
+def test_plotly_accepts_the_picture_and_it_has_every_piece(jobs):
+    instance = random_instance(2, jobs, (4, 4, 4), 9, bandwidth=40.0, spread=5000.0)
+    layout = layout_of(instance, list_schedule(instance, slot=900.0))
+    figure = go.Figure(draw(layout))  # raises ValueError for what plotly does not know
+    bars = [trace for trace in figure.data if trace.type == "bar"]
+    assert sum(len(trace.x) for trace in bars) == num_pieces(layout)
+    for trace in bars:
+        for job, base, length in zip(trace.customdata, trace.base, trace.x, strict=True):
+            bar = layout.bars[job]
+            assert base * layout.unit.seconds == pytest.approx(bar.start)
+            assert length * layout.unit.seconds == pytest.approx(bar.end - bar.start)
+
+
+def test_hover_tells_times_allocation_and_nodes():
+    instance = random_instance(1, 1, (3, 3), 1)
+    job = Job("J", 3, 100.0, arrival=10.0)
+    nodes = ("C1/0", "C1/1", "C2/2")
+    layout = layout_of(instance.replace(jobs=(job,)), Schedule((Placement("J", 30.0, 155.0, nodes),)))
+    assert hover_text(layout, layout.bars[0]).split("<br>") == [
+        "<b>J</b>",
+        "start 30 s, end 155 s",
+        "duration 125 s, wait 20 s",
+        "execution slowdown 1.25 (duration / base time)",
+        "3 tasks: 2 on C1, 1 on C2",
+        "nodes C1/0 to C1/1, C2/2",
+    ]
+
+
+def test_ids_are_escaped_for_plotly():
+    layout = layout_of(*strange())
+    text = [hover_text(layout, bar) for bar in layout.bars]
+    assert text[1].startswith("<b>&lt;script&gt;document.title")
+    assert text[11].startswith("<b>a&amp;lt;b&lt;b&gt;c&lt;/b&gt;</b>")
+    allowed = re.compile(r"</?b>|<br>")
+    assert all("<" not in allowed.sub("", each) and "\n" not in each for each in text)
+
+
+def test_the_page_repeats_byte_for_byte_and_names_no_host_to_load_from():
+    layout = layout_of(*strange())
+    assert page(layout) == page(layout)
+    assert not re.search(r'<(script|link|img)[^>]+(src|href)="(?!data:)', page(layout).split("plotly.js", 1)[0])
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a browser did with a page: its document afterwards, console lines, addresses asked for."""
+
+    dom: str
+    console: list[str]
+    requests: list[str]
+
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-logging=stderr",
+    "--virtual-time-budget=4000",
+    "--dump-dom",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
+
+
+def visit(path: Path, directory: Path) -> Visit:
+    """Open a page in chromium, where no host can be found."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        if os.environ.get("COALLOC_REQUIRE_BROWSER") == "1":
+            pytest.fail("COALLOC_REQUIRE_BROWSER=1, but there is no chromium")
+        pytest.skip("there is no chromium")
+    log = directory / "net.json"
+    flags = [*FLAGS, f"--user-data-dir={directory / 'profile'}", f"--log-net-log={log}"]
+    done = subprocess.run([browser, *flags, path.as_uri()], capture_output=True, text=True, timeout=120, check=True)
+    console = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+    return Visit(done.stdout, console, page_requests(log))
+
+
+def page_requests(log: Path) -> list[str]:
+    """Return the addresses that the page asked for; the browser's own requests have no origin."""
+    parameters = [event.get("params", {}) for event in json.loads(log.read_text())["events"]]
+    asked = [p for p in parameters if "url" in p and p.get("initiator", "not an origin") != "not an origin"]
+    return sorted({p["url"] for p in asked if not p["url"].startswith(("file:", "data:", "blob:"))})
+
+
+@pytest.fixture(scope="module")
+def visited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Layout, Visit]:
+    directory = tmp_path_factory.mktemp("browser")
+    instance, schedule = strange()
+    gantt(instance, schedule, directory / "gantt.html")
+    return layout_of(instance, schedule), visit(directory / "gantt.html", directory)
+
+
+def test_the_browser_draws_every_piece(visited):
+    layout, seen = visited
+    assert seen.dom.count('<g class="point">') == num_pieces(layout)
+    assert "makespan" in seen.dom
+    assert "Link load, share of capacity" in seen.dom
+
+
+def test_the_browser_logs_nothing_and_asks_nobody(visited):
+    _, seen = visited
+    assert seen.console == []
+    assert seen.requests == []
+
+
+def test_the_browser_runs_no_script_from_an_id(visited):
+    _, seen = visited
+    assert "<title>&lt;/title&gt;&lt;script&gt;$wl_1$\\n</title>" in seen.dom
+    assert "&lt;script&gt;docum" in seen.dom
+    assert "$x_$" in seen.dom
+    assert "MathJax" not in seen.dom.rsplit("</script>", 1)[1]
+
+
+def test_a_page_that_fails_and_asks_would_be_noticed(tmp_path):
+    bad = tmp_path / "bad.html"
+    bad.write_text('<img src="http://example.invalid/x.png"><script>console.error("boom")</script>')
+    seen = visit(bad, tmp_path)
+    assert any("boom" in line for line in seen.console)
+    assert seen.requests == ["http://example.invalid/x.png"]
+
+
+def test_pointing_at_a_job_fades_all_others(tmp_path):
+    instance, schedule = strange()
+    layout = layout_of(instance, schedule)
+    point = "<script>document.getElementById('gantt').emit('plotly_hover', {points: [{customdata: 5}]})</script>"
+    path = tmp_path / "hover.html"
+    path.write_text(page(layout).replace("</body>", f"{point}</body>"))
+    seen = visit(path, tmp_path)
+    faded = seen.dom.count('class="point" style="opacity: 0.25')
+    assert faded == num_pieces(layout) - len(layout.bars[5].pieces)
