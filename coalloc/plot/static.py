@@ -35,12 +35,7 @@ if TYPE_CHECKING:
 
 MOST_STRIPS = 6
 MOST_LABELS = 500
-MOST_LABELS = 500
-MOST_CONNECTORS = 40
-"""More co-allocated jobs than this are not joined by lines: the lines would hide the bars."""
-
-MOST_HATCHED = 3000
-"""More rectangles than this are not hatched: they are too small for it, and it takes minutes."""
+"""Jobs that get labels, and links that get strips (``MOST_STRIPS``): the largest, the most loaded."""
 
 LABEL_SIZES = (5.0, 9.0)
 """Smallest and largest size of a job's label, points; a label that would need less is left out."""
@@ -53,6 +48,15 @@ RAW: dict[str, Any] = {"parse_math": False, "usetex": False}
 
 POINTS = 72.0
 """Points per inch."""
+
+MARGIN = 1.012
+"""The time axis is that much longer than the schedule."""
+
+ARRIVAL: dict[str, Any] = {"marker": "v", "markersize": 4, "linestyle": "none", "color": palette.MUTED, "mew": 0}
+COALLOCATED: dict[str, Any] = {"hatch": "//", "edgecolor": "#22252B33"}
+RUNNING: dict[str, Any] = {"hatch": "\\\\\\\\", "edgecolor": "#FFFFFFB0"}
+KEY: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": palette.INK, "handlelength": 1.8}
+"""How arrivals, co-allocated jobs, running jobs and the key to them look."""
 
 
 @dataclass(frozen=True)
@@ -123,10 +127,6 @@ class Sheet:
     def x(self, seconds: float) -> float:
         """Return an instant in the unit of the time axis."""
         return seconds / self.layout.unit.seconds
-
-
-MARGIN = 1.012
-"""The time axis is that much longer than the schedule."""
 
 
 class Writer:
@@ -240,9 +240,6 @@ def draw_times(axes: Axes, sheet: Sheet) -> None:
         )
 
 
-ARRIVAL: dict[str, Any] = {"marker": "v", "markersize": 4, "linestyle": "none", "color": palette.MUTED, "mew": 0}
-
-
 def draw_bars(axes: Axes, sheet: Sheet) -> None:
     """Draw all rectangles, one collection per style, and their outlines."""
     from matplotlib.collections import PolyCollection
@@ -270,10 +267,6 @@ def styles(layout: Layout) -> Iterator[tuple[list[Bar], dict[str, Any]]]:
     for bars, hatch in ((plain, {}), (coallocated, COALLOCATED), (running, RUNNING)):
         if any(bar.pieces for bar in bars):
             yield bars, hatch if is_hatched(layout) else {}
-
-
-COALLOCATED: dict[str, Any] = {"hatch": "//", "edgecolor": "#22252B33"}
-RUNNING: dict[str, Any] = {"hatch": "\\\\\\\\", "edgecolor": "#FFFFFFB0"}
 
 
 def rectangle(sheet: Sheet, bar: Bar, piece: Piece) -> list[tuple[float, float]]:
@@ -426,24 +419,17 @@ def draw_strip(axes: Axes, curve: LinkCurve, sheet: Sheet, writer: Writer) -> No
     axes.tick_params("y", length=0, labelsize=7, labelcolor=palette.MUTED, pad=3)
     axes.set_facecolor(palette.BAND)
     axes.spines[:].set_visible(False)
-    left = -(sheet.number_width + sheet.names_width) / sheet.chart_width
+    draw_strip_name(axes, curve, sheet, writer)
+
+
+def draw_strip_name(axes: Axes, curve: LinkCurve, sheet: Sheet, writer: Writer) -> None:
+    """Write the name of a link and its peak beside its strip, the peak in red where it is overload."""
     over = curve.peak > OVERLOADED
-    notes = [
-        (0.72, writer.text(curve.name, 24), palette.INK, "bold"),
-        (0.2, f"peak {share_text(curve.peak)}", palette.OVERLOAD if over else palette.MUTED, "normal"),
-    ]
-    for height, text, colour, weight in notes:
-        axes.text(
-            left,
-            height,
-            text,
-            transform=axes.transAxes,
-            va="center",
-            fontsize=8,
-            color=colour,
-            fontweight=weight,
-            **RAW,
-        )
+    left = -(sheet.number_width + sheet.names_width) / sheet.chart_width
+    style: dict[str, Any] = {"transform": axes.transAxes, "va": "center", "fontsize": 8, **RAW}
+    axes.text(left, 0.72, writer.text(curve.name, 24), color=palette.INK, fontweight="bold", **style)
+    peak = f"peak {share_text(curve.peak)}"
+    axes.text(left, 0.2, peak, color=palette.OVERLOAD if over else palette.MUTED, **style)
 
 
 def finish_time_axis(axes: Sequence[Axes], sheet: Sheet) -> None:
@@ -484,6 +470,3 @@ def draw_header(figure: Figure, sheet: Sheet, writer: Writer) -> None:
     if handles:
         right, top = sheet.at(sheet.size[0] - sheet.right + 0.1, 0.06)
         figure.legend(handles=handles, loc="upper right", bbox_to_anchor=(right, top), ncols=4, **KEY)
-
-
-KEY: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": palette.INK, "handlelength": 1.8}

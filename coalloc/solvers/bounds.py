@@ -21,8 +21,8 @@ def longest_job(problem: Problem) -> float:
 def packing(problem: Problem) -> float:
     """Return the best bound of dual feasible functions, the area bound among them.
 
-    For each weighting and each release r: r + weighted durations of the jobs that arrive at r or
-    later, and of what running jobs still do after r.
+    For each weighting and each release r: when the weighted durations of the jobs that arrive at r or
+    later are done, if they get all that running jobs leave free.
     """
     tasks = [job.tasks for job in problem.jobs] + [sum(busy.allocation) for busy in problem.busy]
     best = 0.0
@@ -37,9 +37,21 @@ def _weighted_bound(problem: Problem, weights: Sequence[float]) -> float:
     best = tail = 0.0
     for release, amount in sorted(zip(problem.releases, work, strict=True), reverse=True):
         tail += amount
-        still = sum(w * max(0.0, end - release) for w, end in running)
-        best = max(best, release + tail + still)
+        best = max(best, _done(release, tail, running))
     return best
+
+
+def _done(release: float, work: float, running: Sequence[tuple[float, float]]) -> float:
+    """Return when ``work`` (weight times ticks) is done from ``release`` on, beside ``running`` (weight, end)."""
+    now = release
+    for end in sorted(end for _, end in running if end > release):
+        free = 1.0 - sum(w for w, until in running if until > now)
+        if work <= free * (end - now):
+            break
+        work -= max(0.0, free) * (end - now)
+        now = end
+    free = 1.0 - sum(w for w, until in running if until > now)
+    return now + work / free if work > 0.0 else now
 
 
 def fastest_durations(problem: Problem) -> list[float]:
