@@ -10,7 +10,6 @@ import difflib
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pyomo.environ as pyo
@@ -22,7 +21,7 @@ from coalloc.schedule import Schedule
 from coalloc.solvers.highs import solve_model
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.package import build_package, solve_package
-from coalloc.solvers.pyomo_solver import solve_with
+from coalloc.solvers.pyomo_solver import solver_named
 from coalloc.solvers.result import Model, Progress, SolveOptions, SolveResult, TracePoint
 from coalloc.versions import versions
 
@@ -99,7 +98,7 @@ def solve(
         threads=threads,
         seed=seed,
     )
-    run_model = solve_model if solver == "highs" else partial(solve_with, solver)
+    run_model = solve_model if solver == "highs" else solver_named(solver, work_limit=options.work_limit)
     reporter = progress if callable(progress) else _print_point if progress else None
     if options.model == "oas":
         result = solve_oas(

@@ -18,6 +18,10 @@ class CoallocError(Exception):
     """Base of every error that coalloc raises on purpose; the message says what to do."""
 
 
+class InternalError(CoallocError):
+    """A fault of coalloc itself: what it made does not pass its own checks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One fault of an input: where it is (a JSON path, ``jobs[3].tasks``) and a sentence."""

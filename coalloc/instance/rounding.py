@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RELATIVE_TOLERANCE = 1e-9
-"""Two loads, or two numbers of slots, that differ by less than this share of their size are equal."""
+"""Two loads that differ by less than this share of their size are equal."""
 INSTANT_TOLERANCE = 1e-9
 """Two instants that are closer than this, s, are equal ..."""
 INSTANT_PRECISION = 1e-12
@@ -26,14 +26,12 @@ def time_tolerance(*times: float) -> float:
 
 def slots_up(seconds: float, slot: float) -> int:
     """Return the number of whole slots of length ``slot`` that cover ``seconds``, at least 0."""
-    slots = seconds / slot
-    return max(0, math.ceil(slots - RELATIVE_TOLERANCE * max(1.0, slots)))
+    return max(0, math.ceil((seconds - time_tolerance(seconds)) / slot))
 
 
 def slots_down(seconds: float, slot: float) -> int:
     """Return the number of whole slots of length ``slot`` that fit into ``seconds``, at least 0."""
-    slots = seconds / slot
-    return max(0, math.floor(slots + RELATIVE_TOLERANCE * max(1.0, slots)))
+    return max(0, math.floor((seconds + time_tolerance(seconds)) / slot))
 
 
 def capacity_limit(capacity: float, saturation: float = 0.0) -> float:

@@ -2,7 +2,8 @@
 
 ``x[j, p, t] = 1`` when job ``j`` starts at slot ``t`` in configuration ``p``. Duration, link loads and
 tasks per class of a configuration are constants, so nothing is left to linearise. Equations: (C1) to
-(C5) of docs/mathematics.md; the problem is that of thesis 3.2.1 (3.9) to (3.23) with errata 1 to 5.
+(C3), and (T1) to (T6) of :mod:`coalloc.models.time_grid`, in docs/mathematics.md; the problem is that of
+thesis 3.2.1 (3.9) to (3.23) with errata 1 to 5.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from coalloc.models.time_grid import (
     Grid,
     Term,
     add_capacity_rows,
+    add_link_rows,
     add_objective,
     add_packing_rows,
     by_slot,
@@ -42,8 +44,8 @@ def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_
     # (C2) tasks on each class, in each slot
     add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
     # (C3) load on each link, in each slot; (3.20) and (3.21)
-    add_capacity_rows(model, "bandwidth", by_slot(_load_terms(model)), grid.bandwidth)
-    # (C4) jobs too large to run together, as dual feasible functions see them
+    add_link_rows(model, by_slot(_load_terms(model)), grid.bandwidth)
+    # (T5), (T6) jobs too large to run together, as dual feasible functions see them
     active = ((j, range(t, t + int(problem.configurations[j][p].duration)), x) for (j, p, t), x in model.x.items())
     add_packing_rows(model, active, grid)
     return model

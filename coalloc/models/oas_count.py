@@ -3,7 +3,8 @@
 ``w[j, l, t] = 1`` when job ``j`` starts at slot ``t`` at speed level ``l``: the slowest class that the level
 allows fixes the duration (errata 4). ``n[j, l, t, g]`` tasks are on class ``g`` then. The bandwidth (2.6)
 is concave in the tasks below a link, so ``q[j, l, t, k, i] = 1`` names their number ``i`` (errata 2): exact,
-no relaxation. Equations (K1) to (K7) of docs/mathematics.md.
+no relaxation. Equations: (K1) to (K7), and (T1) to (T6) of :mod:`coalloc.models.time_grid`, in
+docs/mathematics.md.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from coalloc.models.time_grid import (
     Grid,
     Term,
     add_capacity_rows,
+    add_link_rows,
     add_objective,
     add_packing_rows,
     by_slot,
@@ -51,7 +53,7 @@ def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_
     # (K4) tasks on each class, in each slot
     add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
     _add_links(model, grid)
-    # (K8) jobs too large to run together, as dual feasible functions see them
+    # (T5), (T6) jobs too large to run together, as dual feasible functions see them
     active = ((j, range(t, t + _duration(problem, j, level)), w) for (j, level, t), w in model.w.items())
     add_packing_rows(model, active, grid)
     return model
@@ -118,7 +120,7 @@ def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:
         for (j, lv, t, k, i), q in model.q.items()
         if 0 < i < problem.jobs[j].tasks
     )
-    add_capacity_rows(model, "bandwidth", by_slot(terms), grid.bandwidth)
+    add_link_rows(model, by_slot(terms), grid.bandwidth)
 
 
 def _fits(problem: Problem, j: int, k: int, number: int) -> bool:

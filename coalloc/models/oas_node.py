@@ -9,14 +9,13 @@ Source: paper section 3.2, equations (9) to (23); thesis (3.9) to (3.23); errata
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyomo.environ as pyo
 
 from coalloc.execution import execution_time, link_load
 from coalloc.instance import CoallocError
-from coalloc.instance.rounding import slots_up
-from coalloc.models.time_grid import OBJECTIVES, Grid, chosen
+from coalloc.models.time_grid import LARGEST_LOAD, OBJECTIVES, Grid, chosen
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Interval, Schedule, assign_nodes, schedule_of
 
@@ -103,7 +102,7 @@ def _add_durations(model: pyo.ConcreteModel) -> None:
     used = defaultdict(list)
     for (j, _, _), x in model.X.items():
         used[j].append(x)
-    # errata 4: the slowest resource used
+    # (3), missing from the list of the paper (errata 4): the slowest resource used
     model.slowest = pyo.Constraint(
         model.J, model.R, rule=lambda m, j, r: m.SP[j] >= m.Z[j, r] / problem.classes[m.class_of[r]].effective_power
     )
@@ -126,16 +125,24 @@ def _rounding_room(problem: Problem, j: int) -> float:
     Anything from the largest rounding of the job up to, but without, 1 is right. Halfway between keeps
     away from both by more than a solver's feasibility tolerance (errata 1 has 1 - 1e-6, which does not).
     """
-    job = problem.jobs[j]
-    exact = [execution_time(job, 1.0 / c.effective_power) / problem.seconds(1) for c in problem.classes]
-    largest = max(slots_up(slots, 1.0) - slots for slots in exact)
+    seconds = [execution_time(problem.jobs[j], 1.0 / c.effective_power) for c in problem.classes]
+    largest = max(problem.ticks(time) - time / problem.seconds(1) for time in seconds)
     return (1.0 + largest) / 2.0
 
 
 def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
-    """Add BW, linked to X by the number of tasks below each link (errata 2), (21) and (22)."""
+    """Add BW, linked to X by the number of tasks below each link (errata 2), (21) and (22).
+
+    The unit of BW and ABW is such that the largest load of a link is ``LARGEST_LOAD``.
+    """
     problem: Problem = model.problem
     free = Grid(problem, theta).bandwidth
+    units = [LARGEST_LOAD / (max(_loads(problem, k)) or LARGEST_LOAD) for k in model.K]
+    loads = {
+        (j, k): [units[k] * link_load(i, job) for i in range(job.tasks + 1)]
+        for j, job in enumerate(problem.jobs)
+        for k in model.K
+    }
     below = problem.classes_below
     model.BW = pyo.Var(model.J, model.K, model.T, domain=pyo.NonNegativeReals)
     model.ABW = pyo.Var(model.K, model.T, domain=pyo.NonNegativeReals)  # (22)
@@ -154,18 +161,25 @@ def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
     def load(m: pyo.ConcreteModel, j: int, k: int, t: int) -> pyo.Expression:
         if (j, t) not in m.in_slot:
             return m.BW[j, k, t] == 0
-        return m.BW[j, k, t] == pyo.quicksum(link_load(i, problem.jobs[j]) * v for i, v in numbered(j, k, t))
+        return m.BW[j, k, t] == pyo.quicksum(loads[j, k][i] * v for i, v in numbered(j, k, t))
 
     model.one_number = pyo.Constraint(keys, rule=lambda _, j, k, t: pyo.quicksum(v for _, v in numbered(j, k, t)) == 1)
     model.number_below = pyo.Constraint(keys, rule=count)
-    # (4) as a table of the load at each number of tasks
+    # (4) as a table of the load at each number of tasks; one_number and number_below are (4a) and (4b)
     model.eq4 = pyo.Constraint(model.J, model.K, model.T, rule=load)
     # (21)
     model.eq21 = pyo.Constraint(
         model.K,
         model.T,
-        rule=lambda m, k, t: m.ABW[k, t] == float(free[t - 1, k]) - pyo.quicksum(m.BW[j, k, t] for j in m.J),
+        rule=lambda m, k, t: m.ABW[k, t] == units[k] * float(free[t - 1, k]) - pyo.quicksum(m.BW[j, k, t] for j in m.J),
     )
+
+
+def _loads(problem: Problem, link: int) -> Iterator[float]:
+    """Yield every load that a job may put on a link, MB/s."""
+    for job in problem.jobs:
+        for number in problem.tasks_below(job, link):
+            yield link_load(number, job)
 
 
 def _add_objective(model: pyo.ConcreteModel, objective: str) -> None:

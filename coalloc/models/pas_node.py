@@ -50,7 +50,7 @@ def _add_placement(model: pyo.ConcreteModel) -> None:
     model.R = pyo.Set(initialize=sorted(model.class_of))
     model.X = pyo.Var(model.J, model.R, domain=pyo.Binary)
     model.SP = pyo.Var(model.J, domain=pyo.NonNegativeReals)
-    # (3.5) as in errata 7: every task is placed, and one on a resource
+    # (3.5) as in errata 7: every task is placed; (N1) one job on a resource
     model.eq3_5 = pyo.Constraint(
         model.J, rule=lambda m, j: pyo.quicksum(m.X[j, r] for r in m.R) == problem.jobs[j].tasks
     )
@@ -82,7 +82,7 @@ def _add_bandwidth(model: pyo.ConcreteModel) -> None:
         model.J, model.K, rule=lambda m, j, k: pyo.quicksum(m.tasks_below[j, k, i] for i in numbers[j, k]) == 1
     )
     model.number_below = pyo.Constraint(model.J, model.K, rule=count)
-    # (2.6) as a table of the load at each number of tasks
+    # (2.6) as a table of the load at each number of tasks; one_number and number_below are (N2) and (N3)
     model.eq2_6 = pyo.Constraint(model.J, model.K, rule=load)
 
 
@@ -94,7 +94,7 @@ def _add_saturation_limits(model: pyo.ConcreteModel) -> None:
 
 
 def _add_shared_links(model: pyo.ConcreteModel) -> None:
-    """Add SC, and keep jobs that communicate off links of no bandwidth, where they would never end."""
+    """Add SC by (P4), and keep jobs that communicate off links of no bandwidth, where they never end (N4)."""
     problem: Problem = model.problem
     loading: dict[tuple[int, int], list[Any]] = {}
     for (j, k, i), number in model.tasks_below.items():

@@ -3,7 +3,7 @@
 The makespan is modelled by its own profile, ``z_t = 1`` when some job still runs in slot ``t`` or
 later: ``C_max = L + sum_{t >= L} z_t`` with ``L`` a lower bound. Against ``C_max >= end_j`` this is
 stronger by the area bound, for every capacity row holds with ``z_t`` on its right-hand side.
-See docs/mathematics.md, "Makespan by a profile".
+Equations: (T1) to (T6) of docs/mathematics.md; see "Makespan by a profile" there.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ from coalloc.rules.dual_feasible import weightings
 
 OBJECTIVES = ("makespan", "total-response-time")
 """Objectives of the slotted models."""
+
+LARGEST_LOAD = 1e4
+"""What the largest load in a row of a link is scaled to.
+
+Solvers keep rows to an absolute 1e-6; whether a link saturates is a matter of 1e-9 of its bandwidth.
+"""
 
 Term = tuple[float, Any]
 """A coefficient and a variable."""
@@ -57,7 +63,7 @@ def add_capacity_rows(
 ) -> None:
     """Add ``usage <= free * z_t`` for each (slot, resource); ``z_t`` is 1 below the lower bound.
 
-    Rows that no usage can violate are left out, where ``z_t`` is not a variable.
+    There is no row where the limit is infinite.
     """
     constraints = pyo.Constraint(list(usage))
     model.add_component(name, constraints)
@@ -70,8 +76,20 @@ def add_capacity_rows(
             constraints[t, resource] = body <= limit
 
 
+def add_link_rows(
+    model: pyo.ConcreteModel, usage: dict[tuple[int, int], list[Term]], free: NDArray[np.float64]
+) -> None:
+    """Add the rows ``bandwidth`` of (slot, link); the unit of each link makes its largest load ``LARGEST_LOAD``."""
+    largest: dict[int, float] = defaultdict(float)
+    for (_, k), terms in usage.items():
+        largest[k] = max(largest[k], *(load for load, _ in terms))
+    units = np.array([LARGEST_LOAD / largest[k] if k in largest else 1.0 for k in range(free.shape[1])])
+    scaled = {(t, k): [(load * units[k], variable) for load, variable in terms] for (t, k), terms in usage.items()}
+    add_capacity_rows(model, "bandwidth", scaled, free * units)
+
+
 def add_packing_rows(model: pyo.ConcreteModel, active: Iterable[tuple[int, range, Any]], grid: Grid) -> None:
-    """Add ``running[j, t]``, and per slot and dual feasible function that the weights of those running are at most 1.
+    """Add ``running[j, t]`` (T5), and per slot and dual feasible function that the weights running are at most 1 (T6).
 
     ``active`` are (job, slots, start variable). The rows cut off fractional solutions only; the first
     weighting, shares of all processors, is left out, for the rows of the classes imply it.
@@ -116,7 +134,10 @@ def add_objective(
     objective: str,
     lower_bound: int,
 ) -> None:
-    """Add ``z`` and the objective, in slots; ``ends[j]`` are (end slot, start variable) of job ``j``."""
+    """Add ``z`` and the objective, in slots; ``ends[j]`` are (end slot, start variable) of job ``j``.
+
+    The makespan is (T1) with (T3) and (T4), the sum of ends (T2).
+    """
     if objective not in OBJECTIVES:
         raise CoallocError(f"objective of this formulation must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
     open_slots = range(lower_bound, horizon) if objective == "makespan" else range(0)

@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import highspy
@@ -22,10 +22,20 @@ from numpy.typing import NDArray
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from coalloc.instance import CoallocError
-from coalloc.solvers.result import ModelSize, ModelSolution, Progress, SolveStatus, StoppedBy, TracePoint
+from coalloc.solvers.result import (
+    PROOF_TOLERANCE,
+    ModelSize,
+    ModelSolution,
+    Progress,
+    SolveStatus,
+    StoppedBy,
+    TracePoint,
+)
 
 INTEGRAL_GAP = 0.999
 """Absolute gap at which a whole-numbered objective is proven (after rounding the bound up)."""
+ABSOLUTE_GAP = 1e-9
+"""Absolute gap at which any other objective is proven."""
 INTEGRALITY = 1e-6
 """How far above a whole number a bound may be before it is rounded up."""
 GRACE = 1.0
@@ -117,6 +127,7 @@ def solve_model(
         Called with a :class:`TracePoint` (model units, seconds since this call) at every news.
     """
     began = time.perf_counter()
+    minimised_objective(model)
     form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
     highs, size = _load(form, limits, integral)
     if start:
@@ -134,6 +145,14 @@ def solve_model(
     run = _Run(on_news)
     reason = _run(highs, run, max(0.0, limits.time - (time.perf_counter() - began)))
     return _solution(_conclude(highs, run, reason, form.columns), form.columns, size, integral)
+
+
+def minimised_objective(model: pyo.ConcreteModel) -> Any:
+    """Return the objective of a model; raises :class:`CoallocError` unless there is one, to be minimised."""
+    active = list(model.component_data_objects(pyo.Objective, active=True))
+    if len(active) != 1 or active[0].sense != pyo.minimize:
+        raise CoallocError(f"a model must have one active objective, to be minimised; {model.name!r} has not")
+    return active[0]
 
 
 def _load(form: Any, limits: Limits, integral: bool) -> tuple[highspy.Highs, ModelSize]:
@@ -169,7 +188,7 @@ def _options(highs: highspy.Highs, limits: Limits, integral: bool) -> None:
         "threads": limits.threads,
         "random_seed": limits.seed,
         "mip_rel_gap": limits.gap,
-        "mip_abs_gap": INTEGRAL_GAP if integral else 1e-9,
+        "mip_abs_gap": INTEGRAL_GAP if integral else ABSOLUTE_GAP,
     }
     if limits.work is not None:
         options["mip_max_nodes"] = limits.work
@@ -196,29 +215,39 @@ def _run(highs: highspy.Highs, run: _Run, time_limit: float) -> StoppedBy | None
     for interrupt in (highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):
         interrupt.subscribe(run.on_interrupt)
 
+    done = Event()
+
     def target() -> None:
         try:
             run.status = highs.run()
         except BaseException as fault:
             run.fault.append(fault)
+        finally:
+            done.set()
 
-    thread = Thread(target=target)  # no daemon: HiGHS calls back into Python, which must not be gone
+    Thread(target=target).start()  # no daemon: HiGHS calls back into Python, which must not be gone
+    reason = _wait(run, done, time_limit)
+    if run.fault:
+        raise run.fault[0]
+    return reason
+
+
+def _wait(run: _Run, done: Event, time_limit: float) -> StoppedBy | None:
+    """Wait for a run until it is done, or was told to stop and had ``GRACE`` to do so; return why it was told.
+
+    ``Thread.join`` will not do: in Python 3.11, Ctrl-C there passes a running thread for a stopped one.
+    """
     deadline = time.perf_counter() + time_limit
     reason: StoppedBy | None = None
-    thread.start()
-    while thread.is_alive():
+    while not done.is_set() and time.perf_counter() < deadline + GRACE:
         try:
-            thread.join(POLL)
+            done.wait(POLL)
         except KeyboardInterrupt:
             reason = "interrupt"
         if reason is None and time.perf_counter() > deadline:
             reason = "time"
-        if reason is not None:
-            run.stop = True
-            thread.join(GRACE)
-            break
-    if run.fault:
-        raise run.fault[0]
+        if reason is not None and not run.stop:
+            run.stop, deadline = True, time.perf_counter()
     return reason
 
 
@@ -228,17 +257,28 @@ def _conclude(highs: highspy.Highs, run: _Run, reason: StoppedBy | None, columns
         return _End(run.objective, run.bound, run.values, reason or "time")
     _checked(run.status, "solving")
     model_status, info, kinds = highs.getModelStatus(), highs.getInfo(), highspy.HighsModelStatus
-    if model_status in (kinds.kInfeasible, kinds.kUnboundedOrInfeasible):
+    is_unclear = model_status == kinds.kUnboundedOrInfeasible
+    if model_status == kinds.kInfeasible or (is_unclear and _is_bounded(highs.getLp())):
         return _End(None, math.inf, None, "proof")
+    if is_unclear or model_status == kinds.kUnbounded:
+        raise CoallocError("the objective of the model has no lower bound")
+    if model_status == kinds.kModelEmpty:
+        return _End(highs.getLp().offset_, highs.getLp().offset_, np.empty(0), "proof")
     objective, values = run.objective, run.values
     if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
         objective, values = info.objective_function_value, np.array(highs.getSolution().col_value)
-    proven = model_status in (kinds.kOptimal, kinds.kModelEmpty)
+    proven = model_status == kinds.kOptimal
     is_mip = any(not variable.is_continuous() for variable in columns)
     bound = info.mip_dual_bound if is_mip else objective if proven and objective is not None else -math.inf
     if proven:
         return _End(objective, max(run.bound, bound), values, "proof")
     return _End(objective, max(run.bound, bound), values, reason or STOPPED.get(model_status, "work"))
+
+
+def _is_bounded(lp: Any) -> bool:
+    """Return whether the bounds of the columns alone bound the objective from below."""
+    cost, lower, upper = (np.array(column) for column in (lp.col_cost_, lp.col_lower_, lp.col_upper_))
+    return bool(np.isfinite(np.where(cost > 0.0, lower, np.where(cost < 0.0, upper, 0.0))).all())
 
 
 def _solution(end: _End, columns: list[Any], size: ModelSize, integral: bool) -> ModelSolution:
@@ -250,5 +290,9 @@ def _solution(end: _End, columns: list[Any], size: ModelSize, integral: bool) ->
     for variable, number in zip(columns, end.values, strict=True):
         variable.set_value(float(number), skip_validation=True)
     objective = round(end.objective) if integral else end.objective
-    status = SolveStatus.OPTIMAL if end.reason == "proof" else SolveStatus.FEASIBLE
-    return ModelSolution(status, end.reason, objective, min(bound, objective), size)
+    bound = min(bound, objective)
+    if end.reason != "proof":
+        return ModelSolution(SolveStatus.FEASIBLE, end.reason, objective, bound, size)
+    if objective - bound > max(ABSOLUTE_GAP, PROOF_TOLERANCE * abs(objective)):
+        return ModelSolution(SolveStatus.FEASIBLE, "gap", objective, bound, size)
+    return ModelSolution(SolveStatus.OPTIMAL, "proof", objective, bound, size)

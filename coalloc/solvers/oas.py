@@ -17,6 +17,7 @@ import pyomo.environ as pyo
 from coalloc.allocation import allocation_of
 from coalloc.checker import check
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.errors import InternalError
 from coalloc.models import Formulation, formulation_of
 from coalloc.models.registry import EstimatesSize, TakesStart
 from coalloc.models.time_grid import OBJECTIVES
@@ -280,6 +281,7 @@ def _run(
         nonzeros = formulation.estimate_nonzeros(problem, safe_horizon(problem, first, call.objective))
         if nonzeros <= MAX_NONZEROS and nonzeros / BUILT_PER_SECOND > time_limit:
             search.stopped_by = "time"
+            search.message = f"the model, of about {nonzeros:,} nonzeros, takes longer to build than the time limit"
             return None, None
     with search.timed("build"):
         model = _build(call, problem, formulation, first)
@@ -300,7 +302,7 @@ def _run(
         )
     search.size, search.stopped_by = solution.size, solution.stopped_by
     if solution.status is SolveStatus.INFEASIBLE:
-        raise CoallocError("the model has no solution, though a list schedule is one (a fault of coalloc)")
+        raise InternalError("the model has no solution, though a list schedule is one")
     return model, solution
 
 
@@ -322,7 +324,7 @@ def _refuse_large(call: _Call, nonzeros: int, horizon: int) -> None:
     slot = call.options.slot
     seconds = f"slot={slot:g} means {slot:g} s; " if slot is not None else ""
     raise CoallocError(
-        f"the model would have about {nonzeros:,} nonzeros in {horizon:,} slots, more than {MAX_NONZEROS:,}: "
+        f"the model would have about {nonzeros:.2g} nonzeros in {horizon:,} slots, more than {MAX_NONZEROS:,}: "
         f'{seconds}take a coarser slot (did you mean slot="50%"?) or fewer jobs'
     )
 

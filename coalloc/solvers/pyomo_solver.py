@@ -6,18 +6,26 @@ from any other solver the bound that it reports decides.
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from io import StringIO
 from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.common.errors import ApplicationError
+from pyomo.common.log import LoggingIntercept
 from pyomo.opt import SolverStatus, TerminationCondition
 
 from coalloc.instance import CoallocError
-from coalloc.solvers.highs import INTEGRALITY, Limits
+from coalloc.solvers.highs import INTEGRALITY, Limits, minimised_objective
 from coalloc.solvers.result import ModelSize, ModelSolution, Progress, SolveStatus, StoppedBy, TracePoint
+
+WHOLE = 1e-5
+"""How far from a whole number a solver may leave an integer variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +50,8 @@ KNOWN: Mapping[str, _Options] = {
 
 def available_solvers() -> list[str]:
     """Return the names that ``solver=`` takes here: HiGHS and what Pyomo finds of the known ones."""
-    return ["highs", *(name for name in KNOWN if _is_available(pyo.SolverFactory(name)))]
+    with _quiet():
+        return ["highs", *(name for name in KNOWN if _is_available(pyo.SolverFactory(name)))]
 
 
 def _is_available(solver: Any) -> bool:
@@ -50,6 +59,22 @@ def _is_available(solver: Any) -> bool:
         return bool(solver.available(exception_flag=False))
     except (ApplicationError, ImportError, OSError):
         return False
+
+
+def _quiet() -> LoggingIntercept:
+    """Keep to ourselves what Pyomo logs, the whole log of a solver that fails among it."""
+    return LoggingIntercept(StringIO(), "pyomo", logging.WARNING)
+
+
+def solver_named(name: str, *, work_limit: int | None = None) -> Callable[..., ModelSolution]:
+    """Return what runs a model with a named solver: the signature of ``highs.solve_model``.
+
+    Raises :class:`CoallocError` where the solver is missing, or takes no limit on its work.
+    """
+    _solver(name)
+    if work_limit is not None:
+        raise CoallocError(f"work_limit is for solver='highs'; {name!r} takes time_limit")
+    return partial(solve_with, name)
 
 
 def solve_with(
@@ -64,30 +89,45 @@ def solve_with(
 ) -> ModelSolution:
     """Solve a Pyomo model with a named solver; arguments and result as in ``highs.solve_model``.
 
-    There is one report of progress, at the end. Raises :class:`CoallocError` where the solver is
-    missing, or takes no limit on its work.
+    The time limit is cut to whole seconds, at least one, for some solvers take no others. There is one report
+    of progress, at the end. Raises :class:`CoallocError` where the solver is missing or fails.
     """
+    objective = minimised_objective(model)
     solver = _solver(name)
-    if limits.work is not None:
-        raise CoallocError(f"work_limit is for solver='highs'; {name!r} takes time_limit")
     _set_options(name, solver, limits)
     extra: dict[str, Any] = {"warmstart": True} if start and solver.warm_start_capable() else {}
     if math.isfinite(limits.time):
-        extra["timelimit"] = max(1, math.ceil(limits.time))
-    try:
-        results = solver.solve(model, load_solutions=False, **extra)
-    except (ApplicationError, RuntimeError, ValueError) as error:
-        raise CoallocError(f"solver {name!r} failed: {error}") from error
-    solution = _solution(name, model, results, integral=integral, gap=limits.gap)
+        extra["timelimit"] = max(1, int(limits.time))
+    began = time.perf_counter()
+    with _quiet():
+        results = _results(name, solver, model, extra)
+        seconds = time.perf_counter() - began
+        if results is None:
+            solution = ModelSolution(SolveStatus.UNKNOWN, "time", None, -math.inf, _size(model))
+        else:
+            solution = _solution(name, model, objective, results, integral=integral, gap=limits.gap)
     if progress is not None:
         bound = solution.lower_bound if math.isfinite(solution.lower_bound) else None
-        progress(TracePoint(float(results.solver.time or 0.0), solution.objective, bound, source or name))
+        progress(TracePoint(seconds, solution.objective, bound, source or name))
     return solution
 
 
+def _results(name: str, solver: Any, model: pyo.ConcreteModel, extra: dict[str, Any]) -> Any | None:
+    """Return what Pyomo says of a run; nothing of a solver that broke down once its time was up, as CBC may."""
+    began = time.perf_counter()
+    try:
+        return solver.solve(model, load_solutions=False, **extra)
+    except (ApplicationError, RuntimeError, ValueError) as error:
+        if time.perf_counter() - began >= extra.get("timelimit", math.inf):
+            return None
+        raise CoallocError(f"solver {name!r} failed: {error}") from error
+
+
 def _solver(name: str) -> Any:
-    solver = pyo.SolverFactory(name)
-    if not _is_available(solver):
+    with _quiet():
+        solver = pyo.SolverFactory(name)
+        is_available = _is_available(solver)
+    if not is_available:
         found = ", ".join(available_solvers())
         raise CoallocError(f"solver {name!r} is not installed, or unknown to Pyomo; found here: {found}")
     return solver
@@ -110,25 +150,39 @@ def _size(model: pyo.ConcreteModel) -> ModelSize:
     return ModelSize(model.nconstraints(), model.nvariables(), 0, integers)
 
 
-def _solution(name: str, model: pyo.ConcreteModel, results: Any, *, integral: bool, gap: float) -> ModelSolution:
+def _solution(
+    name: str, model: pyo.ConcreteModel, minimised: Any, results: Any, *, integral: bool, gap: float
+) -> ModelSolution:
     size = _size(model)
     condition = results.solver.termination_condition
     if condition in (TerminationCondition.infeasible, TerminationCondition.infeasibleOrUnbounded):
         return ModelSolution(SolveStatus.INFEASIBLE, "proof", None, math.inf, size)
+    if condition == TerminationCondition.unbounded:
+        raise CoallocError("the objective of the model has no lower bound")
     if results.solver.status not in (SolverStatus.ok, SolverStatus.warning, SolverStatus.aborted):
         raise CoallocError(f"solver {name!r} ended with status {results.solver.status}")
     reported = results.problem.lower_bound
     bound = float(reported) if isinstance(reported, (int, float)) and math.isfinite(reported) else -math.inf
+    if integral and math.isfinite(bound):
+        bound = math.ceil(bound - INTEGRALITY)
     if not len(results.solution):
         return ModelSolution(SolveStatus.UNKNOWN, "time", None, bound, size)
     model.solutions.load_from(results)
-    objective = float(pyo.value(next(model.component_data_objects(pyo.Objective, active=True))))
+    if not _is_whole(model):
+        return ModelSolution(SolveStatus.UNKNOWN, "time", None, bound, size)
+    objective = float(pyo.value(minimised))
+    if integral:
+        objective = round(objective)
     if condition == TerminationCondition.optimal and name in KNOWN and gap == 0.0:
         return ModelSolution(SolveStatus.OPTIMAL, "proof", objective, objective, size)
-    if integral and math.isfinite(bound):
-        bound = math.ceil(bound - INTEGRALITY)
     bound = min(bound, objective)
     if bound == objective:
         return ModelSolution(SolveStatus.OPTIMAL, "proof", objective, bound, size)
     reason: StoppedBy = "gap" if condition == TerminationCondition.optimal else "time"
     return ModelSolution(SolveStatus.FEASIBLE, reason, objective, bound, size)
+
+
+def _is_whole(model: pyo.ConcreteModel) -> bool:
+    """Return whether integer variables are whole; a solver may hand over a relaxation when its time is up."""
+    numbers = (v.value for v in model.component_data_objects(pyo.Var) if not v.is_continuous() and v.value is not None)
+    return all(abs(number - round(number)) <= WHOLE for number in numbers)

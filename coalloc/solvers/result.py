@@ -87,7 +87,7 @@ class SolveOptions(Value):
     slot: PositiveSeconds | None = None
     links: Links = "strict"
     saturation: NonNegative = 0.0
-    time_limit: Annotated[float, Field(strict=True, gt=0)] = 60.0
+    time_limit: PositiveSeconds = 60.0
     work_limit: Count | None = None
     gap: Share = 0.0
     solver: Text = "highs"

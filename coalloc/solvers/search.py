@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from coalloc.checker import Violation, check
-from coalloc.instance import CoallocError, Instance
+from coalloc.instance import Instance
+from coalloc.instance.errors import InternalError
 from coalloc.instance.text import visible
 from coalloc.problem import Links
 from coalloc.schedule import Schedule
@@ -139,6 +140,4 @@ def fail_on_violations(violations: list[Violation]) -> None:
     """Raise where the checker refuses a schedule of ours."""
     if violations:
         shown = "; ".join(visible(v.sentence) for v in violations[:3])
-        raise CoallocError(
-            f"a schedule that a solver made breaks {len(violations)} rules (a fault of coalloc): {shown}"
-        )
+        raise InternalError(f"a schedule that a solver made breaks {len(violations)} rules: {shown}")

@@ -126,7 +126,7 @@ def _jobs(rng: np.random.Generator, platform: Platform, size: SmallSize) -> tupl
 
 
 def _running(rng: np.random.Generator, platform: Platform) -> tuple[RunningJob, ...]:
-    """Return one or two running jobs on random processors, with ends from 5 to 40 s."""
+    """Return one or two running jobs on random processors, with ends from 5 to 40 s, one in eight much later."""
     free = [platform.processor_names[p] for p in rng.permutation(platform.num_processors)]
     running = []
     for r in range(int(rng.integers(1, 3))):
@@ -135,6 +135,8 @@ def _running(rng: np.random.Generator, platform: Platform) -> tuple[RunningJob, 
         tasks = int(rng.integers(1, len(free) + 1))
         nodes, free = tuple(free[:tasks]), free[tasks:]
         end = float(rng.choice((5.0, 10.0, 20.0, round(rng.uniform(5.0, 40.0), 1))))
+        if rng.random() < 0.125:
+            end *= 6.0  # often later than the schedule of the jobs
         job = Job(f"R{r + 1}", tasks, 100.0, 0.5, task_bandwidth=round(rng.uniform(0.0, 5.0), 1))
         running.append(RunningJob(job, nodes, end))
     return tuple(running)

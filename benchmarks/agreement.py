@@ -1,0 +1,323 @@
+"""Agreement of all exact methods with brute force on 200 seeded instances of :mod:`coalloc.workloads.small`.
+
+A solve disagrees where "optimal" is said of an objective that differs from that of brute force by more than
+1e-6 (relative; absolute below 1 s), where "infeasible" is said wrongly, where a bound is above the optimum
+or an objective below it, and where a schedule breaks a rule of the checker or is not worth what is
+claimed. Where time ran out, bound and objective must enclose the optimum. Since ``coalloc.solve`` builds no model
+where a list schedule meets a simple bound, the models of OAS are also run alone, without a start, without a
+bound and with slots to spare. Protocol: benchmarks/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from runner import RESULTS, Row, Store, markdown_table, provenance, run_missing, write_csv
+
+import coalloc
+from coalloc.instance.storage import write_atomically
+from coalloc.models import formulation_of
+from coalloc.problem import discretise
+from coalloc.rules.generation import best_list_schedule
+from coalloc.solvers.brute_force import (
+    BruteForceResult,
+    Objective,
+    brute_force_cbs,
+    brute_force_jpr,
+    brute_force_oas,
+    brute_force_pas,
+)
+from coalloc.solvers.highs import Limits, solve_model
+from coalloc.solvers.oas import in_seconds, safe_horizon
+from coalloc.workloads.small import NODE_MODEL_SIZE, small_instance, small_package
+
+NUM_SEEDS = 200
+TOLERANCE = 1e-6
+SATURATION = 0.25
+"""Saturation that is tolerated in the family of that name."""
+SPARE_SLOTS = 1
+"""Slots that a model alone has beyond the end of a list schedule."""
+SOLVES = 34
+"""Solves per seed."""
+GRACE = 120.0
+"""Seconds that the process of a seed has beyond the limits of all its solves, for Python and brute force."""
+OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
+FORMULATIONS = ("configuration", "count", "node")
+
+GROUP = ("family", "formulation", "objective")
+COLUMNS = (*GROUP, "seed", "status", "optimum", "found", "lower_bound", "difference", "time", "disagreement")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a method says; ``objectives`` are those of its model, the most important first, empty without a schedule."""
+
+    status: str
+    objectives: tuple[float, ...]
+    lower_bound: float | None
+    schedule: coalloc.Schedule | None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One solve, with the keywords of ``coalloc.solve``, and the optimum that it is judged by.
+
+    ``find`` solves it within seconds. Where links may saturate the objective is no sum over the schedule.
+    """
+
+    family: str
+    instance: coalloc.Instance
+    optimum: BruteForceResult
+    keywords: dict[str, Any]
+    find: Callable[[Case, float], Finding]
+    links: Literal["strict", "shared"] = "strict"
+
+    @property
+    def names(self) -> Row:
+        """Family, formulation and objective."""
+        objective = self.keywords.get("objective", "its own")
+        return dict(zip(GROUP, (self.family, self.keywords.get("formulation", "auto"), objective), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """All solves on one seed; limits per solve in seconds, ``node_limit`` of the node model on the large family."""
+
+    seed: int
+    limit: float
+    node_limit: float
+
+
+# --- cases -----------------------------------------------------------------------------------------
+
+
+def cases(sample: Seed) -> Iterator[Case]:
+    """Yield what is compared on a seed."""
+    large, small = small_instance(sample.seed), small_instance(sample.seed, NODE_MODEL_SIZE)
+    for objective in OBJECTIVES:
+        for family, find in (("oas", by_solve), ("oas model alone", by_model)):
+            yield from slotted(f"{family}, up to 5 jobs", large, objective, find, node_limit=sample.node_limit)
+            yield from slotted(f"{family}, up to 3 jobs", small, objective, find, node_limit=sample.limit)
+        optimum = brute_force_oas(large[0], None, objective)
+        yield Case("oas, continuous", large[0], optimum, {"objective": objective}, by_solve)
+    yield from packages(small_package(sample.seed))
+
+
+def slotted(
+    family: str,
+    slotted_instance: tuple[coalloc.Instance, float],
+    objective: Objective,
+    find: Callable[[Case, float], Finding],
+    *,
+    node_limit: float,
+) -> Iterator[Case]:
+    """Yield OAS in slots, with each formulation."""
+    instance, slot = slotted_instance
+    optimum = brute_force_oas(instance, slot, objective)
+    for formulation in FORMULATIONS:
+        keywords = {"slot": slot, "objective": objective, "formulation": formulation}
+        limited = {"time_limit": node_limit} if formulation == "node" else {}
+        yield Case(family, instance, optimum, keywords | limited, find)
+
+
+def packages(instance: coalloc.Instance) -> Iterator[Case]:
+    """Yield PAS with strict, tolerant and shared links, each formulation; then CBS and JPR."""
+    strict = brute_force_pas(instance)
+    tolerant = brute_force_pas(instance, saturation=SATURATION)
+    shared = brute_force_pas(instance, links="shared")
+    for formulation in ("configuration", "node"):
+        pas = {"model": "pas", "formulation": formulation}
+        yield Case("pas, strict", instance, strict, pas, by_solve)
+        yield Case("pas, saturation", instance, tolerant, {**pas, "saturation": SATURATION}, by_solve)
+        yield Case("pas, shared", instance, shared, {**pas, "links": "shared"}, by_solve, "shared")
+    yield Case("cbs", instance, brute_force_cbs(instance), {"model": "cbs"}, by_solve, "shared")
+    yield Case("jpr", instance, brute_force_jpr(instance), {"model": "jpr"}, by_solve, "shared")
+
+
+# --- solving ---------------------------------------------------------------------------------------
+
+
+def by_solve(case: Case, limit: float) -> Finding:
+    """Return what ``coalloc.solve`` says."""
+    result = coalloc.solve(case.instance, **{"time_limit": limit, **case.keywords})
+    objectives = () if result.objective is None else tuple(result.levels.values()) or (result.objective,)
+    return Finding(result.status.value, objectives, result.lower_bound, result.schedule)
+
+
+def by_model(case: Case, limit: float) -> Finding:
+    """Return what a formulation of OAS says by itself."""
+    objective, formulation = case.keywords["objective"], formulation_of("oas", case.keywords["formulation"])
+    problem = discretise(case.instance, case.keywords["slot"])
+    horizon = safe_horizon(problem, best_list_schedule(problem), objective) + SPARE_SLOTS
+    model = formulation.build(problem, horizon=horizon, objective=objective, lower_bound=0)
+    solution = solve_model(model, Limits(case.keywords.get("time_limit", limit)), integral=True)
+    bound = in_seconds(problem, solution.lower_bound, objective)
+    if solution.objective is None:
+        return Finding(solution.status.value, (), bound, None)
+    value = in_seconds(problem, solution.objective, objective)
+    return Finding(solution.status.value, (value,), bound, formulation.extract(model))
+
+
+# --- judging ---------------------------------------------------------------------------------------
+
+
+def compare(sample: Seed) -> Row:
+    """Return the rows of a seed, under ``rows``."""
+    rows = [{**case.names, "seed": sample.seed, **judged(case, sample.limit)} for case in cases(sample)]
+    return {"status": "compared", "rows": rows}
+
+
+def judged(case: Case, limit: float) -> Row:
+    """Solve a case; return what was found and in what it disagrees."""
+    began = time.perf_counter()
+    optimum = case.optimum.objective
+    row: dict[str, Any] = {"optimum": optimum if math.isfinite(optimum) else None}
+    try:
+        finding = case.find(case, limit)
+    except coalloc.CoallocError as error:
+        return row | {"status": "crashed", "disagreement": f"crashed: {error}"}
+    return row | {
+        "status": finding.status,
+        "found": finding.objectives[0] if finding.objectives else None,
+        "lower_bound": finding.lower_bound,
+        "difference": largest_difference(case, finding) if finding.status == "optimal" else None,
+        "time": time.perf_counter() - began,
+        "disagreement": "; ".join(disagreements(case, finding)),
+    }
+
+
+def disagreements(case: Case, finding: Finding) -> Iterator[str]:
+    """Yield a sentence for everything that cannot be true if brute force is right."""
+    optimum = case.optimum.objective
+    slack = TOLERANCE * max(1.0, optimum)
+    if finding.status == "infeasible" and case.optimum.feasible:
+        yield f"is said to be infeasible, the optimum is {optimum:.9g}"
+    if finding.lower_bound is not None and finding.lower_bound > optimum + slack:
+        yield f"the bound {finding.lower_bound:.9g} is above the optimum {optimum:.9g}"
+    if finding.status == "optimal" and not largest_difference(case, finding) <= TOLERANCE:
+        yield f"optimal is said of {finding.objectives}, the optimum is {case.optimum.objectives}"
+    if finding.schedule is None:
+        return
+    if not finding.objectives[0] >= optimum - slack:
+        yield f"the objective {finding.objectives[0]:.9g} is below the optimum {optimum:.9g}"
+    for violation in coalloc.check(case.instance, finding.schedule, case.links, case.keywords.get("saturation", 0.0)):
+        yield f"the schedule breaks a rule: {violation}"
+    if case.links == "strict" and abs(worth(case, finding.schedule) - finding.objectives[0]) > slack:
+        yield f"the schedule is worth {worth(case, finding.schedule):.9g}, claimed are {finding.objectives[0]:.9g}"
+
+
+def largest_difference(case: Case, finding: Finding) -> float:
+    """Return the largest difference of an objective from the optimum, relative above 1; brute force negates power."""
+    pairs = zip(finding.objectives, map(abs, case.optimum.objectives), strict=True)
+    return max(abs(found - best) / max(1.0, best) if math.isfinite(best) else math.inf for found, best in pairs)
+
+
+def worth(case: Case, schedule: coalloc.Schedule) -> float:
+    """Return the objective of a schedule without saturated links, s, from its placements."""
+    if case.keywords.get("model") == "pas":
+        return sum(p.end - p.start for p in schedule)
+    if case.keywords["objective"] == "makespan":
+        return max(p.end for p in schedule) - case.instance.origin
+    return sum(p.end - case.instance.job_by_id[p.job].arrival for p in schedule)
+
+
+# --- running and reporting -------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    facts = provenance()
+    seeds = {_key(s, facts): s for s in (Seed(n, options.limit, options.node_limit) for n in range(options.seeds))}
+    store = Store(options.store)
+    try:
+        for key, outcome in run_missing(store, seeds.items(), compare, SOLVES * options.limit + GRACE, options.jobs):
+            _announce(seeds[key], outcome)
+    except KeyboardInterrupt:
+        print("interrupted; run again to go on", file=sys.stderr)
+    rows = [row for key, seed in seeds.items() for row in _rows(seed, store.get(key))]
+    write_csv(options.output.with_suffix(".csv"), COLUMNS, rows)
+    write_atomically(options.output.with_suffix(".md"), report(rows, facts, options))
+    num_seeds = len({row["seed"] for row in rows})
+    print(f"wrote {options.output.with_suffix('.md')} and .csv: {num_seeds} of {options.seeds} seeds")
+    return 1 if any(row["disagreement"] for row in rows) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help=f"seeds 0, 1, ... (default {NUM_SEEDS})")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds per solve (default 60)")
+    parser.add_argument(
+        "--node-limit", type=float, default=10.0, help="seconds for the node model with up to 5 jobs (default 10)"
+    )
+    parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="seeds at a time (default 1)")
+    parser.add_argument("--output", type=Path, default=RESULTS / "agreement", help="tables: this name, .md and .csv")
+    parser.add_argument("--store", type=Path, default=RESULTS / "agreement.sqlite", help="where seeds are kept")
+    return parser
+
+
+def _key(seed: Seed, facts: Row) -> str:
+    return json.dumps([seed.seed, seed.limit, seed.node_limit, facts["version"], facts["code"], facts["highspy"]])
+
+
+def _rows(seed: Seed, outcome: Row | None) -> list[Row]:
+    """Return the rows of a seed; one that says why where its process did not answer."""
+    if outcome is None:
+        return []
+    if "rows" in outcome:
+        rows: list[Row] = outcome["rows"]
+        return rows
+    lost = {"seed": seed.seed, "status": outcome["status"], "disagreement": outcome["message"]}
+    return [dict.fromkeys(GROUP, "all") | lost]
+
+
+def _announce(seed: Seed, outcome: Row) -> None:
+    wrong = [row for row in _rows(seed, outcome) if row["disagreement"]]
+    print(f"seed {seed.seed}: {'agrees' if not wrong else f'{len(wrong)} disagree'}", file=sys.stderr, flush=True)
+    for row in wrong:
+        print(f"  {_sentence(row)}", file=sys.stderr, flush=True)
+
+
+def _sentence(row: Row) -> str:
+    return f"seed {row['seed']}, {', '.join(row[name] for name in GROUP)}: {row['disagreement']}"
+
+
+def report(rows: Sequence[Row], facts: Row, options: argparse.Namespace) -> str:
+    """Return the page in Markdown."""
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in GROUP), []).append(row)
+    statuses = ("optimal", "feasible", "infeasible", "unknown", "crashed")
+    heads = (*GROUP, "solves", *statuses, "worst difference", "disagreements", "time, s", "longest, s")
+    wrong = [f"- {_sentence(row)}" for row in rows if row["disagreement"]]
+    paragraphs = [
+        "# Agreement with brute force",
+        f"coalloc {facts['version']} (commit {facts['commit']}, code {facts['code']}), highspy {facts['highspy']}, "
+        f"Python {facts['python']}. Seeds 0 to {options.seeds - 1}, {len({row['seed'] for row in rows})} of them "
+        f"compared; {options.limit:g} s per solve, {options.node_limit:g} s for the node model with up to 5 jobs. "
+        "The protocol is in [../README.md](../README.md).",
+        "Worst difference: the largest of |found - optimum| / max(1, optimum) over what was called optimal.",
+        markdown_table(heads, [_line(name, group, statuses) for name, group in groups.items()]),
+        "## Disagreements",
+        "\n".join(wrong) if wrong else "None.",
+    ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _line(name: Sequence[str], group: Sequence[Row], statuses: Sequence[str]) -> list[Any]:
+    differences = [row["difference"] for row in group if row.get("difference") is not None]
+    times = [row.get("time", 0.0) for row in group]
+    counts = [sum(row["status"] == status for row in group) for status in statuses]
+    num_wrong = sum(bool(row["disagreement"]) for row in group)
+    return [*name, len(group), *counts, max(differences, default=None), num_wrong, sum(times), max(times)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

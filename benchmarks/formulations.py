@@ -1,0 +1,291 @@
+"""The three OAS formulations side by side: one set of instances, slots from 250 % down to 15 %.
+
+Every sample (instance, slot, formulation) runs in a process of its own with a time limit, and is
+killed by its parent a grace later. The formulations take turns within each (slot, instance), so that
+whatever else the machine does strikes them alike. It is the model that is run, also where
+``coalloc.solve`` would need none. Protocol: benchmarks/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyomo.environ as pyo
+from runner import RESULTS, Row, Store, geometric_mean, markdown_table, provenance, run_missing, write_csv
+
+import coalloc
+from coalloc.instance.storage import write_atomically
+from coalloc.models import formulation_of
+from coalloc.problem import Problem
+from coalloc.result_files import instance_hash
+from coalloc.rules.generation import best_list_schedule
+from coalloc.solvers.bounds import simple_bound
+from coalloc.solvers.highs import Limits, solve_model
+from coalloc.solvers.result import ModelSolution
+
+SLOTS = (250, 150, 100, 50, 25, 15)
+"""Slot lengths, % of the mean base time of the instance."""
+FORMULATIONS = ("configuration", "count", "node")
+FEW, FULL = 5, 20
+"""Numbers of instances: seeds 1, 2, ..."""
+GRACE = 15.0
+"""Seconds beyond the time limit after which a sample is killed; starting Python is part of them."""
+SHIFT = 1.0
+"""Shift of the geometric mean of times, s."""
+AGREEMENT = 1e-6
+"""Relative difference up to which two proven optima agree."""
+TARGET_RATIO, PROVEN_FROM = 20.0, 50
+"""The configuration model is to be so many times faster than node, and to prove all at this slot and coarser."""
+
+COLUMNS = (
+    *("instance", "slot", "formulation", "status", "stopped_by", "time", "objective", "lower_bound"),
+    *("known", "build", "columns", "nonzeros", "limit", "message"),
+    *("version", "commit", "code", "highspy", "python", "instance_sha256"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One solve: seed of the instance, slot in %, formulation, and limit in seconds."""
+
+    seed: int
+    slot: int
+    formulation: str
+    limit: float
+
+    @property
+    def instance(self) -> coalloc.Instance:
+        """The instance that is solved."""
+        return coalloc.generate("paper-oas", seed=self.seed)
+
+
+def solve(sample: Sample) -> Row:
+    """Build one model and run it; return status, times (s), objective and bound (s), and the size."""
+    _warm_up(sample)
+    began = time.perf_counter()
+    model = coalloc.build_model(sample.instance, formulation=sample.formulation, slot=f"{sample.slot}%")
+    build = time.perf_counter() - began
+    solution = solve_model(model, Limits(time=sample.limit - build, gap=0.0), integral=True, start=True)
+    total = time.perf_counter() - began
+    return {
+        "status": _judged(sample, model, solution),
+        "stopped_by": solution.stopped_by,
+        "time": total,
+        "build": build,
+        "objective": None if solution.objective is None else model.problem.seconds(solution.objective),
+        "lower_bound": model.problem.seconds(solution.lower_bound),
+        "columns": solution.size.columns,
+        "nonzeros": solution.size.nonzeros,
+        "known": _is_known(model.problem),
+    }
+
+
+def _warm_up(sample: Sample) -> None:
+    """Build and run a model of one job, so that what a process loads at first use is not measured."""
+    single = coalloc.generate("paper-oas", seed=0, jobs=1)
+    solve_model(coalloc.build_model(single, formulation=sample.formulation, slot="50%"), Limits(), integral=True)
+
+
+def _judged(sample: Sample, model: pyo.ConcreteModel, solution: ModelSolution) -> str:
+    """Return the status of a solution; raise where its schedule is not valid, or not worth its objective."""
+    if solution.objective is None:
+        return solution.status.value
+    schedule = formulation_of("oas", sample.formulation).extract(model)
+    violations = coalloc.check(sample.instance, schedule)
+    makespan = max(placement.end for placement in schedule)
+    claimed = model.problem.seconds(solution.objective)
+    if violations or not math.isclose(makespan, claimed, rel_tol=AGREEMENT):
+        raise coalloc.CoallocError(f"a schedule of {makespan:g} s for {claimed:g} s; violations: {violations[:3]}")
+    return solution.status.value
+
+
+def _is_known(problem: Problem) -> bool:
+    """Return whether a list schedule meets the simple bound, so that ``coalloc.solve`` would build no model."""
+    latest = max(assignment.end for assignment in best_list_schedule(problem))
+    return latest <= simple_bound(problem)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    samples = [
+        Sample(seed, slot, formulation, options.limit)
+        for slot in options.slots
+        for seed in range(1, (FULL if options.full else FEW) + 1)
+        for formulation in FORMULATIONS
+        if formulation in options.only
+    ]
+    facts = provenance()
+    keys = {_key(sample, facts): sample for sample in samples}
+    store = Store(options.store)
+    try:
+        for key, row in run_missing(store, keys.items(), solve, options.limit + GRACE, options.jobs):
+            print(_line(keys[key], row), file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted; run again to go on", file=sys.stderr)
+    rows = [_row(sample, facts | found) for key, sample in keys.items() if (found := store.get(key)) is not None]
+    write_csv(options.output.with_suffix(".csv"), COLUMNS, rows)
+    write_atomically(options.output.with_suffix(".md"), report(rows, len(samples), options.limit))
+    print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(rows)} of {len(samples)} samples")
+    return 1 if disagreements(rows) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--full", action="store_true", help=f"{FULL} instances instead of {FEW}")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds per solve, building included (default 30)")
+    parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="samples at a time (default 1)")
+    parser.add_argument("--only", nargs="+", default=FORMULATIONS, choices=FORMULATIONS, help="these formulations")
+    parser.add_argument("--slots", nargs="+", type=int, default=SLOTS, choices=SLOTS, help="these slots, in %%")
+    parser.add_argument("--output", type=Path, default=RESULTS / "formulations", help="tables: this name, .md and .csv")
+    parser.add_argument("--store", type=Path, default=RESULTS / "formulations.sqlite", help="where samples are kept")
+    return parser
+
+
+def _key(sample: Sample, facts: Row) -> str:
+    identity = asdict(sample) | {
+        "instance": instance_hash(sample.instance),
+        "version": facts["version"],
+        "code": facts["code"],
+        "highspy": facts["highspy"],
+    }
+    return json.dumps(identity, sort_keys=True)
+
+
+def _row(sample: Sample, outcome: Row) -> Row:
+    instance = sample.instance
+    identity = {"instance": instance.name, "instance_sha256": instance_hash(instance)}
+    return identity | asdict(sample) | dict(outcome)
+
+
+def _line(sample: Sample, row: Row) -> str:
+    detail = f"{row['time']:.2f} s" if "time" in row else row["message"]
+    return f"paper-oas-{sample.seed} at {sample.slot} %, {sample.formulation}: {row['status']}, {detail}"
+
+
+# --- the report -----------------------------------------------------------------------------------
+
+
+def is_solved(row: Row) -> bool:
+    """Return whether a sample ended with a proof."""
+    return bool(row["status"] == "optimal")
+
+
+def disagreements(rows: Iterable[Row]) -> list[str]:
+    """Return a sentence for each (slot, instance) whose bounds and objectives cannot all be true."""
+    sentences = []
+    for group in _grouped(rows).values():
+        best = min((row["objective"] for row in group if row.get("objective") is not None), default=math.inf)
+        for row in group:
+            claimed = row["lower_bound"] if row.get("lower_bound") is not None else -math.inf
+            if claimed > best * (1.0 + AGREEMENT):
+                where = f"{row['instance']} at {row['slot']} %"
+                sentences.append(
+                    f"{where}: {row['formulation']} says {claimed:.9g} s at least, {best:.9g} s is reached"
+                )
+    return sentences
+
+
+def _grouped(rows: Iterable[Row]) -> dict[tuple[int, str], list[Row]]:
+    groups: dict[tuple[int, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["slot"], row["instance"]), []).append(row)
+    return groups
+
+
+def ratios(rows: Iterable[Row]) -> list[float]:
+    """Return time of node / time of configuration, where both proved."""
+    found = []
+    for group in _grouped(rows).values():
+        by = {row["formulation"]: row for row in group if is_solved(row)}
+        if {"node", "configuration"} <= by.keys():
+            found.append(by["node"]["time"] / by["configuration"]["time"])
+    return found
+
+
+def report(rows: Sequence[Row], planned: int, limit: float) -> str:
+    """Return the page in Markdown."""
+    paragraphs = [
+        "# Formulations of OAS side by side",
+        f"{_provenance(rows)} `paper-oas` (6 nodes, 8 jobs), makespan, {limit:g} s per solve, one thread; "
+        f"{len(rows)} of {planned} samples ran. The protocol is in [../README.md](../README.md).",
+        "## Summary",
+        f"Per formulation: optima proven / samples, and the shifted geometric mean of the times (s; shift {SHIFT:g} s; "
+        f"what was not proven counts {limit:g} s). Ratio: geometric mean of time of node / time of configuration, "
+        "over what both proved (in brackets: how many); then the same over the open ones alone: those for which the "
+        "list schedule, from which all start, does not meet the simple bound already.",
+        _summary(rows, limit),
+        *_verdict(rows),
+        "## Samples",
+        _samples(rows),
+    ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _provenance(rows: Sequence[Row]) -> str:
+    first = rows[0] if rows else provenance()
+    return (
+        f"coalloc {first['version']} (commit {first['commit']}, code {first['code']}), highspy {first['highspy']}, "
+        f"Python {first['python']}."
+    )
+
+
+def _summary(rows: Sequence[Row], limit: float) -> str:
+    columns = ["slot", *(f"{f}: {what}" for f in FORMULATIONS for what in ("proven", "time")), "ratio", "ratio, open"]
+    lines = [
+        _summary_line(f"{slot} %", [row for row in rows if row["slot"] == slot], limit)
+        for slot in dict.fromkeys(row["slot"] for row in rows)
+    ]
+    return markdown_table(columns, [*lines, _summary_line("all", rows, limit)])
+
+
+def _summary_line(name: str, rows: Sequence[Row], limit: float) -> list[Any]:
+    line: list[Any] = [name]
+    for formulation in FORMULATIONS:
+        ran = [row for row in rows if row["formulation"] == formulation]
+        times = [min(row["time"], limit) if is_solved(row) else limit for row in ran]
+        line += [f"{sum(map(is_solved, ran))}/{len(ran)}", geometric_mean(times, SHIFT)]
+    return [*line, _ratio(rows), _ratio([row for row in rows if not row.get("known")])]
+
+
+def _ratio(rows: Sequence[Row]) -> str:
+    found = ratios(rows)
+    mean = geometric_mean(found)
+    return "-" if mean is None else f"{mean:.1f} ({len(found)})"
+
+
+def _verdict(rows: Sequence[Row]) -> list[str]:
+    """Return paragraphs: whether the targets are met, and whether all formulations agree."""
+    mean = geometric_mean(ratios(rows))
+    coarse = [row for row in rows if row["formulation"] == "configuration" and row["slot"] >= PROVEN_FROM]
+    proven = sum(map(is_solved, coarse))
+    faster = "nothing to compare" if mean is None else f"{mean:.1f} times, {_met(mean >= TARGET_RATIO)}"
+    wrong = disagreements(rows)
+    return [
+        f"Target: configuration at least {TARGET_RATIO:g} times faster than node: {faster}.",
+        f"Target: configuration proves every instance at {PROVEN_FROM} % and coarser: {proven} of {len(coarse)}, "
+        f"{_met(proven == len(coarse))}.",
+        "Disagreements: " + ("; ".join(wrong) if wrong else f"none (relative tolerance {AGREEMENT:g})") + ".",
+    ]
+
+
+def _met(is_met: bool) -> str:
+    return "met" if is_met else "**missed**"
+
+
+def _samples(rows: Sequence[Row]) -> str:
+    names = ("slot", "instance", "formulation", "status", "stopped_by", "time", "objective", "lower_bound", "nonzeros")
+    heads = ("slot, %", "instance", "formulation", "status", "stopped by", "time, s", "objective, s", "bound, s")
+    lines = [[row.get(name) for name in names] for row in rows]
+    return markdown_table((*heads, "nonzeros"), lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

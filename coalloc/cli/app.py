@@ -1,0 +1,71 @@
+"""The commands put together, and the entry point of the console script."""
+
+from __future__ import annotations
+
+import io
+import sys
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+from coalloc.cli import check, convert, demo, examples, generate, schema, solve
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.output import say, say_fields
+from coalloc.cli.shell import PROGRAM, Shell
+
+EPILOG = """
+coalloc demo is the place to start; coalloc COMMAND --help shows the options of a command.
+
+Exit code: 0 done, 1 infeasible, nothing found or violations found, 2 bad input or usage, 3 a fault of coalloc.
+
+--debug, anywhere on the line, shows the traceback of a fault.
+"""
+
+app = typer.Typer(
+    cls=Shell,
+    name=PROGRAM,
+    epilog=EPILOG,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    """Decide on which nodes, and when, rigid parallel jobs run on clusters joined by links that saturate."""
+    if version:
+        say(f"{PROGRAM} {metadata.version(PROGRAM)}")
+        raise typer.Exit(ExitCode.DONE)
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+        raise typer.Exit(ExitCode.BAD_INPUT)
+
+
+def versions() -> ExitCode:
+    """Print the versions of coalloc and of the libraries that decide a result, for a bug report."""
+    from coalloc.versions import versions as found
+
+    say_fields(found().items(), width=12)
+    return ExitCode.DONE
+
+
+app.command(epilog=solve.EXAMPLES)(solve.solve)
+app.command(epilog=check.EXAMPLES)(check.check)
+app.command(epilog=generate.EXAMPLES)(generate.generate)
+app.command(epilog=convert.EXAMPLES)(convert.convert)
+app.command()(schema.schema)
+app.command(epilog=examples.EXAMPLES)(examples.examples)
+app.command()(demo.demo)
+app.command()(versions)
+
+
+def main() -> None:
+    """Run the command line of the process and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    app()

@@ -1,0 +1,94 @@
+"""``coalloc check``: is a schedule valid, and if not, which rules does it break where."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+import coalloc
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.inputs import read_instance, read_schedule
+from coalloc.cli.options import Json
+from coalloc.cli.output import say, say_fields, say_json
+
+if TYPE_CHECKING:
+    from coalloc import Instance, Schedule, Violation
+
+InstanceFile = Annotated[str, Argument(metavar="INSTANCE", help="Instance file, or example:NAME for a bundled one.")]
+ScheduleFile = Annotated[Path, Argument(metavar="SCHEDULE", help="Schedule file, or result file with a schedule.")]
+Links = Annotated[
+    str,
+    Option(help="strict: links may not saturate; shared: they may, and slow jobs; ignore: links do not count."),
+]
+Saturation = Annotated[float, Option(help="Tolerated share above the links' bandwidth.")]
+Scope = Annotated[str, Option(help="Where the tasks of a job may be: on the platform, in one cluster, on one node.")]
+
+REPORTED = ("wait_mean", "response_mean", "execution_slowdown", "compaction", "coallocated_share", "peak_link_share")
+"""Metrics that are shown of a valid schedule."""
+
+EXAMPLES = """
+Examples:
+
+coalloc check wl1.json schedule.json
+
+coalloc check wl1.json result.json --links shared --json
+
+Exit code: 0 valid, 1 violations, 2 bad input.
+"""
+
+
+def check(
+    instance: InstanceFile,
+    schedule: ScheduleFile,
+    *,
+    links: Links = "strict",
+    saturation: Saturation = 0.0,
+    scope: Scope = "platform",
+    json: Json = False,
+) -> ExitCode:
+    """Check a schedule of any origin against its instance, and say every rule that it breaks."""
+    given, placed = read_instance(instance), read_schedule(schedule)
+    # The checker names the options that there are.
+    options: dict[str, Any] = {"links": links, "saturation": saturation, "scope": scope}
+    violations = coalloc.check(given, placed, **options)
+    if json:
+        say_json([_plain(violation) for violation in violations])
+    elif violations:
+        _show_violations(violations)
+    else:
+        _show_metrics(given, placed)
+    return ExitCode.NOTHING if violations else ExitCode.DONE
+
+
+def _plain(violation: Violation) -> dict[str, Any]:
+    """Return a violation for JSON, which knows no infinite numbers."""
+    fields = asdict(violation)
+    return {key: None if isinstance(x, float) and not math.isfinite(x) else x for key, x in fields.items()}
+
+
+def _show_violations(violations: list[Violation]) -> None:
+    """Print a line per violation, and how many there are."""
+    from coalloc.instance.text import visible
+
+    for violation in violations:
+        say(visible(str(violation)))
+    rules = len({violation.rule for violation in violations})
+    say(f"invalid: {_counted(len(violations), 'violation')} of {_counted(rules, 'rule')}")
+
+
+def _show_metrics(instance: Instance, schedule: Schedule) -> None:
+    """Print that the schedule is valid, and what it is worth."""
+    from coalloc.measures import METRICS
+
+    values = coalloc.metrics(instance, schedule)
+    say(f"valid: {_counted(len(schedule), 'placement')}, makespan {values['makespan']:.10g} s")
+    shown = ((name, f"{values[name]:.6g} {METRICS[name].unit}".removesuffix(" -")) for name in REPORTED)
+    say_fields(shown, width=max(map(len, REPORTED)))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

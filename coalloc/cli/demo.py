@@ -1,0 +1,67 @@
+"""``coalloc demo``: the main job from end to end, on an instance of the thesis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Option
+
+import coalloc
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.instance_output import size_of
+from coalloc.cli.options import Json, Quiet
+from coalloc.cli.output import check_writable, note, say_fields
+from coalloc.cli.solving import ResultFiles, run_solve, show_result
+
+EXAMPLE = "thesis-oas-1"
+OPTIONS: dict[str, Any] = {"model": "oas", "slot": "50%", "time_limit": 60.0}
+"""How the demo solves: a proof takes some seconds."""
+
+Directory = Annotated[Path, Option(metavar="DIR", help="Where the files go; it is made if it is not there.")]
+
+
+def demo(directory: Directory = Path("coalloc-demo"), json: Json = False, quiet: Quiet = False) -> ExitCode:
+    """Solve a bundled instance of the thesis to proven optimality, check the schedule, and draw it."""
+    from coalloc.instance.text import visible
+
+    instance = coalloc.example(EXAMPLE)
+    given = directory / "instance.json"
+    files = ResultFiles(
+        schedule=directory / "schedule.json",
+        result=directory / "result.json",
+        plots=(directory / "gantt.png", directory / "gantt.html"),
+    )
+    _make(directory)
+    check_writable({path.name: path for path in (given, *files.all)})
+    coalloc.write_instance(instance, given)
+    if not quiet:
+        _introduce(instance)
+    result = run_solve(instance, OPTIONS, quiet)
+    code = show_result(instance, result, files, json)
+    if result.schedule is not None and not json:
+        _show_check(instance, result.schedule)
+    if not quiet:
+        note(visible(f"next: open {files.plots[-1]}, or run `coalloc check {given} {files.schedule}`"))
+    return code
+
+
+def _show_check(instance: coalloc.Instance, schedule: coalloc.Schedule) -> None:
+    """Print what the independent checker says."""
+    violations = coalloc.check(instance, schedule)
+    say_fields([("check", f"{len(violations)} violations by the independent checker")])
+
+
+def _make(directory: Path) -> None:
+    """Make the folder of the files."""
+    from coalloc.instance.text import visible
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise coalloc.CoallocError(f"--directory: {visible(str(directory))} cannot be made: {error.strerror}") from None
+
+
+def _introduce(instance: coalloc.Instance) -> None:
+    """Say what is about to be solved."""
+    note(f"{EXAMPLE}: {size_of(instance)}; slots of {OPTIONS['slot']} of the mean base time")

@@ -1,0 +1,71 @@
+"""From exceptions to exit codes, with one line on standard error per fault and never a traceback unasked."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from enum import IntEnum
+
+import typer
+
+from coalloc.cli.output import note
+
+
+class ExitCode(IntEnum):
+    """What a command says to the shell that called it."""
+
+    DONE = 0
+    """Done; also when interrupted with something known, which is written."""
+    NOTHING = 1
+    """Infeasible, nothing found, or violations found."""
+    BAD_INPUT = 2
+    """Bad input or usage."""
+    FAULT = 3
+    """A fault of coalloc."""
+
+
+def exit_code_of(run: Callable[[], int], help_command: str, debug: bool) -> int:
+    """Run a command and return its exit code; whatever it raises becomes lines on standard error.
+
+    ``help_command`` is named after usage errors; with ``debug`` the traceback of every error is shown.
+    """
+    try:
+        return run()
+    except typer.Exit as end:
+        return end.exit_code
+    except typer.TyperException as error:
+        note(f"coalloc: {_sentence(error)}; see `{help_command}`")
+        return ExitCode.BAD_INPUT
+    except (KeyboardInterrupt, typer.Abort):
+        note("coalloc: interrupted")
+        return ExitCode.NOTHING
+    except Exception as error:
+        if debug:
+            traceback.print_exc(file=sys.stderr)
+        return _reported(error)
+
+
+def _sentence(error: typer.TyperException) -> str:
+    """Return the message of a usage error as a part of a sentence."""
+    message = " ".join(error.format_message().split())
+    return (message[:1].lower() + message[1:]).rstrip(".")
+
+
+def _reported(error: Exception) -> ExitCode:
+    """Say what is wrong, one line per fault, and return the exit code."""
+    # Imported only now: the instance room is not needed for --help and --version.
+    from coalloc.instance import CoallocError, InstanceError
+    from coalloc.instance.errors import InternalError
+    from coalloc.instance.text import visible
+
+    if isinstance(error, InstanceError) and error.source:
+        note(str(error))
+        return ExitCode.BAD_INPUT
+    if isinstance(error, CoallocError) and not isinstance(error, InternalError):
+        for line in str(error).splitlines():
+            note(f"coalloc: {line}")
+        return ExitCode.BAD_INPUT
+    kind = "" if isinstance(error, InternalError) else f"{type(error).__name__}: "
+    note(f"coalloc: a fault of coalloc, please report it: {kind}{visible(str(error))} (--debug shows the traceback)")
+    return ExitCode.FAULT

@@ -1,0 +1,66 @@
+"""``coalloc generate``: seeded instances of the families that the sources describe."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from typer import Argument, BadParameter, Option
+
+import coalloc
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.instance_output import write_or_say_instance
+from coalloc.cli.options import Output, Seed
+from coalloc.cli.output import check_writable, say
+
+Name = Annotated[str | None, Argument(metavar="NAME", help="Generator; --list shows those there are.")]
+Parameters = Annotated[
+    list[str] | None,
+    Option("--parameter", "-p", metavar="KEY=VALUE", help="Parameter of the generator; may be repeated."),
+]
+List = Annotated[bool, Option("--list", help="List the generators, their parameters and defaults.")]
+
+EXAMPLES = """
+Examples:
+
+coalloc generate --list
+
+coalloc generate thesis-oas --seed 3 -p jobs=10 -o wl3.json
+
+coalloc generate thesis-oas --seed 1 | coalloc solve /dev/stdin --slot 100%
+"""
+
+
+def generate(
+    name: Name = None,
+    *,
+    seed: Seed = 0,
+    parameter: Parameters = None,
+    list_generators: List = False,
+    output: Output = None,
+) -> ExitCode:
+    """Generate a random instance; the same name, seed and parameters give the same file."""
+    if list_generators:
+        say("\n\n".join(str(description) for description in coalloc.generators().values()))
+        return ExitCode.DONE
+    if name is None:
+        raise BadParameter("name a generator, or ask for --list", param_hint="NAME")
+    check_writable({"--output": output})
+    write_or_say_instance(coalloc.generate(name, seed, **_parameters(parameter or [])), output)
+    return ExitCode.DONE
+
+
+def _parameters(texts: list[str]) -> dict[str, Any]:
+    """Return ``KEY=VALUE`` arguments as parameters; a value is JSON where it can be read so, else a text."""
+    parameters: dict[str, Any] = {}
+    for text in texts:
+        key, equals, written = text.partition("=")
+        if not equals or not key:
+            raise BadParameter(f"must be KEY=VALUE, got {text!r}", param_hint="--parameter")
+        if key in parameters:
+            raise BadParameter(f"{key} is given twice", param_hint="--parameter")
+        try:
+            parameters[key] = json.loads(written)
+        except (ValueError, RecursionError):
+            parameters[key] = written
+    return parameters

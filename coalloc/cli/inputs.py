@@ -1,0 +1,48 @@
+"""What a command reads: instances from files or from those bundled, and schedules from two kinds of files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import coalloc
+
+if TYPE_CHECKING:
+    from coalloc import Instance, Schedule
+
+EXAMPLE = "example:"
+"""Prefix of the name of a bundled instance, where a file could stand."""
+
+
+def read_instance(file: str) -> Instance:
+    """Return the instance of a file, or the bundled one that ``example:NAME`` names."""
+    if file.startswith(EXAMPLE) and not os.path.exists(file):
+        return coalloc.example(file.removeprefix(EXAMPLE))
+    return coalloc.read_instance(file)
+
+
+def read_schedule(path: Path) -> Schedule:
+    """Return the schedule of a schedule file or of a result file."""
+    from coalloc.instance import Fault, InstanceError
+    from coalloc.instance.documents import load_document, value_of
+    from coalloc.result_files import RESULT
+    from coalloc.schedule_files import SCHEDULE
+
+    document, faults = load_document(path)
+    if document.get("format") != RESULT.format:
+        return value_of(document, SCHEDULE, faults, str(path))
+    schedule = value_of(document, RESULT, faults, str(path)).schedule
+    if schedule is None:
+        raise InstanceError([Fault("schedule", "is missing: the result has none")], str(path))
+    return schedule
+
+
+def slot_of(text: str | None) -> float | str | None:
+    """Return ``--slot`` as ``solve`` takes it: a number of seconds, or the text itself (``50%``)."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text

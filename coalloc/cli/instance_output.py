@@ -1,0 +1,33 @@
+"""Where the instance goes that a command made: into a file, or onto standard output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import coalloc
+from coalloc.cli.output import note, say
+
+if TYPE_CHECKING:
+    from coalloc import Instance
+
+
+def write_or_say_instance(instance: Instance, output: Path | None) -> None:
+    """Write an instance and note its size, or print its document where no file is named."""
+    from coalloc.instance.documents import document_of
+    from coalloc.instance.files import INSTANCE
+    from coalloc.instance.strict_json import layout
+    from coalloc.instance.text import visible
+
+    if output is None:
+        say(layout(document_of(instance, INSTANCE)))
+        return
+    coalloc.write_instance(instance, output)
+    note(f"{visible(str(output))}: {size_of(instance)}")
+
+
+def size_of(instance: Instance) -> str:
+    """Return the size of an instance in words."""
+    platform = instance.platform
+    clusters = ", ".join(str(cluster.num_processors) for cluster in platform.clusters)
+    return f"{len(instance.jobs)} jobs; clusters of {clusters} processors"

@@ -1,0 +1,83 @@
+"""What a command writes: text on the standard streams, and files that are known to be writable beforehand."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+
+def say(text: str) -> None:
+    """Print a line, or several, of the result on standard output."""
+    _print(text, sys.stdout)
+
+
+def note(text: str) -> None:
+    """Print a line of progress or a fault on standard error."""
+    _print(text, sys.stderr)
+
+
+def say_json(document: Any) -> None:
+    """Print a JSON document on standard output."""
+    say(json.dumps(document, indent=2, allow_nan=False))
+
+
+def say_fields(fields: Iterable[tuple[str, str]], width: int = 10) -> None:
+    """Print aligned lines of a name and what belongs to it."""
+    for name, text in fields:
+        say(f"{name:<{width}} {text}")
+
+
+def _print(text: str, stream: TextIO) -> None:
+    """Print; a reader that has gone (``coalloc ... | head``) is no fault."""
+    try:
+        print(text, file=stream, flush=True)
+    except BrokenPipeError:
+        # What is left in the buffer would fail again when Python exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError as error:
+        from coalloc.instance import CoallocError
+
+        if stream is sys.stdout:
+            raise CoallocError(f"standard output cannot be written: {error.strerror}") from None
+
+
+def check_writable(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path | None] = ()) -> None:
+    """Raise where an output could not be written later, so that no long work is lost; one line per fault.
+
+    ``outputs`` are paths by the name of their option. No two may be the same file, and none may be
+    one of the ``inputs``.
+    """
+    from coalloc.instance import CoallocError
+    from coalloc.instance.text import visible
+
+    taken = {os.path.realpath(path): "it is an input" for path in inputs if path is not None}
+    lines = []
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        place = os.path.realpath(path)
+        reason = _obstacle(Path(place)) or ("" if _is_device(place) else taken.get(place, ""))
+        if reason:
+            lines.append(f"{option}: {visible(str(path))} cannot be written: {reason}")
+        taken[place] = f"{option} names it too"
+    if lines:
+        raise CoallocError("\n".join(lines))
+
+
+def _obstacle(path: Path) -> str:
+    """Return why a file cannot be written here, nothing where it can."""
+    if path.is_dir():
+        return "it is a folder"
+    if not path.parent.is_dir():
+        return "there is no such folder"
+    place = path if _is_device(path) else path.parent
+    return "" if os.access(place, os.W_OK) else "permission denied"
+
+
+def _is_device(path: str | Path) -> bool:
+    """Return whether something is written to directly, like ``/dev/stdout``."""
+    return os.path.exists(path) and not os.path.isfile(path)

@@ -1,0 +1,19 @@
+"""``coalloc schema``: the JSON Schema of a kind of file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument
+
+import coalloc
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.output import say_json
+
+Kind = Annotated[str, Argument(metavar="KIND", help="instance, platform, schedule or result.")]
+
+
+def schema(kind: Kind) -> ExitCode:
+    """Print the JSON Schema (draft 2020-12) of a kind of file."""
+    say_json(coalloc.schema(kind))
+    return ExitCode.DONE

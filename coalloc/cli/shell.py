@@ -1,0 +1,35 @@
+"""The command group: where every command starts and every error ends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from typer.core import TyperGroup
+
+from coalloc.cli.errors import exit_code_of
+
+PROGRAM = "coalloc"
+DEBUG = "--debug"
+"""Wherever it stands on the line: errors come with their traceback."""
+
+
+class Shell(TyperGroup):
+    """The commands of coalloc, with exit codes and messages of our own."""
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
+        """Run the command that the arguments ask for and exit; arguments default to those of the process."""
+        given = list(sys.argv[1:] if args is None else args)
+        arguments = [argument for argument in given if argument != DEBUG]
+
+        def run() -> int:
+            with self.make_context(PROGRAM, list(arguments)) as context:
+                return int(self.invoke(context) or 0)
+
+        sys.exit(exit_code_of(run, self._help_command(arguments), DEBUG in given))
+
+    def _help_command(self, arguments: Sequence[str]) -> str:
+        """Return the command that shows the help which the user seems to need."""
+        named = arguments[0] if arguments and arguments[0] in self.commands else None
+        return " ".join(part for part in (PROGRAM, named, "--help") if part)

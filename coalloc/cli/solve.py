@@ -1,0 +1,181 @@
+"""``coalloc solve``: one instance, exactly."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+import coalloc
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.inputs import read_instance, read_schedule, slot_of
+from coalloc.cli.options import Json, Quiet
+from coalloc.cli.output import check_writable
+from coalloc.cli.solving import ResultFiles, run_solve, show_result
+
+MODEL, LIMITS, OUTPUT = "What to solve", "How long, and with what", "What to write"
+"""Panels of the help page."""
+
+File = Annotated[str, Argument(metavar="FILE", help="Instance file, or example:NAME for a bundled one.")]
+Model = Annotated[
+    str,
+    Option(help="oas: order and allocate; pas, cbs, jpr: allocate all jobs as one package.", rich_help_panel=MODEL),
+]
+Formulation = Annotated[
+    str,
+    Option(help="auto; or oas: node, count, configuration; pas: node, configuration.", rich_help_panel=MODEL),
+]
+Objective = Annotated[
+    str | None,
+    Option(
+        help="oas: makespan, total-response-time; the others have one each.",
+        show_default="what the model is for",
+        rich_help_panel=MODEL,
+    ),
+]
+Slot = Annotated[
+    str | None,
+    Option(
+        metavar="SLOT",
+        help="Length of a slot in seconds, or like 50% of the mean base time.",
+        show_default="continuous time",
+        rich_help_panel=MODEL,
+    ),
+]
+Links = Annotated[
+    str, Option(help="strict: links may not saturate; shared (pas): they may, and slow jobs.", rich_help_panel=MODEL)
+]
+Saturation = Annotated[float, Option(help="Tolerated share above the links' bandwidth.", rich_help_panel=MODEL)]
+TimeLimit = Annotated[float, Option(help="Seconds, building included.", rich_help_panel=LIMITS)]
+WorkLimit = Annotated[
+    int | None,
+    Option(
+        metavar="NODES",
+        help="Branch-and-bound nodes: a limit that repeats exactly.",
+        show_default="none",
+        rich_help_panel=LIMITS,
+    ),
+]
+Gap = Annotated[float, Option(help="Stop at this relative gap; 0.01 is 1 %.", rich_help_panel=LIMITS)]
+SolverSeed = Annotated[int, Option(help="Seed of the solver.", rich_help_panel=LIMITS)]
+Threads = Annotated[int, Option(help="Threads of the solver.", rich_help_panel=LIMITS)]
+Solver = Annotated[
+    str, Option(help="highs, or a MIP solver that Pyomo finds: cbc, glpk, gurobi, ...", rich_help_panel=LIMITS)
+]
+Start = Annotated[
+    Path | None, Option(metavar="SCHEDULE", help="A valid schedule to start from.", rich_help_panel=LIMITS)
+]
+ScheduleFile = Annotated[
+    Path | None,
+    Option("--output", "-o", metavar="OUT", help="Schedule file, for coalloc check.", rich_help_panel=OUTPUT),
+]
+ResultFile = Annotated[
+    Path | None,
+    Option(
+        metavar="RESULT",
+        help="Result file: status, bound, trace, options, versions, schedule.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Plot = Annotated[
+    Path | None, Option(metavar="FIGURE", help="Gantt picture: .png, .svg, .pdf or .html.", rich_help_panel=OUTPUT)
+]
+ModelFile = Annotated[
+    Path | None,
+    Option(metavar="MODEL", help="The model, before it is solved: .lp or .mps.", rich_help_panel=OUTPUT),
+]
+
+EXAMPLES = """
+Examples:
+
+coalloc solve wl1.json --slot 50% -o schedule.json --plot gantt.html
+
+coalloc solve example:thesis-oas-1 --slot 25% --time-limit 120 --result r.json
+
+coalloc solve package.json --model pas --links shared --json > result.json
+
+coalloc solve wl1.json --slot 50% --formulation node --write-model wl1.lp
+
+Ctrl-C stops the solver and keeps the best schedule and bound known.
+
+Exit code: 0 there is a schedule, 1 there is none or none was found.
+"""
+
+
+def solve(
+    file: File,
+    *,
+    model: Model = "oas",
+    formulation: Formulation = "auto",
+    objective: Objective = None,
+    slot: Slot = None,
+    links: Links = "strict",
+    saturation: Saturation = 0.0,
+    time_limit: TimeLimit = 60.0,
+    work_limit: WorkLimit = None,
+    gap: Gap = 0.0,
+    seed: SolverSeed = 0,
+    threads: Threads = 1,
+    solver: Solver = "highs",
+    start: Start = None,
+    output: ScheduleFile = None,
+    result: ResultFile = None,
+    plot: Plot = None,
+    write_model: ModelFile = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> ExitCode:
+    """Solve one instance: a schedule and a proof, or the best schedule and bound that the limits allow."""
+    _check_outputs(output, result, plot, write_model, inputs=(file, start))
+    instance = read_instance(file)
+    modelled: dict[str, Any] = {
+        "model": model,
+        "formulation": formulation,
+        "objective": objective,
+        "slot": slot_of(slot),
+        "links": links,
+        "saturation": saturation,
+    }
+    limited = {
+        "time_limit": time_limit,
+        "work_limit": work_limit,
+        "gap": gap,
+        "seed": seed,
+        "threads": threads,
+        "solver": solver,
+        "start": None if start is None else read_schedule(start),
+    }
+    if write_model is not None:
+        _write_model(instance, modelled, write_model)
+    files = ResultFiles(output, result, () if plot is None else (plot,), write_model)
+    return show_result(instance, run_solve(instance, modelled | limited, quiet), files, json)
+
+
+def _check_outputs(
+    output: Path | None,
+    result: Path | None,
+    plot: Path | None,
+    model: Path | None,
+    inputs: tuple[str | Path | None, ...],
+) -> None:
+    """Raise where a file could not be written after the work is done."""
+    if plot is not None:
+        from coalloc.plot.gantt import picture_format
+
+        picture_format(plot)
+    if model is not None:
+        from coalloc.cli.model_files import model_format
+
+        model_format(model)
+    check_writable({"--output": output, "--result": result, "--plot": plot, "--write-model": model}, inputs)
+
+
+def _write_model(instance: coalloc.Instance, options: dict[str, Any], path: Path) -> None:
+    """Write the model that is about to be solved."""
+    from coalloc.cli.model_files import write_model
+
+    with redirect_stdout(sys.stderr):
+        write_model(coalloc.build_model(instance, **options), path)

@@ -1,0 +1,91 @@
+"""What ``coalloc solve`` and ``coalloc demo`` share: run, show and write."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import coalloc
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.output import note, say, say_fields
+from coalloc.cli.progress import shown_progress
+
+if TYPE_CHECKING:
+    from coalloc import Instance, Schedule, SolveResult
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFiles:
+    """Where the parts of a result go; None: nowhere. The file of the model is written before the solve."""
+
+    schedule: Path | None = None
+    result: Path | None = None
+    plots: tuple[Path, ...] = ()
+    model: Path | None = None
+
+    def write(self, instance: Instance, result: SolveResult) -> list[tuple[str, str]]:
+        """Write what there is, and return what each file is with its path."""
+        from coalloc.instance.text import visible
+
+        written = [] if self.model is None else [("model file", self.model)]
+        if self.result is not None:
+            coalloc.write_result(result, self.result)
+            written.append(("result", self.result))
+        if result.schedule is not None:
+            written += self._write_schedule(instance, result.schedule)
+        return [(name, visible(str(path))) for name, path in written]
+
+    def _write_schedule(self, instance: Instance, schedule: Schedule) -> list[tuple[str, Path]]:
+        """Write what needs a schedule, the pictures last: they can be drawn again."""
+        written = []
+        if self.schedule is not None:
+            coalloc.write_schedule(schedule, self.schedule)
+            written.append(("schedule", self.schedule))
+        for plot in self.plots:
+            coalloc.gantt(instance, schedule, plot)
+            written.append(("gantt", plot))
+        return written
+
+    @property
+    def all(self) -> tuple[Path, ...]:
+        """Every file."""
+        return tuple(path for path in (self.schedule, self.result, *self.plots, self.model) if path is not None)
+
+    @property
+    def of_schedule(self) -> list[Path]:
+        """The files that need a schedule."""
+        return [path for path in (self.schedule, *self.plots) if path is not None]
+
+
+def run_solve(instance: Instance, options: dict[str, Any], quiet: bool) -> SolveResult:
+    """Return what ``coalloc.solve`` says, with its progress shown; standard output stays clean."""
+    with shown_progress(options["time_limit"], quiet) as progress, redirect_stdout(sys.stderr):
+        return coalloc.solve(instance, progress=progress, **options)
+
+
+def show_result(instance: Instance, result: SolveResult, files: ResultFiles, as_json: bool) -> ExitCode:
+    """Write the files, print the result, and return the exit code."""
+    from coalloc.instance.text import visible
+
+    written = files.write(instance, result)
+    if as_json:
+        say(result_text(result))
+    else:
+        say_fields([(name, visible(text)) for name, text in result.lines()] + written)
+    if result.schedule is not None:
+        return ExitCode.DONE
+    for path in files.of_schedule:
+        note(f"coalloc: no schedule was found, so {visible(str(path))} is not written")
+    return ExitCode.NOTHING
+
+
+def result_text(result: SolveResult) -> str:
+    """Return the result document, as ``write_result`` writes it, without the last newline."""
+    from coalloc.instance.documents import document_of
+    from coalloc.instance.strict_json import layout
+    from coalloc.result_files import RESULT, result_document
+
+    return layout(document_of(result_document(result), RESULT))

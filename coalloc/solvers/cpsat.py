@@ -1,0 +1,162 @@
+"""CP-SAT beside HiGHS: a child process solves a problem in slots and reports bounds and schedules.
+
+It needs the extra ``coalloc[cpsat]``. Loads of links are whole numbers there, rounded down against a
+capacity rounded down as well, so its model is a relaxation and its bound valid; a schedule that
+only the rounding lets through is refused by the exact model here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+from typing import IO, Any
+
+from coalloc.execution import link_load
+from coalloc.problem import Assignment, Problem
+
+LOAD_UNITS = 10**9
+"""Whole units that the capacity of a link is counted in."""
+GRACE = 1.0
+"""Seconds after its time limit at which the child is killed."""
+
+OnBound = Callable[[float], None]
+OnSchedule = Callable[[list[Assignment]], None]
+
+
+def is_installed() -> bool:
+    """Return whether the extra ``cpsat`` is there; nothing is loaded."""
+    return find_spec("ortools") is not None
+
+
+def solve_cpsat(
+    problem: Problem,
+    start: Sequence[Assignment],
+    *,
+    objective: str,
+    horizon: int,
+    lower_bound: int,
+    time_limit: float,
+    threads: int = 1,
+    seed: int = 0,
+    work_limit: float | None = None,
+    on_bound: OnBound = lambda _: None,
+    on_schedule: OnSchedule = lambda _: None,
+) -> bool:
+    """Run CP-SAT on a problem in slots; return whether it proved its best schedule, or that there is none.
+
+    Every bound (slots) and schedule goes to the callbacks as it comes. ``work_limit`` is in CP-SAT's
+    deterministic seconds.
+    """
+    document = document_of(problem, start, objective=objective, horizon=horizon, lower_bound=lower_bound)
+    document |= {"time_limit": time_limit, "threads": threads, "seed": seed, "work_limit": work_limit}
+    for message in _messages(document, time_limit):
+        if "starts" in message:
+            on_schedule(_assignments(problem, message))
+        if math.isfinite(message.get("bound", math.inf)):
+            on_bound(math.ceil(message["bound"] - 1e-6))
+        if "status" in message:
+            return message["status"] in ("OPTIMAL", "INFEASIBLE")
+    return False
+
+
+def document_of(
+    problem: Problem, start: Sequence[Assignment], *, objective: str, horizon: int, lower_bound: int
+) -> dict[str, Any]:
+    """Return what the child needs to know, in whole numbers."""
+    units = [LOAD_UNITS / limit if 0.0 < limit < math.inf else 1.0 for limit in problem.bandwidths]
+    links = problem.contended_links
+    hint = sorted(start, key=lambda a: a.job)
+    return {
+        "objective": objective,
+        "horizon": horizon,
+        "lower_bound": lower_bound,
+        "capacities": list(problem.capacities),
+        "prefixes": _prefixes(problem),
+        "links": [
+            {"capacity": math.floor(problem.bandwidths[k] * units[k]), "classes": list(problem.classes_below[k])}
+            for k in links
+        ],
+        "jobs": [
+            {
+                "tasks": job.tasks,
+                "release": int(problem.releases[j]),
+                "levels": [{"duration": int(lv.duration), "classes": list(lv.classes)} for lv in problem.levels[j]],
+                "loads": [[math.floor(link_load(n, job) * units[k]) for n in range(job.tasks + 1)] for k in links],
+            }
+            for j, job in enumerate(problem.jobs)
+        ],
+        "busy": [
+            {
+                "end": int(busy.end),
+                "allocation": list(busy.allocation),
+                "loads": [math.floor(busy.loads[k] * units[k]) for k in links],
+            }
+            for busy in problem.busy
+        ],
+        "hint": [
+            {
+                "start": int(a.start),
+                "duration": int(a.configuration.duration),
+                "allocation": list(a.configuration.allocation),
+            }
+            for a in hint
+        ],
+    }
+
+
+def _prefixes(problem: Problem) -> list[list[int]]:
+    """Return for each speed the classes that are at least as fast."""
+    speeds = sorted({c.effective_power for c in problem.classes}, reverse=True)
+    return [[g for g, c in enumerate(problem.classes) if c.effective_power >= speed] for speed in speeds]
+
+
+def _assignments(problem: Problem, message: dict[str, Any]) -> list[Assignment]:
+    return [
+        Assignment(j, start, problem.configuration(problem.jobs[j], counts))
+        for j, (start, counts) in enumerate(zip(message["starts"], message["counts"], strict=True))
+    ]
+
+
+def _messages(document: dict[str, Any], time_limit: float) -> Iterator[dict[str, Any]]:
+    """Run the child and yield its messages; it is killed when its time is up or the caller stops."""
+    child = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("cpsat_worker.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    lines: Queue[str] = Queue()
+    output = child.stdout
+    Thread(target=_forward, args=(output, lines), daemon=True).start()
+    deadline = time.perf_counter() + time_limit + GRACE
+    try:
+        child.stdin.write(json.dumps(document) + "\n")
+        child.stdin.flush()
+        while True:
+            try:
+                message = json.loads(lines.get(timeout=0.05))
+            except Empty:
+                if time.perf_counter() > deadline or (child.poll() is not None and lines.empty()):
+                    return
+                continue
+            yield message
+    finally:
+        child.kill()
+        child.wait()
+
+
+def _forward(output: IO[str], lines: Queue[str]) -> None:
+    for line in output:
+        lines.put(line)

@@ -1,0 +1,121 @@
+"""``coalloc check``: valid schedules, violations as lines and as JSON."""
+
+import json
+
+import pytest
+
+import coalloc
+from tests.cli.running import TINY, run, write
+
+
+def schedule(*placements):
+    """Return a schedule document; a placement is (job, start, end, nodes)."""
+    keys = ("job", "start", "end", "nodes")
+    return {
+        "format": "coalloc-schedule",
+        "version": 1,
+        "instance": "tiny",
+        "slot": None,
+        "placements": [dict(zip(keys, placement, strict=True)) for placement in placements],
+    }
+
+
+VALID = schedule(("J1", 0.0, 100.0, ["C1/0", "C1/1"]), ("J2", 100.0, 200.0, ["C1/0"]), ("J3", 100.0, 150.0, ["C1/1"]))
+BROKEN = schedule(("J1", 0.0, 100.0, ["C1/0", "C1/1"]), ("J2", 50.0, 150.0, ["C1/0"]))
+"""J2 overlaps J1 on C1/0, and J3 is missing."""
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    return write(tmp_path / "tiny.json", TINY)
+
+
+def test_a_valid_schedule_and_what_it_is_worth(tiny, tmp_path):
+    checked = run("check", tiny, write(tmp_path / "s.json", VALID))
+    assert checked.exit_code == 0
+    lines = checked.stdout.splitlines()
+    assert lines[0] == "valid: 3 placements, makespan 200 s"
+    # 350 of 400 processor-seconds are used; the waits are 0, 100 and 100 s.
+    assert "compaction         0.875" in lines
+    assert "wait_mean          66.6667 s" in lines
+
+
+def test_every_violation_has_its_line(tiny, tmp_path):
+    checked = run("check", tiny, write(tmp_path / "s.json", BROKEN))
+    assert checked.exit_code == 1
+    lines = checked.stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["missing-job", "overlap", "invalid"]
+    assert lines[-1] == "invalid: 2 violations of 2 rules"
+
+
+def test_json_lists_what_the_checker_found(tiny, tmp_path):
+    path = write(tmp_path / "s.json", BROKEN)
+    listed = json.loads(run("check", tiny, path, "--json").stdout)
+    found = coalloc.check(coalloc.read_instance(tiny), coalloc.read_schedule(path))
+    assert [entry["rule"] for entry in listed] == ["missing-job", "overlap"]
+    for entry, violation in zip(listed, found, strict=True):
+        assert set(entry) == {"rule", "jobs", "where", "when", "amount", "limit", "sentence"}
+        assert (entry["jobs"], entry["sentence"]) == (list(violation.jobs), violation.sentence)
+
+
+def test_json_of_a_valid_schedule_is_an_empty_list(tiny, tmp_path):
+    checked = run("check", tiny, write(tmp_path / "s.json", VALID), "--json")
+    assert (checked.exit_code, json.loads(checked.stdout)) == (0, [])
+
+
+def test_numbers_that_json_does_not_know_are_null(tiny, tmp_path):
+    # The length of the placement overflows to infinity.
+    placements = [dict(placement) for placement in VALID["placements"]]
+    placements[0] |= {"start": -1.7e308, "end": 1.7e308}
+    checked = run("check", tiny, write(tmp_path / "s.json", {**VALID, "placements": placements}), "--json")
+    assert checked.exit_code == 1
+    amounts = {entry["rule"]: entry["amount"] for entry in json.loads(checked.stdout)}
+    assert amounts["duration"] is None
+
+
+def test_a_result_file_is_checked_by_its_schedule(tiny, tmp_path):
+    result = tmp_path / "r.json"
+    run("solve", tiny, "--slot", 50, "--result", result)
+    assert run("check", tiny, result).stdout.startswith("valid: 3 placements, makespan 200 s\n")
+
+
+def test_a_result_without_a_schedule_is_bad_input(tiny, tmp_path):
+    path = tmp_path / "r.json"
+    run("solve", tiny, "--slot", 50, "--result", path)
+    document = json.loads(path.read_text()) | {"schedule": None}
+    checked = run("check", tiny, write(path, document))
+    assert (checked.exit_code, checked.stderr) == (2, f"{path}: schedule: is missing: the result has none\n")
+
+
+def test_options_change_the_rules(tmp_path):
+    # Two tasks of 100 MB/s on either side of links of 50 MB/s: load 100 MB/s, SC = 2, Te = 100*(0.5 + 0.5*2) = 150 s.
+    cluster = {"link_bandwidth": 50.0, "nodes": [{"count": 1, "power": 1.0}]}
+    job = {"id": "J1", "tasks": 2, "base_time": 100.0, "processing_share": 0.5, "task_bandwidth": 100.0}
+    platform = {"clusters": [{"name": "C1", **cluster}, {"name": "C2", **cluster}]}
+    path = write(tmp_path / "i.json", {**TINY, "platform": platform, "jobs": [job]})
+    slow = write(tmp_path / "slow.json", schedule(("J1", 0.0, 150.0, ["C1/0", "C2/0"])))
+    fast = write(tmp_path / "fast.json", schedule(("J1", 0.0, 100.0, ["C1/0", "C2/0"])))
+    assert run("check", path, slow, "--links", "shared").exit_code == 0
+    assert run("check", path, fast, "--links", "ignore").exit_code == 0
+    assert run("check", path, fast, "--saturation", "1").exit_code == 0
+    assert "link-load: " in run("check", path, fast).stdout
+    assert "scope: " in run("check", path, fast, "--links", "ignore", "--scope", "cluster").stdout
+
+
+@pytest.mark.parametrize("option", [("--links", "loose"), ("--scope", "rack"), ("--saturation", "-1")])
+def test_options_that_there_are_not(tiny, tmp_path, option):
+    refused = run("check", tiny, write(tmp_path / "s.json", VALID), *option)
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("coalloc: check does not support ")
+    assert refused.stderr.count("\n") == 1
+
+
+def test_a_bad_schedule_file_has_a_line_per_fault(tiny, tmp_path):
+    document = schedule(("J1", "soon", 100.0, ["C1/0"]), ("", 0.0, 1.0, []))
+    path = write(tmp_path / "s.json", document)
+    refused = run("check", tiny, path)
+    assert refused.exit_code == 2
+    assert refused.stderr.splitlines() == [
+        f"{path}: placements[0].start: must be a number, got 'soon'",
+        f"{path}: placements[1].job: must not be empty",
+    ]

@@ -1,0 +1,33 @@
+"""``coalloc demo``: the first command that anybody runs."""
+
+import json
+
+import coalloc
+from tests.cli.running import run
+
+FILES = {"instance.json", "schedule.json", "result.json", "gantt.png", "gantt.html"}
+
+
+def test_the_demo_proves_checks_and_draws(tmp_path):
+    directory = tmp_path / "new" / "demo"
+    shown = run("demo", "--directory", directory)
+    assert shown.exit_code == 0
+    assert {entry.name for entry in directory.iterdir()} == FILES
+    lines = dict(line.split(maxsplit=1) for line in shown.stdout.splitlines() if not line.startswith("gantt"))
+    assert lines["status"] == "optimal (stopped by proof)"
+    assert lines["gap"] == "0.00 %"
+    assert lines["check"] == "0 violations by the independent checker"
+    assert "bound" in shown.stderr
+    instance = coalloc.read_instance(directory / "instance.json")
+    assert instance == coalloc.example("thesis-oas-1")
+    assert coalloc.check(instance, coalloc.read_schedule(directory / "schedule.json")) == []
+    result = json.loads((directory / "result.json").read_text())
+    assert (result["status"], result["objective"]) == ("optimal", result["bound"])
+    assert (directory / "gantt.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    refused = run("demo", "--directory", tmp_path / "file" / "demo")
+    assert refused.exit_code == 2
+    assert refused.stderr == f"coalloc: --directory: {tmp_path}/file/demo cannot be made: Not a directory\n"

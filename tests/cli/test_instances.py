@@ -1,0 +1,169 @@
+"""The commands that make instances: ``generate``, ``convert``, ``examples``; and ``schema``."""
+
+import gzip
+import json
+
+import jsonschema
+import pytest
+
+import coalloc
+from coalloc import read_instance
+from tests.cli.running import TINY, run, write
+
+TRACE = """\
+; MaxProcs: 4
+1 0 -1 100 2 -1 -1 2 200 -1 1 7 -1 -1 -1 -1 -1 -1
+2 10 -1 -1 1 -1 -1 1 60 -1 1 7 -1 -1 -1 -1 -1 -1
+3 20 -1 90 9 -1 -1 9 90 -1 1 8 -1 -1 -1 -1 -1 -1
+4 30 -1 80 -1 -1 -1 3 60 -1 1 9 -1 -1 -1 -1 -1 -1
+"""
+"""Job 2 has no run time; job 3 is larger than four processors; job 4 asks for 3 and is cut to 60 s."""
+
+PLATFORM = {
+    "format": "coalloc-platform",
+    "version": 1,
+    "clusters": [{"name": name, "link_bandwidth": 100.0, "nodes": [{"count": 2, "power": 1.0}]} for name in "AB"],
+}
+
+
+def test_generate_draws_what_the_function_draws(tmp_path):
+    path = tmp_path / "wl.json"
+    made = run("generate", "thesis-oas", "--seed", 3, "-p", "jobs=5", "-p", "share_low=0.6", "-o", path)
+    assert (made.exit_code, made.stdout) == (0, "")
+    assert made.stderr == f"{path}: 5 jobs; clusters of 4, 4, 4 processors\n"
+    assert read_instance(path) == coalloc.generate("thesis-oas", seed=3, jobs=5, share_low=0.6)
+
+
+def test_generate_prints_the_file_where_none_is_named(tmp_path):
+    path = tmp_path / "wl.json"
+    printed = run("generate", "paper-oas", "--seed", 3)
+    run("generate", "paper-oas", "--seed", 3, "-o", path)
+    assert printed.stdout == path.read_text()
+
+
+def test_a_parameter_may_be_a_text():
+    printed = run("generate", "perfect-packing", "-p", "cuts=pinwheel", "-p", "jobs=5")
+    assert printed.exit_code == 0
+    assert len(json.loads(printed.stdout)["jobs"]) == 5
+
+
+def test_generate_lists_generators_with_parameters():
+    listed = run("generate", "--list").stdout
+    for name, description in coalloc.generators().items():
+        assert f"{name}: " in listed
+        assert all(f"  {parameter} " in listed for parameter in description.parameters)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["nothing"], "coalloc: there is no generator 'nothing'; there are paper-oas, perfect-packing"),
+        (["thesis-oas", "-p", "job=3"], "coalloc: job: is not a known key; known are jobs, nodes"),
+        (["thesis-oas", "-p", "jobs=0"], "coalloc: jobs: must be at least 1, got 0"),
+        (["thesis-oas", "-p", "jobs=true"], "coalloc: jobs: must be a whole number, got true"),
+        (["thesis-oas", "-p", "mean_base_time=NaN"], "coalloc: mean_base_time: must be "),
+        (["thesis-oas", "-p", "jobs"], "coalloc: invalid value for --parameter: must be KEY=VALUE, got 'jobs'"),
+        (["thesis-oas", "-p", "jobs=3", "-p", "jobs=4"], "coalloc: invalid value for --parameter: jobs is given twice"),
+        (["thesis-oas", "-p", f"jobs={'[' * 100_000}"], "coalloc: jobs: must be a whole number, got '[["),
+        (["thesis-oas", "--seed", "-1"], "coalloc: seed: must be a whole number from 0 on, got -1"),
+        ([], "coalloc: invalid value for NAME: name a generator, or ask for --list"),
+    ],
+)
+def test_what_cannot_be_generated(tmp_path, arguments, line):
+    output = write(tmp_path / "mine.json", "mine")
+    refused = run("generate", *arguments, "-o", output)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(line)
+    assert output.read_text() == "mine"
+
+
+@pytest.fixture
+def trace(tmp_path):
+    path = tmp_path / "trace.swf.gz"
+    path.write_bytes(gzip.compress(TRACE.encode()))
+    return path
+
+
+@pytest.fixture
+def platform(tmp_path):
+    return write(tmp_path / "platform.json", PLATFORM)
+
+
+def test_convert_makes_an_instance_of_a_slice_and_says_what_it_changed(trace, platform, tmp_path):
+    output = tmp_path / "wl.json"
+    arguments = ["convert", "--from", "swf", trace, "--slice", "0:2", "--platform", platform, "--seed", 1]
+    made = run(*arguments, "-o", output)
+    assert made.exit_code == 0
+    assert made.stderr.splitlines() == [
+        f"{output}: 2 jobs; clusters of 2, 2 processors",
+        f"{trace}: 4 jobs read, 2 in the instance",
+        f"{trace}: 1 job dropped: run time not above 0",
+        f"{trace}: 1 job dropped: more processors than the platform has",
+        f"{trace}: 1 job changed: no processors allocated, those requested taken",
+        f"{trace}: 1 job changed: run time cut to the requested time",
+    ]
+    instance = read_instance(output)
+    assert [(job.id, job.tasks, job.base_time) for job in instance.jobs] == [("1", 2, 100.0), ("4", 3, 60.0)]
+    assert all(0.5 <= job.processing_share <= 0.9 for job in instance.jobs)
+    assert run("solve", output, "--slot", "25%", "-q").exit_code == 0
+    quiet = run(*arguments, "--quiet", "--communication", "none")
+    assert quiet.stderr == ""
+    assert [job["processing_share"] for job in json.loads(quiet.stdout)["jobs"]] == [1.0, 1.0]
+
+
+def test_convert_mends_what_it_is_asked_to(trace, platform):
+    options = ["--invalid", "one-second", "--oversize", "clip", "--name", "all"]
+    made = json.loads(run("convert", "--from", "swf", trace, "--platform", platform, *options, "-q").stdout)
+    assert made["name"] == "all"
+    assert [(job["id"], job["tasks"], job["base_time"]) for job in made["jobs"]] == [
+        ("1", 2, 100.0),
+        ("2", 1, 1.0),
+        ("3", 4, 90.0),
+        ("4", 3, 60.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--slice", "0:9"], "{trace}: slice: '0:9' is beyond the 2 valid jobs of the trace"),
+        (["--slice", "one"], "coalloc: slice: must be two positions like '100:108', got 'one'"),
+        (["--invalid", "keep"], "coalloc: invalid: must be 'drop' or 'one-second', got 'keep'"),
+        (["--from", "gwf"], "coalloc: invalid value for --from: must be swf, got 'gwf'"),
+        (["--platform", "{trace}"], "{trace}: is not JSON: "),
+        (["-o", "{trace}"], "coalloc: --output: {trace} cannot be written: it is an input"),
+    ],
+)
+def test_what_cannot_be_converted(trace, platform, options, line):
+    options = [option.format(trace=trace) for option in options]
+    refused = run("convert", trace, "--from", "swf", "--platform", platform, *options)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(line.format(trace=trace))
+    assert refused.stderr.count("\n") == 1
+    assert gzip.decompress(trace.read_bytes()).decode() == TRACE
+
+
+def test_examples_are_listed_and_written(tmp_path):
+    listed = run("examples").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == list(coalloc.examples())
+    assert "thesis-oas-1         8 jobs; clusters of 4, 4, 4 processors" in listed
+    path = tmp_path / "wl.json.gz"
+    assert run("examples", "thesis-oas-1", "-o", path).exit_code == 0
+    assert read_instance(path) == coalloc.example("thesis-oas-1")
+
+
+def test_an_example_that_there_is_not(tmp_path):
+    refused = run("examples", "[/b]")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("coalloc: there is no example '[/b]'; there are ")
+    assert run("examples", "-o", tmp_path / "x.json").exit_code == 2
+
+
+@pytest.mark.parametrize("kind", ["instance", "platform", "schedule", "result"])
+def test_a_schema_accepts_what_the_commands_write(kind, tmp_path):
+    tiny = write(tmp_path / "instance.json", TINY)
+    write(tmp_path / "platform.json", PLATFORM)
+    run("solve", tiny, "--slot", 50, "-o", tmp_path / "schedule.json", "--result", tmp_path / "result.json")
+    validator = jsonschema.Draft202012Validator(json.loads(run("schema", kind).stdout))
+    for name in ("instance", "platform", "schedule", "result"):
+        assert validator.is_valid(json.loads((tmp_path / f"{name}.json").read_text())) == (name == kind)

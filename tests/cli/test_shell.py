@@ -1,0 +1,144 @@
+"""What holds for every command: help, version, exit codes, faults in one line."""
+
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+
+import coalloc
+from coalloc.cli.app import app
+from coalloc.solvers import search
+from tests.cli.running import PYTHON, TINY, run, run_process, write
+
+COMMANDS = ("solve", "check", "generate", "convert", "schema", "examples", "demo", "versions")
+
+HEAVY = ("pyomo", "pandas", "matplotlib", "highspy", "plotly", "scipy", "networkx")
+
+
+def test_version_is_that_of_the_package():
+    shown = run("--version")
+    assert (shown.exit_code, shown.stdout) == (0, f"coalloc {metadata.version('coalloc')}\n")
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["solve", "--help"]])
+def test_help_and_version_load_nothing_heavy(arguments):
+    program = (
+        "import sys; from coalloc.cli import main\n"
+        "try: main()\n"
+        f"finally: print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command):
+    shown = run(command, "-h")
+    assert shown.exit_code == 0
+    assert "Usage: coalloc" in shown.stdout
+
+
+def test_help_lists_every_command():
+    shown = run("--help").stdout
+    assert [command for command in COMMANDS if f"│ {command} " not in shown] == []
+
+
+def test_no_command_is_bad_usage_and_shows_the_help():
+    shown = run()
+    assert shown.exit_code == 2
+    assert "Usage: coalloc" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["slove"], "coalloc: no such command 'slove'. Did you mean 'solve'?; see `coalloc --help`"),
+        (["solve"], "coalloc: missing argument 'FILE'; see `coalloc solve --help`"),
+        (["solve", "x.json", "--sloth", "3"], "coalloc: no such option: --sloth"),
+        (["solve", "x.json", "--seed", "one"], "coalloc: invalid value for '--seed'"),
+        (["convert", "t.swf", "--from", "gwf", "--platform", "p.json"], "coalloc: invalid value for --from"),
+        (["schema", "job"], "coalloc: there is no kind of file 'job'; there are instance, platform, schedule, result"),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_code_2(arguments, line):
+    refused = run(*arguments)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(line)
+    assert refused.stderr.count("\n") == 1
+
+
+def test_a_fault_of_ours_is_one_line_and_exit_code_3(monkeypatch):
+    def broken(kind):
+        raise KeyError("a\x1b[31m\nb")
+
+    monkeypatch.setattr(coalloc, "schema", broken)
+    failed = run("schema", "instance")
+    assert failed.exit_code == 3
+    assert failed.stderr == (
+        "coalloc: a fault of coalloc, please report it: KeyError: 'a\\x1b[31m\\nb' (--debug shows the traceback)\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--debug", "schema", "instance"], ["schema", "instance", "--debug"]])
+def test_debug_shows_the_traceback_wherever_it_stands(monkeypatch, arguments):
+    def broken(kind):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(coalloc, "schema", broken)
+    failed = run(*arguments)
+    assert failed.exit_code == 3
+    assert "Traceback (most recent call last):" in failed.stderr
+    assert "ZeroDivisionError" in failed.stderr
+
+
+def test_a_schedule_of_ours_that_the_checker_refuses_is_our_fault(monkeypatch, tmp_path):
+    violation = coalloc.Violation("overlap", ("J1",), "C1/0", 0.0, 2.0, 1.0, "J1 and J2 hold C1/0")
+    monkeypatch.setattr(search, "check", lambda *_: [violation])
+    output = tmp_path / "schedule.json"
+    failed = run("solve", write(tmp_path / "i.json", TINY), "--slot", 50, "-o", output, "-q")
+    assert failed.exit_code == 3
+    assert failed.stderr.count("\n") == 1
+    assert "J1 and J2 hold C1/0" in failed.stderr
+    assert not output.exists()
+
+
+def test_interrupted_before_anything_is_known(monkeypatch):
+    def interrupted(kind):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(coalloc, "schema", interrupted)
+    stopped = run("schema", "instance")
+    assert (stopped.exit_code, stopped.stderr) == (1, "coalloc: interrupted\n")
+
+
+def test_a_reader_that_goes_away_is_no_fault():
+    # 64 kB fill the pipe: the schema of results is printed into a pipe whose reader closed it at once.
+    process = subprocess.Popen([*PYTHON, "schema", "result"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=30) == 0
+
+
+def test_a_full_disk_behind_standard_output_is_said():
+    with open("/dev/full", "w") as full:
+        process = subprocess.run([*PYTHON, "--version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert process.returncode == 2
+    assert process.stderr == "coalloc: standard output cannot be written: No space left on device\n"
+
+
+def test_ids_that_the_terminal_cannot_show_are_escaped(tmp_path):
+    document = {**TINY, "jobs": [{"id": "é", "tasks": 3, "base_time": 1.0}]}
+    environment = {"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)}
+    failed = run_process("solve", write(tmp_path / "ü.json", document), env=environment)
+    assert failed.returncode == 2
+    assert failed.stderr.endswith("jobs[0].tasks: must be at most 2 (all processors of the platform), got 3\n")
+
+
+def test_versions_name_what_decides_a_result():
+    lines = run("versions").stdout.splitlines()
+    assert [line.split()[0] for line in lines][:4] == ["coalloc", "python", "system", "highspy"]
+
+
+def test_the_commands_are_those_that_work():
+    assert {command.callback.__name__ for command in app.registered_commands} == set(COMMANDS)

@@ -1,0 +1,225 @@
+"""``coalloc solve``: what it prints, writes and returns."""
+
+import gzip
+import json
+import os
+import pty
+import signal
+import subprocess
+
+import pytest
+
+import coalloc
+from coalloc import read_instance, read_result, read_schedule
+from tests.cli.running import PYTHON, TINY, run, run_process, write
+
+NASTY = ["<script>", "</script>", "[/b]", "$x_$", "../x", "\x1b[31m", "a\nb"]
+
+HARD = ["--slot", "20%", "--formulation", "configuration", "--time-limit", "60"]
+"""Options with which the instance of ``hard`` takes minutes."""
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    return write(tmp_path / "tiny.json", TINY)
+
+
+@pytest.fixture
+def hard(tmp_path):
+    path = tmp_path / "hard.json"
+    coalloc.write_instance(coalloc.generate("thesis-oas", seed=5, jobs=14), path)
+    return path
+
+
+def nasty(path, **changes):
+    """Write an instance full of names that terminals, markup, figures and file systems could obey."""
+    nodes = [{"count": 2, "power": 1.0}]
+    clusters = [{"name": name, "link_bandwidth": 125.0, "nodes": nodes} for name in ("[/b]", "\x1b[31m", "../x")]
+    jobs = [{"id": name, "tasks": 3, "base_time": 100.0, "task_bandwidth": 1.0, **changes} for name in NASTY]
+    return write(path, {**TINY, "name": "../../[/b]\x1b[31m", "platform": {"clusters": clusters}, "jobs": jobs})
+
+
+def test_a_proven_optimum_is_printed_in_six_lines_and_written(tiny, tmp_path):
+    output = tmp_path / "schedule.json"
+    solved = run("solve", tiny, "--slot", "50", "-o", output)
+    assert solved.exit_code == 0
+    lines = solved.stdout.splitlines()
+    assert lines[:4] == [
+        "status     optimal (stopped by proof)",
+        "objective  200 s (makespan)",
+        "bound      200 s",
+        "gap        0.00 %",
+    ]
+    assert len(lines) == 7
+    assert lines[6] == f"schedule   {output}"
+    schedule = read_schedule(output)
+    assert coalloc.check(read_instance(tiny), schedule) == []
+    assert max(placement.end for placement in schedule) == 200.0
+    assert run("check", tiny, output).exit_code == 0
+
+
+def test_progress_goes_to_standard_error_unless_it_is_quiet(tiny):
+    loud, quiet = run("solve", tiny, "--slot", 50), run("solve", tiny, "--slot", 50, "--quiet")
+    assert "incumbent          200  bound          200  gap   0.00 %" in loud.stderr
+    assert quiet.stderr == ""
+    assert "incumbent" not in loud.stdout
+
+
+def test_json_is_exactly_the_result_file(tiny, tmp_path):
+    path = tmp_path / "result.json"
+    solved = run("solve", tiny, "--slot", 50, "--json", "--result", path)
+    assert solved.stdout == path.read_text()
+    document = json.loads(solved.stdout)
+    assert document["format"] == "coalloc-result"
+    assert (document["status"], document["objective"], document["bound"]) == ("optimal", 200.0, 200.0)
+    assert read_result(path).schedule == coalloc.solve(read_instance(tiny), slot=50).schedule
+
+
+def test_all_outputs_at_once(tiny, tmp_path):
+    names = {"-o": "s.json.gz", "--result": "r.json", "--plot": "gantt.svg", "--write-model": "model.lp"}
+    options = [part for option, name in names.items() for part in (option, tmp_path / name)]
+    solved = run("solve", tiny, "--slot", "50%", *options)
+    assert solved.exit_code == 0
+    assert json.loads(gzip.decompress((tmp_path / "s.json.gz").read_bytes()))["format"] == "coalloc-schedule"
+    assert read_result(tmp_path / "r.json").status == "optimal"
+    assert "<svg" in (tmp_path / "gantt.svg").read_text()
+    assert {entry.name for entry in tmp_path.iterdir()} == {"tiny.json", *names.values()}
+    assert [line.split()[-1] for line in solved.stdout.splitlines()[6:]] == [
+        str(tmp_path / name) for name in ("model.lp", "r.json", "s.json.gz", "gantt.svg")
+    ]
+
+
+@pytest.mark.parametrize(("name", "mark"), [("model.lp", "c_e_start_once(0)_:"), ("model.mps", "start_once(0)")])
+def test_the_model_is_written_with_its_names(tiny, tmp_path, name, mark):
+    written = run("solve", tiny, "--slot", 50, "--formulation", "configuration", "--write-model", tmp_path / name)
+    assert written.exit_code == 0
+    assert mark in (tmp_path / name).read_text()
+
+
+def test_a_model_needs_a_slot(tiny, tmp_path):
+    refused = run("solve", tiny, "--write-model", tmp_path / "m.lp")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("coalloc: a model needs a slot")
+
+
+@pytest.mark.parametrize("formulation", ["node", "count", "configuration"])
+def test_every_formulation_by_name(tiny, formulation):
+    solved = run("solve", tiny, "--slot", 50, "--formulation", formulation, "--json", "-q")
+    document = json.loads(solved.stdout)
+    assert (document["status"], document["objective"]) == ("optimal", 200.0)
+    assert document["options"]["formulation"] == formulation
+
+
+def test_options_reach_the_solver(tiny):
+    options = {"time_limit": 7.5, "work_limit": 9, "gap": 0.25, "seed": 3, "threads": 1, "saturation": 0.5}
+    arguments = [part for name, setting in options.items() for part in (f"--{name.replace('_', '-')}", setting)]
+    solved = run("solve", tiny, "--slot", "50%", "--objective", "total-response-time", *arguments, "--json", "-q")
+    used = json.loads(solved.stdout)["options"]
+    # The mean base time is 250/3 s.
+    assert used["slot"] == pytest.approx(125.0 / 3.0)
+    assert used["objective"] == "total-response-time"
+    assert {name: used[name] for name in options} == options
+
+
+def test_a_package_by_pas(tmp_path):
+    # J1 needs both nodes for itself, so that the others alone are a package: 100 s and 50 s.
+    path = write(tmp_path / "package.json", {**TINY, "jobs": TINY["jobs"][1:]})
+    solved = run("solve", path, "--model", "pas", "--links", "shared", "--json", "-q")
+    assert json.loads(solved.stdout)["objective"] == 150.0
+
+
+def test_an_infeasible_instance_is_exit_code_1_with_the_reason(tmp_path):
+    path = nasty(tmp_path / "i.json", task_bandwidth=1e6)
+    output, result = tmp_path / "s.json", tmp_path / "r.json"
+    output.write_text("mine")
+    solved = run("solve", path, "--slot", 50, "-o", output, "--result", result)
+    assert solved.exit_code == 1
+    assert "infeasible (stopped by proof): job '<script>' saturates a link wherever it runs" in solved.stdout
+    assert output.read_text() == "mine"
+    assert solved.stderr == f"coalloc: no schedule was found, so {output} is not written\n"
+    assert read_result(result).status == "infeasible"
+
+
+def test_a_start_is_a_schedule_or_a_result(tiny, tmp_path):
+    result = tmp_path / "r.json"
+    run("solve", tiny, "--slot", 50, "--result", result)
+    assert run("solve", tiny, "--slot", 50, "--start", result).exit_code == 0
+    late = json.loads(result.read_text())["schedule"]
+    late["placements"][0]["end"] += 1.0
+    document = {"format": "coalloc-schedule", "version": 1, **late}
+    refused = run("solve", tiny, "--slot", 50, "--start", write(tmp_path / "late.json", document))
+    assert refused.exit_code == 2
+    assert "start is not a valid schedule of the instance: job J1" in refused.stderr
+
+
+def test_an_example_stands_for_a_file():
+    solved = run("solve", "example:perfect-packing-1", "--slot", 50, "-q")
+    assert solved.exit_code == 0
+    refused = run("solve", "example:none")
+    assert refused.stderr.startswith("coalloc: there is no example 'none'; there are ")
+
+
+def test_an_instance_from_a_pipe():
+    solved = run_process("solve", "/dev/stdin", "--slot", "50", "-q", "--json", input=json.dumps(TINY))
+    assert json.loads(solved.stdout)["objective"] == 200.0
+
+
+def test_ids_are_data_wherever_they_are_shown(tmp_path):
+    path = nasty(tmp_path / "i.json")
+    before = sorted(entry.name for entry in tmp_path.parent.iterdir())
+    schedule, page = tmp_path / "s.json", tmp_path / "g.html"
+    solved = run("solve", path, "--slot", "100", "-o", schedule, "--plot", page, "--result", tmp_path / "r.json")
+    assert solved.exit_code == 0
+    assert {placement.job for placement in read_schedule(schedule)} == set(NASTY)
+    checked = run("check", path, schedule)
+    early = schedule.read_text().replace('"end": ', '"end": 1')
+    schedule.write_text(early)
+    found = run("check", path, schedule)
+    assert (checked.exit_code, found.exit_code) == (0, 1)
+    for id_ in ("<script>", "</script>", "[/b]", "$x_$", "../x", "\\x1b[31m", "a\\nb"):
+        assert f"job {id_} " in found.stdout
+    assert "\x1b" not in solved.output + checked.output + found.output
+    assert sorted(entry.name for entry in tmp_path.parent.iterdir()) == before
+
+
+def test_an_interrupt_writes_the_best_known(hard, tmp_path):
+    output, result = tmp_path / "schedule.json", tmp_path / "result.json"
+    command = [*PYTHON, "solve", hard, *HARD, "-o", output, "--result", result]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stderr.readline()  # the first incumbent
+    process.stderr.readline()  # the first bound: now the model is built and solved
+    process.send_signal(signal.SIGINT)
+    shown, said = process.communicate(timeout=50)
+    assert process.returncode == 0
+    assert "Traceback" not in said
+    assert shown.startswith("status     feasible (stopped by interrupt)\n")
+    assert coalloc.check(read_instance(hard), read_schedule(output)) == []
+    kept = read_result(result)
+    assert kept.stopped_by == "interrupt"
+    assert 0.0 < kept.lower_bound < kept.objective
+
+
+def test_a_terminal_shows_the_live_line_and_json_stays_pure(tiny):
+    ours, theirs = pty.openpty()
+    command = [*PYTHON, "solve", tiny, "--slot", "50", "--formulation", "count", "--json"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment)
+    os.close(theirs)
+    document = json.loads(process.stdout.read())
+    seen = read_terminal(ours)
+    assert process.wait(timeout=30) == 0
+    assert document["status"] == "optimal"
+    assert " s of 60 s" in seen
+    assert "incumbent          200  bound          200  gap   0.00 %" in seen
+
+
+def read_terminal(descriptor):
+    """Return what a process wrote on a terminal until it closed it."""
+    seen = b""
+    try:
+        while chunk := os.read(descriptor, 65536):
+            seen += chunk
+    except OSError:  # Linux says EIO where the other side has closed
+        pass
+    os.close(descriptor)
+    return seen.decode()

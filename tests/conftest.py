@@ -1,0 +1,11 @@
+"""Hypothesis in every test: no clock, for machines differ; the same examples in every run of CI."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("dev", deadline=None, print_blob=True)
+settings.register_profile("ci", settings.get_profile("dev"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")

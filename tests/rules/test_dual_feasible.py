@@ -1,0 +1,52 @@
+"""Dual feasible functions: the law that makes them bounds, and hand-computed weights."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coalloc.rules.dual_feasible import weight, weightings
+from tests.strategies import LAW
+
+
+@LAW
+@given(st.integers(1, 60), st.integers(0, 60), st.data())
+def test_tasks_that_fit_together_weigh_at_most_one(processors: int, k: int, data: st.DataObject) -> None:
+    tasks: list[int] = []
+    while sum(tasks) < processors:
+        tasks.append(data.draw(st.integers(1, processors - sum(tasks))))
+    assert sum(weight(count, processors, k) for count in tasks) <= 1.0 + 1e-12
+
+
+@LAW
+@given(st.integers(1, 12), st.integers(0, 12))
+def test_no_partition_of_the_processors_weighs_more_than_one(processors: int, k: int) -> None:
+    """Over all multisets of task counts that add up to at most ``processors``, by dynamic programming."""
+    best = [0.0] * (processors + 1)
+    for room in range(1, processors + 1):
+        best[room] = max(best[room - count] + weight(count, processors, k) for count in range(1, room + 1))
+    assert best[processors] <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("tasks", "k", "expected"),
+    [
+        (3, 0, 3 / 10),  # the share
+        (6, 1, 1.0),  # more than half: alone. 6 * 2 / 10 = 1.2, down to 1, over k = 1
+        (5, 1, 5 / 10),  # exactly half: 5 * 2 / 10 is whole, so the share
+        (4, 1, 0.0),  # less than half: nothing
+        (4, 2, 1 / 2),  # more than a third: two at a time. 4 * 3 / 10 = 1.2, down to 1, over 2
+        (7, 2, 2 / 2),  # more than two thirds
+    ],
+)
+def test_weights_by_hand(tasks: int, k: int, expected: float) -> None:
+    assert weight(tasks, 10, k) == expected
+
+
+def test_weightings_begin_with_the_shares_and_repeat_none() -> None:
+    found = weightings([6, 4], 10)
+    assert found[0] == [0.6, 0.4]
+    assert [1.0, 0.0] in found
+    assert len({tuple(weights) for weights in found}) == len(found)
+    assert weightings([], 10) == [[]]

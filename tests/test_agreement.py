@@ -1,0 +1,131 @@
+"""Every exact method for OAS against brute force, on random instances; ``benchmarks/agreement.py`` takes many more.
+
+``solve`` builds no model where a list schedule meets a simple bound, as it does on most small instances.
+So each model is also run alone: without a start, without a bound, and with slots to spare.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+
+import coalloc
+from coalloc.instance import Instance
+from coalloc.models import formulation_of
+from coalloc.problem import discretise
+from coalloc.rules.generation import best_list_schedule
+from coalloc.schedule import Schedule
+from coalloc.solvers.brute_force import Objective, brute_force_oas
+from coalloc.solvers.highs import Limits, solve_model
+from coalloc.solvers.oas import in_seconds, safe_horizon
+from tests.small_instances import NODE_MODEL_SIZE, SmallSize, slotted_instances, small_instance
+
+OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
+FEW_SLOTS = SmallSize(max_jobs=3, max_processors=4, max_slots=6)
+TWO_JOBS = SmallSize(max_jobs=2, max_processors=5, max_slots=6)
+"""Where the node model, run alone, proves the sum of response times in a moment too."""
+TIME_LIMIT = 600.0
+"""Seconds, far beyond what is needed, so that a slow machine changes no status."""
+TOLERANCE = 1e-6
+SPARE_SLOTS = 1
+
+
+@cache
+def optimum_of(instance: Instance, slot: float | None, objective: Objective) -> float:
+    return brute_force_oas(instance, slot, objective).objective
+
+
+def close(optimum: float) -> float:
+    return pytest.approx(optimum, rel=TOLERANCE, abs=TOLERANCE)
+
+
+def worth(instance: Instance, schedule: Schedule, objective: Objective) -> float:
+    """Return the objective of a schedule, from its placements."""
+    if objective == "makespan":
+        return max(p.end for p in schedule) - instance.origin
+    return sum(p.end - instance.job_by_id[p.job].arrival for p in schedule)
+
+
+def assert_solve_agrees(instance: Instance, slot: float, objective: Objective, formulation: str) -> None:
+    optimum = optimum_of(instance, slot, objective)
+    result = coalloc.solve(instance, slot=slot, objective=objective, formulation=formulation, time_limit=TIME_LIMIT)
+    assert result.status == "optimal"
+    assert result.objective == close(optimum)
+    assert result.lower_bound == close(optimum)
+    assert result.lower_bound <= optimum + TOLERANCE
+    assert result.schedule is not None
+    assert coalloc.check(instance, result.schedule) == []
+    assert worth(instance, result.schedule, objective) == close(optimum)
+
+
+def assert_model_agrees(instance: Instance, slot: float, objective: Objective, name: str) -> None:
+    problem, formulation = discretise(instance, slot), formulation_of("oas", name)
+    horizon = safe_horizon(problem, best_list_schedule(problem), objective) + SPARE_SLOTS
+    model = formulation.build(problem, horizon=horizon, objective=objective, lower_bound=0)
+    solution = solve_model(model, Limits(time=TIME_LIMIT), integral=True)
+    optimum = optimum_of(instance, slot, objective)
+    assert solution.status == "optimal"
+    assert solution.objective is not None
+    assert in_seconds(problem, solution.objective, objective) == close(optimum)
+    schedule = formulation.extract(model)
+    assert coalloc.check(instance, schedule) == []
+    assert worth(instance, schedule, objective) == close(optimum)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("formulation", ["configuration", "count"])
+@pytest.mark.parametrize("seed", range(12))
+def test_solve_finds_the_optimum(seed: int, formulation: str, objective: Objective) -> None:
+    assert_solve_agrees(*small_instance(seed), objective, formulation)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("formulation", ["configuration", "count"])
+@pytest.mark.parametrize("seed", range(20, 32))
+def test_a_model_alone_finds_the_optimum(seed: int, formulation: str, objective: Objective) -> None:
+    assert_model_agrees(*small_instance(seed), objective, formulation)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_node_model_finds_the_least_makespan(seed: int) -> None:
+    assert_solve_agrees(*small_instance(seed, NODE_MODEL_SIZE), "makespan", "node")
+
+
+@pytest.mark.parametrize(("objective", "size"), [("makespan", FEW_SLOTS), ("total-response-time", TWO_JOBS)])
+@pytest.mark.parametrize("seed", range(20, 32))
+def test_the_node_model_alone_finds_the_optimum(seed: int, objective: Objective, size: SmallSize) -> None:
+    assert_model_agrees(*small_instance(seed, size), objective, "node")
+
+
+@pytest.mark.parametrize("formulation", ["configuration", "count", "node"])
+@settings(max_examples=10, deadline=None)
+@given(example=slotted_instances(FEW_SLOTS))
+def test_solve_finds_the_optimum_of_any_instance(formulation: str, example: tuple[Instance, float]) -> None:
+    assert_solve_agrees(*example, "makespan", formulation)
+
+
+@settings(max_examples=10, deadline=None)
+@given(slotted_instances(SmallSize(max_jobs=3, max_slots=12)))
+def test_both_aggregated_models_alone_find_the_optimum_of_any_instance(example: tuple[Instance, float]) -> None:
+    for objective in OBJECTIVES:
+        for formulation in ("configuration", "count"):
+            assert_model_agrees(*example, objective, formulation)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("seed", range(40, 52))
+def test_continuous_time_encloses_the_optimum(seed: int, objective: Objective) -> None:
+    # No method proves continuous time as such: the bound is that of a grid rounded down, the schedule one moved left.
+    instance, _ = small_instance(seed)
+    optimum = optimum_of(instance, None, objective)
+    result = coalloc.solve(instance, objective=objective)
+    assert result.lower_bound <= optimum + TOLERANCE
+    assert result.objective >= optimum - TOLERANCE
+    assert result.status in ("optimal", "feasible")
+    if result.status == "optimal":
+        assert result.objective == close(optimum)
+    assert result.schedule is not None
+    assert coalloc.check(instance, result.schedule) == []
+    assert worth(instance, result.schedule, objective) == close(result.objective)

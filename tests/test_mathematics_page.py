@@ -1,0 +1,161 @@
+"""docs/mathematics.md says what the code does: names, constants, equation numbers, components, metrics."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+
+import coalloc
+from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.measures import METRICS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
+OUR_NUMBERS = r"\(([TCKPN]\d+)\)"
+"""Equation numbers that are ours; (E) numbers are of the execution model, others of the sources."""
+MATHS = re.compile(r"```math\n.*?\n```", re.DOTALL)
+CODE = re.compile(r"`[^`\n]*`")
+INLINE_MATHS = re.compile(r"\$[^$\n]+\$")
+
+
+def section(title: str) -> str:
+    """Return the text under a heading, up to the next of its level or above."""
+    level = title.partition(" ")[0]
+    assert f"\n{title}\n" in PAGE, f"the page has no heading {title!r}"
+    return re.split(rf"\n#{{2,{len(level)}}} ", PAGE.split(f"\n{title}\n", 1)[1])[0]
+
+
+def table(title: str) -> list[list[str]]:
+    """Return the cells of the table under a heading, without its head."""
+    lines = [line for line in section(title).splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def resolve(name: str) -> Any:
+    """Return what a dotted name is: a module, or what hangs on one; a field of a value is its declaration."""
+    parts = name.split(".")
+    for i in range(len(parts), 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:i]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[i:]:
+            fields = getattr(found, "__dataclass_fields__", {})
+            found = fields[part] if part in fields else getattr(found, part)
+        return found
+    raise ModuleNotFoundError(name)
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(coalloc(?:\.\w+)+)`", PAGE))))
+def test_every_name_in_code_exists(name):
+    resolve(name)
+
+
+@pytest.mark.parametrize("name", ["coalloc.instance.Job.task", "coalloc.measure", "coalloc.problem.discretize"])
+def test_a_misspelt_name_is_noticed(name):
+    with pytest.raises((AttributeError, ModuleNotFoundError)):
+        resolve(name)
+
+
+def test_every_symbol_has_a_unit_and_a_name_in_code():
+    for symbol, meaning, unit, names in table("## Symbols"):
+        assert symbol.startswith("$"), symbol
+        assert meaning, symbol
+        assert unit, symbol
+        assert re.search(r"`coalloc(\.\w+)+`", names), symbol
+
+
+def test_the_constants_have_the_values_that_the_page_gives():
+    constants = table("## Tolerances and proofs")
+    assert len(constants) >= 10
+    for name, value, _ in constants:
+        assert resolve(name.strip("`")) == float(value), name
+
+
+def test_the_table_of_metrics_is_the_code():
+    assert table("## Metrics") == [[f"`{name}`", m.unit, m.definition] for name, m in METRICS.items()]
+
+
+def test_the_models_and_the_page_number_the_same_equations():
+    modules = (ROOT / "coalloc" / "models").glob("*.py")
+    in_code = set(re.findall(OUR_NUMBERS, "\n".join(path.read_text(encoding="utf-8") for path in modules)))
+    on_page = {number for block in MATHS.findall(PAGE) for number in re.findall(rf"&& {OUR_NUMBERS}", block)}
+    assert in_code == on_page
+
+
+def three_clusters() -> Instance:
+    """Return an instance that reaches every row: links that bind, one of no bandwidth, jobs that cannot run together.
+
+    Nothing can be split over ``C3``, so both jobs share the 6 processors of ``C1`` and ``C2``: one waits, and its
+    slots are open. The links could get 2*30*1/2 + 2*30*2/3 = 70 of 50 MB/s. With 3 and 4 tasks of 8 processors at
+    least one dual feasible function is no share of the processors.
+    """
+    clusters = [
+        Cluster(name, [NodeGroup(count, power=1.0)], bandwidth)
+        for name, count, bandwidth in (("C1", 3, 50.0), ("C2", 3, 50.0), ("C3", 2, 0.0))
+    ]
+    jobs = [Job(f"J{n}", n, 100.0, processing_share=0.5, task_bandwidth=30.0) for n in (3, 4)]
+    return Instance(Platform(clusters), jobs)
+
+
+def built(section_title: str) -> Iterator[pyo.ConcreteModel]:
+    """Yield the models of a section, one for each objective or treatment of links."""
+    model, _, formulation = section_title.removeprefix("### ").lower().partition(" ")
+    if model == "oas":
+        for objective in ("makespan", "total-response-time"):
+            yield coalloc.build_model(three_clusters(), formulation=formulation, slot="50%", objective=objective)
+    elif model == "pas":
+        for links in ("strict", "shared"):
+            yield coalloc.build_model(three_clusters(), model=model, formulation=formulation, links=links)
+    else:
+        yield coalloc.build_model(three_clusters(), model=model)
+
+
+def named(text: str) -> set[str]:
+    """Return the components that a text names, such as ``model.x``."""
+    return set(re.findall(r"`model\.(\w+)`", text))
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "### OAS configuration",
+        "### OAS count",
+        "### OAS node",
+        "### PAS configuration",
+        "### PAS node",
+        "### CBS",
+        "### JPR",
+    ],
+)
+def test_the_page_names_the_components_of_each_model_and_no_others(title):
+    on_page = named(section(title))
+    if title in ("### OAS configuration", "### OAS count"):
+        shared = named(section("### What the slotted models share")) - {"x", "w"}
+        assert shared == {"objective", "z", "monotone", "still_running", "running", "running_if_covered", "packing"}
+        on_page |= shared
+    models = list(built(title))
+    components = {c.name for model in models for c in model.component_objects()}
+    assert on_page == components
+    # A component that exists in name only would show that the instance does not reach what the page describes.
+    for name in on_page:
+        assert any(_size(getattr(model, name, None)) for model in models), f"{name} is empty in every model"
+
+
+def _size(component: Any) -> int:
+    return 0 if component is None else len(component)
+
+
+def test_inline_maths_survives_markdown():
+    # GitHub takes away a backslash before punctuation, and reads < as the start of a tag, outside of ```math blocks.
+    text = CODE.sub("", MATHS.sub("", PAGE))
+    inline = INLINE_MATHS.findall(text)
+    assert len(inline) > 100
+    assert [maths for maths in inline if re.search(r"\\[^A-Za-z]|<|>", maths)] == []
+    assert "$" not in INLINE_MATHS.sub("", text)

@@ -1,0 +1,167 @@
+"""What an installation gets, and that the files which describe the project agree with each other."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import coalloc
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "coalloc"
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
+ROOMS = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+
+
+def modules_loaded_by(code: str) -> set[str]:
+    """Return the top-level modules that a fresh interpreter has loaded after ``code``."""
+    script = f"{code}\nimport sys\nprint(*sorted(name.partition('.')[0] for name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    return set(done.stdout.split())
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield the full name of every module that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relative to itself"
+            yield node.module or ""
+
+
+def is_cache(path: Path) -> bool:
+    return any(part == "__pycache__" or part.startswith(".") for part in path.relative_to(PACKAGE).parts)
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {canonicalize_name(Requirement(text).name) for text in requirements}
+
+
+def test_importing_coalloc_loads_no_library():
+    third_party = names(PROJECT["project"]["dependencies"]) | {"ortools", "dask"}
+    assert modules_loaded_by("import coalloc") & third_party == set()
+
+
+def test_values_files_and_the_checker_need_no_pyomo_pandas_or_matplotlib():
+    loaded = modules_loaded_by("from coalloc import Instance, Schedule, check, example; example('thesis-oas-1')")
+    assert loaded & {"pyomo", "highspy", "pandas", "matplotlib", "plotly"} == set()
+
+
+@pytest.mark.parametrize("name", coalloc.__all__)
+def test_every_public_name_can_be_had(name):
+    assert getattr(coalloc, name).__module__.startswith("coalloc.")
+
+
+def test_public_names_that_type_checkers_see_are_those_that_are_loaded():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    seen = {
+        (node.module, alias.name)
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in ast.walk(block)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    loaded = {(module, name) for name, module in coalloc._MODULE_OF.items()}
+    assert seen == loaded
+    assert {name for _, name in loaded} == set(coalloc.__all__)
+
+
+def test_the_checker_imports_instance_and_schedule_alone():
+    rooms = {name.split(".")[1] for name in imports(PACKAGE / "checker.py") if name.startswith("coalloc.")}
+    assert rooms == {"instance", "schedule"}
+
+
+def test_the_contract_of_the_checker_forbids_every_other_room():
+    contracts = PROJECT["tool"]["importlinter"]["contracts"]
+    (forbidden,) = (c["forbidden_modules"] for c in contracts if c.get("source_modules") == ["coalloc.checker"])
+    others = ROOMS - {"__init__", "checker", "instance", "schedule"}
+    assert forbidden == sorted(f"coalloc.{room}" for room in others)
+
+
+def test_every_library_that_is_imported_is_declared():
+    # pydantic_core comes with pydantic, at the one version that fits.
+    declared = names([*PROJECT["project"]["dependencies"], *EXTRAS["cpsat"], *EXTRAS["dask"]]) | {"pydantic-core"}
+    imported = {name.partition(".")[0] for path in PACKAGE.rglob("*.py") for name in imports(path)}
+    assert names(list(imported - sys.stdlib_module_names - {"coalloc"})) <= declared
+
+
+def test_the_test_extra_brings_none_of_the_optional_libraries():
+    optional = names([*EXTRAS["cpsat"], *EXTRAS["dask"]])
+    assert set(closure(["test"])) & optional == set()
+
+
+def test_the_wheel_holds_every_file_of_the_package():
+    patterns = PROJECT["tool"]["setuptools"]["package-data"]["coalloc"]
+    taken = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
+    files = {path for path in PACKAGE.rglob("*") if path.is_file() and not is_cache(path)}
+    sources = {path for path in files if path.suffix == ".py"}
+    assert files - sources == taken
+    assert {path.parent for path in sources} == {path.parent for path in sources if path.name == "__init__.py"}
+    assert PACKAGE / "py.typed" in files
+    assert {path.stem for path in files if path.suffix == ".json"} == set(coalloc.examples())
+
+
+def closure(extras: list[str]) -> dict[str, str]:
+    """Return the version of every library that these extras lead to and that is installed, by name."""
+    found: dict[str, str] = {}
+    waiting = [("coalloc", frozenset(extras))]
+    seen = set(waiting)
+    while waiting:
+        name, wanted = waiting.pop()
+        try:
+            distribution = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue
+        found[canonicalize_name(name)] = distribution.version
+        for requirement in map(Requirement, distribution.requires or ()):
+            applies = requirement.marker is None or any(
+                requirement.marker.evaluate({"extra": extra}) for extra in (*wanted, "")
+            )
+            edge = (requirement.name, frozenset(requirement.extras))
+            if applies and edge not in seen:
+                seen.add(edge)
+                waiting.append(edge)
+    return found
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pairs = [line.split("==") for line in lines if not line.startswith("#")]
+    return {canonicalize_name(name): version for name, version in pairs}
+
+
+def test_constraints_pin_whatever_the_project_leads_to():
+    assert set(closure(list(EXTRAS))) - {"coalloc"} <= set(pins())
+
+
+def test_the_pins_keep_the_lower_bounds_of_the_project():
+    requirements = [*PROJECT["project"]["dependencies"], *(text for extra in EXTRAS.values() for text in extra)]
+    for requirement in map(Requirement, requirements):
+        assert requirement.specifier.contains(pins()[canonicalize_name(requirement.name)])
+
+
+def test_the_version_is_the_same_everywhere():
+    version = PROJECT["project"]["version"]
+    assert coalloc.__version__ == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.search(rf"^## \[{re.escape(version)}\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+
+def test_no_file_names_a_package_index_or_a_remote_hook():
+    files = ["pyproject.toml", "constraints.txt", ".ci/run", ".pre-commit-config.yaml", "README.md", "CONTRIBUTING.md"]
+    found = [name for name in files if re.search(r"https?://|--index-url|--find-links", (ROOT / name).read_text())]
+    assert found == []

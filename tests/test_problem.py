@@ -1,0 +1,185 @@
+"""Problems: configurations, speed levels and rounding by hand; and the same schedule space seen in two ways as laws."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coalloc import problem as problems
+from coalloc.allocation import Scope
+from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Switch
+from coalloc.problem import Problem, Rounding, compositions, discretise, slot_seconds
+from tests.small_instances import slotted_instances
+from tests.strategies import LAW
+
+
+def star(*clusters: tuple[int, float, float]) -> Platform:
+    """Return clusters C1, C2, ... of (nodes, power, link bandwidth) around one switch."""
+    return Platform(tuple(Cluster(f"C{i}", (NodeGroup(n, p),), b) for i, (n, p, b) in enumerate(clusters, 1)))
+
+
+def one(platform: Platform, job: Job, slot: float | None = None, saturation: float = 0.0) -> Problem:
+    """Return the problem of one job."""
+    return discretise(Instance(platform, (job,)), slot, saturation=saturation)
+
+
+def test_a_configuration_has_constant_duration_and_loads() -> None:
+    # (2, 1) of 3 tasks: Te = 30 * (0.5 / 0.8 + 0.5) = 33.75 s, 4 slots of 10. Links: 2*6*1/2 = 6 and 1*6*2/2 = 6 MB/s.
+    problem = one(star((2, 1.0, 9.0), (2, 0.8, 9.0)), Job("J1", 3, 30.0, 0.5, 6.0), 10.0)
+    configuration = problem.configuration(problem.jobs[0], (2, 1))
+    assert configuration.execution_time == pytest.approx(33.75)
+    assert configuration.duration == 4
+    assert isinstance(configuration.duration, int)
+    assert configuration.loads == (6.0, 6.0)
+    assert [c.allocation for c in problem.configurations[0]] == [(1, 2), (2, 1)]
+
+
+def test_configurations_that_saturate_a_link_alone_are_left_out() -> None:
+    # As above on links of 5 MB/s: none; with 20 % more, 6 MB/s, both.
+    platform, job = star((2, 1.0, 5.0), (2, 0.8, 5.0)), Job("J1", 3, 30.0, 0.5, 6.0)
+    assert one(platform, job).configurations == ((),)
+    assert len(one(platform, job, saturation=0.2).configurations[0]) == 2
+
+
+def test_links_that_may_saturate_bind_nothing() -> None:
+    problem = discretise(
+        Instance(star((1, 1.0, 0.0), (1, 1.0, 0.0)), (Job("J1", 2, 9.0, 0.5, 6.0),)), None, links="shared"
+    )
+    assert problem.bandwidths == (math.inf, math.inf)
+    assert len(problem.configurations[0]) == 1
+
+
+def test_speed_levels_of_equal_duration_are_one() -> None:
+    # 10 s on power 1, 0.9 and 0.5: 10, 11.1 and 20 s, that is 1, 2 and 2 slots of 10 s. The slower of the two
+    # allows all classes.
+    platform = star((2, 1.0, 1.0), (2, 0.9, 1.0), (2, 0.5, 1.0))
+    levels = one(platform, Job("J1", 1, 10.0), 10.0).levels[0]
+    assert [(level.duration, level.classes) for level in levels] == [(1, (0,)), (2, (0, 1, 2))]
+
+
+def test_a_level_without_room_is_none() -> None:
+    # 3 tasks do not fit on the two fast nodes.
+    levels = one(star((2, 1.0, 1.0), (2, 0.5, 1.0)), Job("J1", 3, 10.0), 10.0).levels[0]
+    assert [(level.duration, level.classes) for level in levels] == [(2, (0, 1))]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "up", "down"),
+    [
+        (30.0, 3, 3),
+        (30.0 * (1 + 1e-12), 3, 3),
+        (30.0 * (1 - 1e-12), 3, 3),
+        (30.1, 4, 3),
+        (29.9, 3, 2),
+        (0.1, 1, 0),
+        (0.0, 0, 0),
+    ],
+)
+def test_rounding_to_slots(seconds: float, up: int, down: int) -> None:
+    instance = Instance(star((1, 1.0, 1.0)), (Job("J1", 1, 10.0, arrival=seconds),))
+    assert discretise(instance, 10.0).releases == (up,)
+    assert discretise(instance, 10.0, "down").releases == (down,)
+    assert discretise(instance, None).releases == (seconds,)
+
+
+def test_running_jobs_are_rounded_like_the_others() -> None:
+    running = (RunningJob(Job("R", 2, 99.0, 0.5, 4.0), ("C1/1", "C2/0"), 25.0),)
+    instance = Instance(star((2, 1.0, 9.0), (1, 1.0, 9.0)), (), running)
+    grids: tuple[tuple[float | None, Rounding, float], ...] = ((10.0, "up", 3), (10.0, "down", 2), (None, "up", 25.0))
+    for slot, rounding, end in grids:
+        (busy,) = discretise(instance, slot, rounding).busy
+        assert (busy.job, busy.end, busy.allocation, busy.loads) == ("R", end, (1, 1), (4.0, 4.0))
+
+
+def test_links_of_switches_have_the_classes_below_them() -> None:
+    clusters = (
+        Cluster("A", (NodeGroup(1, 1.0), NodeGroup(2, 0.5)), 9.0, "S"),
+        Cluster("B", (NodeGroup(2, 1.0),), 9.0, "S"),
+        Cluster("C", (NodeGroup(4, 1.0),), 9.0),
+    )
+    platform = Platform(clusters, (Switch("S", "root", 9.0),))
+    problem = one(platform, Job("J1", 7, 10.0, 0.5, 1.0))
+    assert problem.classes_below == ((0, 1), (2,), (3,), (0, 1, 2))
+    # 9 nodes, 5 of them below S: of 7 tasks at least 3, at most 5 are there.
+    assert problem.tasks_below(problem.jobs[0], 3) == range(3, 6)
+
+
+def test_links_are_contended_where_the_largest_loads_together_would_saturate() -> None:
+    # A job of 2 tasks puts at most 10 MB/s on a link: two of them 20, beside 5 of R until its end.
+    jobs = (Job("J1", 2, 10.0, 0.5, 10.0), Job("J2", 2, 10.0, 0.5, 10.0))
+    running = (RunningJob(Job("R", 2, 99.0, 0.5, 5.0), ("C1/1", "C2/0"), 25.0),)
+    platform = star((2, 1.0, 24.0), (2, 1.0, 25.0), (2, 1.0, 20.0))
+    assert discretise(Instance(platform, jobs, running), None).contended_links == (0,)
+
+
+@LAW
+@given(st.integers(0, 8), st.lists(st.integers(0, 4), max_size=4))
+def test_compositions_are_all_vectors_with_the_total(total: int, limits: list[int]) -> None:
+    every = [v for v in product(*(range(limit + 1) for limit in limits)) if sum(v) == total]
+    assert list(compositions(total, limits)) == every
+
+
+@LAW
+@given(slotted_instances())
+def test_allocations_are_counted_without_listing_them(drawn: tuple[Instance, float]) -> None:
+    problem = discretise(*drawn)
+    for job in problem.jobs:
+        assert problem.count_allocations(job) == sum(1 for _ in problem.allocations(job))
+
+
+@LAW
+@given(slotted_instances(), st.sampled_from(["up", "down"]))
+def test_levels_have_the_durations_of_configurations(drawn: tuple[Instance, float], rounding: Rounding) -> None:
+    """Each configuration takes as long as the fastest level that allows its classes: the count model's durations."""
+    instance, slot = drawn
+    problem = discretise(instance, slot, rounding)
+    for levels, configurations in zip(problem.levels, problem.configurations, strict=True):
+        durations = [level.duration for level in levels]
+        assert durations == sorted(set(durations))
+        for configuration in configurations:
+            used = {g for g, count in enumerate(configuration.allocation) if count}
+            assert configuration.duration == next(lv.duration for lv in levels if used <= set(lv.classes))
+
+
+@LAW
+@given(slotted_instances())
+def test_rounding_brackets_the_seconds(drawn: tuple[Instance, float]) -> None:
+    instance, slot = drawn
+    up, down, exact = discretise(instance, slot), discretise(instance, slot, "down"), discretise(instance, None)
+    for fine, coarse, seconds in zip(down.releases, up.releases, exact.releases, strict=True):
+        assert coarse - fine in (0, 1)
+        assert slot * fine <= seconds * (1 + 1e-8)
+        assert seconds <= slot * coarse * (1 + 1e-8)
+
+
+def test_too_many_allocations_are_refused_before_they_are_listed() -> None:
+    # 60 tasks on 20 clusters of 30 nodes: more vectors than atoms to list.
+    problem = one(star(*[(30, 1.0, 1.0)] * 20), Job("J1", 60, 10.0))
+    with pytest.raises(CoallocError, match=f"more than the {problems.MAX_CONFIGURATIONS:,} .*formulation='count'"):
+        _ = problem.configurations
+
+
+def test_an_unknown_scope_lists_those_there_are() -> None:
+    with pytest.raises(CoallocError, match="platform, cluster, node, got 'rack'"):
+        discretise(Instance(star((1, 1.0, 1.0)), ()), None, scope=cast(Scope, "rack"))
+
+
+def test_slots_in_seconds_and_percent() -> None:
+    instance = Instance(star((1, 1.0, 1.0)), (Job("J1", 1, 10.0), Job("J2", 1, 30.0)))
+    assert slot_seconds(instance, None) is None
+    assert slot_seconds(instance, 7) == 7.0
+    assert slot_seconds(instance, "50%") == 10.0  # of the mean, 20 s
+    assert slot_seconds(instance, " 2.5 % ") == 0.5
+    assert slot_seconds(Instance(instance.platform, ()), "50%") == 0.5  # no jobs, no mean: of one second
+
+
+@pytest.mark.parametrize("slot", ["50", "%", "-5%", "0%", "1e2%", "nan%", 0, -1.0, math.inf, math.nan, True, [1]])
+def test_a_slot_that_is_none_is_refused(slot: object) -> None:
+    instance = Instance(star((1, 1.0, 1.0)), (Job("J1", 1, 10.0),))
+    with pytest.raises(CoallocError, match="slot must be"):
+        slot_seconds(instance, cast(float, slot))
