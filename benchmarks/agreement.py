@@ -36,7 +36,7 @@ from coalloc.solvers.brute_force import (
     brute_force_pas,
 )
 from coalloc.solvers.highs import Limits, solve_model
-from coalloc.solvers.oas import in_seconds, safe_horizon
+from coalloc.solvers.objectives import in_seconds, safe_horizon
 from coalloc.workloads.small import NODE_MODEL_SIZE, small_instance, small_package
 
 NUM_SEEDS = 200
@@ -104,8 +104,8 @@ def cases(sample: Seed) -> Iterator[Case]:
     large, small = small_instance(sample.seed), small_instance(sample.seed, NODE_MODEL_SIZE)
     for objective in OBJECTIVES:
         for family, find in (("oas", by_solve), ("oas model alone", by_model)):
-            yield from slotted(f"{family}, up to 5 jobs", large, objective, find, node_limit=sample.node_limit)
-            yield from slotted(f"{family}, up to 3 jobs", small, objective, find, node_limit=sample.limit)
+            yield from slotted(f"{family}, up to 3 jobs", small, objective, find, sample.limit)
+            yield from slotted(f"{family}, up to 5 jobs", large, objective, find, sample.node_limit)
         optimum = brute_force_oas(large[0], None, objective)
         yield Case("oas, continuous", large[0], optimum, {"objective": objective}, by_solve)
     yield from packages(small_package(sample.seed))
@@ -116,7 +116,6 @@ def slotted(
     slotted_instance: tuple[coalloc.Instance, float],
     objective: Objective,
     find: Callable[[Case, float], Finding],
-    *,
     node_limit: float,
 ) -> Iterator[Case]:
     """Yield OAS in slots, with each formulation."""
@@ -210,7 +209,10 @@ def disagreements(case: Case, finding: Finding) -> Iterator[str]:
         yield f"the objective {finding.objectives[0]:.9g} is below the optimum {optimum:.9g}"
     for violation in coalloc.check(case.instance, finding.schedule, case.links, case.keywords.get("saturation", 0.0)):
         yield f"the schedule breaks a rule: {violation}"
-    if case.links == "strict" and abs(worth(case, finding.schedule) - finding.objectives[0]) > slack:
+    excess = worth(case, finding.schedule) - finding.objectives[0] if case.links == "strict" else 0.0
+    # SP of the node model is free above: what it finds before the proof may be better than its objective says.
+    may_be_better = case.find is by_model and finding.status == "feasible"
+    if excess > slack or (excess < -slack and not may_be_better):
         yield f"the schedule is worth {worth(case, finding.schedule):.9g}, claimed are {finding.objectives[0]:.9g}"
 
 

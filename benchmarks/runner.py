@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import multiprocessing
+import os
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from csv import DictWriter
 from io import StringIO
 from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import coalloc
@@ -66,10 +68,19 @@ def run_killable(function: Callable[[Any], Row], argument: Any, seconds: float) 
 
 
 def _call(function: Callable[[Any], Row], argument: Any, sender: Connection) -> None:
+    Thread(target=_end_with_parent, daemon=True).start()
     try:
         sender.send(function(argument))
     except Exception as error:
         sender.send({"status": "crashed", "message": f"{type(error).__name__}: {error}"})
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is gone, lest it disturbs what is measured next."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def run_missing(

@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from coalloc.api import build_model, solve
+    from coalloc.api import build_model, lower_bound, solve
     from coalloc.checker import Violation, check
     from coalloc.instance import (
         Cluster,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from coalloc.workloads.swf import read_swf
 
 _HOME = {
-    "coalloc.api": ("build_model", "solve"),
+    "coalloc.api": ("build_model", "lower_bound", "solve"),
     "coalloc.checker": ("Violation", "check"),
     "coalloc.instance": (
         "Cluster",
@@ -85,6 +85,7 @@ __all__ = [
     "gantt",
     "generate",
     "generators",
+    "lower_bound",
     "metrics",
     "read_instance",
     "read_platform",

@@ -15,11 +15,14 @@ from typing import Any
 import pyomo.environ as pyo
 
 from coalloc.instance import CoallocError, Instance
-from coalloc.problem import Links, slot_seconds
+from coalloc.models.time_grid import OBJECTIVES
+from coalloc.problem import Links, discretise, slot_seconds
 from coalloc.result_files import instance_hash
 from coalloc.schedule import Schedule
+from coalloc.solvers.bound_methods import METHODS, latest_end_bound, sum_of_ends_bound
 from coalloc.solvers.highs import solve_model
 from coalloc.solvers.oas import build_oas, solve_oas
+from coalloc.solvers.objectives import in_seconds
 from coalloc.solvers.package import build_package, solve_package
 from coalloc.solvers.pyomo_solver import solver_named
 from coalloc.solvers.result import Model, Progress, SolveOptions, SolveResult, TracePoint
@@ -140,6 +143,55 @@ def build_model(
 
 
 BUILD_KEYWORDS = tuple(name for name in build_model.__annotations__ if name not in ("instance", "unknown", "return"))
+
+
+def lower_bound(
+    instance: Instance,
+    objective: str = "makespan",
+    method: str = "feasible-set",
+    slot: float | str | None = None,
+    *,
+    time_limit: float = 60.0,
+    saturation: float = 0.0,
+    **unknown: Any,
+) -> float:
+    """Return a proven lower bound on what ``solve`` with model oas can reach, in seconds as it reports them.
+
+    Parameters
+    ----------
+    objective
+        ``"makespan"`` or ``"total-response-time"`` (each job alone; but for ``"longest-job"`` the
+        squashed area as well).
+    method
+        ``"longest-job"``, ``"area"``, ``"packing"``, ``"feasible-set"``, or ``"best"`` of them all.
+    slot
+        Seconds, or ``"50%"`` of the mean base time: a bound on schedules in whole slots; ``None``: on all.
+    time_limit
+        Seconds after which the best bound so far is returned.
+    saturation
+        Share above its bandwidth that a link may carry.
+
+    Raises
+    ------
+    CoallocError
+        An argument is unknown; the message lists those that there are.
+    """
+    refuse_unknown(unknown, LOWER_BOUND_KEYWORDS)
+    for name, value, known in (("method", method, METHODS), ("objective", objective, OBJECTIVES)):
+        if value not in known:
+            raise CoallocError(f"{name} of lower_bound must be one of {', '.join(known)}, got {value!r}")
+    options = SolveOptions(
+        objective=objective, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=time_limit
+    )
+    problem = discretise(instance, options.slot, saturation=options.saturation)
+    if objective == "makespan":
+        return in_seconds(problem, latest_end_bound(problem, method, options.time_limit), objective)
+    return in_seconds(problem, sum_of_ends_bound(problem, method), objective)
+
+
+LOWER_BOUND_KEYWORDS = tuple(
+    name for name in lower_bound.__annotations__ if name not in ("instance", "unknown", "return")
+)
 
 
 def refuse_unknown(unknown: Iterable[str], known: Iterable[str]) -> None:

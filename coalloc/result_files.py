@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 
 from coalloc.instance import Instance
 from coalloc.instance.documents import Kind, document_of, read_value, write_value
@@ -16,7 +17,7 @@ from coalloc.solvers.result import ModelSize, SolveOptions, SolveResult, SolveSt
 
 @value(slots=False)
 class ResultDocument(Value):
-    """A result as it stands in a file; ``bound`` and ``gap`` are the result's lower bound and gap."""
+    """A result as it stands in a file; ``bound`` and ``gap`` are the result's lower bound and (if finite) gap."""
 
     status: SolveStatus
     stopped_by: StoppedBy
@@ -50,7 +51,7 @@ def result_document(result: SolveResult) -> ResultDocument:
         stopped_by=result.stopped_by,
         objective=result.objective,
         bound=result.lower_bound,
-        gap=result.gap,
+        gap=result.gap if result.gap is not None and math.isfinite(result.gap) else None,
         message=result.message,
         instance_sha256=result.instance_sha256,
         trace=result.trace,

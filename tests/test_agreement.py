@@ -19,7 +19,7 @@ from coalloc.rules.generation import best_list_schedule
 from coalloc.schedule import Schedule
 from coalloc.solvers.brute_force import Objective, brute_force_oas
 from coalloc.solvers.highs import Limits, solve_model
-from coalloc.solvers.oas import in_seconds, safe_horizon
+from coalloc.solvers.objectives import in_seconds, safe_horizon
 from tests.small_instances import NODE_MODEL_SIZE, SmallSize, slotted_instances, small_instance
 
 OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
@@ -75,7 +75,7 @@ def assert_model_agrees(instance: Instance, slot: float, objective: Objective, n
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("formulation", ["configuration", "count"])
+@pytest.mark.parametrize("formulation", ["auto", "configuration", "count"])
 @pytest.mark.parametrize("seed", range(12))
 def test_solve_finds_the_optimum(seed: int, formulation: str, objective: Objective) -> None:
     assert_solve_agrees(*small_instance(seed), objective, formulation)

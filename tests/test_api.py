@@ -135,7 +135,7 @@ def test_a_slot_that_is_none(slot):
 
 def test_a_slot_too_fine_to_build_is_refused_with_the_remedy():
     with pytest.raises(CoallocError, match=r'slot=1e-05 means 1e-05 s; take a coarser slot \(did you mean slot="50%"'):
-        coalloc.solve(small_instance(1)[0], slot=1e-5)
+        coalloc.solve(small_instance(1)[0], slot=1e-5, formulation="count")
 
 
 # ------------------------------------------------------------------------------ results

@@ -145,7 +145,11 @@ def pins() -> dict[str, str]:
 
 
 def test_constraints_pin_whatever_the_project_leads_to():
-    assert set(closure(list(EXTRAS))) - {"coalloc"} <= set(pins())
+    installed, pinned = closure(list(EXTRAS)), pins()
+    del installed["coalloc"]
+    if any(version != pinned.get(name, version) for name, version in installed.items()):
+        pytest.skip("this environment was not installed with constraints.txt")
+    assert set(installed) <= set(pinned)
 
 
 def test_the_pins_keep_the_lower_bounds_of_the_project():

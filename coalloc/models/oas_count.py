@@ -159,11 +159,13 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
 
 def estimate_nonzeros(problem: Problem, horizon: int) -> int:
     """Return roughly how many nonzeros the model will have."""
-    total = 0
-    for j, levels in enumerate(problem.levels):
-        numbers = min(problem.jobs[j].tasks, max(problem.capacities)) if problem.jobs[j].task_bandwidth else 0
+    total = 0.0
+    for job, release, levels in zip(problem.jobs, problem.releases, problem.levels, strict=True):
+        loading = job.task_bandwidth > 0.0 and job.tasks > 1
+        numbers = sum(len(problem.tasks_below(job, k)) for k in problem.contended_links) if loading else 0
         for level in levels:
-            starts = max(0, horizon - level.duration - problem.releases[j] + 1)
-            variables = len(level.classes) + numbers * len(problem.bandwidths)
-            total += int(starts * (1 + level.duration * variables))
-    return total
+            starts = max(0.0, horizon - level.duration - release + 1)
+            total += starts * (
+                level.duration + len(level.classes) * (level.duration + 3) + numbers * (level.duration + 2)
+            )
+    return int(total)

@@ -1,20 +1,123 @@
 """Serial schedule generation: jobs of a list are placed one by one, each as early as it can end.
 
-Every exact method starts from such a schedule: it gives the horizon and the first incumbent.
+Every exact method starts from such a schedule: it gives the horizon and the first incumbent. Local
+search generates thousands, so what a job may do and the allocations already chosen are kept in one
+:class:`Generation`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from operator import le
 
 from coalloc.allocation import Allocation
+from coalloc.execution import link_load
 from coalloc.instance import CoallocError, Job
-from coalloc.problem import Assignment, Configuration, Problem
+from coalloc.problem import Assignment, Configuration, Problem, SpeedLevel
 from coalloc.rules.orders import ORDERS, ordered
 from coalloc.rules.profile import Profile
 
 FILL_STEPS = 2_000
 """Partial allocations that one search for a filling tries before it gives up."""
+MAX_REMEMBERED = 200_000
+"""Fillings that a generation remembers before it forgets them all."""
+
+FILLING_RULES = ("whole cluster", "slowest first", "fastest first")
+"""How a job fills the classes of a level; the first takes one cluster where it can, else the slowest first."""
+
+Way = tuple[int, int] | Configuration
+"""How a job may be placed: up to a slowest level with a filling rule, both by index, or in one configuration."""
+Link = tuple[Sequence[int], Sequence[float], float]
+"""The classes below a link, the load (MB/s) of a job by its tasks there, and the bandwidth that is left (MB/s)."""
+
+
+class Generation:
+    """Serial generation for one problem, with the fillings and configurations found so far.
+
+    Unless a rule says otherwise, a job takes the slowest processors of a level first, for the faster ones
+    serve more jobs; where links can saturate, a cluster that holds the whole job is tried before that.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._configurations: list[dict[Allocation, Configuration]] = [{} for _ in problem.jobs]
+        self._fillings: dict[tuple[object, ...], Allocation | None] = {}
+        allowed = {level.classes for levels in problem.levels for level in levels}
+        self._orders = [{classes: self._class_orders(classes, rule) for classes in allowed} for rule in FILLING_RULES]
+        self._loads = [[_load_table(problem, job, k) for k in problem.contended_links] for job in problem.jobs]
+
+    def _class_orders(self, allowed: Sequence[int], rule: str) -> list[list[int]]:
+        """Return the orders in which a job fills the classes of a level, the preferred first."""
+        problem, classes = self.problem, self.problem.classes
+        sign = -1.0 if rule == "fastest first" else 1.0
+        ranked = sorted(allowed, key=lambda g: (sign * classes[g].effective_power, g))
+        if problem.scope == "node":
+            return [[g] for g in ranked]
+        clusters = dict.fromkeys(classes[g].cluster for g in ranked)
+        within = [[g for g in ranked if classes[g].cluster == cluster] for cluster in clusters]
+        if problem.scope == "cluster":
+            return within
+        return [*within, ranked] if rule == "whole cluster" and problem.contended_links else [ranked]
+
+    def place(self, profile: Profile, j: int, way: Way) -> Assignment:
+        """Return the assignment of job ``j`` that ends first in a way; nothing is booked."""
+        if isinstance(way, Configuration):
+            return Assignment(j, earliest_start(profile, self.problem.releases[j], way), way)
+        slowest, rule = way
+        return self.earliest_end(profile, j, slowest, rule)
+
+    def earliest_end(self, profile: Profile, j: int, slowest: int | None = None, rule: int = 0) -> Assignment:
+        """Return the assignment of job ``j`` that ends first, then starts first, over its levels.
+
+        With ``slowest`` no slower level is used, unless nothing else fits. Raises :class:`CoallocError`
+        where the job finds no allocation on an empty platform.
+        """
+        levels = self.problem.levels[j]
+        best: Assignment | None = None
+        for level in levels if slowest is None else levels[: slowest + 1]:
+            found = self._earliest_start(profile, j, level, rule, math.inf if best is None else best.end)
+            best = found or best
+        if best is not None:
+            return best
+        return _any_assignment(self.problem, profile, j) if slowest is None else self.earliest_end(profile, j)
+
+    def _earliest_start(
+        self, profile: Profile, j: int, level: SpeedLevel, rule: int, before: float
+    ) -> Assignment | None:
+        """Return the first assignment of a job at a level, if it ends before ``before``."""
+        tasks, release = self.problem.jobs[j].tasks, self.problem.releases[j]
+        for start, first, last in profile.windows(release, level.duration, level.classes, tasks):
+            if start + level.duration >= before:
+                return None
+            free = profile.least_free(first, last)
+            if sum([free[g] for g in level.classes]) >= tasks:
+                allocation = self._filling(j, level.classes, rule, free, profile.least_contended(first, last))
+                if allocation is not None:
+                    return Assignment(j, start, self.configuration(j, allocation))
+        return None
+
+    def _filling(
+        self, j: int, classes: tuple[int, ...], rule: int, free: Sequence[float], bandwidth: Sequence[float]
+    ) -> Allocation | None:
+        """Return the preferred allocation of a job within classes, remembered."""
+        key = (j, classes, rule, *free, *bandwidth)
+        if key not in self._fillings:
+            if len(self._fillings) >= MAX_REMEMBERED:
+                self._fillings.clear()
+            below = [self.problem.classes_below[k] for k in self.problem.contended_links]
+            links = list(zip(below, self._loads[j], bandwidth, strict=True))
+            tasks = self.problem.jobs[j].tasks
+            found = (_fill(tasks, free, order, links) for order in self._orders[rule][classes])
+            self._fillings[key] = next((allocation for allocation in found if allocation is not None), None)
+        return self._fillings[key]
+
+    def configuration(self, j: int, allocation: Allocation) -> Configuration:
+        """Return the configuration of an allocation of job ``j``, made once."""
+        known = self._configurations[j]
+        if allocation not in known:
+            known[allocation] = self.problem.configuration(self.problem.jobs[j], allocation)
+        return known[allocation]
 
 
 def list_schedule(problem: Problem, jobs: Sequence[int]) -> list[Assignment]:
@@ -22,19 +125,28 @@ def list_schedule(problem: Problem, jobs: Sequence[int]) -> list[Assignment]:
 
     Raises :class:`CoallocError` where a job finds no allocation on an empty platform.
     """
-    profile = Profile(problem)
+    return _list_schedule(Generation(problem), jobs)
+
+
+def _list_schedule(generation: Generation, jobs: Sequence[int]) -> list[Assignment]:
+    profile = Profile(generation.problem)
     assignments = []
     for j in jobs:
-        assignment = earliest_end(problem, profile, j)
-        book(profile, assignment)
-        assignments.append(assignment)
+        assignments.append(generation.earliest_end(profile, j))
+        book(profile, assignments[-1])
     return assignments
+
+
+def named_orders(problem: Problem) -> list[list[int]]:
+    """Return the jobs (indices) in each named order."""
+    index = {job.id: j for j, job in enumerate(problem.jobs)}
+    return [[index[job.id] for job in ordered(problem.jobs, name)] for name in ORDERS]
 
 
 def best_list_schedule(problem: Problem) -> list[Assignment]:
     """Return the schedule with the least latest end among those of all named orders."""
-    index = {job.id: j for j, job in enumerate(problem.jobs)}
-    schedules = [list_schedule(problem, [index[job.id] for job in ordered(problem.jobs, name)]) for name in ORDERS]
+    generation = Generation(problem)
+    schedules = [_list_schedule(generation, order) for order in named_orders(problem)]
     return min(schedules, key=lambda schedule: max((a.end for a in schedule), default=0))
 
 
@@ -58,31 +170,17 @@ def book(profile: Profile, assignment: Assignment) -> None:
 
 def earliest_start(profile: Profile, release: float, configuration: Configuration) -> float:
     """Return the first instant from ``release`` on at which the configuration fits to its end."""
-    for start in profile.changes(release):
-        nodes, bandwidth = profile.free(start, start + configuration.duration)
-        if (nodes >= configuration.allocation).all() and (bandwidth >= configuration.loads).all():
+    tasks, every_class = sum(configuration.allocation), range(len(configuration.allocation))
+    for start, first, last in profile.windows(release, configuration.duration, tuple(every_class), tasks):
+        free, bandwidth = profile.least_free(first, last), profile.least_bandwidth(first, last)
+        if all(map(le, configuration.allocation, free)) and all(map(le, configuration.loads, bandwidth)):
             return start
     raise CoallocError("a configuration that fits the platform must fit once everything has ended")
 
 
 def earliest_end(problem: Problem, profile: Profile, j: int) -> Assignment:
-    """Return the assignment of job ``j`` that ends first, over all starts, levels and fillings."""
-    best: Assignment | None = None
-    levels = problem.levels[j]
-    for start in profile.changes(problem.releases[j]):
-        if best is not None and start + levels[0].duration >= best.end:
-            break
-        for level in levels:
-            nodes, bandwidth = profile.free(start, start + level.duration)
-            free = [int(nodes[g]) if g in level.classes else 0 for g in range(len(nodes))]
-            for configuration in fillings(problem, problem.jobs[j], free, bandwidth.tolist()):
-                if best is None or start + configuration.duration < best.end:
-                    best = Assignment(j, start, configuration)
-            if best is not None and best.start == start:
-                break
-    if best is not None:
-        return best
-    return _any_assignment(problem, profile, j)
+    """Return the assignment of job ``j`` that ends first, over all starts and levels."""
+    return Generation(problem).earliest_end(profile, j)
 
 
 def _any_assignment(problem: Problem, profile: Profile, j: int) -> Assignment:
@@ -102,11 +200,17 @@ def fillings(problem: Problem, job: Job, free: Sequence[int], bandwidth: Sequenc
     One fills the fastest classes first, one the clusters with most free processors first; with scope
     ``cluster`` or ``node`` there is one per cluster or node.
     """
+    tables = [_load_table(problem, job, k) for k in range(len(bandwidth))]
+    links = list(zip(problem.classes_below, tables, bandwidth, strict=True))
     for order in _class_orders(problem, free):
-        if sum(free[g] for g in order) >= job.tasks:
-            allocation = _fill(problem, job, free, bandwidth, order)
-            if allocation is not None:
-                yield problem.configuration(job, allocation)
+        allocation = _fill(job.tasks, free, order, links)
+        if allocation is not None:
+            yield problem.configuration(job, allocation)
+
+
+def _load_table(problem: Problem, job: Job, link: int) -> list[float]:
+    """Return the load of a job on a link, MB/s, by its tasks below it."""
+    return [link_load(n, job) for n in range(problem.tasks_below(job, link).stop)]
 
 
 def _class_orders(problem: Problem, free: Sequence[int]) -> list[list[int]]:
@@ -124,26 +228,37 @@ def _class_orders(problem: Problem, free: Sequence[int]) -> list[list[int]]:
     return [fastest, widest] if fastest != widest else [fastest]
 
 
-def _fill(
-    problem: Problem, job: Job, free: Sequence[int], bandwidth: Sequence[float], order: Sequence[int]
-) -> Allocation | None:
-    """Return the first allocation, most tasks on the first classes, that the links can carry."""
+def _fill(tasks: int, free: Sequence[float], order: Sequence[int], links: Sequence[Link]) -> Allocation | None:
+    """Return the first allocation, most tasks on the first classes of the order, that the links can carry.
+
+    A link is looked at as soon as the last of its classes has its tasks.
+    """
+    rooms = [int(sum([free[g] for g in order[i:]])) for i in range(len(order) + 1)]
+    if rooms[0] < tasks:
+        return None
+    closed: list[list[Link]] = [[] for _ in order]
+    for below, table, limit in links:
+        places = [i for i, g in enumerate(order) if g in below]
+        if places:
+            closed[places[-1]].append((below, table, limit))
     allocation = [0] * len(free)
-    rooms = [sum(free[g] for g in order[i:]) for i in range(len(order) + 1)]
     steps = 0
 
     def place(i: int, rest: int) -> bool:
         nonlocal steps
         steps += 1
-        if rest == 0:
-            return all(load <= limit for load, limit in zip(problem.loads(job, allocation), bandwidth, strict=True))
-        if rest > rooms[i] or steps > FILL_STEPS:
+        if i == len(order):
+            return rest == 0
+        if steps > FILL_STEPS:
             return False
-        for count in range(min(rest, free[order[i]]), -1, -1):
-            allocation[order[i]] = count
-            if place(i + 1, rest - count):
+        g = order[i]
+        for count in range(min(rest, int(free[g])), max(0, rest - rooms[i + 1]) - 1, -1):
+            allocation[g] = count
+            if all(table[sum([allocation[g] for g in below])] <= limit for below, table, limit in closed[i]) and place(
+                i + 1, rest - count
+            ):
                 return True
-        allocation[order[i]] = 0
+        allocation[g] = 0
         return False
 
-    return tuple(allocation) if place(0, job.tasks) else None
+    return tuple(allocation) if place(0, tasks) else None

@@ -1,16 +1,15 @@
 """What is free over time: processors per class and bandwidth per link, as step functions.
 
-A profile serves slots and seconds alike: its times are the ticks of a :class:`Problem`.
+A profile serves slots and seconds alike: its times are the ticks of a :class:`Problem`. It keeps a
+column of steps per class, per speed (what is free on all classes at least that fast) and per link
+that can saturate at all, so that a scan over time and a least value are loops over plain lists.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator, Sequence
 
 from coalloc.problem import Problem
 
@@ -19,45 +18,124 @@ SUBTRACTION_NOISE = 1e-12
 
 
 class Profile:
-    """Free capacity of a problem over time; jobs are booked with :meth:`occupy`."""
+    """Free capacity of a problem over time; jobs are booked with :meth:`occupy`.
+
+    Steps are numbered in order of time, and step i lasts from one change to the next. Links that the
+    jobs of the problem cannot saturate (``problem.contended_links``) are not kept.
+    """
 
     def __init__(self, problem: Problem) -> None:
-        self._num_classes = len(problem.capacities)
+        self._limits = problem.bandwidths
+        self._links = problem.contended_links
+        self._slack = [SUBTRACTION_NOISE * max(1.0, self._limits[k]) for k in self._links]
         self._times: list[float] = [-math.inf]
-        self._free: list[NDArray[np.float64]] = [np.array([*problem.capacities, *problem.bandwidths], dtype=float)]
-        self._slack = np.array([SUBTRACTION_NOISE * max(1.0, bandwidth) for bandwidth in problem.bandwidths])
+        self._classes: list[list[float]] = [[capacity] for capacity in problem.capacities]
+        powers = [c.effective_power for c in problem.classes]
+        self._prefixes = [tuple(g for g, p in enumerate(powers) if p >= speed) for speed in sorted({*powers})]
+        self._rooms: list[list[float]] = [[sum(problem.capacities[g] for g in prefix)] for prefix in self._prefixes]
+        self._bandwidths: list[list[float]] = [[self._limits[k]] for k in self._links]
         for busy in problem.busy:
             self.occupy(-math.inf, busy.end, busy.allocation, busy.loads)
 
+    def copy(self) -> Profile:
+        """Return a profile of its own with the same bookings."""
+        twin = Profile.__new__(Profile)
+        twin._limits, twin._links, twin._slack, twin._prefixes = self._limits, self._links, self._slack, self._prefixes
+        twin._times = self._times.copy()
+        twin._classes = [column.copy() for column in self._classes]
+        twin._rooms = [column.copy() for column in self._rooms]
+        twin._bandwidths = [column.copy() for column in self._bandwidths]
+        return twin
+
     def _split(self, time: float) -> int:
         """Return the index of the step that starts at ``time``, making it if need be."""
-        i = bisect_right(self._times, time) - 1
-        if self._times[i] != time:
-            i += 1
+        i = bisect_left(self._times, time)
+        if i == len(self._times) or self._times[i] != time:
             self._times.insert(i, time)
-            self._free.insert(i, self._free[i - 1].copy())
+            for columns in (self._classes, self._rooms, self._bandwidths):
+                for column in columns:
+                    column.insert(i, column[i - 1])
         return i
 
     def occupy(self, start: float, end: float, allocation: Sequence[int], loads: Sequence[float]) -> None:
         """Book ``[start, end)``; nothing is booked where it is empty."""
         if end <= start:
             return
-        usage = np.array([*allocation, *loads], dtype=float)
         first, last = self._split(start), self._split(end)
-        for step in range(first, last):
-            self._free[step] -= usage
+        for column, count in zip(self._classes, allocation, strict=True):
+            _take(column, first, last, count)
+        for column, prefix in zip(self._rooms, self._prefixes, strict=True):
+            _take(column, first, last, sum(allocation[g] for g in prefix))
+        for column, k in zip(self._bandwidths, self._links, strict=True):
+            _take(column, first, last, loads[k])
 
-    def free(self, start: float, end: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the least free processors per class and bandwidth per link (MB/s) during ``[start, end)``.
+    def windows(
+        self, release: float, duration: float, classes: Sequence[int], tasks: int
+    ) -> Iterator[tuple[float, int, int]]:
+        """Yield (start, first step, step after the last) where ``tasks`` processors are free at every step.
+
+        ``classes`` must be all classes of some speed and above, and the processors may be others from step
+        to step: a necessary condition. Starts are ``release`` and every later change, in order; a job of no
+        duration occupies nothing, so it starts at its release and has no step.
+        """
+        times, room = self._times, self._rooms[self._prefixes.index(tuple(classes))]
+        num_steps = len(times)
+        first = step = bisect_right(times, release) - 1
+        start = release
+        if duration <= 0:
+            yield start, first, first
+            return
+        while True:
+            end = start + duration
+            while step < num_steps and times[step] < end and room[step] >= tasks:
+                step += 1
+            if step == num_steps or times[step] >= end:
+                yield start, first, step
+                first += 1
+            else:
+                first = step + 1
+                while first < num_steps and room[first] < tasks:
+                    first += 1
+            if first >= num_steps:
+                return
+            start = times[first]
+            step = max(step, first)
+
+    def least_free(self, first: int, last: int) -> list[float]:
+        """Return the least free processors of each class over steps (all, where there is no step)."""
+        if last <= first:
+            return [column[-1] for column in self._classes]
+        return [min(column[first:last]) for column in self._classes]
+
+    def least_contended(self, first: int, last: int) -> list[float]:
+        """Return the least free bandwidth of each contended link over steps, MB/s (all, where there is no step).
 
         A link that running jobs saturate has no bandwidth left, not less.
         """
-        first = bisect_right(self._times, start) - 1
-        last = max(first + 1, bisect_left(self._times, end))
-        least = np.minimum.reduce(self._free[first:last])
-        return least[: self._num_classes], np.maximum(least[self._num_classes :], 0.0) + self._slack
+        if last <= first:
+            return [column[-1] for column in self._bandwidths]
+        least = [min(column[first:last]) for column in self._bandwidths]
+        return [max(0.0, free) + slack for free, slack in zip(least, self._slack, strict=True)]
+
+    def least_bandwidth(self, first: int, last: int) -> list[float]:
+        """Return the least free bandwidth of every link over steps, MB/s; the limit where nothing contends."""
+        bandwidth = list(self._limits)
+        for k, least in zip(self._links, self.least_contended(first, last), strict=True):
+            bandwidth[k] = least
+        return bandwidth
+
+    def free(self, start: float, end: float) -> tuple[list[float], list[float]]:
+        """Return the least free processors per class and bandwidth per link (MB/s) during ``[start, end)``."""
+        first, last = bisect_right(self._times, start) - 1, bisect_left(self._times, end)
+        if end <= start:
+            last = first
+        return self.least_free(first, last), self.least_bandwidth(first, last)
 
     def changes(self, release: float) -> list[float]:
         """Return the instants at which something may start: ``release`` and every later change."""
-        later = self._times[bisect_right(self._times, release) :]
-        return [release, *later]
+        return [release, *self._times[bisect_right(self._times, release) :]]
+
+
+def _take(column: list[float], first: int, last: int, amount: float) -> None:
+    if amount:
+        column[first:last] = [free - amount for free in column[first:last]]

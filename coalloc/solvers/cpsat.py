@@ -24,6 +24,8 @@ from coalloc.problem import Assignment, Problem
 
 LOAD_UNITS = 10**9
 """Whole units that the capacity of a link is counted in."""
+INTEGRALITY = 1e-6
+"""How far above a whole number of slots a bound may be before it is rounded up."""
 GRACE = 1.0
 """Seconds after its time limit at which the child is killed."""
 
@@ -49,11 +51,12 @@ def solve_cpsat(
     work_limit: float | None = None,
     on_bound: OnBound = lambda _: None,
     on_schedule: OnSchedule = lambda _: None,
-) -> bool:
-    """Run CP-SAT on a problem in slots; return whether it proved its best schedule, or that there is none.
+    is_done: Callable[[], bool] = lambda: False,
+) -> None:
+    """Run CP-SAT on a problem in slots, until it is done, its time is up or ``is_done`` says so.
 
-    Every bound (slots) and schedule goes to the callbacks as it comes. ``work_limit`` is in CP-SAT's
-    deterministic seconds.
+    Every bound (slots) and schedule goes to the callbacks as it comes. ``lower_bound`` (slots) is not
+    to be proven again. ``work_limit`` is in CP-SAT's deterministic seconds.
     """
     document = document_of(problem, start, objective=objective, horizon=horizon, lower_bound=lower_bound)
     document |= {"time_limit": time_limit, "threads": threads, "seed": seed, "work_limit": work_limit}
@@ -61,10 +64,9 @@ def solve_cpsat(
         if "starts" in message:
             on_schedule(_assignments(problem, message))
         if math.isfinite(message.get("bound", math.inf)):
-            on_bound(math.ceil(message["bound"] - 1e-6))
-        if "status" in message:
-            return message["status"] in ("OPTIMAL", "INFEASIBLE")
-    return False
+            on_bound(math.ceil(message["bound"] - INTEGRALITY))
+        if "status" in message or is_done():
+            return
 
 
 def document_of(

@@ -67,7 +67,7 @@ class Search:
         try:
             yield
         finally:
-            self.timings[stage] += time.perf_counter() - began
+            self.timings[stage] = self.timings.get(stage, 0.0) + time.perf_counter() - began
 
     def offer(self, schedule: Schedule, objective: float, source: str) -> None:
         """Take a schedule where it is better than the best known."""
@@ -107,7 +107,7 @@ class Search:
             with self.timed("check"):
                 fail_on_violations(check(self.instance, self.schedule, links, self.options.saturation))
         if self.objective is not None and self.lower_bound is not None:
-            self.lower_bound = min(self.lower_bound, self.objective)
+            self.lower_bound = bound_below(self.objective, self.lower_bound)
         status = status or self._status()
         stopped_by = "proof" if status in (SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE) else self._reason()
         self.timings["total"] = self.elapsed
@@ -134,6 +134,13 @@ class Search:
 
     def _reason(self) -> StoppedBy:
         return "gap" if self.is_closed else self.stopped_by
+
+
+def bound_below(objective: float, lower_bound: float) -> float:
+    """Return a bound without the last digits that put it above the objective; raise where it is truly above."""
+    if lower_bound - objective > PROOF_TOLERANCE * max(1.0, abs(objective)):
+        raise InternalError(f"the lower bound {lower_bound!r} is above the objective {objective!r} of a valid schedule")
+    return min(lower_bound, objective)
 
 
 def fail_on_violations(violations: list[Violation]) -> None:

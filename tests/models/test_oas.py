@@ -39,7 +39,7 @@ def optimum(formulation: str) -> Optimum:
 
     def solve(instance: Instance, slot: float = 10.0, objective: str = "makespan", saturation: float = 0.0) -> float:
         problem = discretise(instance, slot, saturation=saturation)
-        room = sum(max(level.duration for level in levels) for levels in problem.levels)
+        room = int(sum(max(level.duration for level in levels) for levels in problem.levels))
         horizon = int(max(a.end for a in best_list_schedule(problem))) + (room if objective != "makespan" else 2)
         models = formulation_of("oas", formulation)
         model = models.build(problem, horizon=horizon, objective=objective, lower_bound=0)

@@ -12,13 +12,15 @@ from coalloc.rules.profile import Profile
 from tests.strategies import LAW
 
 PLATFORM = Platform((Cluster("C1", (NodeGroup(4, 1.0),), 10.0), Cluster("C2", (NodeGroup(2, 0.5),), 20.0)))
-EMPTY = discretise(Instance(PLATFORM, ()), None)
+JOBS = (Job("J1", 2, 10.0, 1.0, 100.0),)
+"""A job that could saturate both links: where none could, a profile does not keep their bandwidth."""
+EMPTY = discretise(Instance(PLATFORM, JOBS), None)
 
 
 def free(profile: Profile, start: float, end: float) -> tuple[list[float], list[float]]:
     """Return free processors and bandwidth (to 6 digits)."""
     processors, bandwidth = profile.free(start, end)
-    return processors.tolist(), [round(float(b), 6) for b in bandwidth]
+    return [float(p) for p in processors], [round(float(b), 6) for b in bandwidth]
 
 
 def test_an_empty_platform_is_free_for_ever() -> None:
@@ -52,17 +54,23 @@ def test_a_booking_of_no_length_books_nothing() -> None:
     assert profile.changes(0.0) == [0.0]
 
 
-def test_an_interval_of_no_length_sees_its_instant() -> None:
+def test_an_interval_of_no_length_meets_nobody() -> None:
+    # A job of no slots occupies nothing, so it fits beside a full class.
     profile = Profile(EMPTY)
     profile.occupy(10.0, 20.0, (4, 0), (0.0, 0.0))
-    assert free(profile, 10.0, 10.0)[0] == [0, 2]
-    assert free(profile, 20.0, 20.0)[0] == [4, 2]
+    assert free(profile, 10.0, 10.0)[0] == [4, 2]
+
+
+def test_a_link_that_nothing_can_saturate_is_not_kept() -> None:
+    profile = Profile(discretise(Instance(PLATFORM, (Job("J1", 2, 10.0, 1.0, 1.0),)), None))
+    profile.occupy(10.0, 20.0, (1, 1), (1.0, 1.0))
+    assert free(profile, 10.0, 20.0) == ([3, 1], [10, 20])
 
 
 def test_running_jobs_are_booked_from_the_beginning() -> None:
     # R: one task in each cluster, 1 * 3 * 1/1 = 3 MB/s on both links until 7 s.
     running = (RunningJob(Job("R", 2, 50.0, 1.0, 3.0), ("C1/1", "C2/0"), 7.0),)
-    profile = Profile(discretise(Instance(PLATFORM, (), running), None))
+    profile = Profile(discretise(Instance(PLATFORM, JOBS, running), None))
     assert free(profile, 0.0, 1.0) == ([3, 1], [7, 17])
     assert profile.changes(0.0) == [0.0, 7.0]
 
@@ -70,7 +78,7 @@ def test_running_jobs_are_booked_from_the_beginning() -> None:
 def test_a_saturated_link_owes_nothing() -> None:
     # R puts 30 MB/s on links of 10 and 20. There is nothing left, and not less than that.
     running = (RunningJob(Job("R", 2, 50.0, 1.0, 30.0), ("C1/1", "C2/0"), 7.0),)
-    profile = Profile(discretise(Instance(PLATFORM, (), running), None))
+    profile = Profile(discretise(Instance(PLATFORM, JOBS, running), None))
     assert free(profile, 0.0, 1.0)[1] == [0, 0]
 
 
@@ -101,8 +109,36 @@ def test_free_is_what_the_bookings_leave_at_the_fullest_instant(
     ]
     expected = [min(capacity - u[g] for u in used) for g, capacity in enumerate((4, 2))]
     processors, bandwidth = profile.free(start, start + length)
-    assert processors.tolist() == expected
+    assert list(processors) == expected
     assert bandwidth[0] == pytest.approx(max(0.0, 10.0 - max(u[0] for u in used)))
+
+
+@LAW
+@given(bookings, st.integers(0, 15), st.integers(1, 10), st.integers(1, 6), st.booleans())
+def test_windows_are_the_starts_at_which_enough_is_free_at_every_step(
+    booked: list[tuple[int, int, int, int]], release: int, length: int, tasks: int, only_fast: bool
+) -> None:
+    profile = Profile(EMPTY)
+    for first, duration, a, b in booked:
+        profile.occupy(first, first + duration, (a, b), (0.0, 0.0))
+    classes = (0,) if only_fast else (0, 1)
+
+    def room(t: float) -> int:
+        held = [n[g] for s, d, *n in booked if s <= t < s + d for g in classes]
+        return sum((4, 2)[g] for g in classes) - sum(held)
+
+    expected = [
+        start
+        for start in profile.changes(release)
+        if all(room(t) >= tasks for t in range(int(start), int(start) + length))
+    ]
+    assert [start for start, *_ in profile.windows(release, length, classes, tasks)] == expected
+
+
+def test_a_copy_is_booked_on_its_own() -> None:
+    profile = Profile(EMPTY)
+    profile.copy().occupy(0.0, 10.0, (4, 2), (1.0, 1.0))
+    assert free(profile, 0.0, 10.0) == ([4, 2], [10, 20])
 
 
 def test_times_are_the_ticks_of_the_problem() -> None:

@@ -1,0 +1,40 @@
+"""Why an instance has no schedule at all: a job that saturates a link wherever it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coalloc.instance import CoallocError
+from coalloc.instance.text import quoted
+from coalloc.problem import MAX_CONFIGURATIONS, Problem
+from coalloc.rules.generation import fillings
+
+
+def why_infeasible(problem: Problem) -> list[str]:
+    """Return a sentence for each job that no allocation can hold without saturating a link."""
+    return [_mildest_overload(problem, j) for j in range(len(problem.jobs)) if not _fits_alone(problem, j)]
+
+
+def _fits_alone(problem: Problem, j: int) -> bool:
+    job = problem.jobs[j]
+    if any(True for _ in fillings(problem, job, problem.capacities, problem.bandwidths)):
+        return True
+    if problem.count_allocations(job) > MAX_CONFIGURATIONS:
+        raise CoallocError(f"job {quoted(job.id)}: no allocation that the links carry was found among the first tried")
+    return any(problem.fits_links(problem.configuration(job, a)) for a in problem.allocations(job))
+
+
+def _mildest_overload(problem: Problem, j: int) -> str:
+    job = problem.jobs[j]
+
+    def worst(loads: Sequence[float]) -> tuple[float, int]:
+        shares = (load / max(limit, 1e-12) for load, limit in zip(loads, problem.bandwidths, strict=True))
+        return max((share, k) for k, share in enumerate(shares))
+
+    mildest = min((problem.loads(job, allocation) for allocation in problem.allocations(job)), key=worst)
+    k = worst(mildest)[1]
+    link = problem.instance.platform.links[k]
+    return (
+        f"job {quoted(job.id)} saturates a link wherever it runs: at best it puts {mildest[k]:g} MB/s "
+        f"on the link of {quoted(link.name)}, which carries {link.bandwidth:g} MB/s"
+    )

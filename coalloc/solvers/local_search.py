@@ -1,0 +1,243 @@
+"""Local search over lists: an order of the jobs, and for each the ways in which it may be placed.
+
+Serial generation (:mod:`coalloc.rules.generation`) makes the schedule of a list: every job ends as
+early as its way allows, which is up to a slowest level, in a filling rule, or in one configuration.
+Neighbours move a job, swap two, or give one another way. A list is taken when its schedule is no worse
+than the present one, or than the one some steps ago (late acceptance), so that plateaus are crossed;
+after long without success the best list is disturbed. Only what follows the first change is placed
+anew. Source: E. Burke, Y. Bykov, "The late acceptance hill-climbing heuristic", European Journal of
+Operational Research 258 (2017).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from coalloc.problem import Assignment, Configuration, Problem
+from coalloc.rules.generation import FILLING_RULES, Generation, Way, book, named_orders
+from coalloc.rules.profile import Profile
+from coalloc.solvers.bounds import earliest_ends, fastest_durations
+
+HISTORY = 20
+"""Steps after which late acceptance forgets a cost."""
+PATIENCE = 200
+"""Lists tried in vain, per job, before the best one is disturbed."""
+DISTURBED_SHARE = 0.1
+"""Share of the jobs that a disturbance moves, at least ``FEWEST_DISTURBED``."""
+FEWEST_DISTURBED = 3
+INSERT, SWAP = 0.5, 0.3
+"""Probabilities of two of the moves; else a job is given another way."""
+FIXED = 0.1
+"""Probability that another way is a fixed configuration, where they are few."""
+FEW_CONFIGURATIONS = 100
+"""Allocation vectors of a job up to which its way may be a fixed configuration."""
+MOST_FOR_IDEAL_ORDER = 60
+"""Jobs up to which the order by difference to the ideal is tried, for it takes a square number of placements."""
+
+OnSchedule = Callable[[list[Assignment]], None]
+Cost = tuple[float, float]
+"""Objective (ticks), then ends weighted by tasks, for a schedule that does much early leaves room to move."""
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """Jobs (indices) in order, and the way of each, by index of the job."""
+
+    order: tuple[int, ...]
+    ways: tuple[Way, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """A list and its schedule; ``profiles[i]`` is what is free before the i-th job is placed."""
+
+    jobs: _List
+    assignments: list[Assignment]
+    profiles: list[Profile]
+    cost: Cost
+
+
+def improve(
+    problem: Problem,
+    assignments: Sequence[Assignment],
+    *,
+    objective: str = "makespan",
+    iterations: int,
+    seed: int,
+    target: float = -math.inf,
+    deadline: float = math.inf,
+    on_schedule: OnSchedule = lambda _: None,
+) -> list[Assignment]:
+    """Return the best schedule found, never worse than ``assignments``.
+
+    Parameters
+    ----------
+    objective
+        ``"makespan"`` (the latest end counts) or ``"total-response-time"`` (the sum of ends does).
+    iterations
+        Lists tried after the first ones. The same seed and iterations give the same schedule,
+        unless the deadline strikes.
+    target
+        Objective in ticks at which the search stops: a proven bound.
+    deadline
+        Instant of ``time.perf_counter()``, s, at which it stops.
+    on_schedule
+        Hears of every better schedule.
+    """
+    decoder = _Decoder(problem, objective)
+    best = list(assignments)
+    value = decoder.objective(best)
+    for decoded in _search(decoder, assignments, iterations, np.random.default_rng(seed)):
+        if decoded is not None and decoded.cost[0] < value:
+            best, value = decoded.assignments, decoded.cost[0]
+            on_schedule(list(best))
+        if value <= target or time.perf_counter() > deadline:
+            break
+    return best
+
+
+def _search(
+    decoder: _Decoder, assignments: Sequence[Assignment], iterations: int, rng: np.random.Generator
+) -> Iterator[_Decoded | None]:
+    """Yield what each list tried gives: None where it was given up, for it would not be taken."""
+    if not assignments:
+        return
+    best: _Decoded | None = None
+    for jobs in _first_lists(decoder, assignments):
+        decoded = decoder.decode(jobs)
+        best = decoded if best is None or decoded.cost < best.cost else best
+        yield decoded
+    assert best is not None
+    now, history, success = best, [best.cost] * HISTORY, 0
+    for step in range(iterations):
+        past = history[step % HISTORY]
+        if step - success > PATIENCE * len(assignments):
+            now = decoder.decode(_disturbed(decoder.problem, best.jobs, rng))
+            history, success = [now.cost] * HISTORY, step
+            yield now
+            continue
+        first, jobs = _neighbour(decoder.problem, now.jobs, rng)
+        candidate = decoder.redecode(now, jobs, first, max(past, now.cost))
+        yield candidate
+        now = candidate or now
+        history[step % HISTORY] = min(past, now.cost)
+        if now.cost < best.cost:
+            best, success = now, step
+
+
+class _Decoder:
+    """Makes schedules of lists."""
+
+    def __init__(self, problem: Problem, objective: str) -> None:
+        self.problem = problem
+        self.generation = Generation(problem)
+        self._is_sum = objective != "makespan"
+        self._earliest = earliest_ends(problem)
+        self._empty = Profile(problem)
+
+    def objective(self, assignments: Sequence[Assignment]) -> float:
+        """Return the objective, ticks."""
+        ends = [a.end for a in assignments]
+        return sum(ends) if self._is_sum else max(ends, default=0)
+
+    def decode(self, jobs: _List) -> _Decoded:
+        """Return the schedule of a list."""
+        decoded = self._place(jobs, [], [self._empty], (math.inf, math.inf))
+        assert decoded is not None
+        return decoded
+
+    def redecode(self, before: _Decoded, jobs: _List, first: int, worst: Cost) -> _Decoded | None:
+        """Return the schedule of a list that is as ``before`` up to ``first``; None where it costs over ``worst``."""
+        return self._place(jobs, before.assignments[:first], before.profiles[: first + 1], worst)
+
+    def _place(
+        self, jobs: _List, assignments: list[Assignment], profiles: list[Profile], worst: Cost
+    ) -> _Decoded | None:
+        """Place the jobs that are not placed yet."""
+        later = sum(self._earliest[j] for j in jobs.order[len(assignments) :])
+        done = self.objective(assignments)
+        profile = profiles[-1].copy()
+        for j in jobs.order[len(assignments) :]:
+            placed = self.generation.place(profile, j, jobs.ways[j])
+            later -= self._earliest[j]
+            done = done + placed.end if self._is_sum else max(done, placed.end)
+            if done + (later if self._is_sum else 0.0) > worst[0] * (1.0 + 1e-12):
+                return None
+            book(profile, placed)
+            assignments.append(placed)
+            profiles.append(profile.copy())
+        tasks = self.problem.jobs
+        cost = self.objective(assignments), sum(tasks[a.job].tasks * a.end for a in assignments)
+        return _Decoded(jobs, assignments, profiles, cost) if cost <= worst else None
+
+
+def _any_way(problem: Problem) -> tuple[Way, ...]:
+    """Return for each job the way that forbids nothing."""
+    return tuple((len(levels) - 1, 0) for levels in problem.levels)
+
+
+def _first_lists(decoder: _Decoder, assignments: Sequence[Assignment]) -> Iterator[_List]:
+    """Yield the given schedule as a list in two ways, then the named orders and the one by difference to the ideal."""
+    problem = decoder.problem
+    ways = _any_way(problem)
+    by_start = sorted(assignments, key=lambda a: (a.start, a.job))
+    order = tuple(a.job for a in by_start)
+    given = {a.job: a.configuration for a in assignments}
+    yield _List(order, tuple(given[j] for j in range(len(given))))
+    yield _List(order, ways)
+    for named in named_orders(problem):
+        yield _List(tuple(named), ways)
+    if len(assignments) <= MOST_FOR_IDEAL_ORDER:
+        yield _List(tuple(_ideal_order(decoder.generation)), ways)
+
+
+def _ideal_order(generation: Generation) -> Iterator[int]:
+    """Yield the jobs so that the next is always the one that takes least longer than it would alone on the fastest.
+
+    The choice of MESD; ties keep the order of arrival (thesis, section 3.3; errata 14).
+    """
+    problem = generation.problem
+    fastest, profile = fastest_durations(problem), Profile(problem)
+    left = sorted(range(len(problem.jobs)), key=lambda j: problem.releases[j])
+    while left:
+        placed = [generation.earliest_end(profile, j) for j in left]
+        chosen = min(placed, key=lambda a: a.end - problem.releases[a.job] - fastest[a.job])
+        book(profile, chosen)
+        left.remove(chosen.job)
+        yield chosen.job
+
+
+def _neighbour(problem: Problem, jobs: _List, rng: np.random.Generator) -> tuple[int, _List]:
+    """Return a list beside this one, and the first place at which they differ."""
+    order = list(jobs.order)
+    i = int(rng.integers(len(order)))
+    move = rng.random()
+    if len(order) == 1 or move >= INSERT + SWAP:
+        j = order[i]
+        return i, _List(jobs.order, (*jobs.ways[:j], _another_way(problem, j, rng), *jobs.ways[j + 1 :]))
+    k = (i + int(rng.integers(1, len(order)))) % len(order)
+    if move < INSERT:
+        order.insert(k, order.pop(i))
+    else:
+        order[i], order[k] = order[k], order[i]
+    return min(i, k), _List(tuple(order), jobs.ways)
+
+
+def _another_way(problem: Problem, j: int, rng: np.random.Generator) -> Way:
+    """Return a random way to place a job."""
+    if rng.random() < FIXED and problem.count_allocations(problem.jobs[j]) <= FEW_CONFIGURATIONS:
+        configurations: Sequence[Configuration] = problem.configurations[j]
+        return configurations[int(rng.integers(len(configurations)))]
+    return int(rng.integers(len(problem.levels[j]))), int(rng.integers(len(FILLING_RULES)))
+
+
+def _disturbed(problem: Problem, jobs: _List, rng: np.random.Generator) -> _List:
+    """Return a list some steps away."""
+    for _ in range(max(FEWEST_DISTURBED, int(DISTURBED_SHARE * len(jobs.order)))):
+        _, jobs = _neighbour(problem, jobs, rng)
+    return jobs

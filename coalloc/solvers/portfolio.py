@@ -1,0 +1,233 @@
+"""The portfolio behind ``formulation="auto"``: cheap bounds and schedules first, complete methods for the rest.
+
+1. Longest job and packing, then the feasible-set bound; a list schedule, then local search.
+2. Where a gap is left, a complete method is started from the best of both: CP-SAT where the extra is
+   installed, else the configuration or the count model. It looks only between bound and incumbent.
+3. Continuous time has no slots to be complete on. There CP-SAT works on ever finer grids, rounded
+   down (or on one that all times of the instance lie on): the optimum of each is a bound, and its
+   order of starts, moved left with real durations, a schedule (docs/mathematics.md, "Slotting
+   error"). Without CP-SAT a coarse grid does the same, once rounded up and once down.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+
+from coalloc.allocation import allocation_of
+from coalloc.checker import check
+from coalloc.instance.rounding import time_tolerance
+from coalloc.models import Formulation, formulation_of
+from coalloc.problem import MAX_CONFIGURATIONS, Assignment, Configuration, Problem, Rounding, discretise
+from coalloc.rules.generation import best_list_schedule, start_in_order
+from coalloc.schedule import Schedule, schedule_of
+from coalloc.solvers import cpsat
+from coalloc.solvers.feasible_set import feasible_set_bound
+from coalloc.solvers.local_search import improve
+from coalloc.solvers.model_run import MAX_NONZEROS, ModelRun
+from coalloc.solvers.objectives import in_seconds, objective_of, quick_bound, safe_horizon, ticks_of
+from coalloc.solvers.search import Search
+
+SEARCH_ITERATIONS = 400
+"""Iterations of the local search, times the square root of the number of jobs."""
+BOUND_SHARE = 0.3
+"""Share of the time limit after which the feasible-set bound stops."""
+SEARCH_SHARE = 0.3
+"""Share of the remaining time after which the local search stops."""
+GRIDS = (1e3, 1e4, 1e5, 1e6, 2e7)
+"""Slots per makespan of the grids for continuous time; the last is finer than the gap of a proof."""
+UNITS = (3600.0, 60.0, 1.0, 0.5, 0.1, 0.01, 0.001)
+"""Slots, s, that are tried for a grid that all times of an instance lie on."""
+COARSE_GRID = 0.25
+"""Slot of the one grid that the MIP models get for continuous time, as a share of the mean base time."""
+TIME_LEFT = 1.0
+"""Seconds of the time limit that a stage may leave because its next step would not fit into them."""
+WORK_UNIT = 0.01
+"""CP-SAT's deterministic seconds per unit of ``work_limit``."""
+
+
+class Portfolio:
+    """One call of ``solve`` on OAS; everything found goes to ``search``."""
+
+    def __init__(self, search: Search, problem: Problem, runner: ModelRun) -> None:
+        self.search = search
+        self.problem = problem
+        self.runner = runner
+        self.objective = search.options.objective
+        self.best: list[Assignment] = []
+
+    def solve(self, first: Sequence[Assignment]) -> None:
+        """Close the gap as far as the limits allow, from a first schedule that was offered already."""
+        self.best = list(first)
+        self._bound(quick_bound(self.problem, self.objective), self.problem, "longest job and packing")
+        if self.search.is_closed:
+            return
+        self._raise_bound()
+        if not self.search.is_closed:
+            self._improve()
+        if self.search.is_closed:
+            return
+        if self.problem.slot is None:
+            self._close_continuous()
+        else:
+            self._close_slotted()
+        if not self.search.is_closed:
+            self.search.stopped_by = "time" if self.search.remaining < TIME_LEFT else "work"
+
+    def _bound(self, ticks: float, problem: Problem, source: str) -> None:
+        self.search.raise_bound(in_seconds(problem, ticks, self.objective), source)
+
+    def _take(self, assignments: Sequence[Assignment], source: str) -> None:
+        """Take assignments of the problem if they are better than the best and pass the checker."""
+        if ticks_of(assignments, self.objective) >= ticks_of(self.best, self.objective):
+            return
+        schedule = schedule_of(self.problem, assignments)
+        if check(self.search.instance, schedule, saturation=self.search.options.saturation):
+            return  # CP-SAT's rounded loads let it through
+        self.best = list(assignments)
+        self.search.offer(schedule, objective_of(self.search.instance, schedule, self.objective), source)
+
+    def _raise_bound(self) -> None:
+        if self.objective != "makespan":
+            return
+        with self.search.timed("bound"):
+            feasible_set_bound(
+                self.problem,
+                time_limit=BOUND_SHARE * self.search.remaining,
+                target=ticks_of(self.best, self.objective),
+                on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets"),
+            )
+
+    def _improve(self) -> None:
+        with self.search.timed("search"):
+            improve(
+                self.problem,
+                self.best,
+                objective=self.objective,
+                iterations=self._iterations(),
+                seed=self.search.options.seed,
+                target=self._proven_ticks(self.problem),
+                deadline=time.perf_counter() + SEARCH_SHARE * self.search.remaining,
+                on_schedule=lambda assignments: self._take(assignments, "local search"),
+            )
+
+    def _iterations(self) -> int:
+        work = self.search.options.work_limit
+        full = int(SEARCH_ITERATIONS * math.sqrt(len(self.problem.jobs)))
+        return full if work is None else min(work, full)
+
+    def _proven_ticks(self, problem: Problem) -> float:
+        """Return the best bound known, on the clock of a problem, in its ticks."""
+        known = self.search.lower_bound or 0.0
+        offset = problem.instance.origin if self.objective == "makespan" else sum(j.arrival for j in problem.jobs)
+        seconds = known + offset
+        if problem.slot is None:
+            return seconds
+        slots = seconds / problem.slot
+        return round(slots) if abs(slots - round(slots)) < 1e-6 else math.floor(slots)
+
+    def _close_slotted(self) -> None:
+        if cpsat.is_installed():
+            self._run_cpsat(self.problem, self.best, self.search.remaining)
+            return
+        schedule, bound = self._run_model(self.problem, self.best, self.search.remaining)
+        if schedule is not None:
+            self._take(assignments_of(self.problem, schedule), "model")
+        if bound is not None:
+            self._bound(bound, self.problem, "model")
+
+    def _close_continuous(self) -> None:
+        if cpsat.is_installed():
+            grids = self._grids()
+            for left, slot in zip(range(len(grids), 0, -1), grids, strict=True):
+                down = self._grid(slot, "down")
+                first = start_in_order(down, on_grid(down, self.best))
+                self._run_cpsat(down, first, self.search.remaining / left)
+                if self.search.is_closed:
+                    return
+            return
+        slot = COARSE_GRID * self.search.instance.mean_base_time
+        up, down = self._grid(slot, "up"), self._grid(slot, "down")
+        schedule, _ = self._run_model(up, start_in_order(up, on_grid(up, self.best)), self.search.remaining / 2)
+        if schedule is not None:
+            self._take_moved_left(assignments_of(up, schedule), "model, moved left")
+        if not self.search.is_closed:
+            _, bound = self._run_model(down, best_list_schedule(down), self.search.remaining)
+            if bound is not None:
+                self._bound(bound, down, "model, rounded down")
+
+    def _grids(self) -> list[float]:
+        """Return slots of ever finer grids, s; one alone where every time is a whole number of it."""
+        latest = ticks_of(self.best, "makespan")
+        finest = latest / GRIDS[-1]
+        times = [*self.problem.releases, *(busy.end for busy in self.problem.busy)]
+        times += [level.duration for levels in self.problem.levels for level in levels]
+        for unit in UNITS:
+            if unit >= finest and all(abs(t - unit * round(t / unit)) <= time_tolerance(t) for t in times):
+                return [unit]
+        return [latest / slots for slots in GRIDS]
+
+    def _grid(self, slot: float, rounding: Rounding) -> Problem:
+        return discretise(self.search.instance, slot, rounding, saturation=self.search.options.saturation)
+
+    def _take_moved_left(self, assignments: Sequence[Assignment], source: str) -> None:
+        self._take(start_in_order(self.problem, on_grid(self.problem, assignments)), source)
+
+    def _run_cpsat(self, problem: Problem, first: Sequence[Assignment], time_limit: float) -> None:
+        """Run CP-SAT on the problem itself, or on it rounded down to a grid."""
+        options, search = self.search.options, self.search
+        take = self._take if problem is self.problem else self._take_moved_left
+        with search.timed("solve"):
+            cpsat.solve_cpsat(
+                problem,
+                first,
+                objective=self.objective,
+                horizon=safe_horizon(problem, first, self.objective),
+                lower_bound=int(self._proven_ticks(problem)) if self.objective == "makespan" else 0,
+                time_limit=time_limit,
+                threads=options.threads,
+                seed=options.seed,
+                work_limit=None if options.work_limit is None else options.work_limit * WORK_UNIT,
+                on_bound=lambda ticks: self._bound(ticks, problem, "CP-SAT"),
+                on_schedule=lambda assignments: take(assignments, "CP-SAT"),
+                is_done=lambda: search.is_closed,
+            )
+
+    def _run_model(
+        self, problem: Problem, first: Sequence[Assignment], time_limit: float
+    ) -> tuple[Schedule | None, float | None]:
+        """Run the configuration model, or the count model where that would be too large, or nothing."""
+        formulation = self._formulation(problem, first)
+        if formulation is None:
+            self.search.message = "no complete method fits this size; the bound and the schedule stand"
+            return None, None
+        known = int(self._proven_ticks(problem)) if problem is self.problem else None
+        return self.runner.run(problem, formulation, first, time_limit=time_limit, lower_bound=known)
+
+    def _formulation(self, problem: Problem, first: Sequence[Assignment]) -> Formulation | None:
+        count = formulation_of("oas", "count")
+        if sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_CONFIGURATIONS:
+            configuration = formulation_of("oas", "configuration")
+            if self.runner.size(problem, configuration, first) <= MAX_NONZEROS:
+                return configuration
+        return count if self.runner.size(problem, count, first) <= MAX_NONZEROS else None
+
+
+def assignments_of(problem: Problem, schedule: Schedule) -> list[Assignment]:
+    """Return a schedule as assignments in the order of their starts, on the clock of the problem."""
+    processors = problem.instance.platform.processor_index
+    number = {job.id: j for j, job in enumerate(problem.jobs)}
+    assignments = []
+    for placement in sorted(schedule, key=lambda p: p.start):
+        j = number[placement.job]
+        allocation = allocation_of((processors[name] for name in placement.nodes), problem.classes)
+        start = problem.ticks(placement.start)
+        assignments.append(Assignment(j, start, problem.configuration(problem.jobs[j], allocation)))
+    return assignments
+
+
+def on_grid(problem: Problem, assignments: Sequence[Assignment]) -> list[tuple[int, Configuration]]:
+    """Return (job, configuration with this problem's duration) in the order of starts."""
+    in_order = sorted(assignments, key=lambda a: a.start)
+    return [(a.job, problem.configuration(problem.jobs[a.job], a.configuration.allocation)) for a in in_order]

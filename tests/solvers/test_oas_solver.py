@@ -1,0 +1,347 @@
+"""The OAS solver around its formulations: reasons, starts, limits, horizons, and formulations of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import coalloc
+from coalloc.checker import check
+from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.instance.errors import InternalError
+from coalloc.models import oas_configuration
+from coalloc.problem import Assignment, Problem, discretise
+from coalloc.rules.generation import best_list_schedule
+from coalloc.schedule import Placement, Schedule
+from coalloc.solvers.brute_force import brute_force_oas
+from coalloc.solvers.feasibility import why_infeasible
+from coalloc.solvers.highs import Limits
+from coalloc.solvers.oas import solve_oas
+from coalloc.solvers.objectives import safe_horizon
+from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
+from tests.small_instances import TINY, slotted_instances
+from tests.strategies import LAW
+
+FORMULATIONS = ("node", "count", "configuration")
+
+
+def star(*clusters: tuple[int, float, float]) -> Platform:
+    """Return clusters C1, C2, ... of (nodes, power, link bandwidth) around one switch."""
+    return Platform(tuple(Cluster(f"C{i}", (NodeGroup(n, p),), b) for i, (n, p, b) in enumerate(clusters, 1)))
+
+
+def five(seconds: Sequence[float] = (30.0, 30.0, 20.0, 20.0, 20.0), **changes: Any) -> Instance:
+    """Return two nodes and single-task jobs: longest first ends at 70 s, the optimum is 60 s, the simple bound too."""
+    jobs = tuple(Job(f"J{i}", 1, t) for i, t in enumerate(seconds))
+    return Instance(star((2, 1.0, 1.0)), jobs, **changes)
+
+
+# ------------------------------------------------------------------------------ infeasible, empty, wrong
+
+
+def test_infeasible_has_a_reason_for_each_job_that_is() -> None:
+    # 2 tasks over two clusters of one node: 10 and 20 MB/s on links of 5 and 8. J2 fits.
+    jobs = (Job("J1", 2, 9.0, 0.5, 10.0), Job("J2", 2, 9.0, 0.5, 1.0), Job("J\n3", 2, 9.0, 0.5, 20.0))
+    result = coalloc.solve(Instance(star((1, 1.0, 5.0), (1, 1.0, 8.0)), jobs), slot="50%")
+    assert (result.status, result.stopped_by, result.schedule) == ("infeasible", "proof", None)
+    assert (result.objective, result.lower_bound, result.gap) == (None, None, None)
+    first, second = result.message.split("; ")
+    assert "'J1' saturates a link wherever it runs" in first
+    assert "10 MB/s on the link of 'C1', which carries 5 MB/s" in first
+    assert "20 MB/s on the link of 'C1'" in second
+
+
+def test_the_reason_is_the_mildest_way_to_run() -> None:
+    # 3 tasks on 2 + 2 nodes load both links with 10 MB/s, whichever way. C1's carries 4, C2's 8: both at 10 / 4.
+    instance = Instance(star((2, 1.0, 4.0), (2, 1.0, 8.0), (1, 1.0, 8.0)), (Job("J1", 3, 9.0, 0.5, 10.0),))
+    # Over C2 and C3, 10 MB/s on links of 8: an overload of 1.25 where C1 has 2.5.
+    (reason,) = why_infeasible(discretise(instance, None))
+    assert "which carries 8 MB/s" in reason
+
+
+def test_a_running_job_makes_nothing_infeasible() -> None:
+    # R holds and saturates everything until 100 s; J1 starts then.
+    running = (RunningJob(Job("R", 2, 99.0, 0.5, 50.0), ("C1/0", "C2/0"), 100.0),)
+    instance = Instance(star((1, 1.0, 10.0), (1, 1.0, 10.0)), (Job("J1", 2, 10.0, 0.5, 10.0),), running)
+    result = coalloc.solve(instance, slot=10.0)
+    assert (result.status, result.objective) == ("optimal", 110.0)
+
+
+@pytest.mark.parametrize("slot", [None, 10.0])
+def test_no_jobs_are_done_at_once(slot: float | None) -> None:
+    result = coalloc.solve(Instance(star((2, 1.0, 1.0)), ()), slot=slot)
+    assert (result.status, result.objective, result.lower_bound, result.gap) == ("optimal", 0.0, 0.0, 0.0)
+    assert result.schedule is not None
+    assert len(result.schedule) == 0
+
+
+def test_a_slot_that_is_too_fine_names_the_remedy() -> None:
+    with pytest.raises(CoallocError, match=r'slot=0\.0001 means 0\.0001 s; .*did you mean slot="50%"') as refused:
+        coalloc.solve(five((29.0, 28.0, 17.0, 13.0, 23.0)), slot=1e-4, formulation="configuration")
+    assert "nonzeros" in str(refused.value)
+
+
+# ------------------------------------------------------------------------------ limits, trace, origin
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_the_optimum_beyond_the_list_schedule(formulation: str) -> None:
+    result = coalloc.solve(five(), slot=10.0, formulation=formulation)
+    assert (result.status, result.objective, result.lower_bound) == ("optimal", 60.0, 60.0)
+    assert result.options.formulation == formulation
+    assert result.model_size is not None
+    incumbents = [point.incumbent for point in result.trace]
+    assert (incumbents[0], incumbents[-1]) == (70.0, 60.0)
+
+
+@pytest.mark.parametrize("reason", ["work", "time", "interrupt"])
+def test_a_model_that_is_stopped_leaves_the_list_schedule_and_its_bound(reason: StoppedBy) -> None:
+    def run_model(model: pyo.ConcreteModel, limits: Limits, **_: Any) -> ModelSolution:
+        assert (limits.work, limits.seed, limits.threads) == (9, 4, 2)
+        return ModelSolution(SolveStatus.UNKNOWN, reason, None, 5.0, ModelSize(1, 1, 1, 1))
+
+    options = SolveOptions(slot=10.0, work_limit=9, seed=4, threads=2)
+    result = solve_oas(five(), options, formulation="configuration", run_model=run_model)
+    assert (result.status, result.stopped_by) == ("feasible", reason)
+    assert result.objective == 70.0
+    assert result.lower_bound in (50.0, 60.0)  # the model's, or the simple bound
+
+
+def test_a_time_limit_too_short_for_anything_returns_the_list_schedule_and_a_bound() -> None:
+    instance = coalloc.generate("thesis-oas", seed=2)
+    result = coalloc.solve(instance, slot="25%", time_limit=1e-6)
+    assert (result.status, result.stopped_by) == ("feasible", "time")
+    assert result.objective is not None
+    assert result.lower_bound is not None
+    assert 0 < result.lower_bound < result.objective
+    assert result.schedule is not None
+    assert check(instance, result.schedule) == []
+
+
+def test_a_gap_that_is_reached_before_any_model() -> None:
+    result = coalloc.solve(five(), slot=10.0, gap=0.2)
+    assert (result.status, result.stopped_by, result.objective) == ("feasible", "gap", 70.0)
+    assert result.model_size is None
+    assert result.gap == pytest.approx(1 / 7)
+
+
+def test_the_makespan_counts_from_the_earliest_arrival() -> None:
+    # All of it 1000 s later: 60 s still, in whole slots of the clock.
+    later = tuple(job.replace(arrival=1000.0) for job in five().jobs)
+    result = coalloc.solve(Instance(star((2, 1.0, 1.0)), later), slot=10.0)
+    assert (result.status, result.objective, result.lower_bound) == ("optimal", 60.0, 60.0)
+    # With a running job from 0 on, whatever the earliest arrival.
+    running = (RunningJob(Job("R", 1, 9.0), ("C1/0",), 5.0),)
+    assert coalloc.solve(Instance(star((2, 1.0, 1.0)), later, running), slot=10.0).objective == 1060.0
+
+
+def test_a_running_job_that_outlasts_the_schedule_raises_no_bound() -> None:
+    # R holds the slow node for long. Its work up to its end is none that the makespan waits for.
+    running = (RunningJob(Job("R", 1, 100.0), ("C2/0",), 1000.0),)
+    instance = Instance(star((2, 1.0, 1.0), (1, 0.5, 1.0)), five().jobs, running)
+    result = coalloc.solve(instance, slot=10.0)
+    assert (result.status, result.objective) == ("optimal", 60.0)
+
+
+def test_the_trace_improves_to_what_is_returned() -> None:
+    points: list[TracePoint] = []
+    result = coalloc.solve(coalloc.generate("paper-oas", seed=2, jobs=6), slot="50%", progress=points.append)
+    assert tuple(points) == result.trace
+    incumbents = [p.incumbent for p in points if p.incumbent is not None]
+    bounds = [p.lower_bound for p in points if p.lower_bound is not None]
+    assert incumbents == sorted(incumbents, reverse=True)
+    assert bounds == sorted(bounds)
+    assert incumbents[-1] == pytest.approx(result.objective)
+    assert max(bounds) <= incumbents[-1] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("formulation", ["auto", "configuration"])
+def test_the_same_seed_gives_the_same_schedule(formulation: str) -> None:
+    instance = coalloc.generate("paper-oas", seed=0, jobs=6)
+    one, two = (coalloc.solve(instance, slot="100%", formulation=formulation, seed=3) for _ in range(2))
+    assert one.schedule == two.schedule
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_the_sum_of_responses_may_need_a_longer_horizon_than_the_makespan(formulation: str) -> None:
+    # One fast node, one of power 0.2. Both at once end at 50 s at the latest: 30 + 50 = 80. On the fast node alone they
+    # end at 10 and 40 s, and so 50 in all.
+    jobs = (Job("J1", 1, 30.0), Job("J2", 1, 10.0))
+    instance = Instance(star((1, 1.0, 1.0), (1, 0.2, 1.0)), jobs)
+    result = coalloc.solve(instance, slot=10.0, objective="total-response-time", formulation=formulation)
+    assert (result.status, result.objective) == ("optimal", 50.0)
+
+
+@LAW
+@given(slotted_instances(TINY))
+def test_no_optimal_sum_of_responses_ends_beyond_the_horizon(drawn: tuple[Instance, float]) -> None:
+    instance, slot = drawn
+    problem = discretise(instance, slot)
+    horizon = safe_horizon(problem, best_list_schedule(problem), "total-response-time")
+    best = brute_force_oas(instance, slot, objective="total-response-time").schedule
+    assert best is not None
+    assert max(p.end for p in best) <= slot * horizon * (1 + 1e-9)
+
+
+# ------------------------------------------------------------------------------ starts
+
+
+def in_whole_slots(instance: Instance, seconds: Sequence[tuple[float, float, str]], slot: float | None) -> Schedule:
+    """Return a schedule of (start, end, node), in the order of the jobs."""
+    placements = (Placement(job.id, s, e, (node,)) for job, (s, e, node) in zip(instance.jobs, seconds, strict=True))
+    return Schedule(tuple(placements), slot=slot, instance=instance.name)
+
+
+OPTIMAL = ((0.0, 30.0, "C1/0"), (30.0, 60.0, "C1/0"), (0.0, 20.0, "C1/1"), (20.0, 40.0, "C1/1"), (40.0, 60.0, "C1/1"))
+"""A schedule of ``five()`` that ends at 60 s."""
+
+
+def test_a_start_that_is_optimal_needs_no_model() -> None:
+    result = coalloc.solve(five(), slot=10.0, start=in_whole_slots(five(), OPTIMAL, 10.0))
+    assert (result.status, result.objective, result.model_size) == ("optimal", 60.0, None)
+    assert "start" in [point.source for point in result.trace]
+
+
+def test_a_continuous_start_serves_in_slots_and_one_in_slots_in_continuous_time() -> None:
+    for slot, of_start in ((10.0, None), (None, 10.0)):
+        result = coalloc.solve(five(), slot=slot, start=in_whole_slots(five(), OPTIMAL, of_start))
+        assert (result.status, result.objective) == ("optimal", 60.0)
+
+
+def test_a_start_is_moved_left() -> None:
+    late = tuple((start + 500.0, end + 500.0, node) for start, end, node in OPTIMAL)
+    assert coalloc.solve(five(), slot=10.0, start=in_whole_slots(five(), late, 10.0)).objective == 60.0
+
+
+def test_a_start_that_breaks_a_rule_is_refused_with_the_rule() -> None:
+    overlapping = (*OPTIMAL[:4], (30.0, 50.0, "C1/1"))
+    with pytest.raises(CoallocError, match=r"start is not a valid schedule of the instance: .*C1/1"):
+        coalloc.solve(five(), slot=10.0, start=in_whole_slots(five(), overlapping, 10.0))
+    with pytest.raises(CoallocError, match="start is not a valid schedule"):
+        coalloc.solve(five(), slot=10.0, start=Schedule(()))
+
+
+# ------------------------------------------------------------------------------ continuous time
+
+
+def test_continuous_time_is_feasible_with_a_bound_unless_they_meet() -> None:
+    # 7 jobs of 10.5 s on 2 nodes: by area 36.75 s, in truth 42.
+    jobs = tuple(Job(f"J{i}", 1, 10.5) for i in range(7))
+    result = coalloc.solve(Instance(star((2, 1.0, 1.0)), jobs), time_limit=1.5)
+    assert result.objective == pytest.approx(42.0)
+    assert result.lower_bound is not None
+    assert 36.75 - 1e-9 <= result.lower_bound <= 42.0
+    assert result.schedule is not None
+    assert result.schedule.slot is None
+    assert result.status == ("optimal" if result.lower_bound >= 42.0 * (1 - 1e-6) else "feasible")
+
+
+@settings(LAW, max_examples=4)
+@given(slotted_instances(TINY), st.sampled_from(["makespan", "total-response-time"]))
+def test_continuous_time_brackets_the_optimum(drawn: tuple[Instance, float], objective: str) -> None:
+    instance, _ = drawn
+    best = brute_force_oas(instance, None, objective=objective)  # type: ignore[arg-type] # a str of the strategy
+    result = coalloc.solve(instance, objective=objective, time_limit=0.5)
+    assert result.objective is not None
+    assert result.lower_bound is not None
+    assert result.lower_bound <= best.objective * (1 + 1e-6) + 1e-9
+    assert result.objective >= best.objective * (1 - 1e-6) - 1e-9
+    assert result.status in ("optimal", "feasible")
+
+
+def test_jobs_shorter_than_the_grid_are_no_trouble() -> None:
+    # The mean is 251 s, the grid 62.75 s; rounded down the short jobs take no slot at all.
+    result = coalloc.solve(five((1000.0, 1.0, 1.0, 1.0)))
+    assert (result.status, result.objective) == ("optimal", 1000.0)
+
+
+# ------------------------------------------------------------------------------ formulations of the user's own
+
+
+class Own:
+    """The least that a formulation must offer: it builds and extracts."""
+
+    def build(self, problem: Problem, *, horizon: int, objective: str, lower_bound: int) -> pyo.ConcreteModel:
+        """Return the configuration model."""
+        return oas_configuration.build(problem, horizon=horizon, objective=objective, lower_bound=lower_bound)
+
+    def extract(self, model: pyo.ConcreteModel) -> Schedule:
+        """Return the schedule of the configuration model."""
+        return oas_configuration.extract(model)
+
+
+class Forgetful(Own):
+    """Loses a job."""
+
+    def extract(self, model: pyo.ConcreteModel) -> Schedule:
+        """Return all but the last."""
+        schedule = super().extract(model)
+        return Schedule(schedule.placements[:-1], slot=schedule.slot, instance=schedule.instance)
+
+
+class Hasty(Own):
+    """Ends every job in the first slot."""
+
+    def extract(self, model: pyo.ConcreteModel) -> Schedule:
+        """Return everything at once."""
+        schedule = super().extract(model)
+        return Schedule(
+            tuple(placement.replace(start=0.0, end=10.0) for placement in schedule),
+            slot=schedule.slot,
+            instance=schedule.instance,
+        )
+
+
+class Contradictory(Own):
+    """Has no solution."""
+
+    def build(self, problem: Problem, *, horizon: int, objective: str, lower_bound: int) -> pyo.ConcreteModel:
+        """Return a model with two rows that exclude each other."""
+        model = super().build(problem, horizon=horizon, objective=objective, lower_bound=lower_bound)
+        model.contradiction = pyo.Constraint(expr=pyo.quicksum(model.x.values()) == 0)
+        return model
+
+
+class WithStart(Own):
+    """Takes starts, and notes them."""
+
+    def __init__(self) -> None:
+        self.starts: list[Sequence[Assignment]] = []
+
+    def set_start(self, model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
+        """Set the start of the configuration model."""
+        self.starts.append(assignments)
+        oas_configuration.set_start(model, assignments)
+
+
+def test_a_formulation_that_builds_and_extracts_will_do() -> None:
+    result = coalloc.solve(five(), slot=10.0, formulation=Own())
+    assert (result.status, result.objective, result.options.formulation) == ("optimal", 60.0, "Own")
+
+
+def test_a_formulation_may_take_the_start() -> None:
+    formulation = WithStart()
+    coalloc.solve(five(), slot=10.0, formulation=formulation)
+    (start,) = formulation.starts
+    assert max(a.end for a in start) == 7
+
+
+@pytest.mark.parametrize("formulation", [Forgetful(), Hasty()])
+def test_a_wrong_schedule_is_caught(formulation: Own) -> None:
+    with pytest.raises(InternalError, match="breaks"):
+        coalloc.solve(five(), slot=10.0, formulation=formulation)
+
+
+def test_a_model_without_solution_is_not_called_an_infeasible_instance() -> None:
+    with pytest.raises(InternalError, match="the model has no solution, though a list schedule is one"):
+        coalloc.solve(five(), slot=10.0, formulation=Contradictory())
+
+
+def test_a_formulation_of_ones_own_needs_a_slot() -> None:
+    with pytest.raises(CoallocError, match="needs a slot"):
+        coalloc.solve(five(), formulation=Own())

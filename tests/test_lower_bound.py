@@ -1,0 +1,99 @@
+"""The public lower bounds: names, units, and never above what brute force finds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import coalloc
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.solvers.bound_methods import METHODS
+from coalloc.solvers.brute_force import brute_force_oas
+from tests.small_instances import TINY, slotted_instances
+from tests.strategies import LAW
+
+
+def four_nodes(*jobs: Job, running: tuple[RunningJob, ...] = ()) -> Instance:
+    return Instance(Platform((Cluster("C1", (NodeGroup(4, 1.0),), 1.0),)), jobs, running)
+
+
+def three_on_seven() -> Instance:
+    """Return 9 jobs of 3 tasks and 10 s on 7 nodes: 2 at a time."""
+    platform = Platform((Cluster("C1", (NodeGroup(7, 1.0),), 1.0),))
+    return Instance(platform, tuple(Job(f"J{i}", 3, 10.0) for i in range(9)))
+
+
+@pytest.mark.parametrize(
+    ("method", "seconds"),
+    # Area: 9 * 30 / 7 = 38.57. Packing: phi_2(3) = floor(9 / 7) / 2 = 1/2, 45. Sets: two at a time, 45.
+    [("longest-job", 10.0), ("area", 270.0 / 7.0), ("packing", 45.0), ("feasible-set", 45.0), ("best", 45.0)],
+)
+def test_each_method_gives_its_bound(method, seconds):
+    assert coalloc.lower_bound(three_on_seven(), method=method) == pytest.approx(seconds)
+
+
+def test_in_slots_the_bound_is_one_on_whole_slots():
+    # 10 s are 2 slots of 6 s; two at a time, 9 jobs need 4.5 * 2 = 9 slots.
+    assert coalloc.lower_bound(three_on_seven(), "makespan", "feasible-set", 6.0) == 54.0
+    # In one slot of 10 s (100 % of the mean base time) each, 4.5 slots are 5.
+    assert coalloc.lower_bound(three_on_seven(), slot="100%") == 50.0
+
+
+def test_the_makespan_counts_from_the_first_arrival_or_from_now_where_jobs_run():
+    late = Job("J1", 4, 10.0, arrival=100.0)
+    for method in METHODS:
+        assert coalloc.lower_bound(four_nodes(late), method=method) == pytest.approx(10.0)
+    held = RunningJob(Job("R", 1, 500.0), ("C1/0",), 105.0)
+    assert coalloc.lower_bound(four_nodes(late, running=(held,))) == pytest.approx(115.0)
+
+
+def test_response_times_alone_and_squashed():
+    # Alone: 10 s each. One machine four times as fast does 10 s of 4 tasks in 10 s: ends at 10, 20, 30.
+    instance = four_nodes(*(Job(f"J{i}", 4, 10.0) for i in range(3)))
+    responses = {m: coalloc.lower_bound(instance, "total-response-time", m) for m in METHODS}
+    assert responses["longest-job"] == 30.0
+    assert responses["feasible-set"] == pytest.approx(60.0)
+
+
+def test_the_squashed_machine_interrupts_for_a_shorter_job():
+    # From 0: 40 s of work; at 10 a job of 5 s arrives and ends at 15, the first at 45: 45 + (15 - 10) = 50.
+    instance = four_nodes(Job("J1", 4, 40.0), Job("J2", 4, 5.0, arrival=10.0))
+    assert coalloc.lower_bound(instance, "total-response-time") == pytest.approx(50.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
+def test_no_jobs_take_no_time(method, objective):
+    assert coalloc.lower_bound(four_nodes(), objective, method) == 0.0
+
+
+def test_what_is_unknown_is_refused_with_what_is_known():
+    instance = four_nodes(Job("J1", 1, 1.0))
+    with pytest.raises(CoallocError, match=r"method .*longest-job, area, packing, feasible-set, best.*'lp'"):
+        coalloc.lower_bound(instance, method="lp")
+    with pytest.raises(CoallocError, match=r"objective .*makespan, total-response-time.*'energy'"):
+        coalloc.lower_bound(instance, "energy")
+    with pytest.raises(CoallocError, match=r"unknown keyword timelimit .*time_limit"):
+        coalloc.lower_bound(instance, timelimit=3)
+
+
+@LAW
+@given(slotted_instances(TINY), st.sampled_from(METHODS), st.sampled_from(["makespan", "total-response-time"]))
+def test_no_bound_is_above_the_optimum(drawn, method, objective):
+    instance, slot = drawn
+    for grid in (slot, None):
+        optimum = brute_force_oas(instance, grid, objective=objective).objective
+        assert coalloc.lower_bound(instance, objective, method, grid) <= optimum + 1e-6
+
+
+@pytest.mark.parametrize("jobs", [5, 20, 60])
+@pytest.mark.parametrize("clusters", [1, 4])
+def test_no_bound_is_above_a_known_optimum(jobs, clusters):
+    # The jobs fill 16 nodes for 900 s, which the area says.
+    instance = coalloc.generate("perfect-packing", seed=jobs, jobs=jobs, nodes=16, clusters=clusters, makespan=900.0)
+    for slot in (None, "5%"):
+        bound = coalloc.lower_bound(instance, method="best", slot=slot, time_limit=2.0)
+        if slot is None:
+            assert bound == pytest.approx(900.0)
+            assert bound <= 900.0
