@@ -24,7 +24,7 @@ from tests.small_instances import NODE_MODEL_SIZE, SmallSize, slotted_instances,
 
 OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
 FEW_SLOTS = SmallSize(max_jobs=3, max_processors=4, max_slots=6)
-TWO_JOBS = SmallSize(max_jobs=2, max_processors=5, max_slots=6)
+TWO_JOBS = SmallSize(max_jobs=2, max_processors=4, max_slots=6)
 """Where the node model, run alone, proves the sum of response times in a moment too."""
 TIME_LIMIT = 600.0
 """Seconds, far beyond what is needed, so that a slow machine changes no status."""
@@ -117,10 +117,10 @@ def test_both_aggregated_models_alone_find_the_optimum_of_any_instance(example: 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("seed", range(40, 52))
 def test_continuous_time_encloses_the_optimum(seed: int, objective: Objective) -> None:
-    # No method proves continuous time as such: the bound is that of a grid rounded down, the schedule one moved left.
+    # It holds whenever time runs out, so little is given.
     instance, _ = small_instance(seed)
     optimum = optimum_of(instance, None, objective)
-    result = coalloc.solve(instance, objective=objective)
+    result = coalloc.solve(instance, objective=objective, time_limit=1.0)
     assert result.lower_bound <= optimum + TOLERANCE
     assert result.objective >= optimum - TOLERANCE
     assert result.status in ("optimal", "feasible")

@@ -23,6 +23,9 @@ FILL_STEPS = 2_000
 MAX_REMEMBERED = 200_000
 """Fillings that a generation remembers before it forgets them all."""
 
+FEW_CONFIGURATIONS = 100
+"""Allocation vectors of a job up to which they count as few."""
+
 FILLING_RULES = ("whole cluster", "slowest first", "fastest first")
 """How a job fills the classes of a level; the first takes one cluster where it can, else the slowest first."""
 
@@ -42,6 +45,7 @@ class Generation:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self._configurations: list[dict[Allocation, Configuration]] = [{} for _ in problem.jobs]
+        self._few: dict[int, list[Configuration]] = {}
         self._fillings: dict[tuple[object, ...], Allocation | None] = {}
         allowed = {level.classes for levels in problem.levels for level in levels}
         self._orders = [{classes: self._class_orders(classes, rule) for classes in allowed} for rule in FILLING_RULES]
@@ -118,6 +122,15 @@ class Generation:
         if allocation not in known:
             known[allocation] = self.problem.configuration(self.problem.jobs[j], allocation)
         return known[allocation]
+
+    def few_configurations(self, j: int) -> list[Configuration]:
+        """Return the configurations of job ``j`` that fit the links alone; none where they are not few."""
+        if j not in self._few:
+            problem, job = self.problem, self.problem.jobs[j]
+            is_few = problem.count_allocations(job) <= FEW_CONFIGURATIONS
+            made = [self.configuration(j, a) for a in problem.allocations(job)] if is_few else []
+            self._few[j] = [configuration for configuration in made if problem.fits_links(configuration)]
+        return self._few[j]
 
 
 def list_schedule(problem: Problem, jobs: Sequence[int]) -> list[Assignment]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coalloc.problem import Assignment, Configuration, Problem
+from coalloc.problem import Assignment, Problem
 from coalloc.rules.generation import FILLING_RULES, Generation, Way, book, named_orders
 from coalloc.rules.profile import Profile
 from coalloc.solvers.bounds import earliest_ends, fastest_durations
@@ -34,8 +34,6 @@ INSERT, SWAP = 0.5, 0.3
 """Probabilities of two of the moves; else a job is given another way."""
 FIXED = 0.1
 """Probability that another way is a fixed configuration, where they are few."""
-FEW_CONFIGURATIONS = 100
-"""Allocation vectors of a job up to which its way may be a fixed configuration."""
 MOST_FOR_IDEAL_ORDER = 60
 """Jobs up to which the order by difference to the ideal is tried, for it takes a square number of placements."""
 
@@ -117,11 +115,11 @@ def _search(
     for step in range(iterations):
         past = history[step % HISTORY]
         if step - success > PATIENCE * len(assignments):
-            now = decoder.decode(_disturbed(decoder.problem, best.jobs, rng))
+            now = decoder.decode(_disturbed(decoder.generation, best.jobs, rng))
             history, success = [now.cost] * HISTORY, step
             yield now
             continue
-        first, jobs = _neighbour(decoder.problem, now.jobs, rng)
+        first, jobs = _neighbour(decoder.generation, now.jobs, rng)
         candidate = decoder.redecode(now, jobs, first, max(past, now.cost))
         yield candidate
         now = candidate or now
@@ -212,14 +210,14 @@ def _ideal_order(generation: Generation) -> Iterator[int]:
         yield chosen.job
 
 
-def _neighbour(problem: Problem, jobs: _List, rng: np.random.Generator) -> tuple[int, _List]:
+def _neighbour(generation: Generation, jobs: _List, rng: np.random.Generator) -> tuple[int, _List]:
     """Return a list beside this one, and the first place at which they differ."""
     order = list(jobs.order)
     i = int(rng.integers(len(order)))
     move = rng.random()
     if len(order) == 1 or move >= INSERT + SWAP:
         j = order[i]
-        return i, _List(jobs.order, (*jobs.ways[:j], _another_way(problem, j, rng), *jobs.ways[j + 1 :]))
+        return i, _List(jobs.order, (*jobs.ways[:j], _another_way(generation, j, rng), *jobs.ways[j + 1 :]))
     k = (i + int(rng.integers(1, len(order)))) % len(order)
     if move < INSERT:
         order.insert(k, order.pop(i))
@@ -228,16 +226,17 @@ def _neighbour(problem: Problem, jobs: _List, rng: np.random.Generator) -> tuple
     return min(i, k), _List(tuple(order), jobs.ways)
 
 
-def _another_way(problem: Problem, j: int, rng: np.random.Generator) -> Way:
+def _another_way(generation: Generation, j: int, rng: np.random.Generator) -> Way:
     """Return a random way to place a job."""
-    if rng.random() < FIXED and problem.count_allocations(problem.jobs[j]) <= FEW_CONFIGURATIONS:
-        configurations: Sequence[Configuration] = problem.configurations[j]
-        return configurations[int(rng.integers(len(configurations)))]
-    return int(rng.integers(len(problem.levels[j]))), int(rng.integers(len(FILLING_RULES)))
+    if rng.random() < FIXED:
+        configurations = generation.few_configurations(j)
+        if configurations:
+            return configurations[int(rng.integers(len(configurations)))]
+    return int(rng.integers(len(generation.problem.levels[j]))), int(rng.integers(len(FILLING_RULES)))
 
 
-def _disturbed(problem: Problem, jobs: _List, rng: np.random.Generator) -> _List:
+def _disturbed(generation: Generation, jobs: _List, rng: np.random.Generator) -> _List:
     """Return a list some steps away."""
     for _ in range(max(FEWEST_DISTURBED, int(DISTURBED_SHARE * len(jobs.order)))):
-        _, jobs = _neighbour(problem, jobs, rng)
+        _, jobs = _neighbour(generation, jobs, rng)
     return jobs

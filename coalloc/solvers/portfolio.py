@@ -96,6 +96,7 @@ class Portfolio:
                 self.problem,
                 time_limit=BOUND_SHARE * self.search.remaining,
                 target=ticks_of(self.best, self.objective),
+                schedules=[self.best],
                 on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets"),
             )
 

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
-from coalloc.problem import Assignment, Problem, discretise
+from coalloc.problem import MAX_CONFIGURATIONS, Assignment, Problem, discretise
 from coalloc.rules.generation import best_list_schedule, list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.brute_force import brute_force_oas
@@ -101,7 +101,7 @@ def test_schedules_are_valid_and_never_worse_than_the_start(drawn: tuple[Instanc
         first = list_schedule(problem, range(len(problem.jobs)))
         for objective in OBJECTIVES:
             told: list[list[Assignment]] = []
-            best = improve(problem, first, objective=objective, iterations=40, seed=1, on_schedule=told.append)
+            best = improve(problem, first, objective=objective, iterations=10, seed=1, on_schedule=told.append)
             assert value(best, objective) <= value(first, objective)
             for schedule in [*told, best]:
                 assert check(instance, schedule_of(problem, schedule)) == []
@@ -129,3 +129,13 @@ def test_a_job_of_no_slots_delays_nobody() -> None:
     down = discretise(problem.instance, 10.0, "down")
     best = improve(down, list_schedule(down, [0, 1, 2]), objective="total-response-time", iterations=10, seed=0)
     assert sorted(a.end for a in best) == [0, 1, 2]
+
+
+def test_jobs_with_too_many_allocations_to_enumerate_are_moved_all_the_same() -> None:
+    platform = Platform(tuple(Cluster(f"C{i}", (NodeGroup(60, 1.0 - 0.1 * i),), 1.0) for i in range(4)))
+    jobs = tuple(Job(f"J{i}", 120, 10.0 + i, 1.0, 0.0) for i in range(12))
+    problem = discretise(Instance(platform, jobs), None)
+    assert sum(problem.count_allocations(job) for job in jobs) > MAX_CONFIGURATIONS
+    first = list_schedule(problem, range(12))
+    best = improve(problem, first, iterations=60, seed=0)
+    assert check(problem.instance, schedule_of(problem, best)) == []
