@@ -2,11 +2,9 @@
 
 Serial generation (:mod:`coalloc.rules.generation`) makes the schedule of a list: every job ends as
 early as its way allows, which is up to a slowest level, in a filling rule, or in one configuration.
-Neighbours move a job, swap two, or give one another way. A list is taken when its schedule is no worse
-than the present one, or than the one some steps ago (late acceptance), so that plateaus are crossed;
-after long without success the best list is disturbed. Only what follows the first change is placed
-anew. Source: E. Burke, Y. Bykov, "The late acceptance hill-climbing heuristic", European Journal of
-Operational Research 258 (2017).
+Neighbours move a job, swap two, or give one another way. A list is taken when its schedule is no worse,
+so that plateaus are crossed; after long without success the best list is disturbed (iterated local
+search). Only what follows the first change is placed anew.
 """
 
 from __future__ import annotations
@@ -23,8 +21,6 @@ from coalloc.rules.generation import FILLING_RULES, Generation, Way, book, named
 from coalloc.rules.profile import Profile
 from coalloc.solvers.bounds import earliest_ends, fastest_durations
 
-HISTORY = 20
-"""Steps after which late acceptance forgets a cost."""
 PATIENCE = 200
 """Lists tried in vain, per job, before the best one is disturbed."""
 DISTURBED_SHARE = 0.1
@@ -108,22 +104,20 @@ def _search(
     best: _Decoded | None = None
     for jobs in _first_lists(decoder, assignments):
         decoded = decoder.decode(jobs)
-        best = decoded if best is None or decoded.cost < best.cost else best
+        best = decoded if best is None or decoded.cost[0] < best.cost[0] else best
         yield decoded
     assert best is not None
-    now, history, success = best, [best.cost] * HISTORY, 0
+    now, success = best, 0
     for step in range(iterations):
-        past = history[step % HISTORY]
         if step - success > PATIENCE * len(assignments):
             now = decoder.decode(_disturbed(decoder.generation, best.jobs, rng))
-            history, success = [now.cost] * HISTORY, step
+            success = step
             yield now
             continue
         first, jobs = _neighbour(decoder.generation, now.jobs, rng)
-        candidate = decoder.redecode(now, jobs, first, max(past, now.cost))
+        candidate = decoder.redecode(now, jobs, first, now.cost)
         yield candidate
         now = candidate or now
-        history[step % HISTORY] = min(past, now.cost)
         if now.cost < best.cost:
             best, success = now, step
 
@@ -180,18 +174,19 @@ def _any_way(problem: Problem) -> tuple[Way, ...]:
 
 
 def _first_lists(decoder: _Decoder, assignments: Sequence[Assignment]) -> Iterator[_List]:
-    """Yield the given schedule as a list in two ways, then the named orders and the one by difference to the ideal."""
+    """Yield the given order, the named ones and the one by difference to the ideal, then the given configurations.
+
+    Fixed configurations come last, for a search that starts from them is the least free to move.
+    """
     problem = decoder.problem
     ways = _any_way(problem)
-    by_start = sorted(assignments, key=lambda a: (a.start, a.job))
-    order = tuple(a.job for a in by_start)
+    order = tuple(a.job for a in sorted(assignments, key=lambda a: (a.start, a.job)))
+    for jobs in (order, *named_orders(problem)):
+        yield _List(tuple(jobs), ways)
+    if len(order) <= MOST_FOR_IDEAL_ORDER:
+        yield _List(tuple(_ideal_order(decoder.generation)), ways)
     given = {a.job: a.configuration for a in assignments}
     yield _List(order, tuple(given[j] for j in range(len(given))))
-    yield _List(order, ways)
-    for named in named_orders(problem):
-        yield _List(tuple(named), ways)
-    if len(assignments) <= MOST_FOR_IDEAL_ORDER:
-        yield _List(tuple(_ideal_order(decoder.generation)), ways)
 
 
 def _ideal_order(generation: Generation) -> Iterator[int]:

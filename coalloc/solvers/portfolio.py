@@ -35,7 +35,7 @@ BOUND_SHARE = 0.3
 """Share of the time limit after which the feasible-set bound stops."""
 SEARCH_SHARE = 0.3
 """Share of the remaining time after which the local search stops."""
-GRIDS = (1e3, 1e4, 1e5, 1e6, 2e7)
+GRIDS = (1e4, 2e7)
 """Slots per makespan of the grids for continuous time; the last is finer than the gap of a proof."""
 UNITS = (3600.0, 60.0, 1.0, 0.5, 0.1, 0.01, 0.001)
 """Slots, s, that are tried for a grid that all times of an instance lie on."""
