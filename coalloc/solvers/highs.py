@@ -225,20 +225,23 @@ def _run(highs: highspy.Highs, run: _Run, time_limit: float) -> StoppedBy | None
         finally:
             done.set()
 
-    Thread(target=target).start()  # no daemon: HiGHS calls back into Python, which must not be gone
-    reason = _wait(run, done, time_limit)
+    reason: StoppedBy | None = None
+    try:
+        Thread(target=target).start()  # no daemon: HiGHS calls back into Python, which must not be gone
+    except KeyboardInterrupt:  # the thread runs already, or never will
+        reason = "interrupt"
+    reason = _wait(run, done, time_limit, reason)
     if run.fault:
         raise run.fault[0]
     return reason
 
 
-def _wait(run: _Run, done: Event, time_limit: float) -> StoppedBy | None:
+def _wait(run: _Run, done: Event, time_limit: float, reason: StoppedBy | None = None) -> StoppedBy | None:
     """Wait for a run until it is done, or was told to stop and had ``GRACE`` to do so; return why it was told.
 
     ``Thread.join`` will not do: in Python 3.11, Ctrl-C there passes a running thread for a stopped one.
     """
     deadline = time.perf_counter() + time_limit
-    reason: StoppedBy | None = None
     while not done.is_set() and time.perf_counter() < deadline + GRACE:
         try:
             done.wait(POLL)
