@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     )
     from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
     from coalloc.measures import metrics
-    from coalloc.plot.gantt import gantt
+    from coalloc.plot.pictures import gantt
     from coalloc.result_files import read_result, write_result
     from coalloc.schedule import Placement, Schedule
     from coalloc.schedule_files import read_schedule, write_schedule
     from coalloc.schemas import schema
     from coalloc.solvers.result import SolveResult, SolveStatus, TracePoint
     from coalloc.versions import show_versions
-    from coalloc.workloads.examples import example, examples
-    from coalloc.workloads.generators import generate, generators
+    from coalloc.workloads.generators import generate
+    from coalloc.workloads.library import example, examples
     from coalloc.workloads.swf import read_swf
 
 _HOME = {
@@ -49,15 +49,15 @@ _HOME = {
     ),
     "coalloc.instance.files": ("read_instance", "read_platform", "write_instance", "write_platform"),
     "coalloc.measures": ("metrics",),
-    "coalloc.plot.gantt": ("gantt",),
+    "coalloc.plot.pictures": ("gantt",),
     "coalloc.result_files": ("read_result", "write_result"),
     "coalloc.schedule": ("Placement", "Schedule"),
     "coalloc.schedule_files": ("read_schedule", "write_schedule"),
     "coalloc.schemas": ("schema",),
     "coalloc.solvers.result": ("SolveResult", "SolveStatus", "TracePoint"),
     "coalloc.versions": ("show_versions",),
-    "coalloc.workloads.examples": ("example", "examples"),
-    "coalloc.workloads.generators": ("generate", "generators"),
+    "coalloc.workloads.library": ("example", "examples"),
+    "coalloc.workloads.generators": ("generate",),
     "coalloc.workloads.swf": ("read_swf",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
@@ -84,7 +84,6 @@ __all__ = [
     "examples",
     "gantt",
     "generate",
-    "generators",
     "lower_bound",
     "metrics",
     "read_instance",

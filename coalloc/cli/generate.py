@@ -41,7 +41,9 @@ def generate(
 ) -> ExitCode:
     """Generate a random instance; the same name, seed and parameters give the same file."""
     if list_generators:
-        say("\n\n".join(str(description) for description in coalloc.generators().values()))
+        from coalloc.workloads.generators import generators
+
+        say("\n\n".join(str(description) for description in generators().values()))
         return ExitCode.DONE
     if name is None:
         raise BadParameter("name a generator, or ask for --list", param_hint="NAME")

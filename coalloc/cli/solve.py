@@ -163,7 +163,7 @@ def _check_outputs(
 ) -> None:
     """Raise where a file could not be written after the work is done."""
     if plot is not None:
-        from coalloc.plot.gantt import picture_format
+        from coalloc.plot.pictures import picture_format
 
         picture_format(plot)
     if model is not None:

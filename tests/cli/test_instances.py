@@ -8,6 +8,7 @@ import pytest
 
 import coalloc
 from coalloc import read_instance
+from coalloc.workloads.generators import generators
 from tests.cli.running import TINY, run, write
 
 TRACE = """\
@@ -49,7 +50,7 @@ def test_a_parameter_may_be_a_text():
 
 def test_generate_lists_generators_with_parameters():
     listed = run("generate", "--list").stdout
-    for name, description in coalloc.generators().items():
+    for name, description in generators().items():
         assert f"{name}: " in listed
         assert all(f"  {parameter} " in listed for parameter in description.parameters)
 

@@ -16,7 +16,7 @@ from coalloc.models import formulation_of
 from coalloc.problem import Problem, discretise, slot_seconds
 from coalloc.rules.generation import best_list_schedule
 from coalloc.solvers.highs import Limits, solve_model
-from coalloc.workloads.examples import example
+from coalloc.workloads.library import example
 from tests.small_instances import NODE_MODEL_SIZE, small_instance
 
 FORMULATIONS = ("node", "count", "configuration")

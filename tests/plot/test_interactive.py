@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 import pytest
 
 from coalloc.instance import Instance, Job, RunningJob
-from coalloc.plot.gantt import gantt
 from coalloc.plot.interactive import draw, hover_text, page
 from coalloc.plot.layout import Layout, layout_of
+from coalloc.plot.pictures import gantt
 from coalloc.schedule import Placement, Schedule
 from tests.plot.schedules import list_schedule, random_instance
 from tests.plot.strange import strange_instance

@@ -5,8 +5,8 @@ import pytest
 import coalloc
 from coalloc.execution import execution_time, link_loads, processing_slowdown
 from coalloc.instance import CoallocError
-from coalloc.workloads.examples import example, examples
 from coalloc.workloads.generators import generate
+from coalloc.workloads.library import example, examples
 
 PACKAGE = {"jobs": 5, "heterogeneity": 90, "bsbw": 0.8, "link_bandwidth": 600.0, "interarrival_scale": 0}
 

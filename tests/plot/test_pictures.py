@@ -5,7 +5,7 @@ import matplotlib.figure
 import pytest
 
 from coalloc.instance import CoallocError
-from coalloc.plot.gantt import gantt, picture_format, write_gantt
+from coalloc.plot.pictures import gantt, picture_format, write_gantt
 from tests.plot.schedules import list_schedule, random_instance
 from tests.plot.strange import strange_instance
 
@@ -54,5 +54,5 @@ def test_strange_ids_neither_fail_nor_leave_the_picture(extension, tmp_path):
 
 
 def test_plotting_libraries_load_only_when_a_picture_is_drawn():
-    program = "import coalloc.plot.gantt, sys; print(sorted({'matplotlib', 'plotly'} & set(sys.modules)))"
+    program = "import coalloc.plot.pictures, sys; print(sorted({'matplotlib', 'plotly'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
