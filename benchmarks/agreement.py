@@ -45,12 +45,14 @@ SATURATION = 0.25
 """Saturation that is tolerated in the family of that name."""
 SPARE_SLOTS = 1
 """Slots that a model alone has beyond the end of a list schedule."""
-SOLVES = 34
+SOLVES = 38
 """Solves per seed."""
 GRACE = 120.0
 """Seconds that the process of a seed has beyond the limits of all its solves, for Python and brute force."""
 OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
 FORMULATIONS = ("configuration", "count", "node")
+CONTINUOUS_LIMIT = 2.0
+"""Seconds in continuous time, where the search may go on to its limit; what is compared holds whenever it stops."""
 
 GROUP = ("family", "formulation", "objective")
 COLUMNS = (*GROUP, "seed", "status", "optimum", "found", "lower_bound", "difference", "time", "disagreement")
@@ -103,25 +105,30 @@ def cases(sample: Seed) -> Iterator[Case]:
     """Yield what is compared on a seed."""
     large, small = small_instance(sample.seed), small_instance(sample.seed, NODE_MODEL_SIZE)
     for objective in OBJECTIVES:
-        for family, find in (("oas", by_solve), ("oas model alone", by_model)):
-            yield from slotted(f"{family}, up to 3 jobs", small, objective, find, sample.limit)
-            yield from slotted(f"{family}, up to 5 jobs", large, objective, find, sample.node_limit)
+        for family, find, names in (
+            ("oas", by_solve, ("auto", *FORMULATIONS)),
+            ("oas model alone", by_model, FORMULATIONS),
+        ):
+            yield from slotted(f"{family}, up to 3 jobs", (*small, objective), find, names, sample.limit)
+            yield from slotted(f"{family}, up to 5 jobs", (*large, objective), find, names, sample.node_limit)
         optimum = brute_force_oas(large[0], None, objective)
-        yield Case("oas, continuous", large[0], optimum, {"objective": objective}, by_solve)
+        yield Case(
+            "oas, continuous", large[0], optimum, {"objective": objective, "time_limit": CONTINUOUS_LIMIT}, by_solve
+        )
     yield from packages(small_package(sample.seed))
 
 
 def slotted(
     family: str,
-    slotted_instance: tuple[coalloc.Instance, float],
-    objective: Objective,
+    given: tuple[coalloc.Instance, float, Objective],
     find: Callable[[Case, float], Finding],
+    formulations: Sequence[str],
     node_limit: float,
 ) -> Iterator[Case]:
-    """Yield OAS in slots, with each formulation."""
-    instance, slot = slotted_instance
+    """Yield OAS in slots, with each formulation; ``given`` are instance, slot (s) and objective."""
+    instance, slot, objective = given
     optimum = brute_force_oas(instance, slot, objective)
-    for formulation in FORMULATIONS:
+    for formulation in formulations:
         keywords = {"slot": slot, "objective": objective, "formulation": formulation}
         limited = {"time_limit": node_limit} if formulation == "node" else {}
         yield Case(family, instance, optimum, keywords | limited, find)
@@ -307,7 +314,8 @@ def report(rows: Sequence[Row], facts: Row, options: argparse.Namespace) -> str:
         "# Agreement with brute force",
         f"coalloc {facts['version']} (commit {facts['commit']}, code {facts['code']}), highspy {facts['highspy']}, "
         f"Python {facts['python']}. Seeds 0 to {options.seeds - 1}, {len({row['seed'] for row in rows})} of them "
-        f"compared; {options.limit:g} s per solve, {options.node_limit:g} s for the node model with up to 5 jobs. "
+        f"compared; {options.limit:g} s per solve, {options.node_limit:g} s for the node model with up to 5 jobs, "
+        f"{CONTINUOUS_LIMIT:g} s in continuous time. "
         "The protocol is in [../README.md](../README.md).",
         "Worst difference: the largest of |found - optimum| / max(1, optimum) over what was called optimal.",
         markdown_table(heads, [_line(name, group, statuses) for name, group in groups.items()]),

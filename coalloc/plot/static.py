@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+ONE_ROW = 1.5
+"""Height above which a node has several rows, one per core; a row is 1 high, up to rounding."""
 MOST_STRIPS = 6
 MOST_LABELS = 500
 """Jobs that get labels, and links that get strips (``MOST_STRIPS``): the largest, the most loaded."""
@@ -254,7 +256,7 @@ def draw_bars(axes: Axes, sheet: Sheet) -> None:
         if width:
             outline = PolyCollection(corners, facecolor="none", edgecolor=edges, linewidth=width, zorder=2.1)
             axes.add_collection(outline, autolim=False)
-    if any(node.bottom - node.top > 1 for band in sheet.layout.bands for node in band.nodes):
+    if any(node.bottom - node.top > ONE_ROW for band in sheet.layout.bands for node in band.nodes):
         lines = [node.top for band in sheet.layout.bands for node in band.nodes[1:]]
         axes.hlines(lines, 0, 1, transform=axes.get_yaxis_transform(), color="#22252B40", linewidth=0.7, zorder=2.2)
 

@@ -138,3 +138,11 @@ def test_many_placements_take_few_artists():
     axes = draw(layout_of(instance, list_schedule(instance))).axes[0]
     assert len(axes.collections) <= 6
     assert len(axes.texts) < 2600
+
+
+def test_lines_between_nodes_lie_on_jobs_only_where_nodes_have_several_cores():
+    # With 72 rows the height of a row is 1 only up to rounding.
+    clusters = [Cluster(name, [NodeGroup(count, power=1.0)], 125.0) for name, count in (("C1", 32), ("C2", 40))]
+    instance = Instance(Platform(clusters), [Job("wide", 40, 100.0)])
+    figure = draw(layout_of(instance, list_schedule(instance)))
+    assert [c for c in figure.axes[0].collections if isinstance(c, LineCollection) and c.get_zorder() == 2.2] == []
