@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, Queue
@@ -23,7 +24,7 @@ from coalloc.execution import link_load
 from coalloc.problem import Assignment, Problem
 
 LOAD_UNITS = 10**9
-"""Whole units that the capacity of a link is counted in."""
+"""Whole units that the capacity of a link is counted in; per MB/s on a link that carries nothing."""
 INTEGRALITY = 1e-6
 """How far above a whole number of slots a bound may be before it is rounded up."""
 GRACE = 1.0
@@ -73,7 +74,7 @@ def document_of(
     problem: Problem, start: Sequence[Assignment], *, objective: str, horizon: int, lower_bound: int
 ) -> dict[str, Any]:
     """Return what the child needs to know, in whole numbers."""
-    units = [LOAD_UNITS / limit if 0.0 < limit < math.inf else 1.0 for limit in problem.bandwidths]
+    units = [LOAD_UNITS / limit if limit > 0.0 else LOAD_UNITS for limit in problem.bandwidths]
     links = problem.contended_links
     hint = sorted(start, key=lambda a: a.job)
     return {
@@ -144,8 +145,9 @@ def _messages(document: dict[str, Any], time_limit: float) -> Iterator[dict[str,
     Thread(target=_forward, args=(output, lines), daemon=True).start()
     deadline = time.perf_counter() + time_limit + GRACE
     try:
-        child.stdin.write(json.dumps(document) + "\n")
-        child.stdin.flush()
+        with suppress(BrokenPipeError):  # a child that died has no news
+            child.stdin.write(json.dumps(document) + "\n")
+            child.stdin.flush()
         while True:
             try:
                 message = json.loads(lines.get(timeout=0.05))

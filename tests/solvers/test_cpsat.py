@@ -1,0 +1,91 @@
+"""CP-SAT in its own process, against brute force; skipped where the extra ``cpsat`` is not installed."""
+
+import pytest
+
+from coalloc.checker import check
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.problem import discretise
+from coalloc.rules.generation import best_list_schedule
+from coalloc.schedule import schedule_of
+from coalloc.solvers import cpsat
+from coalloc.solvers.brute_force import brute_force_oas
+from coalloc.solvers.objectives import in_seconds, safe_horizon, ticks_of
+from coalloc.workloads.small import small_instance
+
+pytestmark = pytest.mark.skipif(not cpsat.is_installed(), reason="the extra cpsat (OR-Tools) is not installed")
+
+
+def run(problem, objective="makespan", time_limit=60.0, **options):
+    """Return the last bound (ticks) and the best assignments."""
+    first = best_list_schedule(problem)
+    bounds, schedules = [0], [first]
+    cpsat.solve_cpsat(
+        problem,
+        first,
+        objective=objective,
+        horizon=safe_horizon(problem, first, objective),
+        lower_bound=0,
+        time_limit=time_limit,
+        on_bound=bounds.append,
+        on_schedule=schedules.append,
+        **options,
+    )
+    return max(bounds), min(schedules, key=lambda a: ticks_of(a, objective))
+
+
+@pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_it_proves_the_optimum_that_brute_force_finds(seed, objective):
+    instance, slot = small_instance(seed)
+    problem = discretise(instance, slot)
+    bound, best = run(problem, objective)
+    optimum = brute_force_oas(instance, slot, objective=objective).objective
+    assert in_seconds(problem, bound, objective) == pytest.approx(optimum, rel=1e-6)
+    assert in_seconds(problem, ticks_of(best, objective), objective) == pytest.approx(optimum, rel=1e-6)
+    assert check(instance, schedule_of(problem, best)) == []
+
+
+@pytest.mark.parametrize("seed", range(112, 118))
+def test_rounded_down_its_bound_is_the_floor_optimum(seed):
+    instance, slot = small_instance(seed)
+    problem = discretise(instance, slot, "down")
+    bound, _ = run(problem)
+    floor = brute_force_oas(instance, slot, rounding="down").objective
+    assert max(0.0, problem.seconds(bound) - instance.origin) == pytest.approx(max(0.0, floor), rel=1e-6)
+
+
+def test_a_link_that_carries_nothing_takes_no_load_however_small():
+    # One job fits into each cluster; the third could run beside them only with a task in each, over a link.
+    clusters = [Cluster(name, [NodeGroup(3, power=1.0)], link_bandwidth=0.0) for name in ("A", "B")]
+    jobs = [Job(f"J{i}", 2, 100.0, 0.5, task_bandwidth=1e-3) for i in range(3)]
+    problem = discretise(Instance(Platform(clusters), jobs), 100.0)
+    bound, best = run(problem)
+    assert (bound, ticks_of(best, "makespan")) == (2, 2)
+
+
+def test_it_stops_when_the_caller_has_enough():
+    problem = discretise(small_instance(100)[0], small_instance(100)[1])
+    heard = []
+    first = best_list_schedule(problem)
+    cpsat.solve_cpsat(
+        problem,
+        first,
+        objective="makespan",
+        horizon=safe_horizon(problem, first, "makespan"),
+        lower_bound=0,
+        time_limit=60.0,
+        on_bound=heard.append,
+        is_done=lambda: True,
+    )
+    assert len(heard) == 1
+
+
+def test_the_same_seed_gives_the_same_schedule():
+    problem = discretise(*small_instance(104))
+    assert run(problem, seed=3) == run(problem, seed=3)
+
+
+def test_a_child_that_dies_leaves_what_is_known(monkeypatch):
+    monkeypatch.setattr(cpsat.sys, "executable", "false")
+    problem = discretise(*small_instance(104))
+    assert run(problem) == (0, best_list_schedule(problem))
