@@ -15,9 +15,12 @@ import pyomo.environ as pyo
 
 from coalloc.execution import execution_time, link_load
 from coalloc.instance import CoallocError
-from coalloc.models.time_grid import LARGEST_LOAD, OBJECTIVES, Grid, chosen
+from coalloc.models.time_grid import OBJECTIVES, Grid, chosen
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Interval, Schedule, assign_nodes, schedule_of
+
+LARGEST_BANDWIDTH = 100.0
+"""What the largest load of a link is scaled to. With 1e4, as in the other models, HiGHS cut off an optimum."""
 
 
 def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:  # noqa: ARG001 - one signature for all
@@ -133,11 +136,11 @@ def _rounding_room(problem: Problem, j: int) -> float:
 def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
     """Add BW, linked to X by the number of tasks below each link (errata 2), (21) and (22).
 
-    The unit of BW and ABW is such that the largest load of a link is ``LARGEST_LOAD``.
+    The unit of BW and ABW is such that the largest load of a link is ``LARGEST_BANDWIDTH``.
     """
     problem: Problem = model.problem
     free = Grid(problem, theta).bandwidth
-    units = [LARGEST_LOAD / (max(_loads(problem, k)) or LARGEST_LOAD) for k in model.K]
+    units = [LARGEST_BANDWIDTH / (max(_loads(problem, k)) or LARGEST_BANDWIDTH) for k in model.K]
     loads = {
         (j, k): [units[k] * link_load(i, job) for i in range(job.tasks + 1)]
         for j, job in enumerate(problem.jobs)
