@@ -7,8 +7,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from coalloc.api import build_model, lower_bound, solve
+    from coalloc.api.simulating import simulate
+    from coalloc.api.solving import build_model, lower_bound, solve
     from coalloc.checker import Violation, check
+    from coalloc.heuristics.registry import policies
     from coalloc.instance import (
         Cluster,
         CoallocError,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from coalloc.schedule import Placement, Schedule
     from coalloc.schedule_files import read_schedule, write_schedule
     from coalloc.schemas import schema
+    from coalloc.simulator.policy import Policy, Start
+    from coalloc.simulator.result import SimulationResult
     from coalloc.solvers.result import SolveResult, SolveStatus, TracePoint
     from coalloc.versions import show_versions
     from coalloc.workloads.generators import generate
@@ -34,8 +38,10 @@ if TYPE_CHECKING:
     from coalloc.workloads.swf import read_swf
 
 _HOME = {
-    "coalloc.api": ("build_model", "lower_bound", "solve"),
+    "coalloc.api.simulating": ("simulate",),
+    "coalloc.api.solving": ("build_model", "lower_bound", "solve"),
     "coalloc.checker": ("Violation", "check"),
+    "coalloc.heuristics.registry": ("policies",),
     "coalloc.instance": (
         "Cluster",
         "CoallocError",
@@ -54,6 +60,8 @@ _HOME = {
     "coalloc.schedule": ("Placement", "Schedule"),
     "coalloc.schedule_files": ("read_schedule", "write_schedule"),
     "coalloc.schemas": ("schema",),
+    "coalloc.simulator.policy": ("Policy", "Start"),
+    "coalloc.simulator.result": ("SimulationResult",),
     "coalloc.solvers.result": ("SolveResult", "SolveStatus", "TracePoint"),
     "coalloc.versions": ("show_versions",),
     "coalloc.workloads.library": ("example", "examples"),
@@ -71,10 +79,13 @@ __all__ = [
     "NodeGroup",
     "Placement",
     "Platform",
+    "Policy",
     "RunningJob",
     "Schedule",
+    "SimulationResult",
     "SolveResult",
     "SolveStatus",
+    "Start",
     "Switch",
     "TracePoint",
     "Violation",
@@ -86,6 +97,7 @@ __all__ = [
     "generate",
     "lower_bound",
     "metrics",
+    "policies",
     "read_instance",
     "read_platform",
     "read_result",
@@ -93,6 +105,7 @@ __all__ = [
     "read_swf",
     "schema",
     "show_versions",
+    "simulate",
     "solve",
     "write_instance",
     "write_platform",

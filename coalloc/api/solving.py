@@ -1,4 +1,4 @@
-"""The public functions: the only place that wires the rooms together by name.
+"""``solve``, ``build_model`` and ``lower_bound``.
 
 Everything here takes and returns values; nothing is printed but by ``progress=True`` and
 ``show_versions``.
@@ -6,14 +6,13 @@ Everything here takes and returns values; nothing is printed but by ``progress=T
 
 from __future__ import annotations
 
-import difflib
 import sys
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import pyomo.environ as pyo
 
+from coalloc.api.keywords import refuse_unknown
 from coalloc.instance import CoallocError, Instance
 from coalloc.models.time_grid import OBJECTIVES
 from coalloc.problem import Links, discretise, slot_seconds
@@ -192,16 +191,6 @@ def lower_bound(
 LOWER_BOUND_KEYWORDS = tuple(
     name for name in lower_bound.__annotations__ if name not in ("instance", "unknown", "return")
 )
-
-
-def refuse_unknown(unknown: Iterable[str], known: Iterable[str]) -> None:
-    """Raise one error that names every unknown keyword and lists those that there are."""
-    unknown, known = list(unknown), list(known)
-    if not unknown:
-        return
-    near = [match for name in unknown for match in difflib.get_close_matches(name, known, 1)]
-    hint = f" (did you mean {', '.join(near)}?)" if near else ""
-    raise CoallocError(f"unknown keyword {', '.join(unknown)}{hint}; there are {', '.join(known)}")
 
 
 def _name_of(formulation: Any) -> str:

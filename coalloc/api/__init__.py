@@ -1,0 +1,1 @@
+"""The public functions: the only place that wires the rooms together by name."""

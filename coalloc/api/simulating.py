@@ -1,0 +1,86 @@
+"""``simulate``: an instance over time, under a policy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, get_args
+
+from coalloc.heuristics.registry import policy_named
+from coalloc.instance import CoallocError, Instance
+from coalloc.simulator.engine import Position
+from coalloc.simulator.events import Passes
+from coalloc.simulator.policy import Policy
+from coalloc.simulator.result import SimulationResult
+from coalloc.simulator.simulation import simulated
+
+ReportPosition = Callable[[Position], None]
+
+
+def simulate(
+    instance: Instance,
+    policy: str | Policy,
+    *,
+    passes: Passes = "batch",
+    kill: bool = False,
+    seed: int = 0,
+    progress: bool | ReportPosition = False,
+    **policy_options: Any,
+) -> SimulationResult:
+    """Run an instance under a policy; return the schedule, which has passed the checker, and its metrics.
+
+    Jobs arrive at their arrivals and run for their base times, slowed down by their processors and by
+    the links they share; the policy knows their estimates only.
+
+    Parameters
+    ----------
+    policy
+        A name of :func:`coalloc.policies`, or an object of your own with ``scope`` and
+        ``decide(state) -> Iterable[Start]``.
+    passes
+        ``"batch"``: all terminations of an instant, then all its arrivals, then one scheduling pass.
+        ``"per-event"``: arrivals before terminations, a pass after every event, and a job whose
+        estimated end has come counts as finished if it does end now.
+    kill
+        Kill jobs at their limit: the time that the estimate takes on the allocation if no link
+        saturates, fixed at the start.
+    seed
+        Of the random numbers that a policy may draw (``state.rng``).
+    progress
+        ``True`` prints where the run is on standard error; a function gets a :class:`Position`.
+    policy_options
+        Options of the policy, if it is given by name: ``allocation="first-fit"``, ...
+
+    Raises
+    ------
+    CoallocError
+        If the policy or an option is unknown, if the policy asks for a start that is not possible, or
+        if it leaves jobs waiting for ever.
+    KeyboardInterrupt
+        At Ctrl-C; its message says where the run was.
+    """
+    if passes not in get_args(Passes):
+        raise CoallocError(f"passes must be one of {', '.join(get_args(Passes))}, got {passes!r}")
+    if isinstance(policy, str):
+        chosen, name = policy_named(policy, policy_options), policy
+    elif policy_options:
+        raise CoallocError(f"options are for policies by name, got {', '.join(policy_options)} with an object")
+    elif not isinstance(policy, Policy):
+        raise CoallocError(f"policy must be a name, or have a scope and decide(state), got {policy!r}")
+    else:
+        chosen, name = policy, type(policy).__name__
+    return simulated(
+        instance,
+        chosen,
+        name=name,
+        options=policy_options,
+        passes=passes,
+        kill=kill,
+        seed=seed,
+        report=progress if callable(progress) else _print_position if progress else None,
+    )
+
+
+def _print_position(position: Position) -> None:
+    """Print where a run is as one line on standard error."""
+    print(position, file=sys.stderr)

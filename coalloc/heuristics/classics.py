@@ -1,0 +1,50 @@
+"""The classic list policies: an order of the queue, started from its head or with gaps filled.
+
+FCFS, SJF, BJF, SPT and LPT take jobs from the head of the ordered queue and stop at the first that does
+not fit; with ``skip`` that job is passed over, which on the order of arrival is FPFS. Source: thesis,
+sections 3.1.1 and 3.1.3.3; errata 8 and 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import sub
+
+from coalloc.allocation import Allocation, Scope
+from coalloc.instance import Job
+from coalloc.rules.allocation_rules import Choose, allocation_rule
+from coalloc.rules.orders import ordered
+from coalloc.simulator.policy import Start, State
+
+
+@dataclass(frozen=True, slots=True)
+class ListPolicy:
+    """Starts the jobs of an ordered queue; see :data:`coalloc.rules.orders.ORDERS` for the orders."""
+
+    order: str
+    skip: bool = False
+    allocation: str = "fastest-first"
+    scope: Scope = "platform"
+
+    def decide(self, state: State) -> Iterable[Start]:
+        """Return the jobs that start now."""
+        queue = state.queue if self.order == "fcfs" else ordered(state.queue, self.order)
+        choose = allocation_rule(self.allocation, state.classes, self.scope)
+        return started_from(queue, state.free, choose, self.skip)
+
+
+def started_from(queue: Iterable[Job], free: Sequence[int], choose: Choose, skip: bool) -> Iterator[Start]:
+    """Yield starts of the jobs of a queue, in its order, up to the first that does not fit (or without it)."""
+    for job in queue:
+        counts = choose(job.tasks, free)
+        if counts is not None:
+            free = less(free, counts)
+            yield Start(job.id, counts)
+        elif not skip:
+            return
+
+
+def less(free: Sequence[int], counts: Sequence[int]) -> Allocation:
+    """Return what is left of free processors."""
+    return tuple(map(sub, free, counts))

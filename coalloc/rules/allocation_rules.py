@@ -1,0 +1,95 @@
+"""How one job is spread over free processors: each rule maps tasks and free counts to an allocation.
+
+A rule is made for the classes of a platform and a scope, and is a pure function from then on. Rules
+ignore links: what they choose may saturate them. Source: errata 11 and 12 (the sources do not say how
+the classics choose nodes; the default is ``fastest-first``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from coalloc.allocation import Allocation, NodeClass, Scope
+
+Choose = Callable[[int, Sequence[int]], Allocation | None]
+"""Tasks and free processors per class, shape ``(num_classes,)``: the allocation, None where it does not fit."""
+Rank = Callable[[Sequence[NodeClass], Sequence[int]], Sequence[Any]]
+"""Classes, and what is free on each, to a sort key per class: the least is filled first."""
+
+
+def first_fit(classes: Sequence[NodeClass], _: Sequence[int]) -> Sequence[int]:
+    """Classes as the platform lists them."""
+    return range(len(classes))
+
+
+def fastest_first(classes: Sequence[NodeClass], _: Sequence[int]) -> list[float]:
+    """Classes by effective power; equal ones as the platform lists them."""
+    return [-node_class.effective_power for node_class in classes]
+
+
+def best_processing(classes: Sequence[NodeClass], free: Sequence[int]) -> list[tuple[float, int]]:
+    """Classes by effective power, as JPR prefers them; of equal ones the most free first."""
+    return [(-node_class.effective_power, -count) for node_class, count in zip(classes, free, strict=True)]
+
+
+def fewest_clusters(classes: Sequence[NodeClass], free: Sequence[int]) -> list[tuple[int, int, float]]:
+    """Clusters with most free processors first, as CBS keeps chunks large; their fastest classes first."""
+    room: dict[int, int] = {}
+    for node_class, count in zip(classes, free, strict=True):
+        room[node_class.cluster] = room.get(node_class.cluster, 0) + count
+    return [(-room[c.cluster], c.cluster, -c.effective_power) for c in classes]
+
+
+ALLOCATION_RULES: Mapping[str, Rank] = {
+    "fastest-first": fastest_first,
+    "fewest-clusters": fewest_clusters,
+    "best-processing": best_processing,
+    "first-fit": first_fit,
+}
+"""How classes are ranked, by name of the rule."""
+
+
+def allocation_rule(name: str, classes: Sequence[NodeClass], scope: Scope = "platform") -> Choose:
+    """Return a rule for these classes and this scope.
+
+    With scope ``cluster`` the job gets the cluster, with ``node`` the node, on which it is fastest; of
+    equal ones the first in the order of the rule.
+    """
+    if len(classes) == 1:
+        return lambda tasks, free: (tasks,) if tasks <= free[0] else None
+
+    def order(free: Sequence[int]) -> list[int]:
+        return sorted(range(len(classes)), key=ALLOCATION_RULES[name](classes, free).__getitem__)
+
+    if scope == "platform":
+        return lambda tasks, free: filled(tasks, free, order(free)) if tasks <= sum(free) else None
+    return lambda tasks, free: _within_one_part(tasks, free, order(free), classes, scope)
+
+
+def filled(tasks: int, free: Sequence[int], order: Sequence[int]) -> Allocation | None:
+    """Return the allocation that fills the classes in this order; None where they have too few processors."""
+    counts = [0] * len(free)
+    rest = tasks
+    for g in order:
+        counts[g] = min(rest, free[g])
+        rest -= counts[g]
+        if not rest:
+            return tuple(counts)
+    return None
+
+
+def _within_one_part(
+    tasks: int, free: Sequence[int], order: Sequence[int], classes: Sequence[NodeClass], scope: Scope
+) -> Allocation | None:
+    """Return the allocation on the cluster, or node, where the slowest processor used is fastest."""
+    parts: dict[int, list[int]] = {}
+    for g in order:
+        parts.setdefault(g if scope == "node" else classes[g].cluster, []).append(g)
+    candidates = (filled(tasks, free, part) for part in parts.values())
+    return max((c for c in candidates if c is not None), key=lambda counts: slowest(counts, classes), default=None)
+
+
+def slowest(counts: Sequence[int], classes: Sequence[NodeClass]) -> float:
+    """Return the least effective power that an allocation uses."""
+    return min(c.effective_power for c, count in zip(classes, counts, strict=True) if count)

@@ -1,0 +1,127 @@
+"""Which processors are free, and whether a start that a policy asks for is possible.
+
+Whatever a policy says, no processor is given twice, a job gets as many as it has tasks, and it stays
+within the scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coalloc.allocation import Allocation, NodeClass, Scope
+from coalloc.instance import CoallocError, Instance, Job, Platform
+from coalloc.instance.text import visible
+from coalloc.simulator.policy import Start
+from coalloc.simulator.processors import Processors, lowest_of, processors_of
+
+
+class Occupancy:
+    """The free processors of a platform, by class."""
+
+    def __init__(self, platform: Platform, classes: Sequence[NodeClass], scope: Scope) -> None:
+        self._index = platform.processor_index
+        self._members = [processors_of(node_class.processors) for node_class in classes]
+        self._cluster = [node_class.cluster for node_class in classes]
+        self._scope = scope
+        self._free = list(self._members)
+
+    @property
+    def counts(self) -> Allocation:
+        """Free processors of each class, shape ``(num_classes,)``."""
+        return tuple([free.bit_count() for free in self._free])
+
+    @property
+    def free(self) -> Processors:
+        """The free processors of all classes."""
+        free = 0
+        for processors in self._free:
+            free |= processors
+        return free
+
+    def take(self, job: Job, start: Start) -> tuple[Allocation, Processors]:
+        """Occupy what a start asks for; return the counts per class and the processors.
+
+        Raises :class:`CoallocError` where the start is not possible.
+        """
+        if start.nodes:
+            counts, parts = self._named(job, start.nodes)
+        else:
+            counts, parts = self._lowest(job, tuple(start.counts))
+        if self._scope != "platform" and not self._is_within_scope(counts):
+            raise CoallocError(f"started {visible(job.id)} outside its scope, one {self._scope}")
+        taken = 0
+        for g, processors in enumerate(parts):
+            self._free[g] ^= processors
+            taken |= processors
+        return counts, taken
+
+    def occupy(self, processors: Processors) -> Allocation:
+        """Occupy given processors that are free; return the counts per class."""
+        parts = [processors & members for members in self._members]
+        self._free = [free & ~part for free, part in zip(self._free, parts, strict=True)]
+        return tuple(part.bit_count() for part in parts)
+
+    def release(self, processors: Processors) -> None:
+        """Free processors again."""
+        free = self._free
+        for g, members in enumerate(self._members):
+            free[g] |= processors & members
+
+    def _lowest(self, job: Job, counts: Allocation) -> tuple[Allocation, list[Processors]]:
+        """Return the lowest free processors for counts per class."""
+        free = self._free
+        if len(counts) != len(free):
+            raise CoallocError(f"gave {visible(job.id)} {len(counts)} counts, there are {len(free)} node classes")
+        if sum(counts) != job.tasks or min(counts) < 0:
+            raise CoallocError(
+                f"gave {visible(job.id)} {_listed(counts)} processors per class, it has {job.tasks} tasks"
+            )
+        parts = []
+        for g, count in enumerate(counts):
+            if count > free[g].bit_count():
+                raise CoallocError(
+                    f"gave {visible(job.id)} {count} processors of class {g}, of which {free[g].bit_count()} are free"
+                )
+            parts.append(lowest_of(free[g], count) if count else 0)
+        return counts, parts
+
+    def _named(self, job: Job, nodes: Sequence[str]) -> tuple[Allocation, list[Processors]]:
+        """Return the processors of these names, by class."""
+        unknown = [name for name in nodes if name not in self._index]
+        if unknown:
+            raise CoallocError(f"gave {visible(job.id)} {visible(str(unknown[0]))}, no processor of the platform")
+        processors = processors_of(self._index[name] for name in nodes)
+        if len(nodes) != job.tasks or processors.bit_count() != job.tasks:
+            raise CoallocError(f"gave {visible(job.id)} {processors.bit_count()} processors, it has {job.tasks} tasks")
+        parts = [processors & members for members in self._members]
+        for part, free in zip(parts, self._free, strict=True):
+            if part & ~free:
+                raise CoallocError(f"gave {visible(job.id)} processors that another job holds")
+        return tuple(part.bit_count() for part in parts), parts
+
+    def _is_within_scope(self, counts: Allocation) -> bool:
+        """Return whether counts are within one cluster, or one node (then each class is one)."""
+        used = [g for g, count in enumerate(counts) if count]
+        return len(used if self._scope == "node" else {self._cluster[g] for g in used}) == 1
+
+
+def refuse_too_large(instance: Instance, classes: Sequence[NodeClass], scope: Scope) -> None:
+    """Raise, with a line for each job that could never start because it exceeds the scope."""
+    if scope == "platform":
+        return
+    room: dict[int, int] = {}
+    for g, node_class in enumerate(classes):
+        part = g if scope == "node" else node_class.cluster
+        room[part] = room.get(part, 0) + node_class.capacity
+    largest = max(room.values())
+    lines = [
+        f"job {visible(job.id)} has {job.tasks} tasks, the largest {scope} has {largest} processors"
+        for job in instance.jobs
+        if job.tasks > largest
+    ]
+    if lines:
+        raise CoallocError("\n".join(lines))
+
+
+def _listed(counts: Allocation) -> str:
+    return "(" + ", ".join(str(count) for count in counts) + ")"

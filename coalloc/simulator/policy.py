@@ -1,0 +1,137 @@
+"""What a policy is, what it sees, and what it answers.
+
+A policy is any object with a ``scope`` and a method ``decide(state) -> Iterable[Start]``. It sees jobs
+as their users describe them (:func:`as_described`), never a true run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
+
+import numpy as np
+
+from coalloc.allocation import Allocation, NodeClass, Scope
+from coalloc.instance import Job, Platform
+from coalloc.simulator.processors import Processors, indices_of
+
+Item_co = TypeVar("Item_co", covariant=True)
+
+
+class Start(NamedTuple):
+    """A decision: start a waiting job now, on ``counts`` processors of each class or on named ``nodes``.
+
+    ``counts`` has shape ``(num_classes,)``, in the order of ``state.classes``; the engine then takes
+    the free processors with the lowest numbers. ``nodes`` are names of processors, as in a schedule.
+    """
+
+    job_id: str
+    counts: Sequence[int] = ()
+    nodes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A job that runs: on ``counts`` processors of each class, which are ``processors``, since ``start`` (s).
+
+    ``estimated_end`` (s) is its end if the estimate holds and no link saturates. A job may well run
+    longer: then it is expected to end at any moment.
+    """
+
+    job: Job
+    counts: Allocation
+    processors: Processors
+    start: float
+    estimated_end: float
+
+
+class View(Sequence[Item_co]):
+    """A list of the engine's that others can read."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: list[Item_co]) -> None:
+        self._items = items
+
+    @overload
+    def __getitem__(self, index: int) -> Item_co: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Item_co]: ...
+
+    def __getitem__(self, index: int | slice) -> Item_co | list[Item_co]:
+        return self._items[index]
+
+    def __iter__(self) -> Iterator[Item_co]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+@dataclass(slots=True)
+class State:
+    """What a policy sees at an instant.
+
+    Parameters
+    ----------
+    now
+        The clock, s.
+    queue
+        The waiting jobs as their users describe them, in order of arrival.
+    running
+        The running jobs, by estimated end.
+    free
+        Free processors of each class, shape ``(num_classes,)``.
+    free_processors
+        The free processors themselves, of the whole platform.
+    platform, classes
+        Where all this runs; with scope ``node`` each node is a class.
+    rng
+        The run's random numbers, for policies that draw.
+    """
+
+    now: float
+    queue: Sequence[Job]
+    running: Sequence[Running]
+    free: Allocation
+    free_processors: Processors
+    platform: Platform
+    classes: Sequence[NodeClass]
+    rng: np.random.Generator
+
+    def names(self, processors: Processors) -> tuple[str, ...]:
+        """Return the names of a set of processors, in order."""
+        names = self.platform.processor_names
+        return tuple(names[p] for p in indices_of(processors))
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """What decides which jobs start now, and where.
+
+    ``scope`` is where the tasks of one job may be: ``"platform"`` (co-allocation), ``"cluster"`` or
+    ``"node"``. ``decide`` is called once per scheduling pass, whenever jobs wait.
+    """
+
+    @property
+    def scope(self) -> Scope:
+        """Where the tasks of one job may be."""
+
+    def decide(self, state: State) -> Iterable[Start]:
+        """Return the jobs to start now; the engine validates each, in this order."""
+
+
+_FIELDS = tuple(field.name for field in fields(Job))
+
+
+def as_described(job: Job) -> Job:
+    """Return a job as its user describes it: its base time is the estimate."""
+    if job.base_time == job.estimate:
+        return job
+    described = object.__new__(Job)
+    for name in _FIELDS:
+        object.__setattr__(described, name, getattr(job, name))
+    object.__setattr__(described, "base_time", job.estimate)
+    return described

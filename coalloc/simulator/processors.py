@@ -1,0 +1,42 @@
+"""Sets of processors as the bits of one integer: bit p stands for processor p of the platform.
+
+Taking, releasing and comparing sets of hundreds of processors are then single operations, and the nodes
+of a job are kept in some 60 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+Processors = int
+"""A set of processors by index, one bit each."""
+
+
+def processors_of(indices: Iterable[int]) -> Processors:
+    """Return the set of the given processors."""
+    processors = 0
+    for index in indices:
+        processors |= 1 << index
+    return processors
+
+
+def indices_of(processors: Processors) -> Iterator[int]:
+    """Yield the indices of a set, in order."""
+    while processors:
+        lowest = processors & -processors
+        yield lowest.bit_length() - 1
+        processors ^= lowest
+
+
+def lowest_of(processors: Processors, count: int) -> Processors:
+    """Return the ``count`` processors of a set that have the lowest indices; the set has at least so many."""
+    if count == processors.bit_count():
+        return processors
+    low, high = count, processors.bit_length()
+    while low < high:  # the least number of low bits that hold ``count`` members
+        middle = (low + high) // 2
+        if (processors & ((1 << middle) - 1)).bit_count() < count:
+            low = middle + 1
+        else:
+            high = middle
+    return processors & ((1 << low) - 1)

@@ -1,0 +1,77 @@
+"""What a simulated run is: its schedule, its metrics, and tables of jobs and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from coalloc.instance import Instance
+from coalloc.measures import busy_time
+from coalloc.schedule import Schedule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class SimulationResult:
+    """What ``simulate`` returns; printing it gives aligned lines.
+
+    ``schedule`` has passed the checker. ``metrics`` are those of :func:`coalloc.metrics`, then
+    ``decision_time_mean`` and ``decision_time_max`` (s): the policy's own time per pass in which jobs
+    waited. ``options`` are those that the policy was given.
+    """
+
+    instance: Instance
+    policy: str
+    options: Mapping[str, Any]
+    schedule: Schedule
+    metrics: Mapping[str, float]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per job: job, tasks, arrival, start, end, wait, run, response (s), nodes, outcome."""
+        frame = self.schedule.to_frame()
+        jobs = [self.instance.job_by_id[job] for job in frame["job"]]
+        frame.insert(1, "tasks", [job.tasks for job in jobs])
+        frame.insert(2, "arrival", [job.arrival for job in jobs])
+        frame.insert(5, "wait", frame["start"] - frame["arrival"])
+        frame.insert(6, "run", frame["end"] - frame["start"])
+        frame.insert(7, "response", frame["end"] - frame["arrival"])
+        return frame
+
+    @cached_property
+    def nodes(self) -> pd.DataFrame:
+        """One row per node: node, cluster, effective power, busy (s), and busy as a share of the makespan."""
+        import pandas as pd
+
+        platform = self.instance.platform
+        busy = busy_time(self.instance, self.schedule)
+        makespan = self.metrics["makespan"]
+        return pd.DataFrame(
+            {
+                "node": [node.name for node in platform.nodes],
+                "cluster": [platform.clusters[node.cluster].name for node in platform.nodes],
+                "effective_power": [platform.group_of(node).effective_power for node in platform.nodes],
+                "busy": [busy[node.name] for node in platform.nodes],
+                "busy_share": [busy[node.name] / makespan if makespan else 0.0 for node in platform.nodes],
+            }
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<10} {text}" for name, text in self.lines())
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the (name, text) lines that printing shows."""
+        m = self.metrics
+        options = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        return [
+            ("policy", f"{self.policy} ({options})" if options else self.policy),
+            ("jobs", f"{len(self.schedule)}, {100 * m['coallocated_share']:.1f} % co-allocated"),
+            ("makespan", f"{m['makespan']:.12g} s, compaction {100 * m['compaction']:.1f} %"),
+            ("wait", f"mean {m['wait_mean']:.6g} s, max {m['wait_max']:.6g} s"),
+            ("response", f"mean {m['response_mean']:.6g} s, bounded slowdown {m['bounded_slowdown_mean']:.4g}"),
+            ("execution", f"slowdown {m['execution_slowdown']:.4g}, {100 * m['saturated_share']:.1f} % met saturation"),
+            ("decision", f"mean {1e3 * m['decision_time_mean']:.3g} ms, max {1e3 * m['decision_time_max']:.3g} ms"),
+        ]

@@ -1,0 +1,70 @@
+"""From an instance and a policy to a checked schedule and its metrics: one run of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from coalloc.checker import check
+from coalloc.instance import Instance
+from coalloc.instance.errors import InternalError
+from coalloc.measures import metrics
+from coalloc.schedule import Placement, Schedule
+from coalloc.simulator.engine import Engine, Position, Run
+from coalloc.simulator.events import Passes
+from coalloc.simulator.policy import Policy
+from coalloc.simulator.processors import Processors, indices_of
+from coalloc.simulator.result import SimulationResult
+
+MAX_REMEMBERED = 100_000
+"""Sets of processors whose names are shared between jobs."""
+
+
+def simulated(
+    instance: Instance,
+    policy: Policy,
+    *,
+    name: str,
+    options: Mapping[str, Any],
+    passes: Passes = "batch",
+    kill: bool = False,
+    seed: int = 0,
+    report: Callable[[Position], None] | None = None,
+) -> SimulationResult:
+    """Return the run of an instance under a policy; see :func:`coalloc.simulate`."""
+    run = Engine(instance, policy, passes=passes, kill=kill, seed=seed, report=report).run()
+    schedule = schedule_of_run(instance, run)
+    violations = check(instance, schedule, links="shared", scope=policy.scope)
+    if violations:
+        raise InternalError(f"the simulated schedule does not pass the checker: {violations[0]}")
+    decisions = {
+        "decision_time_mean": run.decision_total / run.decisions if run.decisions else 0.0,
+        "decision_time_max": run.decision_max,
+    }
+    return SimulationResult(instance, name, dict(options), schedule, metrics(instance, schedule) | decisions)
+
+
+def schedule_of_run(instance: Instance, run: Run) -> Schedule:
+    """Return the schedule of a run, jobs in the order of the instance."""
+    names = _Names(instance)
+    placements = (
+        Placement(job.id, start, end, names[processors], "killed" if index in run.killed else "completed")
+        for index, (job, start, end, processors) in enumerate(
+            zip(instance.jobs, run.starts, run.ends, run.processors, strict=True)
+        )
+    )
+    return Schedule(tuple(placements), instance=instance.name)
+
+
+class _Names(dict[Processors, tuple[str, ...]]):
+    """Names of sets of processors; jobs on the same processors share one tuple."""
+
+    def __init__(self, instance: Instance) -> None:
+        super().__init__()
+        self._names = instance.platform.processor_names
+
+    def __missing__(self, processors: Processors) -> tuple[str, ...]:
+        names = tuple([self._names[p] for p in indices_of(processors)])
+        if len(self) < MAX_REMEMBERED:
+            self[processors] = names
+        return names
