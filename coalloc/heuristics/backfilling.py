@@ -9,17 +9,16 @@ expected to end by then, or uses no processor that the reservation needs. Conser
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import le
 
-from coalloc.allocation import Allocation, NodeClass, Scope
-from coalloc.execution import execution_time
+from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
 from coalloc.instance import Instance, Job
 from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import discretise
-from coalloc.rules.allocation_rules import Choose, allocation_rule, slowest
+from coalloc.rules.allocation_rules import Allocator
 from coalloc.rules.profile import Profile
 from coalloc.rules.reservations import Release, Reservation, reservation
 from coalloc.simulator.policy import Start, State
@@ -34,55 +33,52 @@ class Easy:
 
     def decide(self, state: State) -> Iterator[Start]:
         """Yield the jobs that start now: from the head, then those that do not delay the first that waits."""
-        choose = allocation_rule(self.allocation, state.classes, self.scope)
+        allocator = state.allocator(self.allocation)
         free = state.free
         started: list[Release] = []
         waiting = iter(state.queue)
         for job in waiting:
-            counts = choose(job.tasks, free)
+            counts = allocator.choose(job.tasks, free)
             if counts is None:
-                candidates = [other for other in waiting if other.tasks <= sum(free)]
+                room = sum(free)
+                candidates = [other for other in waiting if other.tasks <= room]
                 if candidates:
-                    kept = reservation(job.tasks, free, _releases(state, started), choose)
-                    yield from _backfilled(state, candidates, free, kept, choose)
+                    kept = reservation(job.tasks, free, _releases(state, started), allocator.choose)
+                    yield from _backfilled(state.now, candidates, free, kept, allocator)
                 return
             free = less(free, counts)
-            started.append((state.now + estimated_time(job, counts, state.classes), counts))
+            started.append((state.now + allocator.time(job, counts), counts))
             yield Start(job.id, counts)
-
-
-def _backfilled(
-    state: State, candidates: Sequence[Job], free: Allocation, kept: Reservation | None, choose: Choose
-) -> Iterator[Start]:
-    """Yield the candidates that start now without delaying the reservation."""
-    for job in candidates:
-        counts = _harmless(state, job, free, kept, choose)
-        if counts is not None:
-            yield Start(job.id, counts)
-            free = less(free, counts)
-            if kept is not None and state.now + estimated_time(job, counts, state.classes) > kept.start:
-                kept = Reservation(kept.start, less(kept.extra, counts))
 
 
 def _releases(state: State, started: Sequence[Release]) -> list[Release]:
     """Return when jobs are expected to end, those that start now included; overdue ones are expected now."""
-    ends = [(max(state.now, running.estimated_end), running.counts) for running in state.running]
+    now = state.now
+    ends = [(end if end > now else now, counts) for _, counts, _, _, end in state.running]
     return sorted([*ends, *started], key=lambda release: release[0]) if started else ends
 
 
-def _harmless(state: State, job: Job, free: Allocation, kept: Reservation | None, choose: Choose) -> Allocation | None:
-    """Return an allocation with which a job does not delay the reservation, None where there is none."""
-    counts = choose(job.tasks, free)
-    if counts is None or kept is None or all(map(le, counts, kept.extra)):
-        return counts
-    if state.now + estimated_time(job, counts, state.classes) <= kept.start:
-        return counts
-    return choose(job.tasks, tuple(map(min, free, kept.extra)))
+def _backfilled(
+    now: float, candidates: Iterable[Job], free: Allocation, kept: Reservation, allocator: Allocator
+) -> Iterator[Start]:
+    """Yield the candidates that start now without delaying the reservation.
 
-
-def estimated_time(job: Job, counts: Allocation, classes: Sequence[NodeClass]) -> float:
-    """Return how long a job is expected to run on an allocation if no link saturates, s."""
-    return execution_time(job, 1.0 / slowest(counts, classes))
+    Each ends before it, or leaves it its processors: those that the rule prefers, else others.
+    """
+    choose, room, spare = allocator.choose, sum(free), sum(kept.extra)
+    for job in candidates:
+        if job.tasks > room or (job.tasks > spare and now + allocator.least_time(job) > kept.start):
+            continue
+        counts = choose(job.tasks, free)
+        is_short = counts is not None and now + allocator.time(job, counts) <= kept.start
+        if counts is not None and not is_short and not all(map(le, counts, kept.extra)):
+            counts = choose(job.tasks, tuple(map(min, free, kept.extra)))
+        if counts is not None:
+            yield Start(job.id, counts)
+            free, room = less(free, counts), room - job.tasks
+            if not is_short:
+                kept = Reservation(kept.start, less(kept.extra, counts))
+                spare -= job.tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +107,15 @@ class Conservative:
 
     def decide(self, state: State) -> Iterator[Start]:
         """Yield the jobs whose reservations have come."""
-        choose = allocation_rule(self.allocation, state.classes, self.scope)
+        allocator = state.allocator(self.allocation)
         running = {r.job.id: r.estimated_end for r in state.running}
         if self._profile is None or self._is_late(state.now, running):
-            self._profile = self._made_again(state, choose)
+            self._profile = self._made_again(state, allocator)
         elif self._ended_early(state.now, running):
-            self._profile = self._moved_forward(state, choose)
+            self._profile = self._moved_forward(state, allocator)
         for job in state.queue:
             if job.id not in self._places:
-                self._reserve(self._profile, job, state, choose)
+                self._reserve(self._profile, job, state, allocator)
         due = self._due(state)
         self._expected = running | {start.job_id: self._places.pop(start.job_id).end for start in due}
         yield from due
@@ -132,16 +128,16 @@ class Conservative:
         """Return whether a job has ended that was expected to run on."""
         return any(end > now + time_tolerance(now) for job, end in self._expected.items() if job not in running)
 
-    def _made_again(self, state: State, choose: Choose) -> Profile:
+    def _made_again(self, state: State, allocator: Allocator) -> Profile:
         """Make all reservations again, in order of start; return what they leave free."""
         profile = _running_profile(state, self.scope)
         order = sorted(self._places, key=lambda job: self._places[job].start)
         jobs = {job.id: job for job in state.queue}
         for job in order:
-            self._reserve(profile, jobs[job], state, choose)
+            self._reserve(profile, jobs[job], state, allocator)
         return profile
 
-    def _moved_forward(self, state: State, choose: Choose) -> Profile:
+    def _moved_forward(self, state: State, allocator: Allocator) -> Profile:
         """Move reservations, in order of start, to earlier instants; return what they leave free."""
         profile = _running_profile(state, self.scope)
         for place in self._places.values():
@@ -149,14 +145,14 @@ class Conservative:
         jobs = {job.id: job for job in state.queue}
         for id, place in sorted(self._places.items(), key=lambda item: item[1].start):
             _book(profile, place, -1)
-            earlier = _earliest(profile, jobs[id], state, choose, before=place.start)
+            earlier = _earliest(profile, jobs[id], state, allocator, before=place.start)
             self._places[id] = earlier or place
             _book(profile, self._places[id])
         return profile
 
-    def _reserve(self, profile: Profile, job: Job, state: State, choose: Choose) -> None:
+    def _reserve(self, profile: Profile, job: Job, state: State, allocator: Allocator) -> None:
         """Give a job the earliest place that is left."""
-        place = _earliest(profile, job, state, choose)
+        place = _earliest(profile, job, state, allocator)
         if place is not None:
             self._places[job.id] = place
             _book(profile, place)
@@ -186,18 +182,20 @@ def _book(profile: Profile, place: _Place, sign: int = 1) -> None:
     profile.occupy(place.start, place.end, [sign * count for count in place.counts], no_loads)
 
 
-def _earliest(profile: Profile, job: Job, state: State, choose: Choose, before: float = math.inf) -> _Place | None:
+def _earliest(
+    profile: Profile, job: Job, state: State, allocator: Allocator, before: float = math.inf
+) -> _Place | None:
     """Return the place with the earliest start from now on and before ``before`` (s), None where there is none."""
     for start in profile.changes(state.now):
         if start >= before:
             return None
-        counts = choose(job.tasks, _free(profile, start, start))
+        counts = allocator.choose(job.tasks, _free(profile, start, start))
         while counts is not None:
-            end = start + estimated_time(job, counts, state.classes)
+            end = start + allocator.time(job, counts)
             free = _free(profile, start, end)
             if all(map(le, counts, free)):
                 return _Place(start, end, counts)
-            counts = choose(job.tasks, free)
+            counts = allocator.choose(job.tasks, free)
     return None
 
 

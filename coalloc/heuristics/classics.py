@@ -13,7 +13,7 @@ from operator import sub
 
 from coalloc.allocation import Allocation, Scope
 from coalloc.instance import Job
-from coalloc.rules.allocation_rules import Choose, allocation_rule
+from coalloc.rules.allocation_rules import Choose
 from coalloc.rules.orders import ordered
 from coalloc.simulator.policy import Start, State
 
@@ -30,8 +30,7 @@ class ListPolicy:
     def decide(self, state: State) -> Iterable[Start]:
         """Return the jobs that start now."""
         queue = state.queue if self.order == "fcfs" else ordered(state.queue, self.order)
-        choose = allocation_rule(self.allocation, state.classes, self.scope)
-        return started_from(queue, state.free, choose, self.skip)
+        return started_from(queue, state.free, state.allocator(self.allocation).choose, self.skip)
 
 
 def started_from(queue: Iterable[Job], free: Sequence[int], choose: Choose, skip: bool) -> Iterator[Start]:

@@ -8,9 +8,12 @@ the classics choose nodes; the default is ``fastest-first``).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from coalloc.allocation import Allocation, NodeClass, Scope
+from coalloc.execution import execution_time
+from coalloc.instance import Job
 
 Choose = Callable[[int, Sequence[int]], Allocation | None]
 """Tasks and free processors per class, shape ``(num_classes,)``: the allocation, None where it does not fit."""
@@ -50,6 +53,36 @@ ALLOCATION_RULES: Mapping[str, Rank] = {
 """How classes are ranked, by name of the rule."""
 
 
+@dataclass(frozen=True, slots=True)
+class Allocator:
+    """A rule made for the classes of a platform: where a job may go, and how long it is expected to run there.
+
+    ``choose(tasks, free)`` returns an allocation, or None; ``time(job, counts)`` the job's execution time
+    on it if no link saturates, and ``least_time(job)`` that on the fastest class, s.
+    """
+
+    choose: Choose
+    time: Callable[[Job, Sequence[int]], float]
+    least_time: Callable[[Job], float]
+
+
+def allocator(name: str, classes: Sequence[NodeClass], scope: Scope = "platform") -> Allocator:
+    """Return a named rule for these classes and this scope; see :func:`allocation_rule`."""
+    slowness = [1.0 / node_class.effective_power for node_class in classes]
+    fastest = min(slowness)
+
+    def least_time(job: Job) -> float:
+        return execution_time(job, fastest)
+
+    def time(job: Job, counts: Sequence[int]) -> float:
+        return execution_time(job, max([slowness[g] for g, count in enumerate(counts) if count]))
+
+    is_uniform = fastest == max(slowness)
+    return Allocator(
+        allocation_rule(name, classes, scope), (lambda job, _: least_time(job)) if is_uniform else time, least_time
+    )
+
+
 def allocation_rule(name: str, classes: Sequence[NodeClass], scope: Scope = "platform") -> Choose:
     """Return a rule for these classes and this scope.
 
@@ -87,9 +120,9 @@ def _within_one_part(
     for g in order:
         parts.setdefault(g if scope == "node" else classes[g].cluster, []).append(g)
     candidates = (filled(tasks, free, part) for part in parts.values())
-    return max((c for c in candidates if c is not None), key=lambda counts: slowest(counts, classes), default=None)
+    return max((c for c in candidates if c is not None), key=lambda counts: _slowest(counts, classes), default=None)
 
 
-def slowest(counts: Sequence[int], classes: Sequence[NodeClass]) -> float:
+def _slowest(counts: Sequence[int], classes: Sequence[NodeClass]) -> float:
     """Return the least effective power that an allocation uses."""
     return min(c.effective_power for c, count in zip(classes, counts, strict=True) if count)

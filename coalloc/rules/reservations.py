@@ -5,7 +5,8 @@ Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2.2 (shadow time a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import add, itemgetter, sub
 from typing import NamedTuple
@@ -24,10 +25,11 @@ class Reservation(NamedTuple):
     extra: Allocation
 
 
-def reservation(tasks: int, free: Sequence[int], releases: Sequence[Release], choose: Choose) -> Reservation | None:
-    """Return the reservation of a job of ``tasks``, None where it fits nowhere even once all have ended.
+def reservation(tasks: int, free: Sequence[int], releases: Iterable[Release], choose: Choose) -> Reservation:
+    """Return the reservation of a job of ``tasks``.
 
-    ``free`` are the processors per class before the ``releases``, which are in order of time.
+    ``free`` are the processors per class before the ``releases``, which are in order of time. A job that
+    fits nowhere even once all have ended has its start at infinity, and takes nothing from the others.
     """
     available, room = tuple(free), sum(free)
     for instant, released in groupby(releases, itemgetter(0)):
@@ -38,4 +40,4 @@ def reservation(tasks: int, free: Sequence[int], releases: Sequence[Release], ch
             chosen = choose(tasks, available)
             if chosen is not None:
                 return Reservation(instant, tuple(map(sub, available, chosen)))
-    return None
+    return Reservation(math.inf, available)

@@ -117,11 +117,11 @@ class Engine:
             now=0.0,
             queue=View(self._queue),
             running=View(self._by_estimate),
-            free=self._occupancy.counts,
-            free_processors=self._occupancy.free,
             platform=self._platform,
             classes=classes,
+            scope=policy.scope,
             rng=np.random.default_rng(seed),
+            _occupancy=self._occupancy,
         )
 
     @property
@@ -178,10 +178,8 @@ class Engine:
 
     def _pass(self) -> None:
         """Let the policy decide, and start what it says."""
-        state, occupancy = self._state, self._occupancy
-        state.free, state.free_processors = occupancy.counts, occupancy.free
         began = perf_counter()
-        starts = list(self._policy.decide(state))
+        starts = list(self._policy.decide(self._state))
         seconds = perf_counter() - began
         self._decisions += 1
         self._decision_total += seconds
@@ -194,7 +192,8 @@ class Engine:
     def _leave_queue(self, starts: Sequence[Start]) -> None:
         """Take started jobs off the queue: cheaply from its head, by a scan from elsewhere."""
         queue = self._queue
-        if all(job.id == start.job_id for job, start in zip(queue, starts, strict=False)):
+        head = [job.id for job in queue[: len(starts)]]
+        if head == [start.job_id for start in starts]:
             del queue[: len(starts)]
         else:
             queue[:] = [job for job in queue if job.id in self._waiting]
@@ -224,7 +223,7 @@ class Engine:
         while self._by_estimate[place] is not running:
             place += 1
         del self._by_estimate[place]
-        self._occupancy.release(running.processors)
+        self._occupancy.release(running.counts, running.processors)
         if index in self._contention:
             self._expect_ends(self._contention.remove(index, now), now)
 
@@ -252,7 +251,7 @@ class Engine:
         except CoallocError as error:
             raise CoallocError(f"the policy {error}") from None
         now = self._state.now
-        slowdown = max([slowness for slowness, count in zip(self._slowness, counts, strict=True) if count])
+        slowdown = max([self._slowness[g] for g, count in enumerate(counts) if count])
         estimated_end = now + execution_time(described, slowdown)
         self._hold(index, Running(described, counts, processors, now, estimated_end))
         loads = self._loads(job, counts)

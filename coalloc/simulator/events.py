@@ -12,7 +12,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from coalloc.instance.rounding import time_tolerance
+from coalloc.instance.rounding import INSTANT_PRECISION, INSTANT_TOLERANCE
 
 Passes = Literal["batch", "per-event"]
 
@@ -58,7 +58,8 @@ class EventQueue:
     def _all_at_once(self) -> Iterator[Event]:
         """Yield the events of the next instant, those that come up on the way included."""
         heap = self._heap
-        limit = heap[0][0] + time_tolerance(heap[0][0])
+        first = heap[0][0]
+        limit = first + max(INSTANT_TOLERANCE, INSTANT_PRECISION * first)
         while heap and heap[0][0] <= limit:
             time, rank, job = heapq.heappop(heap)
             if rank == ARRIVAL_RANK:

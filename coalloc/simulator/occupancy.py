@@ -6,13 +6,27 @@ within the scope.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from operator import or_
+from typing import NamedTuple
 
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.instance import CoallocError, Instance, Job, Platform
 from coalloc.instance.text import visible
-from coalloc.simulator.policy import Start
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
+
+
+class Start(NamedTuple):
+    """A decision: start a waiting job now, on ``counts`` processors of each class or on named ``nodes``.
+
+    ``counts`` has shape ``(num_classes,)``, in the order of ``state.classes``; the engine then takes
+    the free processors with the lowest numbers. ``nodes`` are names of processors, as in a schedule.
+    """
+
+    job_id: str
+    counts: Sequence[int] = ()
+    nodes: Sequence[str] = ()
 
 
 class Occupancy:
@@ -24,19 +38,17 @@ class Occupancy:
         self._cluster = [node_class.cluster for node_class in classes]
         self._scope = scope
         self._free = list(self._members)
+        self._counts = [node_class.capacity for node_class in classes]
 
     @property
     def counts(self) -> Allocation:
         """Free processors of each class, shape ``(num_classes,)``."""
-        return tuple([free.bit_count() for free in self._free])
+        return tuple(self._counts)
 
     @property
     def free(self) -> Processors:
         """The free processors of all classes."""
-        free = 0
-        for processors in self._free:
-            free |= processors
-        return free
+        return functools.reduce(or_, self._free)
 
     def take(self, job: Job, start: Start) -> tuple[Allocation, Processors]:
         """Occupy what a start asks for; return the counts per class and the processors.
@@ -49,41 +61,42 @@ class Occupancy:
             counts, parts = self._lowest(job, tuple(start.counts))
         if self._scope != "platform" and not self._is_within_scope(counts):
             raise CoallocError(f"started {visible(job.id)} outside its scope, one {self._scope}")
-        taken = 0
-        for g, processors in enumerate(parts):
-            self._free[g] ^= processors
-            taken |= processors
-        return counts, taken
+        for g, count in enumerate(counts):
+            if count:
+                self._free[g] ^= parts[g]
+                self._counts[g] -= count
+        return counts, functools.reduce(or_, parts)
 
     def occupy(self, processors: Processors) -> Allocation:
         """Occupy given processors that are free; return the counts per class."""
         parts = [processors & members for members in self._members]
-        self._free = [free & ~part for free, part in zip(self._free, parts, strict=True)]
-        return tuple(part.bit_count() for part in parts)
+        counts = tuple(part.bit_count() for part in parts)
+        for g, part in enumerate(parts):
+            self._free[g] ^= part
+            self._counts[g] -= counts[g]
+        return counts
 
-    def release(self, processors: Processors) -> None:
-        """Free processors again."""
-        free = self._free
-        for g, members in enumerate(self._members):
-            free[g] |= processors & members
+    def release(self, counts: Allocation, processors: Processors) -> None:
+        """Free processors again, so many of each class."""
+        for g, count in enumerate(counts):
+            if count:
+                self._free[g] |= processors & self._members[g]
+                self._counts[g] += count
 
     def _lowest(self, job: Job, counts: Allocation) -> tuple[Allocation, list[Processors]]:
         """Return the lowest free processors for counts per class."""
-        free = self._free
-        if len(counts) != len(free):
-            raise CoallocError(f"gave {visible(job.id)} {len(counts)} counts, there are {len(free)} node classes")
+        if len(counts) != len(self._counts):
+            raise CoallocError(
+                f"gave {visible(job.id)} {len(counts)} counts, there are {len(self._counts)} node classes"
+            )
         if sum(counts) != job.tasks or min(counts) < 0:
             raise CoallocError(
                 f"gave {visible(job.id)} {_listed(counts)} processors per class, it has {job.tasks} tasks"
             )
-        parts = []
-        for g, count in enumerate(counts):
-            if count > free[g].bit_count():
-                raise CoallocError(
-                    f"gave {visible(job.id)} {count} processors of class {g}, of which {free[g].bit_count()} are free"
-                )
-            parts.append(lowest_of(free[g], count) if count else 0)
-        return counts, parts
+        for g, (count, free) in enumerate(zip(counts, self._counts, strict=True)):
+            if count > free:
+                raise CoallocError(f"gave {visible(job.id)} {count} processors of class {g}, of which {free} are free")
+        return counts, [lowest_of(free, count) if count else 0 for free, count in zip(self._free, counts, strict=True)]
 
     def _named(self, job: Job, nodes: Sequence[str]) -> tuple[Allocation, list[Processors]]:
         """Return the processors of these names, by class."""

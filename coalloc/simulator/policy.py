@@ -7,32 +7,21 @@ as their users describe them (:func:`as_described`), never a true run time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
 
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.instance import Job, Platform
+from coalloc.rules.allocation_rules import Allocator, allocator
+from coalloc.simulator.occupancy import Occupancy, Start
 from coalloc.simulator.processors import Processors, indices_of
 
 Item_co = TypeVar("Item_co", covariant=True)
 
 
-class Start(NamedTuple):
-    """A decision: start a waiting job now, on ``counts`` processors of each class or on named ``nodes``.
-
-    ``counts`` has shape ``(num_classes,)``, in the order of ``state.classes``; the engine then takes
-    the free processors with the lowest numbers. ``nodes`` are names of processors, as in a schedule.
-    """
-
-    job_id: str
-    counts: Sequence[int] = ()
-    nodes: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(NamedTuple):
     """A job that runs: on ``counts`` processors of each class, which are ``processors``, since ``start`` (s).
 
     ``estimated_end`` (s) is its end if the estimate holds and no link saturates. A job may well run
@@ -82,12 +71,8 @@ class State:
         The waiting jobs as their users describe them, in order of arrival.
     running
         The running jobs, by estimated end.
-    free
-        Free processors of each class, shape ``(num_classes,)``.
-    free_processors
-        The free processors themselves, of the whole platform.
-    platform, classes
-        Where all this runs; with scope ``node`` each node is a class.
+    platform, classes, scope
+        Where all this runs, and where the tasks of one job may be; with scope ``node`` each node is a class.
     rng
         The run's random numbers, for policies that draw.
     """
@@ -95,11 +80,28 @@ class State:
     now: float
     queue: Sequence[Job]
     running: Sequence[Running]
-    free: Allocation
-    free_processors: Processors
     platform: Platform
     classes: Sequence[NodeClass]
+    scope: Scope
     rng: np.random.Generator
+    _occupancy: Occupancy
+    _allocators: dict[str, Allocator] = field(default_factory=dict)
+
+    @property
+    def free(self) -> Allocation:
+        """Free processors of each class, shape ``(num_classes,)``."""
+        return self._occupancy.counts
+
+    @property
+    def free_processors(self) -> Processors:
+        """The free processors of the platform."""
+        return self._occupancy.free
+
+    def allocator(self, rule: str) -> Allocator:
+        """Return an allocation rule by name (:data:`coalloc.rules.allocation_rules.ALLOCATION_RULES`)."""
+        if rule not in self._allocators:
+            self._allocators[rule] = allocator(rule, self.classes, self.scope)
+        return self._allocators[rule]
 
     def names(self, processors: Processors) -> tuple[str, ...]:
         """Return the names of a set of processors, in order."""
@@ -123,7 +125,9 @@ class Policy(Protocol):
         """Return the jobs to start now; the engine validates each, in this order."""
 
 
-_FIELDS = tuple(field.name for field in fields(Job))
+__all__ = ["Policy", "Running", "Start", "State", "View", "as_described"]
+
+_FIELDS = tuple(f.name for f in fields(Job))
 
 
 def as_described(job: Job) -> Job:
