@@ -10,16 +10,16 @@ run already. Means and maxima over no jobs are 0. Source: thesis, sections 3.1.3
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.allocation import is_coallocated
 from coalloc.execution import link_loads
-from coalloc.instance import CoallocError, Instance
+from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import capacity_limit, merge_instants
 from coalloc.instance.text import visible
 from coalloc.schedule import Schedule
@@ -29,6 +29,10 @@ Ints = NDArray[np.int64]
 
 BOUNDED_SLOWDOWN_THRESHOLD = 10.0
 """Run times below this many seconds count as this long in the bounded slowdown."""
+
+
+ROWS_AT_ONCE = 20_000
+"""Placements whose processors are looked up in one go, so that memory stays small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,19 +201,20 @@ def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:
 
 def observe(instance: Instance, schedule: Schedule) -> Observed:
     """Return a schedule as columns; raises as :func:`metrics` does."""
-    _refuse_unknown_jobs(instance, schedule)
     placements = schedule.placements
-    jobs = [instance.job_by_id[p.job] for p in placements]
-    last = max((p.end for p in placements), default=0.0)
-    tasks = [_tasks_per_cluster(instance, p.nodes) for p in placements]
-    met_saturation, peak = _saturation(instance, schedule, tasks)
+    jobs = _jobs(instance, schedule)
+    start = np.fromiter((p.start for p in placements), np.float64, len(placements))
+    end = np.fromiter((p.end for p in placements), np.float64, len(placements))
+    tasks = _tasks_per_cluster(instance, [p.nodes for p in placements])
+    met_saturation, peak = _saturation(instance, (start, end), jobs, tasks)
+    last = float(end.max(initial=0.0))
     return Observed(
-        arrival=np.array([job.arrival for job in jobs], dtype=np.float64),
-        start=np.array([p.start for p in placements], dtype=np.float64),
-        end=np.array([p.end for p in placements], dtype=np.float64),
-        base_time=np.array([job.base_time for job in jobs], dtype=np.float64),
-        processors=np.array([len(p.nodes) for p in placements], dtype=np.int64),
-        is_coallocated=np.array([is_coallocated(counts) for counts in tasks], dtype=bool),
+        arrival=np.fromiter((job.arrival for job in jobs), np.float64, len(jobs)),
+        start=start,
+        end=end,
+        base_time=np.fromiter((job.base_time for job in jobs), np.float64, len(jobs)),
+        processors=tasks.sum(axis=1),
+        is_coallocated=(tasks > 0).sum(axis=1) > 1,
         met_saturation=met_saturation,
         peak_link_share=peak,
         background=float(sum(len(run.nodes) * max(0.0, min(run.end, last)) for run in instance.running)),
@@ -218,21 +223,28 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
     )
 
 
-def _refuse_unknown_jobs(instance: Instance, schedule: Schedule) -> None:
-    """Raise where the schedule places a job that the instance does not have."""
-    unknown = [p.job for p in schedule.placements if p.job not in instance.job_by_id]
+def _jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:
+    """Return the job of each placement; raises where the instance does not have it."""
+    placements = schedule.placements
+    if len(placements) == len(instance.jobs) and all(
+        p.job == job.id for p, job in zip(placements, instance.jobs, strict=True)
+    ):
+        return instance.jobs
+    unknown = [p.job for p in placements if p.job not in instance.job_by_id]
     if unknown:
         raise CoallocError(
             f"the schedule places {visible(unknown[0])}, which is no job of the instance; "
             "`coalloc check` lists all that is wrong with it"
         )
+    return [instance.job_by_id[p.job] for p in placements]
 
 
-def _processors(instance: Instance, nodes: tuple[str, ...]) -> list[int]:
-    """Return the indices of processors by name."""
+def _processors(instance: Instance, nodes: Iterable[str]) -> Iterator[int]:
+    """Yield the indices of processors by name."""
     index = instance.platform.processor_index
     try:
-        return [index[name] for name in nodes]
+        for name in nodes:
+            yield index[name]
     except KeyError as error:
         raise CoallocError(
             f"the schedule uses {visible(error.args[0])}, which is no processor of the platform; "
@@ -240,25 +252,43 @@ def _processors(instance: Instance, nodes: tuple[str, ...]) -> list[int]:
         ) from None
 
 
-def _tasks_per_cluster(instance: Instance, nodes: tuple[str, ...]) -> list[int]:
-    """Return how many of the named processors each cluster has."""
+def _tasks_per_cluster(instance: Instance, nodes: Sequence[Sequence[str]]) -> Ints:
+    """Return how many of the processors named in each row each cluster has, shape ``(num_rows, num_clusters)``."""
     platform = instance.platform
-    tasks = [0] * len(platform.clusters)
-    for processor in _processors(instance, nodes):
-        tasks[platform.nodes[platform.processor_node[processor]].cluster] += 1
-    return tasks
+    num_clusters = len(platform.clusters)
+    cluster = np.array([platform.nodes[node].cluster for node in platform.processor_node], dtype=np.int64)
+    counts = np.zeros((len(nodes), num_clusters), dtype=np.int64)
+    for first in range(0, len(nodes), ROWS_AT_ONCE):
+        rows = nodes[first : first + ROWS_AT_ONCE]
+        names = itertools.chain.from_iterable(rows)
+        processors = np.fromiter(_processors(instance, names), np.int64)
+        row = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        found = np.bincount(row * num_clusters + cluster[processors], minlength=len(rows) * num_clusters)
+        counts[first : first + len(rows)] = found.reshape(len(rows), num_clusters)
+    return counts
 
 
-def _saturation(instance: Instance, schedule: Schedule, tasks: list[list[int]]) -> tuple[NDArray[np.bool_], float]:
-    """Return which placements meet a saturated link that they load, and the highest load / bandwidth of any link."""
-    loads = _loads(instance, schedule, tasks)
+def _saturation(
+    instance: Instance, spans: tuple[Floats, Floats], jobs: Sequence[Job], tasks: Ints
+) -> tuple[NDArray[np.bool_], float]:
+    """Return which placements meet a saturated link that they load, and the highest load / bandwidth of any link.
+
+    ``spans`` are the starts and the ends of the placements, s; ``tasks`` has shape ``(num_jobs, num_clusters)``.
+    """
     running = instance.running
-    starts = [*(p.start for p in schedule.placements), *(0.0 for _ in running)]
-    ends = [*(p.end for p in schedule.placements), *(run.end for run in running)]
-    instants, index = merge_instants([*starts, *ends])
-    begin, finish = index[: len(starts)], index[len(starts) :]
-    met = np.zeros(len(starts), dtype=bool)
+    loads = _loads(
+        instance,
+        [*jobs, *(run.job for run in running)],
+        np.concatenate([tasks, _tasks_per_cluster(instance, [run.nodes for run in running])]),
+    )
+    met = np.zeros(len(loads), dtype=bool)
     peak = 0.0
+    if not loads.any():
+        return met[: len(jobs)], peak
+    starts = np.concatenate([spans[0], np.zeros(len(running))])
+    ends = np.concatenate([spans[1], [run.end for run in running]])
+    instants, index = merge_instants(np.concatenate([starts, ends]))
+    begin, finish = index[: len(starts)], index[len(starts) :]
     for k, link in enumerate(instance.platform.links):
         totals = _total_load(loads[:, k], begin, finish, len(instants))
         num_saturated = np.concatenate([[0], np.cumsum(totals > capacity_limit(link.bandwidth))])
@@ -266,17 +296,14 @@ def _saturation(instance: Instance, schedule: Schedule, tasks: list[list[int]]) 
         highest = float(totals.max(initial=0.0))
         if highest > 0.0:
             peak = max(peak, highest / link.bandwidth if link.bandwidth > 0.0 else math.inf)
-    return met[: len(schedule.placements)], peak
+    return met[: len(jobs)], peak
 
 
-def _loads(instance: Instance, schedule: Schedule, tasks: list[list[int]]) -> Floats:
-    """Return the load of placements, then running jobs, on each link, MB/s; ``tasks`` per placement and cluster."""
-    jobs = [*(instance.job_by_id[p.job] for p in schedule.placements), *(run.job for run in instance.running)]
-    counts = [*tasks, *(_tasks_per_cluster(instance, run.nodes) for run in instance.running)]
+def _loads(instance: Instance, jobs: Sequence[Job], tasks: Ints) -> Floats:
+    """Return the load of each job on each link, MB/s; ``tasks`` per job and cluster."""
     loads = np.zeros((len(jobs), len(instance.platform.links)))
-    for row, (job, inside) in enumerate(zip(jobs, counts, strict=True)):
-        if is_coallocated(inside):
-            loads[row] = link_loads(job, inside, instance.platform)
+    for row in np.flatnonzero((tasks > 0).sum(axis=1) > 1):
+        loads[row] = link_loads(jobs[int(row)], tasks[row].tolist(), instance.platform)
     return loads
 
 

@@ -41,7 +41,7 @@ class Easy:
             counts = allocator.choose(job.tasks, free)
             if counts is None:
                 room = sum(free)
-                candidates = [other for other in waiting if other.tasks <= room]
+                candidates = [other for other in waiting if other.tasks <= room] if room else []
                 if candidates:
                     kept = reservation(job.tasks, free, _releases(state, started), allocator.choose)
                     yield from _backfilled(state.now, candidates, free, kept, allocator)

@@ -39,7 +39,7 @@ def capacity_limit(capacity: float, saturation: float = 0.0) -> float:
     return capacity * (1.0 + saturation) * (1.0 + RELATIVE_TOLERANCE)
 
 
-def merge_instants(times: Sequence[float]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def merge_instants(times: Sequence[float] | NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the distinct instants among ``times`` (s) in order, and for each time the index of its instant.
 
     A time within the tolerance of the one before it is the same instant, so that jobs back to back

@@ -93,10 +93,14 @@ class Occupancy:
             raise CoallocError(
                 f"gave {visible(job.id)} {_listed(counts)} processors per class, it has {job.tasks} tasks"
             )
-        for g, (count, free) in enumerate(zip(counts, self._counts, strict=True)):
-            if count > free:
-                raise CoallocError(f"gave {visible(job.id)} {count} processors of class {g}, of which {free} are free")
-        return counts, [lowest_of(free, count) if count else 0 for free, count in zip(self._free, counts, strict=True)]
+        parts = []
+        for g, count in enumerate(counts):
+            if count > self._counts[g]:
+                raise CoallocError(
+                    f"gave {visible(job.id)} {count} processors of class {g}, of which {self._counts[g]} are free"
+                )
+            parts.append(lowest_of(self._free[g], count) if count else 0)
+        return counts, parts
 
     def _named(self, job: Job, nodes: Sequence[str]) -> tuple[Allocation, list[Processors]]:
         """Return the processors of these names, by class."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
@@ -128,6 +129,9 @@ class Policy(Protocol):
 __all__ = ["Policy", "Running", "Start", "State", "View", "as_described"]
 
 _FIELDS = tuple(f.name for f in fields(Job))
+_SETTERS = tuple(getattr(Job, name).__set__ for name in _FIELDS)
+_VALUES = attrgetter(*_FIELDS)
+_BASE_TIME = _FIELDS.index("base_time")
 
 
 def as_described(job: Job) -> Job:
@@ -135,7 +139,7 @@ def as_described(job: Job) -> Job:
     if job.base_time == job.estimate:
         return job
     described = object.__new__(Job)
-    for name in _FIELDS:
-        object.__setattr__(described, name, getattr(job, name))
-    object.__setattr__(described, "base_time", job.estimate)
+    for set_field, value in zip(_SETTERS, _VALUES(job), strict=True):
+        set_field(described, value)
+    _SETTERS[_BASE_TIME](described, job.estimate)
     return described

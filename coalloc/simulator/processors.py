@@ -30,6 +30,8 @@ def indices_of(processors: Processors) -> Iterator[int]:
 
 def lowest_of(processors: Processors, count: int) -> Processors:
     """Return the ``count`` processors of a set that have the lowest indices; the set has at least so many."""
+    if count == 1:
+        return processors & -processors
     if count == processors.bit_count():
         return processors
     low, high = count, processors.bit_length()
