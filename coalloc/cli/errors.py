@@ -37,8 +37,8 @@ def exit_code_of(run: Callable[[], int], help_command: str, debug: bool) -> int:
     except typer.TyperException as error:
         note(f"coalloc: {_sentence(error)}; see `{help_command}`")
         return ExitCode.BAD_INPUT
-    except (KeyboardInterrupt, typer.Abort):
-        note("coalloc: interrupted")
+    except (KeyboardInterrupt, typer.Abort) as interrupt:
+        note(f"coalloc: {interrupt}" if str(interrupt) else "coalloc: interrupted")
         return ExitCode.NOTHING
     except Exception as error:
         if debug:

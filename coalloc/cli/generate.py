@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, BadParameter, Option
 
@@ -12,6 +11,7 @@ from coalloc.cli.errors import ExitCode
 from coalloc.cli.instance_output import write_or_say_instance
 from coalloc.cli.options import Output, Seed
 from coalloc.cli.output import check_writable, say
+from coalloc.cli.pairs import parameters_of
 
 Name = Annotated[str | None, Argument(metavar="NAME", help="Generator; --list shows those there are.")]
 Parameters = Annotated[
@@ -48,21 +48,5 @@ def generate(
     if name is None:
         raise BadParameter("name a generator, or ask for --list", param_hint="NAME")
     check_writable({"--output": output})
-    write_or_say_instance(coalloc.generate(name, seed, **_parameters(parameter or [])), output)
+    write_or_say_instance(coalloc.generate(name, seed, **parameters_of(parameter or [], "--parameter")), output)
     return ExitCode.DONE
-
-
-def _parameters(texts: list[str]) -> dict[str, Any]:
-    """Return ``KEY=VALUE`` arguments as parameters; a value is JSON where it can be read so, else a text."""
-    parameters: dict[str, Any] = {}
-    for text in texts:
-        key, equals, written = text.partition("=")
-        if not equals or not key:
-            raise BadParameter(f"must be KEY=VALUE, got {text!r}", param_hint="--parameter")
-        if key in parameters:
-            raise BadParameter(f"{key} is given twice", param_hint="--parameter")
-        try:
-            parameters[key] = json.loads(written)
-        except (ValueError, RecursionError):
-            parameters[key] = written
-    return parameters

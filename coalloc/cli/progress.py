@@ -1,4 +1,4 @@
-"""Progress of a solve on standard error: a live display on a terminal, plain lines elsewhere."""
+"""Progress of a solve or of a simulated run on standard error: a live display on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from coalloc import TracePoint
+    from coalloc.simulator.engine import Position
 
 REFRESHES_PER_SECOND = 8
 
@@ -98,3 +99,49 @@ def _report(console: Console, status: _Status, point: TracePoint) -> None:
     """Take a point of the trace into the status and print its line."""
     status.point = point
     console.print(line_of(point), markup=False, soft_wrap=True)
+
+
+@contextmanager
+def shown_run(num_jobs: int, quiet: bool) -> Iterator[Callable[[Position], None] | bool]:
+    """Show where a simulation is while the block runs; yields what to give it as ``progress``."""
+    if quiet:
+        yield False
+    elif sys.stderr.isatty():
+        with _bar(num_jobs) as report:
+            yield report
+    else:
+        yield _Decimals(num_jobs)
+
+
+@contextmanager
+def _bar(num_jobs: int) -> Iterator[Callable[[Position], None]]:
+    """Keep a progress bar of ended jobs at the foot of the terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(None),
+        MofNCompleteColumn(),
+        TextColumn("jobs"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[state]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=num_jobs, state="")
+        yield lambda position: progress.update(
+            task, completed=position.ended, state=f"{position.running} run, {position.waiting} wait"
+        )
+
+
+@dataclass
+class _Decimals:
+    """A plain line whenever another tenth of the jobs has ended."""
+
+    num_jobs: int
+    said: int = 0
+
+    def __call__(self, position: Position) -> None:
+        tenths = 10 * position.ended // max(1, self.num_jobs)
+        if tenths > self.said:
+            self.said = tenths
+            note(str(position))

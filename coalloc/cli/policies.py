@@ -1,0 +1,24 @@
+"""``coalloc policies``: what ``coalloc simulate`` can run."""
+
+from __future__ import annotations
+
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.output import say
+
+EXAMPLES = """
+Examples:
+
+coalloc policies
+
+coalloc simulate example:mesd-example --policy easy -p allocation=first-fit
+"""
+
+
+def policies() -> ExitCode:
+    """List the policies, their options and defaults."""
+    from coalloc.heuristics.registry import POLICIES
+
+    for name, entry in POLICIES.items():
+        options = ", ".join(f"{option}={default!r}" for option, default in entry.options.items())
+        say(f"{name:<14} {entry.summary}\n{'':<14} {options or 'no options'}")
+    return ExitCode.DONE

@@ -1,0 +1,169 @@
+"""``coalloc simulate``: an instance or a trace over time, under a policy."""
+
+from __future__ import annotations
+
+import math
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, BadParameter, Option
+
+import coalloc
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.inputs import read_instance
+from coalloc.cli.options import Json, Quiet
+from coalloc.cli.output import check_writable, note, say_fields, say_json
+from coalloc.cli.pairs import parameters_of
+from coalloc.cli.progress import shown_run
+
+if TYPE_CHECKING:
+    from coalloc import Instance, SimulationResult
+
+INPUT, ENGINE, OUTPUT = "What to run", "How it runs", "What to write"
+"""Panels of the help page."""
+
+SWF_SUFFIXES = (".swf", ".swf.gz")
+
+File = Annotated[
+    str, Argument(metavar="FILE", help="Instance file, example:NAME for a bundled one, or a trace (.swf, .swf.gz).")
+]
+PolicyName = Annotated[str, Option("--policy", help="Policy; coalloc policies lists them.", rich_help_panel=INPUT)]
+Parameters = Annotated[
+    list[str] | None,
+    Option(
+        "--parameter", "-p", metavar="KEY=VALUE", help="Option of the policy; may be repeated.", rich_help_panel=INPUT
+    ),
+]
+Processors = Annotated[
+    int | None,
+    Option(min=1, metavar="N", help="A trace runs on one pool of so many processors ...", rich_help_panel=INPUT),
+]
+PlatformFile = Annotated[
+    Path | None, Option("--platform", metavar="PLATFORM", help="... or on this platform.", rich_help_panel=INPUT)
+]
+Passes = Annotated[
+    str,
+    Option(
+        help="batch: one scheduling pass per instant, after its terminations and arrivals; per-event: one after each.",
+        rich_help_panel=ENGINE,
+    ),
+]
+Kill = Annotated[bool, Option("--kill", help="Kill jobs that outlast their estimates.", rich_help_panel=ENGINE)]
+RunSeed = Annotated[int, Option(min=0, help="Seed of what a policy may draw.", rich_help_panel=ENGINE)]
+ScheduleFile = Annotated[
+    Path | None,
+    Option("--output", "-o", metavar="OUT", help="Schedule file, for coalloc check.", rich_help_panel=OUTPUT),
+]
+JobsFile = Annotated[
+    Path | None, Option("--jobs", metavar="CSV", help="Table of the jobs: waits, ends, nodes.", rich_help_panel=OUTPUT)
+]
+Plot = Annotated[
+    Path | None, Option(metavar="FIGURE", help="Gantt picture: .png, .svg, .pdf or .html.", rich_help_panel=OUTPUT)
+]
+
+EXAMPLES = """
+Examples:
+
+coalloc simulate example:thesis-oas-1 --policy easy --plot gantt.png
+
+coalloc simulate HPC2N-2002.swf.gz --processors 240 --policy easy --jobs jobs.csv
+
+coalloc simulate KTH-SP2.swf.gz --processors 100 --policy fcfs --passes per-event --json > run.json
+
+coalloc simulate wl1.json --policy easy -p allocation=first-fit -p scope=cluster -o schedule.json
+
+The metrics are those of coalloc.metrics; --json shows them all. Ctrl-C says where the run was.
+"""
+
+
+def simulate(
+    file: File,
+    *,
+    policy: PolicyName = "easy",
+    parameter: Parameters = None,
+    processors: Processors = None,
+    platform: PlatformFile = None,
+    passes: Passes = "batch",
+    kill: Kill = False,
+    seed: RunSeed = 0,
+    output: ScheduleFile = None,
+    jobs: JobsFile = None,
+    plot: Plot = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> ExitCode:
+    """Run an instance or a trace over time under a policy, and report what came of it."""
+    from coalloc.heuristics.registry import policy_named
+
+    if plot is not None:
+        from coalloc.plot.pictures import picture_format
+
+        picture_format(plot)
+    check_writable({"--output": output, "--jobs": jobs, "--plot": plot}, inputs=(file, platform))
+    options = parameters_of(parameter or [], "--parameter")
+    engine: dict[str, Any] = {"passes": passes, "kill": kill, "seed": seed}
+    policy_named(policy, options)  # a long trace is not read first
+    instance = _read(file, processors, platform, quiet)
+    with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr):
+        run = coalloc.simulate(instance, policy, progress=progress, **engine, **options)
+    written = _write(run, output, jobs, plot)
+    if json:
+        say_json(_document(run, engine))
+    else:
+        say_fields(run.lines() + written)
+    return ExitCode.DONE
+
+
+def _read(file: str, processors: int | None, platform: Path | None, quiet: bool) -> Instance:
+    """Return the instance of a file, or of a trace on the platform that the options name."""
+    if not file.endswith(SWF_SUFFIXES):
+        if processors is not None or platform is not None:
+            raise BadParameter("is for traces: an instance has its own platform", param_hint="--processors, --platform")
+        return read_instance(file)
+    from coalloc.workloads.swf import pool, read_swf_with_report
+
+    if (processors is None) == (platform is None):
+        raise BadParameter("a trace runs on one of --processors N and --platform FILE", param_hint="FILE")
+    where = coalloc.read_platform(platform) if platform is not None else pool(processors or 1)
+    instance, report = read_swf_with_report(file, where)
+    if not quiet:
+        note(str(report))
+    return instance
+
+
+def _write(run: SimulationResult, output: Path | None, jobs: Path | None, plot: Path | None) -> list[tuple[str, str]]:
+    """Write the files that are asked for; return what each is with its path."""
+    from coalloc.instance.storage import write_atomically
+    from coalloc.instance.text import visible
+
+    written = []
+    if output is not None:
+        coalloc.write_schedule(run.schedule, output)
+        written.append(("schedule", output))
+    if jobs is not None:
+        frame = run.to_frame()
+        frame["nodes"] = frame["nodes"].map(" ".join)
+        write_atomically(jobs, frame.to_csv(index=False).encode())
+        written.append(("jobs", jobs))
+    if plot is not None:
+        coalloc.gantt(run.instance, run.schedule, plot)
+        written.append(("gantt", plot))
+    return [(name, visible(str(path))) for name, path in written]
+
+
+def _document(run: SimulationResult, engine: dict[str, Any]) -> dict[str, Any]:
+    """Return what a run was asked for and what came of it; an infinite metric is null."""
+    from coalloc.result_files import instance_hash
+    from coalloc.versions import versions
+
+    metrics = {name: value if math.isfinite(value) else None for name, value in run.metrics.items()}
+    return {
+        "instance": run.instance.name,
+        "instance_sha256": instance_hash(run.instance),
+        "policy": run.policy,
+        "options": dict(run.options) | engine,
+        "versions": versions(),
+        "metrics": metrics,
+    }
