@@ -19,7 +19,8 @@ class Flow:
     """A running job on the links: ``loads`` in MB/s per link, and how much of it is left to do.
 
     ``remaining`` (a share of the job) was right at ``since`` (s); since then the job advances at
-    ``1/execution_time``. A job whose end is given has no ``job``: it only loads links.
+    ``1/execution_time`` (not known until it is on its links). A job whose end is given has no ``job``: it
+    only loads links.
     """
 
     job: Job | None
@@ -27,7 +28,7 @@ class Flow:
     processing: float
     since: float
     remaining: float = 1.0
-    execution_time: float = math.inf
+    execution_time: float = math.nan
 
     def end(self) -> float:
         """Return when the job ends if nothing changes, s."""

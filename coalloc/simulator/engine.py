@@ -21,7 +21,7 @@ from coalloc.allocation import Allocation, is_coallocated, node_classes, tasks_p
 from coalloc.execution import execution_time, link_loads
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import time_tolerance
-from coalloc.instance.text import visible
+from coalloc.instance.text import quoted
 from coalloc.simulator.contention import Contention, Flow
 from coalloc.simulator.events import EventQueue, Passes
 from coalloc.simulator.occupancy import Occupancy, refuse_too_large
@@ -202,8 +202,9 @@ class Engine:
         """Return why jobs wait though nothing runs and nothing comes."""
         head = self._queue[0]
         return (
-            f"the policy starts none of the {len(self._queue)} waiting jobs on the empty platform; first in the "
-            f"queue is {visible(head.id)} with {head.tasks} tasks, of {self._platform.num_processors} processors"
+            f"the policy leaves waiting jobs for ever ({len(self._queue)}): the platform is empty, nothing more "
+            f"arrives, and it does not start {quoted(head.id)} (tasks: {head.tasks}) on "
+            f"{self._platform.num_processors} processors"
         )
 
     # -------------------------------------------------------------------------- events
@@ -243,7 +244,7 @@ class Engine:
     def _start(self, start: Start) -> None:
         """Start a waiting job as the policy says, if that is possible."""
         if start.job_id not in self._waiting:
-            raise CoallocError(f"the policy started {visible(str(start.job_id))}, which is not waiting")
+            raise CoallocError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
         index, described = self._waiting.pop(start.job_id)
         job = self._jobs[index]
         try:
@@ -279,7 +280,7 @@ class Engine:
         for index, end in ends:
             if math.isinf(end):
                 raise CoallocError(
-                    f"at {now:.12g} s job {visible(self._jobs[index].id)} loads a link of no bandwidth: "
+                    f"at {now:.12g} s job {quoted(self._jobs[index].id)} loads a link of no bandwidth: "
                     "it would never end; give the link a bandwidth, or use a policy that respects links"
                 )
             self._expect_end(index, end)

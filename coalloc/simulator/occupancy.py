@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.instance import CoallocError, Instance, Job, Platform
-from coalloc.instance.text import visible
+from coalloc.instance.text import quoted
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
 
 
@@ -60,7 +60,7 @@ class Occupancy:
         else:
             counts, parts = self._lowest(job, tuple(start.counts))
         if self._scope != "platform" and not self._is_within_scope(counts):
-            raise CoallocError(f"started {visible(job.id)} outside its scope, one {self._scope}")
+            raise CoallocError(f"started {quoted(job.id)} outside its scope, one {self._scope}")
         for g, count in enumerate(counts):
             if count:
                 self._free[g] ^= parts[g]
@@ -87,17 +87,17 @@ class Occupancy:
         """Return the lowest free processors for counts per class."""
         if len(counts) != len(self._counts):
             raise CoallocError(
-                f"gave {visible(job.id)} {len(counts)} counts, there are {len(self._counts)} node classes"
+                f"gave {quoted(job.id)} {len(counts)} counts, there are {len(self._counts)} node classes"
             )
         if sum(counts) != job.tasks or min(counts) < 0:
             raise CoallocError(
-                f"gave {visible(job.id)} {_listed(counts)} processors per class, it has {job.tasks} tasks"
+                f"gave {quoted(job.id)} {_listed(counts)} processors per class, it has {job.tasks} tasks"
             )
         parts = []
         for g, count in enumerate(counts):
             if count > self._counts[g]:
                 raise CoallocError(
-                    f"gave {visible(job.id)} {count} processors of class {g}, of which {self._counts[g]} are free"
+                    f"gave {quoted(job.id)} {count} processors of class {g}, of which {self._counts[g]} are free"
                 )
             parts.append(lowest_of(self._free[g], count) if count else 0)
         return counts, parts
@@ -106,14 +106,14 @@ class Occupancy:
         """Return the processors of these names, by class."""
         unknown = [name for name in nodes if name not in self._index]
         if unknown:
-            raise CoallocError(f"gave {visible(job.id)} {visible(str(unknown[0]))}, no processor of the platform")
+            raise CoallocError(f"gave {quoted(job.id)} {quoted(str(unknown[0]))}, no processor of the platform")
         processors = processors_of(self._index[name] for name in nodes)
         if len(nodes) != job.tasks or processors.bit_count() != job.tasks:
-            raise CoallocError(f"gave {visible(job.id)} {processors.bit_count()} processors, it has {job.tasks} tasks")
+            raise CoallocError(f"gave {quoted(job.id)} {processors.bit_count()} processors, it has {job.tasks} tasks")
         parts = [processors & members for members in self._members]
         for part, free in zip(parts, self._free, strict=True):
             if part & ~free:
-                raise CoallocError(f"gave {visible(job.id)} processors that another job holds")
+                raise CoallocError(f"gave {quoted(job.id)} processors that another job holds")
         return tuple(part.bit_count() for part in parts), parts
 
     def _is_within_scope(self, counts: Allocation) -> bool:
@@ -132,7 +132,7 @@ def refuse_too_large(instance: Instance, classes: Sequence[NodeClass], scope: Sc
         room[part] = room.get(part, 0) + node_class.capacity
     largest = max(room.values())
     lines = [
-        f"job {visible(job.id)} has {job.tasks} tasks, the largest {scope} has {largest} processors"
+        f"job {quoted(job.id)} has {job.tasks} tasks, the largest {scope} has {largest} processors"
         for job in instance.jobs
         if job.tasks > largest
     ]

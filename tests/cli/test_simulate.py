@@ -1,0 +1,140 @@
+"""``coalloc simulate`` and ``coalloc policies``, as a user runs them."""
+
+import gzip
+import json
+import signal
+import subprocess
+import time
+
+import pandas as pd
+import pytest
+
+from tests.cli.running import PYTHON, TINY, run, run_process, write
+
+SWF = """; MaxProcs: 2
+1 0 -1 100 2 -1 -1 2 100 -1 1 7 -1 -1 -1 -1 -1 -1
+2 5 -1 50 1 -1 -1 1 60 -1 1 7 -1 -1 -1 -1 -1 -1
+"""
+"""Job 1 takes both processors from 0 to 100; job 2 arrives at 5 and waits 95 s."""
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    return write(tmp_path / "tiny.json", TINY)
+
+
+@pytest.fixture
+def trace(tmp_path):
+    return write(tmp_path / "trace.swf", SWF)
+
+
+def test_a_run_is_printed_and_written(tiny, tmp_path):
+    files = {name: tmp_path / name for name in ("s.json", "jobs.csv", "gantt.svg")}
+    result = run(
+        "simulate", tiny, "--policy", "fcfs", "-o", files["s.json"], "--jobs", files["jobs.csv"], "--plot",
+        files["gantt.svg"],
+    )  # fmt: skip
+    assert result.exit_code == 0
+    lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
+    assert lines["policy"] == "fcfs"
+    assert lines["makespan"].startswith("200 s")
+    assert lines["schedule"] == str(files["s.json"])
+    assert run("check", tiny, files["s.json"]).exit_code == 0
+    table = pd.read_csv(files["jobs.csv"])
+    assert table[["job", "start", "wait", "nodes"]].values.tolist() == [
+        ["J1", 0.0, 0.0, "C1/0 C1/1"],
+        ["J2", 100.0, 100.0, "C1/0"],
+        ["J3", 100.0, 100.0, "C1/1"],
+    ]
+    assert files["gantt.svg"].read_text().startswith("<?xml")
+
+
+def test_json_is_pure(tiny):
+    result = run("simulate", tiny, "--policy", "easy", "-p", "allocation=first-fit", "--kill", "--json")
+    document = json.loads(result.stdout)
+    assert document["policy"] == "easy"
+    assert document["options"] == {"allocation": "first-fit", "passes": "batch", "kill": True, "seed": 0}
+    assert document["metrics"]["makespan"] == 200.0
+    assert document["metrics"]["decision_time_max"] > 0.0
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_trace_runs_on_a_pool(trace, compressed):
+    if compressed:
+        path = trace.with_suffix(".swf.gz")
+        path.write_bytes(gzip.compress(trace.read_bytes()))
+    else:
+        path = trace
+    result = run("simulate", path, "--processors", 2, "--policy", "easy", "--json")
+    assert json.loads(result.stdout)["metrics"]["wait_mean"] == 47.5
+    assert "2 jobs read, 2 in the instance" in result.stderr
+
+
+def test_a_trace_runs_on_a_platform(trace, tiny):
+    result = run("simulate", trace, "--platform", tiny, "--policy", "fcfs", "--json", "--quiet")
+    assert json.loads(result.stdout)["metrics"]["makespan"] == 150.0
+    assert result.stderr == ""
+
+
+def test_progress_is_lines_where_there_is_no_terminal(trace, monkeypatch):
+    monkeypatch.setattr("coalloc.simulator.engine.PASSES_PER_REPORT", 1)
+    result = run("simulate", trace, "--processors", 2)
+    assert "at 100 s 1 jobs have ended, 1 run, 0 wait, 0 are still to come" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--policy", "eazy"], "there is no policy 'eazy' (did you mean 'easy'?)"),
+        (["--policy", "easy", "-p", "alocation=x"], "policy 'easy' has no option alocation (did you mean allocation?)"),
+        (["-p", "allocation"], "must be KEY=VALUE, got 'allocation'"),
+        (["--passes", "both"], "passes must be one of batch, per-event, got 'both'"),
+        (["--processors", "2"], "is for traces: an instance has its own platform"),
+        (["-o", "/nowhere/s.json"], "there is no such folder"),
+        (["--plot", "x.bmp"], "x.bmp"),
+        (["-p", "scope=node"], "the largest node has 1 processors"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(tiny, tmp_path, arguments, sentence):
+    result = run("simulate", tiny, *arguments, "--jobs", tmp_path / "jobs.csv")
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "jobs.csv").exists()
+
+
+def test_a_trace_needs_somewhere_to_run(trace):
+    result = run("simulate", trace)
+    assert result.exit_code == 2
+    assert "--processors N and --platform FILE" in result.stderr
+
+
+def test_what_is_no_trace_is_refused(tmp_path):
+    result = run("simulate", write(tmp_path / "x.swf", "{}"), "--processors", 2)
+    assert result.exit_code == 2
+    assert "x.swf" in result.stderr
+
+
+def test_an_interrupted_run_says_where_it_was(tmp_path):
+    rows = (f"{i} {i} -1 9 1 -1 -1 1 9 -1 1 1 -1 -1 -1 -1 -1 -1" for i in range(1, 200_000))
+    trace = write(tmp_path / "long.swf", "\n".join(rows))
+    command = [*PYTHON, "simulate", str(trace), "--processors", "4", "--jobs", str(tmp_path / "jobs.csv")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "have ended" in line:
+                break
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+    assert process.returncode == 1
+    assert "coalloc: interrupted: at " in rest
+    assert not (tmp_path / "jobs.csv").exists()
+
+
+def test_the_policies_are_listed_with_their_options():
+    result = run_process("policies")
+    assert result.returncode == 0
+    assert "EASY backfilling" in result.stdout
+    assert "allocation='fastest-first', scope='platform'" in result.stdout

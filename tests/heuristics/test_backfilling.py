@@ -1,0 +1,169 @@
+"""Backfilling by hand, and its promises as laws."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import coalloc
+from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.heuristics.backfilling import Conservative, Easy
+from coalloc.workloads.small import small_instance
+
+
+def pool(nodes):
+    """Return one cluster of reference nodes."""
+    return Platform([Cluster("C1", [NodeGroup(nodes, power=1.0)], link_bandwidth=0.0)])
+
+
+def starts(policy, jobs, nodes=4, **options):
+    """Return the start of each job on a pool."""
+    run = coalloc.simulate(Instance(pool(nodes), jobs), policy, **options)
+    return {placement.job: placement.start for placement in run.schedule}
+
+
+BLOCKED = [Job("J1", tasks=3, base_time=10.0), Job("J2", tasks=4, base_time=10.0)]
+"""J1 leaves one node of four; J2 has to wait for it until 10."""
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+@pytest.mark.parametrize(
+    ("job", "start"),
+    [
+        (Job("J3", tasks=1, base_time=10.0), 0),  # ends at 10, when J2 starts
+        (Job("J3", tasks=1, base_time=10.5), 20),  # would delay J2 by half a second
+        (Job("J3", tasks=2, base_time=1.0), 20),  # needs more than the one free node
+    ],
+)
+def test_a_gap_is_filled_by_what_ends_in_time(policy, job, start):
+    assert starts(policy, [*BLOCKED, job]) == {"J1": 0, "J2": 10, "J3": start}
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+def test_or_by_what_leaves_the_head_its_nodes(policy):
+    # J2 needs three of the four nodes at 10: one is extra, so J3 may take it for 50 s, and J4 does not get another.
+    jobs = [
+        Job("J1", tasks=3, base_time=10.0),
+        Job("J2", tasks=3, base_time=10.0),
+        Job("J3", tasks=1, base_time=50.0),
+        Job("J4", tasks=1, base_time=50.0),
+    ]
+    assert starts(policy, jobs) == {"J1": 0, "J2": 10, "J3": 0, "J4": 20}
+
+
+def test_easy_may_delay_the_second_that_waits_and_conservative_does_not():
+    # J1 holds three of four nodes until 10; J2 (3 nodes) is due then, J3 (4 nodes) at 20. J4 (1 node, 25 s) does not
+    # delay J2: EASY starts it at 0, and J3 waits for it until 25. Conservative has promised 20 to J3: J4 waits.
+    jobs = [
+        Job("J1", tasks=3, base_time=10.0),
+        Job("J2", tasks=3, base_time=10.0),
+        Job("J3", tasks=4, base_time=10.0),
+        Job("J4", tasks=1, base_time=25.0),
+    ]
+    assert starts("easy", jobs) == {"J1": 0, "J2": 10, "J3": 25, "J4": 0}
+    assert starts("conservative", jobs) == {"J1": 0, "J2": 10, "J3": 20, "J4": 30}
+
+
+def test_reservations_move_forward_when_a_job_ends_early():
+    # J1 is estimated at 10 and ends at 4: everybody moves up.
+    jobs = [
+        Job("J1", tasks=4, base_time=4.0, estimate=10.0),
+        Job("J2", tasks=3, base_time=10.0),
+        Job("J3", tasks=4, base_time=10.0),
+        Job("J4", tasks=1, base_time=10.0),
+    ]
+    assert starts("conservative", jobs) == {"J1": 0, "J2": 4, "J3": 14, "J4": 4}
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+def test_an_overdue_job_is_expected_to_end_now(policy):
+    # J1 was to end at 5 and ends at 10. At 6 J3 arrives: J2 may start any moment, so J3 (1 node, 3 s) would delay it.
+    jobs = [
+        Job("J1", tasks=3, base_time=10.0, estimate=5.0),
+        Job("J2", tasks=4, base_time=10.0),
+        Job("J3", tasks=1, base_time=3.0, arrival=6.0),
+    ]
+    assert starts(policy, jobs) == {"J1": 0, "J2": 10, "J3": 20}
+
+
+def test_a_job_takes_other_nodes_where_the_preferred_ones_are_promised():
+    # J1 holds two of three fast nodes until 5. J2 wants four nodes: at 5 fastest-first gives it the fast ones and one
+    # of the slow ones. J3 (1 task, 50 s) prefers the free fast node, which is promised, and gets the extra slow one.
+    platform = Platform(
+        [
+            Cluster("fast", [NodeGroup(3, power=1.0)], link_bandwidth=1.0),
+            Cluster("slow", [NodeGroup(2, power=0.5)], link_bandwidth=1.0),
+        ]
+    )
+    jobs = [
+        Job("J1", tasks=2, base_time=5.0),
+        Job("J2", tasks=4, base_time=10.0),
+        Job("J3", tasks=1, base_time=50.0),
+    ]
+    run = coalloc.simulate(Instance(platform, jobs), "easy")
+    assert (run.schedule["J2"].start, run.schedule["J3"].start, run.schedule["J3"].nodes) == (5.0, 0.0, ("slow/0",))
+
+
+@dataclass
+class Watched:
+    """A policy, and the latest start that was due to each job by what is written down here."""
+
+    policy: Easy
+    promised: dict[str, float] = field(default_factory=dict)
+    scope: str = "platform"
+
+    def decide(self, state):
+        """Note when, by the estimates, enough processors are free in all for the first job that waits."""
+        decided = list(self.policy.decide(state))
+        started = {start.job_id for start in decided}
+        head = next((job for job in state.queue if job.id not in started), None)
+        if head is not None:
+            sizes = {job.id: job for job in state.queue}
+            before = started - {job.id for job in list(state.queue)[list(state.queue).index(head) :]}
+            ends = [(r.estimated_end, r.job.tasks) for r in state.running]
+            allocator = state.allocator("fastest-first")
+            ends += [
+                (state.now + allocator.time(sizes[s.job_id], s.counts), sizes[s.job_id].tasks)
+                for s in decided
+                if s.job_id in before
+            ]
+            room = sum(state.free) - sum(sizes[id].tasks for id in before)
+            for end, tasks in sorted(ends):
+                room += tasks
+                if room >= head.tasks:
+                    self.promised[head.id] = min(end, self.promised.get(head.id, end))
+                    break
+        return decided
+
+
+def exact(seed):
+    """Return a small instance without traffic, whose jobs run at most as long as estimated."""
+    instance, _ = small_instance(seed)
+    rounds = (1.0, 1.5, 3.0, 1.25)
+    jobs = [
+        job.replace(task_bandwidth=0.0, estimate=job.base_time * rounds[i % 4]) for i, job in enumerate(instance.jobs)
+    ]
+    return instance.replace(jobs=jobs)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_easy_never_delays_the_head_beyond_its_reservation(seed):
+    policy = Watched(Easy())
+    run = coalloc.simulate(exact(seed), policy)
+    for job, latest in policy.promised.items():
+        assert run.schedule[job].start <= latest + 1e-9 * max(1.0, latest)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_conservative_never_delays_anyone_beyond_the_first_reservation(seed):
+    class Noting(Conservative):
+        def _reserve(self, profile, job, state, allocator):
+            super()._reserve(profile, job, state, allocator)
+            promised.setdefault(job.id, self._places[job.id].start)
+
+    promised = {}
+    run = coalloc.simulate(exact(seed), Noting())
+    assert set(promised) == {job.id for job in exact(seed).jobs}
+    for job, latest in promised.items():
+        assert run.schedule[job].start <= latest + 1e-9 * max(1.0, latest)

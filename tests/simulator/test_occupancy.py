@@ -1,0 +1,90 @@
+"""No start is believed: what is impossible is refused with a reason, and what is possible is booked."""
+
+import pytest
+
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.allocation import node_classes
+from coalloc.simulator.occupancy import Occupancy, Start, refuse_too_large
+
+PLATFORM = Platform(
+    [
+        Cluster("C1", [NodeGroup(2, power=1.0), NodeGroup(1, power=0.5)], link_bandwidth=10.0),
+        Cluster("C2", [NodeGroup(2, power=0.5, cores=2)], link_bandwidth=10.0),
+    ]
+)
+"""Classes: C1/0 and C1/1; C1/2; and the four cores of C2/0 and C2/1."""
+
+
+def occupancy(scope="platform"):
+    """Return the empty platform."""
+    return Occupancy(PLATFORM, node_classes(PLATFORM, scope), scope)
+
+
+def test_the_lowest_free_processors_are_taken_and_given_back():
+    room = occupancy()
+    assert room.counts == (2, 1, 4)
+    first = room.take(Job("J1", tasks=3, base_time=1.0), Start("J1", (1, 0, 2)))
+    assert first == ((1, 0, 2), 0b0011001)
+    assert room.counts == (1, 1, 2)
+    assert room.take(Job("J2", tasks=2, base_time=1.0), Start("J2", (1, 0, 1))) == ((1, 0, 1), 0b0100010)
+    room.release(*first)
+    assert room.counts == (1, 1, 3)
+    assert room.free == 0b1011101
+
+
+def test_named_nodes_are_taken_as_they_are():
+    room = occupancy()
+    assert room.take(Job("J1", tasks=2, base_time=1.0), Start("J1", nodes=("C2/1.1", "C1/1"))) == ((1, 0, 1), 0b1000010)
+
+
+@pytest.mark.parametrize(
+    ("start", "reason"),
+    [
+        (Start("J1", (2, 0, 0)), "(2, 0, 0) processors per class, it has 3 tasks"),
+        (Start("J1", (4, -1, 0)), "(4, -1, 0) processors per class"),
+        (Start("J1", (2, 1)), "2 counts, there are 3 node classes"),
+        (Start("J1"), "0 counts, there are 3 node classes"),
+        (Start("J1", (3, 0, 0)), "3 processors of class 0, of which 2 are free"),
+        (Start("J1", nodes=("C1/0", "C1/1", "C9/0")), "'C9/0', no processor of the platform"),
+        (Start("J1", nodes=("C1/0", "C1/0", "C1/1")), "2 processors, it has 3 tasks"),
+        (Start("J1", nodes=("C1/0", "C1/1")), "2 processors, it has 3 tasks"),
+        (Start("J1", nodes=("C1/2", "C2/0.0", "C2/0.1")), "processors that another job holds"),
+    ],
+)
+def test_an_impossible_start_is_refused_and_books_nothing(start, reason):
+    room = occupancy()
+    room.take(Job("J0", tasks=1, base_time=1.0), Start("J0", (0, 1, 0)))
+    with pytest.raises(CoallocError) as refusal:
+        room.take(Job("J1", tasks=3, base_time=1.0), start)
+    assert reason.replace("'", "") in str(refusal.value).replace("'", "").replace('"', "")
+    assert room.counts == (2, 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("scope", "fits", "does_not"),
+    [
+        ("cluster", (1, 1, 0), (1, 0, 1)),
+        ("node", (0, 0, 0, 2, 0), (0, 0, 0, 1, 1)),
+    ],
+)
+def test_a_job_stays_within_its_scope(scope, fits, does_not):
+    job = Job("J1", tasks=2, base_time=1.0)
+    room = occupancy(scope)
+    with pytest.raises(CoallocError, match=f"outside its scope, one {scope}"):
+        room.take(job, Start("J1", does_not))
+    assert sum(room.counts) == 7
+    assert room.take(job, Start("J1", fits))[0] == fits
+
+
+def test_jobs_that_no_cluster_holds_are_named_at_once():
+    jobs = [Job("J1", tasks=4, base_time=1.0), Job("J2", tasks=5, base_time=1.0), Job("J3", tasks=7, base_time=1.0)]
+    instance = Instance(PLATFORM, jobs)
+    refuse_too_large(instance, node_classes(PLATFORM), "platform")
+    with pytest.raises(CoallocError) as refusal:
+        refuse_too_large(instance, node_classes(PLATFORM), "cluster")
+    assert str(refusal.value).splitlines() == [
+        "job 'J2' has 5 tasks, the largest cluster has 4 processors",
+        "job 'J3' has 7 tasks, the largest cluster has 4 processors",
+    ]
+    with pytest.raises(CoallocError, match="the largest node has 2 processors"):
+        refuse_too_large(instance, node_classes(PLATFORM, "node"), "node")
