@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 import numpy as np
 from pydantic import Field
@@ -22,7 +22,7 @@ from coalloc.instance import Cluster, CoallocError, Fault, Instance, InstanceErr
 from coalloc.instance.sentences import shown
 from coalloc.instance.storage import FilePath
 from coalloc.instance.text import visible
-from coalloc.instance.values import NonNegative, Share, Text, Value, value
+from coalloc.instance.values import NonNegative, Share, Text, Value, unchecked, value
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import order_faults
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records
@@ -30,8 +30,15 @@ from coalloc.workloads.swf_rules import FATES, INVALID, Change, Invalid, Oversiz
 
 LOGGER = logging.getLogger(__name__)
 
+MAX_SHARED = 100_000
+"""Values that jobs share where they are equal (users, estimates, run times); while reading they take 10 MB at most."""
+
+_checked_job = unchecked(Job)
+"""A job of what the rules let pass: they keep all that the fields of a job ask for."""
+
 Broken = Literal["error", "drop"]
 Communication = Literal["none", "seeded"]
+V = TypeVar("V", float, str)
 
 
 @value()
@@ -159,6 +166,7 @@ class _Reading:
     num_broken: int = 0
     num_records: int = 0
     position: int = 0
+    values: dict[float | str, Any] = field(default_factory=dict)
 
     def read(self) -> None:
         """Read up to the end of the slice; raise for broken lines, or a trace that ends before it."""
@@ -205,16 +213,24 @@ class _Reading:
         return share, bsbw
 
     def job_of(self, record: SwfRecord, job: SwfJob, share: float, bsbw: float) -> Job:
-        return Job(
+        return _checked_job(
             str(record.number),
-            tasks=job.processors,
-            base_time=job.run,
-            processing_share=share,
-            task_bandwidth=bearable_task_bandwidth(bsbw, job.processors, self.platform),
-            arrival=job.submit,
-            estimate=job.estimate,
-            user=str(record.user) if record.user >= 0 else None,
+            job.processors,
+            self.shared(job.run),
+            self.shared(share),
+            bearable_task_bandwidth(bsbw, job.processors, self.platform) if bsbw else 0.0,
+            job.submit,
+            self.shared(job.estimate),
+            self.shared(str(record.user)) if record.user >= 0 else None,
+            None,
+            None,
         )
+
+    def shared(self, number_or_text: V) -> V:
+        """Return an equal value of an earlier job, else the value itself."""
+        if len(self.values) < MAX_SHARED:
+            return cast(V, self.values.setdefault(number_or_text, number_or_text))
+        return cast(V, self.values.get(number_or_text, number_or_text))
 
     def instance(self) -> Instance:
         earliest = min((job.arrival for job in self.jobs), default=0.0) if self.options.shifts else 0.0

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import logging
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,18 @@ def test_an_instance_on_one_pool(trace):
         ("8", 95.0, 4, 200.0, 200.0, "1"),
     ]
     assert {(j.processing_share, j.task_bandwidth) for j in instance.jobs} == {(1.0, 0.0)}
+
+
+def test_a_job_that_is_read_passes_every_check_and_equal_values_are_one(trace):
+    instance = read_swf(trace, platform=clusters(12, 4), communication="seeded", invalid="one-second")
+    for job in instance.jobs:
+        assert job.replace() == job
+        assert [type(getattr(job, f.name)) for f in fields(job)] == [
+            type(getattr(job.replace(), f.name)) for f in fields(job)
+        ]
+    first, second = instance.job_by_id["1"], instance.job_by_id["2"]
+    assert first.user is second.user
+    assert first.estimate is second.estimate is second.base_time
 
 
 def test_every_change_is_counted_and_said(trace, caplog):
