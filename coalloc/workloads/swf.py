@@ -26,7 +26,7 @@ from coalloc.instance.values import NonNegative, Share, Text, Value, unchecked, 
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import order_faults
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records
-from coalloc.workloads.swf_rules import FATES, INVALID, Change, Invalid, Oversize, SwfJob, apply_rules
+from coalloc.workloads.swf_rules import FATES, INVALID, Change, Invalid, Oversize, SwfJob, apply_rules, counted
 
 LOGGER = logging.getLogger(__name__)
 
@@ -131,10 +131,10 @@ class SwfReport:
     @property
     def sentences(self) -> tuple[str, ...]:
         """One sentence for the whole, one for each kind of change, and one for each broken line named."""
-        whole = f"{_counted(self.num_records, 'job')} read, {self.num_jobs} in the instance"
+        whole = f"{counted(self.num_records, 'job')} read, {self.num_jobs} in the instance"
         counts = [(self.changes.get(change, 0), change) for change in Change]
-        changes = [f"{_counted(count, 'job')} {self._said(change)}" for count, change in counts if count]
-        lines = [f"{_counted(self.num_broken, 'broken line')} left out"] if self.num_broken else []
+        changes = [f"{counted(count, 'job')} {self._said(change)}" for count, change in counts if count]
+        lines = [f"{counted(self.num_broken, 'broken line')} left out"] if self.num_broken else []
         return (whole, *changes, *lines, *(str(fault) for fault in self.broken))
 
     def _said(self, change: Change) -> str:
@@ -146,10 +146,6 @@ class SwfReport:
 
     def __str__(self) -> str:
         return "\n".join(f"{visible(self.source)}: {sentence}" for sentence in self.sentences)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @dataclass(slots=True)
