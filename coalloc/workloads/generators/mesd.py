@@ -19,13 +19,16 @@ from scipy import stats
 from coalloc.instance import Cluster, Instance, NodeGroup, Platform
 from coalloc.instance.values import Positive, Seconds, Share, value
 from coalloc.workloads.generator import TIME_DIGITS, Generator, NumJobs, NumNodes
-from coalloc.workloads.streams import Floats, Ints, Stream, truncated_gamma, whole_seconds
+from coalloc.workloads.streams import Floats, Ints, Stream, whole_seconds
 
 POWERS = (1.0, 1.5, 2.0, 1.0)
 """Effective powers of clusters C1 to C4. Source: thesis, Table 3.6."""
 
-SIZE_SHAPE, SIZE_SCALE = 3.13, 0.858
-"""Gamma of log2 of the tasks of parallel jobs."""
+SIZE_SHAPES = (1.197, 2.91)
+"""Beta of log2 of the tasks of parallel jobs, from SMALLEST_SIZE to all nodes."""
+
+SMALLEST_SIZE = 0.5
+"""Smallest log2 of the tasks of parallel jobs: what rounds to two tasks begins here."""
 
 LONGEST_RUN = 432_000.0
 """Limit of the run times of the log: five days, s."""
@@ -61,7 +64,7 @@ class ThesisMesd(Stream):
     jobs: Annotated[NumJobs, "number of jobs"] = 15_000
     nodes: Annotated[NumNodes, "nodes per cluster"] = 60
     serial_share: Annotated[Share, "share of the jobs with one task"] = 0.286
-    power_of_two_share: Annotated[Share, "share of the others whose tasks are rounded to a power of two"] = 0.636
+    power_of_two_share: Annotated[Share, "share of the others whose tasks are rounded to a power of two"] = 0.625
     interarrival_scale: Annotated[Seconds, "scale of the Weibull between arrivals, s; 0: all arrive at 0"] = 162.3
     interarrival_shape: Annotated[Positive, "shape of the Weibull between arrivals"] = 0.368
 
@@ -84,11 +87,10 @@ class ThesisMesd(Stream):
 
     def draw_sizes(self, rng: np.random.Generator) -> Ints:
         """Return the tasks of all jobs, at most all nodes."""
-        largest = len(POWERS) * self.nodes
-        shapes, scales = np.full(self.jobs, SIZE_SHAPE), np.full(self.jobs, SIZE_SCALE)
-        logarithms = truncated_gamma(rng, shapes, scales, math.log2(largest))
+        largest = math.log2(len(POWERS) * self.nodes)
+        logarithms = SMALLEST_SIZE + (largest - SMALLEST_SIZE) * rng.beta(*SIZE_SHAPES, self.jobs)
         is_power = rng.random(self.jobs) < self.power_of_two_share
-        powers = np.minimum(np.rint(logarithms), math.floor(math.log2(largest)))
+        powers = np.minimum(np.rint(logarithms), math.floor(largest))
         parallel = np.maximum(2.0, np.rint(2.0 ** np.where(is_power, powers, logarithms)))
         return np.where(rng.random(self.jobs) < self.serial_share, 1, parallel).astype(np.int64)
 
