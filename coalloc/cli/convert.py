@@ -15,7 +15,7 @@ from coalloc.cli.options import Output, Quiet
 from coalloc.cli.output import check_writable, note, say
 
 if TYPE_CHECKING:
-    from coalloc import Instance
+    from coalloc import Instance, Platform
 
 FORMATS = ("instance", "swf")
 """What can be converted, from and to."""
@@ -36,6 +36,10 @@ PlatformFile = Annotated[
         help="Platform file (or instance file) to run the jobs on.",
         rich_help_panel=READING,
     ),
+]
+Processors = Annotated[
+    int | None,
+    Option(metavar="N", min=1, help="One pool of N nodes of power 1, in place of a platform.", rich_help_panel=READING),
 ]
 Slice = Annotated[
     str | None,
@@ -81,6 +85,8 @@ Examples:
 
 coalloc convert --from swf KTH-SP2.swf.gz --slice 100:108 --platform platform.json -o kth.json
 
+coalloc convert --from swf KTH-SP2.swf.gz --processors 100 -o kth-all.json.gz
+
 coalloc convert kth.json --to swf --schedule schedule.json -o kth.swf.gz
 
 What was dropped or changed is counted on standard error.
@@ -93,6 +99,7 @@ def convert(
     source: Source = "instance",
     target: Target = "instance",
     platform: PlatformFile = None,
+    processors: Processors = None,
     slice: Slice = None,
     seed: Seed = 0,
     communication: Communication = None,
@@ -105,7 +112,8 @@ def convert(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Make an instance from consecutive jobs of a trace, or a trace from an instance and its schedule."""
-    _check_formats(source, target, platform, schedule)
+    _check_formats(source, target, schedule)
+    _check_platform(source, platform, processors)
     check_writable({"--output": output}, inputs=(file, platform, schedule))
     accounts: list[str] = []
     if source == "instance":
@@ -119,7 +127,7 @@ def convert(
             "broken": broken,
             "name": name,
         }
-        instance, accounts = _read_trace(file, slice, platform, seed, options)
+        instance, accounts = _read_trace(file, slice, _platform(platform, processors), seed, options)
     if target == "instance":
         write_or_say_instance(instance, output)
     else:
@@ -130,29 +138,40 @@ def convert(
     return ExitCode.DONE
 
 
-def _check_formats(source: str, target: str, platform: Path | None, schedule: Path | None) -> None:
-    """Raise where the formats do not exist, or do not go with the other options."""
+def _check_formats(source: str, target: str, schedule: Path | None) -> None:
+    """Raise where the formats do not exist, or do not go together."""
     for option, given in (("--from", source), ("--to", target)):
         if given not in FORMATS:
             raise BadParameter(f"must be {' or '.join(FORMATS)}, got {given!r}", param_hint=option)
     if source == target == "instance":
         raise BadParameter("name the format of the trace: --from swf, or --to swf", param_hint="--from")
-    if source == "swf" and platform is None:
-        raise BadParameter("a trace needs a platform for its jobs", param_hint="--platform")
-    if source == "instance" and platform is not None:
-        raise BadParameter("an instance has its platform", param_hint="--platform")
     if schedule is not None and (source, target) != ("instance", "swf"):
         raise BadParameter("goes with an instance file and --to swf", param_hint="--schedule")
 
 
+def _check_platform(source: str, platform: Path | None, processors: int | None) -> None:
+    """Raise unless a trace has one platform, and an instance its own."""
+    given = [option for option in (platform, processors) if option is not None]
+    if source == "instance" and given:
+        raise BadParameter("an instance has its platform", param_hint="--platform")
+    if source == "swf" and len(given) != 1:
+        raise BadParameter("a trace needs either a platform or --processors", param_hint="--platform")
+
+
+def _platform(platform: Path | None, processors: int | None) -> Platform:
+    """Return the platform of a file, or one pool."""
+    from coalloc.workloads.swf import chosen_platform
+
+    return chosen_platform(processors, None if platform is None else coalloc.read_platform(platform))
+
+
 def _read_trace(
-    file: str, slice: str | None, platform: Path | None, seed: int, options: dict[str, Any]
+    file: str, slice: str | None, platform: Platform, seed: int, options: dict[str, Any]
 ) -> tuple[Instance, list[str]]:
     """Return the instance of a trace, and what the reader changed."""
     from coalloc.workloads.convert import convert_swf
 
-    assert platform is not None
-    instance, report = convert_swf(file, slice, coalloc.read_platform(platform), seed, **options)
+    instance, report = convert_swf(file, slice, platform, seed, **options)
     return instance, [str(report)]
 
 

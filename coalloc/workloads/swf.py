@@ -288,13 +288,14 @@ def read_swf(
     :class:`SwfOptions`. Raises ``InstanceError`` as :func:`read_swf_with_report` does.
     """
     options = SwfOptions(slice, shift, invalid, oversize, broken, communication, seed, name)
-    instance, report = read_swf_with_report(path, _chosen_platform(processors, platform), options)
+    instance, report = read_swf_with_report(path, chosen_platform(processors, platform), options)
     for sentence in report.sentences[1:]:
         LOGGER.warning("%s: %s", visible(report.source), sentence)
     return instance
 
 
-def _chosen_platform(processors: int | None, platform: Platform | None) -> Platform:
+def chosen_platform(processors: int | None, platform: Platform | None) -> Platform:
+    """Return the platform, or one pool of so many processors; ``CoallocError`` unless exactly one is given."""
     if platform is not None and processors is None:
         return platform
     if platform is not None or processors is None:

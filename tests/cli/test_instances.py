@@ -58,7 +58,7 @@ def test_generate_lists_generators_with_parameters():
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["nothing"], "coalloc: there is no generator 'nothing'; there are paper-oas, perfect-packing"),
+        (["nothing"], "coalloc: there is no generator 'nothing'; there are feitelson96, lublin, paper-oas"),
         (["thesis-oas", "-p", "job=3"], "coalloc: job: is not a known key; known are jobs, nodes"),
         (["thesis-oas", "-p", "jobs=0"], "coalloc: jobs: must be at least 1, got 0"),
         (["thesis-oas", "-p", "jobs=true"], "coalloc: jobs: must be a whole number, got true"),
@@ -148,10 +148,19 @@ def test_what_cannot_be_converted(trace, platform, options, line):
     assert gzip.decompress(trace.read_bytes()).decode() == TRACE
 
 
-def test_a_trace_needs_a_platform(trace):
-    refused = run("convert", "--from", "swf", trace)
+@pytest.mark.parametrize("options", [[], ["--platform", "p.json", "--processors", 4]])
+def test_a_trace_needs_one_platform(trace, options):
+    refused = run("convert", "--from", "swf", trace, *options)
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("coalloc: invalid value for --platform: a trace needs a platform for its jobs")
+    assert "a trace needs either a platform or --processors" in refused.stderr
+
+
+def test_a_trace_may_run_on_one_pool(trace, tmp_path):
+    output = tmp_path / "pool.json"
+    assert run("convert", "--from", "swf", trace, "--processors", 9, "-o", output, "-q").exit_code == 0
+    instance = read_instance(output)
+    assert [cluster.num_processors for cluster in instance.platform.clusters] == [9]
+    assert [job.id for job in instance.jobs] == ["1", "3", "4"]
 
 
 def test_an_instance_and_its_schedule_become_a_trace(tmp_path):
