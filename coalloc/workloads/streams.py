@@ -12,6 +12,7 @@ from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
 from coalloc.instance.values import NonNegative, Positive, Share, value
@@ -126,8 +127,7 @@ def whole_seconds(times: Floats) -> Floats:
 
 
 def truncated_gamma(rng: np.random.Generator, shapes: Floats, scales: Floats, largest: float) -> Floats:
-    """Return a gamma variate for each shape and scale; those above ``largest`` are drawn again."""
-    drawn = rng.gamma(shapes, scales)
-    while (beyond := np.flatnonzero(drawn > largest)).size:
-        drawn[beyond] = rng.gamma(shapes[beyond], scales[beyond])
+    """Return a gamma variate of at most ``largest`` for each shape and scale, by inversion."""
+    uniform = rng.random(len(shapes)) * special.gammainc(shapes, largest / scales)
+    drawn: Floats = scales * special.gammaincinv(shapes, uniform)
     return drawn

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from coalloc.instance import Fault, Instance
 from coalloc.instance.values import NonNegative, Positive, PositiveSeconds, Share, value
@@ -20,6 +21,8 @@ from coalloc.workloads.streams import EvenStream, Floats, Ints
 
 SMALL = 10
 """Sizes below this one are small."""
+
+Factor = Annotated[float, Field(strict=True, gt=0, le=1e6)]
 
 MAX_RUNS = 1000
 """Most runs of one job."""
@@ -30,8 +33,8 @@ class Feitelson96(EvenStream):
     """Jobs of the model of Feitelson (1996), some of which run again and again."""
 
     size_order: Annotated[NonNegative, "order of the harmonic distribution of the tasks"] = 1.5
-    small_factor: Annotated[Positive, "weight of sizes below 10 against others"] = 2.0
-    power_factor: Annotated[Positive, "weight of powers of two, from 2 on, against others"] = 8.0
+    small_factor: Annotated[Factor, "weight of sizes below 10 against others"] = 2.0
+    power_factor: Annotated[Factor, "weight of powers of two, from 2 on, against others"] = 8.0
     short_mean: Annotated[PositiveSeconds, "mean of the short run times, s"] = 1000.0
     long_mean: Annotated[PositiveSeconds, "mean of the long run times, s"] = 7000.0
     short_share: Annotated[Share, "share of short run times among the smallest jobs"] = 0.95

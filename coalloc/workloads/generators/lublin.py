@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import numpy as np
-from scipy import stats
+from pydantic import Field
+from scipy import special
 
 from coalloc.instance import Fault, Instance
 from coalloc.instance.values import NonNegative, Positive, Share, value
@@ -34,6 +35,11 @@ MAX_LOG_RUN = 12.0
 MAX_LOG_GAP = 13.0
 """Largest logarithm of the time between arrivals at the busiest hours: exp(13) s are 5 days."""
 
+LEAST_PROBABILITY = 1e-6
+"""What a limit must leave of a distribution, so that something can be drawn."""
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+
 MEDIAN_BELOW_LARGEST = 2.5
 """``umed`` is so much below ``uhi``, within 1.5 to 3.5 as the authors advise."""
 
@@ -52,8 +58,8 @@ class Lublin(EvenStream):
     b1: Annotated[Positive, "scale of the gamma of short run times"] = 0.94
     a2: Annotated[Positive, "shape of the gamma of long run times"] = 312.0
     b2: Annotated[Positive, "scale of the gamma of long run times"] = 0.03
-    pa: Annotated[float, "share of short run times: slope, per task"] = -0.0054
-    pb: Annotated[float, "share of short run times: intercept"] = 0.78
+    pa: Annotated[Number, "share of short run times: slope, per task"] = -0.0054
+    pb: Annotated[Number, "share of short run times: intercept"] = 0.78
     aarr: Annotated[Positive, "shape of the gamma of times between arrivals (natural logarithm, s)"] = 10.2303
     barr: Annotated[Positive, "scale of the gamma of times between arrivals; load rises as it falls"] = 0.4871
     arar: Annotated[Positive, "factor on aarr: all hours against the busiest"] = 1.0225
@@ -63,16 +69,32 @@ class Lublin(EvenStream):
     def faults(self) -> list[Fault]:
         """Return what is wrong between the parameters."""
         faults = EvenStream.faults(self)
-        if not faults:
-            largest = ("log2(nodes)", math.log2(self.nodes))
-            faults += order_faults(
-                ("ulow", self.ulow, "umed", self.middle),
-                ("umed", self.middle, "uhi", self.largest),
-                ("uhi", self.largest, *largest),
-            )
-            if self.serial_prob + self.pow2_prob > 1.0:
-                faults.append(Fault("pow2_prob", f"must be at most 1 - serial_prob, got {self.pow2_prob:g}"))
+        return faults or [*self.size_faults(), *self.time_faults()]
+
+    def size_faults(self) -> list[Fault]:
+        """Return what is wrong between the parameters of the sizes."""
+        faults = order_faults(
+            ("ulow", self.ulow, "umed", self.middle),
+            ("umed", self.middle, "uhi", self.largest),
+            ("uhi", self.largest, "log2(nodes)", math.log2(self.nodes)),
+        )
+        if self.serial_prob + self.pow2_prob > 1.0:
+            faults.append(Fault("pow2_prob", f"must be at most 1 - serial_prob, got {self.pow2_prob:g}"))
         return faults
+
+    def time_faults(self) -> list[Fault]:
+        """Return a fault for every gamma that is practically beyond its limit."""
+        below = {
+            "b1": (special.gammainc(self.a1, MAX_LOG_RUN / self.b1), "a run time of exp(12) s"),
+            "b2": (special.gammainc(self.a2, MAX_LOG_RUN / self.b2), "a run time of exp(12) s"),
+            "barr": (special.gammainc(self.aarr * self.arar, MAX_LOG_GAP / self.barr), "a gap of exp(13) s"),
+            "bnum": (self.cycle_densities().sum(), "the day"),
+        }
+        return [
+            Fault(name, f"must be such that not all is beyond {limit}, got {getattr(self, name):g}")
+            for name, (probability, limit) in below.items()
+            if not probability >= LEAST_PROBABILITY
+        ]
 
     @property
     def largest(self) -> float:
@@ -122,12 +144,15 @@ class Lublin(EvenStream):
 
     def bucket_weights(self) -> Floats:
         """Return how many jobs come in each bucket, from midnight, relative to the mean of the day."""
-        centres = np.arange(FIRST_BUCKET, FIRST_BUCKET + BUCKETS)
-        density = stats.gamma(self.anum, scale=self.bnum)
-        weights = np.empty(BUCKETS)
-        weights[(centres - 1) % BUCKETS] = density.cdf(centres + 0.5) - density.cdf(centres - 0.5)
+        weights = np.roll(self.cycle_densities(), FIRST_BUCKET - 1)
         relative: Floats = weights / weights.mean()
         return relative
+
+    def cycle_densities(self) -> Floats:
+        """Return the share of the gamma of the daily cycle in each bucket, from the first of the cycle."""
+        edges = FIRST_BUCKET - 0.5 + np.arange(BUCKETS + 1)
+        shares: Floats = np.diff(special.gammainc(self.anum, edges / self.bnum))
+        return shares
 
 
 GENERATORS: Mapping[str, type[Generator]] = {"lublin": Lublin}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from coalloc.instance import Cluster, Instance, NodeGroup, Platform
 from coalloc.instance.values import Positive, Seconds, Share, value
@@ -49,8 +49,8 @@ class RunTimes:
         is_short = rng.random(count) < self.short_share
         locations = np.where(is_short, self.short_location, self.long_location)
         widths = np.where(is_short, self.short_width, self.long_width)
-        limits = stats.norm.cdf((math.log(LONGEST_RUN) - locations) / widths)
-        return whole_seconds(np.exp(locations + widths * stats.norm.ppf(limits * rng.random(count))))
+        limits = special.ndtr((math.log(LONGEST_RUN) - locations) / widths)
+        return whole_seconds(np.exp(locations + widths * special.ndtri(limits * rng.random(count))))
 
 
 SERIAL = RunTimes(short_share=0.479, short_location=5.301, short_width=3.162, long_location=10.548, long_width=0.849)

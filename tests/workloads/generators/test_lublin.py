@@ -89,6 +89,10 @@ def test_arrivals_pay_for_each_bucket_with_its_weight():
         ({"clusters": 3}, "clusters: must divide nodes = 128, got 3"),
         ({"uhi": 8.0}, "log2(nodes): must be at least uhi = 8, got 7"),
         ({"umed": 0.5}, "umed: must be at least ulow = 0.8, got 0.5"),
+        ({"b2": 1.0}, "b2: must be such that not all is beyond a run time of exp(12) s, got 1"),
+        ({"barr": 50.0}, "barr: must be such that not all is beyond a gap of exp(13) s, got 50"),
+        ({"bnum": 0.01}, "bnum: must be such that not all is beyond the day, got 0.01"),
+        ({"pa": "0.1"}, "pa: must be a number, got '0.1'"),
         ({"serial_prob": 0.5}, "pow2_prob: must be at most 1 - serial_prob, got 0.576"),
     ],
 )
