@@ -76,8 +76,9 @@ class Lublin(EvenStream):
         faults = order_faults(
             ("ulow", self.ulow, "umed", self.middle),
             ("umed", self.middle, "uhi", self.largest),
-            ("uhi", self.largest, "log2(nodes)", math.log2(self.nodes)),
         )
+        if self.largest > math.log2(self.nodes):
+            faults.append(Fault("uhi", f"must be at most log2(nodes) = {math.log2(self.nodes):g}, got {self.uhi:g}"))
         if self.serial_prob + self.pow2_prob > 1.0:
             faults.append(Fault("pow2_prob", f"must be at most 1 - serial_prob, got {self.pow2_prob:g}"))
         return faults

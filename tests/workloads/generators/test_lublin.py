@@ -87,7 +87,7 @@ def test_arrivals_pay_for_each_bucket_with_its_weight():
     [
         ({"nodes": 1, "clusters": 1}, "nodes: must be at least 2, got 1"),
         ({"clusters": 3}, "clusters: must divide nodes = 128, got 3"),
-        ({"uhi": 8.0}, "log2(nodes): must be at least uhi = 8, got 7"),
+        ({"uhi": 8.0}, "uhi: must be at most log2(nodes) = 7, got 8"),
         ({"umed": 0.5}, "umed: must be at least ulow = 0.8, got 0.5"),
         ({"b2": 1.0}, "b2: must be such that not all is beyond a run time of exp(12) s, got 1"),
         ({"barr": 50.0}, "barr: must be such that not all is beyond a gap of exp(13) s, got 50"),
