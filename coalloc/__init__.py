@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from coalloc.workloads.generators import generate
     from coalloc.workloads.library import example, examples
     from coalloc.workloads.swf import read_swf
+    from coalloc.workloads.swf_writing import write_swf
 
 _HOME = {
     "coalloc.api.simulating": ("simulate",),
@@ -67,6 +68,7 @@ _HOME = {
     "coalloc.workloads.library": ("example", "examples"),
     "coalloc.workloads.generators": ("generate",),
     "coalloc.workloads.swf": ("read_swf",),
+    "coalloc.workloads.swf_writing": ("write_swf",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
@@ -111,6 +113,7 @@ __all__ = [
     "write_platform",
     "write_result",
     "write_schedule",
+    "write_swf",
 ]
 
 

@@ -1,25 +1,45 @@
-"""``coalloc convert``: instances from files of other formats."""
+"""``coalloc convert``: from traces to instances, and from instances to traces."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
+from coalloc.cli.inputs import read_instance, read_schedule
 from coalloc.cli.instance_output import write_or_say_instance
 from coalloc.cli.options import Output, Quiet
-from coalloc.cli.output import check_writable, note
+from coalloc.cli.output import check_writable, note, say
 
-FORMATS = ("swf",)
-"""What can be converted."""
+if TYPE_CHECKING:
+    from coalloc import Instance, Platform
 
-Trace = Annotated[Path, Argument(metavar="TRACE", help="Trace file; may be compressed with gzip (.gz).")]
-Format = Annotated[str, Option("--from", metavar="FORMAT", help="Format of the trace: swf.")]
+FORMATS = ("instance", "swf")
+"""What can be converted, from and to."""
+
+READING, WRITING = "From a trace", "To a trace"
+"""Panels of the help page."""
+
+File = Annotated[
+    str, Argument(metavar="FILE", help="Trace, may be compressed with gzip (.gz); or instance file, or example:NAME.")
+]
+Source = Annotated[str, Option("--from", metavar="FORMAT", help="Format of FILE: swf or instance.")]
+Target = Annotated[str, Option("--to", metavar="FORMAT", help="Format to write: instance or swf.")]
 PlatformFile = Annotated[
-    Path, Option("--platform", metavar="PLATFORM", help="Platform file (or instance file) to run the jobs on.")
+    Path | None,
+    Option(
+        "--platform",
+        metavar="PLATFORM",
+        help="Platform file (or instance file) to run the jobs on.",
+        rich_help_panel=READING,
+    ),
+]
+Processors = Annotated[
+    int | None,
+    Option(metavar="N", min=1, help="One pool of N nodes of power 1, in place of a platform.", rich_help_panel=READING),
 ]
 Slice = Annotated[
     str | None,
@@ -27,55 +47,143 @@ Slice = Annotated[
         metavar="FROM:TO",
         help="Positions among the valid jobs, counted from 0, the last excluded; arrivals then begin at 0.",
         show_default="all jobs",
+        rich_help_panel=READING,
     ),
 ]
-Seed = Annotated[int, Option(help="Seed of what traces do not say: processing share and bandwidth.")]
-Communication = Annotated[str, Option(help="seeded: drawn for each job; none: all jobs only process.")]
-Invalid = Annotated[str, Option(help="Jobs without run time or processors: drop, or one-second.")]
-Oversize = Annotated[str, Option(help="Jobs larger than the platform: drop, or clip.")]
-Broken = Annotated[str, Option(help="Lines that are not 18 numbers: error, or drop.")]
-Name = Annotated[str | None, Option(help="Name of the instance.", show_default="that of the file, and the slice")]
+Seed = Annotated[
+    int, Option(help="Seed of what traces do not say: processing share and bandwidth.", rich_help_panel=READING)
+]
+Communication = Annotated[
+    str | None,
+    Option(
+        help="seeded: drawn for each job; none: all jobs only process.",
+        show_default="seeded; none where a trace is written",
+        rich_help_panel=READING,
+    ),
+]
+Invalid = Annotated[
+    str, Option(help="Jobs without run time or processors: drop, or one-second.", rich_help_panel=READING)
+]
+Oversize = Annotated[str, Option(help="Jobs larger than the platform: drop, or clip.", rich_help_panel=READING)]
+Broken = Annotated[str, Option(help="Lines that are not 18 numbers: error, or drop.", rich_help_panel=READING)]
+Name = Annotated[
+    str | None,
+    Option(help="Name of the instance.", show_default="that of the file, and the slice", rich_help_panel=READING),
+]
+ScheduleFile = Annotated[
+    Path | None,
+    Option(
+        "--schedule",
+        metavar="SCHEDULE",
+        help="Schedule (or result) file of the instance: waits, run times and status are filled in.",
+        rich_help_panel=WRITING,
+    ),
+]
 
 EXAMPLES = """
-Example:
+Examples:
 
 coalloc convert --from swf KTH-SP2.swf.gz --slice 100:108 --platform platform.json -o kth.json
+
+coalloc convert --from swf KTH-SP2.swf.gz --processors 100 -o kth-all.json.gz
+
+coalloc convert kth.json --to swf --schedule schedule.json -o kth.swf.gz
 
 What was dropped or changed is counted on standard error.
 """
 
 
 def convert(
-    trace: Trace,
+    file: File,
     *,
-    source_format: Format,
-    platform: PlatformFile,
+    source: Source = "instance",
+    target: Target = "instance",
+    platform: PlatformFile = None,
+    processors: Processors = None,
     slice: Slice = None,
     seed: Seed = 0,
-    communication: Communication = "seeded",
+    communication: Communication = None,
     invalid: Invalid = "drop",
     oversize: Oversize = "drop",
     broken: Broken = "error",
     name: Name = None,
+    schedule: ScheduleFile = None,
     output: Output = None,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Make an instance from consecutive jobs of a real trace."""
+    """Make an instance from consecutive jobs of a trace, or a trace from an instance and its schedule."""
+    _check_formats(source, target, schedule)
+    _check_platform(source, platform, processors)
+    check_writable({"--output": output}, inputs=(file, platform, schedule))
+    accounts: list[str] = []
+    if source == "instance":
+        instance = read_instance(file)
+    else:
+        # The reader names the options that there are.
+        options: dict[str, Any] = {
+            "communication": communication or ("seeded" if target == "instance" else "none"),
+            "invalid": invalid,
+            "oversize": oversize,
+            "broken": broken,
+            "name": name,
+        }
+        instance, accounts = _read_trace(file, slice, _platform(platform, processors), seed, options)
+    if target == "instance":
+        write_or_say_instance(instance, output)
+    else:
+        accounts += _write_trace(instance, schedule, output)
+    if not quiet:
+        for account in accounts:
+            note(account)
+    return ExitCode.DONE
+
+
+def _check_formats(source: str, target: str, schedule: Path | None) -> None:
+    """Raise where the formats do not exist, or do not go together."""
+    for option, given in (("--from", source), ("--to", target)):
+        if given not in FORMATS:
+            raise BadParameter(f"must be {' or '.join(FORMATS)}, got {given!r}", param_hint=option)
+    if source == target == "instance":
+        raise BadParameter("name the format of the trace: --from swf, or --to swf", param_hint="--from")
+    if schedule is not None and (source, target) != ("instance", "swf"):
+        raise BadParameter("goes with an instance file and --to swf", param_hint="--schedule")
+
+
+def _check_platform(source: str, platform: Path | None, processors: int | None) -> None:
+    """Raise unless a trace has one platform, and an instance its own."""
+    given = [option for option in (platform, processors) if option is not None]
+    if source == "instance" and given:
+        raise BadParameter("an instance has its platform", param_hint="--platform")
+    if source == "swf" and len(given) != 1:
+        raise BadParameter("a trace needs either a platform or --processors", param_hint="--platform")
+
+
+def _platform(platform: Path | None, processors: int | None) -> Platform:
+    """Return the platform of a file, or one pool."""
+    from coalloc.workloads.swf import chosen_platform
+
+    return chosen_platform(processors, None if platform is None else coalloc.read_platform(platform))
+
+
+def _read_trace(
+    file: str, slice: str | None, platform: Platform, seed: int, options: dict[str, Any]
+) -> tuple[Instance, list[str]]:
+    """Return the instance of a trace, and what the reader changed."""
     from coalloc.workloads.convert import convert_swf
 
-    if source_format not in FORMATS:
-        raise BadParameter(f"must be {' or '.join(FORMATS)}, got {source_format!r}", param_hint="--from")
-    check_writable({"--output": output}, inputs=(trace, platform))
-    # The reader names the options that there are.
-    options: dict[str, Any] = {
-        "communication": communication,
-        "invalid": invalid,
-        "oversize": oversize,
-        "broken": broken,
-        "name": name,
-    }
-    instance, report = convert_swf(trace, slice, coalloc.read_platform(platform), seed, **options)
-    write_or_say_instance(instance, output)
-    if not quiet:
-        note(str(report))
-    return ExitCode.DONE
+    instance, report = convert_swf(file, slice, platform, seed, **options)
+    return instance, [str(report)]
+
+
+def _write_trace(instance: Instance, schedule: Path | None, output: Path | None) -> list[str]:
+    """Write or print the trace of an instance, and return what it does not hold."""
+    from coalloc.instance.text import visible
+    from coalloc.workloads.swf_writing import swf_text, write_swf_with_report
+
+    placed = None if schedule is None else read_schedule(schedule)
+    if output is None:
+        text, report = swf_text(instance, placed)
+        say(text.rstrip("\n"))
+        return list(report.sentences)
+    report = write_swf_with_report(instance, output, placed)
+    return [f"{visible(str(output))}: {sentence}" for sentence in report.sentences]

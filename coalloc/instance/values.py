@@ -69,6 +69,22 @@ def value(*, slots: bool = True) -> Callable[[type[T]], type[T]]:
     return decorate
 
 
+def unchecked(cls: type[T]) -> Callable[..., T]:
+    """Return a function that makes a ``cls``, which has slots, from all its fields in order, without any check.
+
+    For what a reader has checked already, hundreds of thousands of times: five times as fast.
+    """
+    setters = tuple(cls.__dict__[field.name].__set__ for field in dataclasses.fields(cast(Any, cls)))
+
+    def make(*fields: Any) -> T:
+        made = object.__new__(cls)
+        for setter, field in zip(setters, fields, strict=True):
+            setter(made, field)
+        return made
+
+    return make
+
+
 def _initialise_again(made: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     """Initialise with whole numbers of other libraries (``numpy.int64``) as ours, or raise every fault."""
     plain = ArgsKwargs(tuple(map(_plain, args)), {key: _plain(argument) for key, argument in kwargs.items()})

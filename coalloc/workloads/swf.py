@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 import numpy as np
 from pydantic import Field
@@ -22,16 +22,23 @@ from coalloc.instance import Cluster, CoallocError, Fault, Instance, InstanceErr
 from coalloc.instance.sentences import shown
 from coalloc.instance.storage import FilePath
 from coalloc.instance.text import visible
-from coalloc.instance.values import NonNegative, Share, Text, Value, value
+from coalloc.instance.values import NonNegative, Share, Text, Value, unchecked, value
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import order_faults
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records
-from coalloc.workloads.swf_rules import FATES, INVALID, Change, Invalid, Oversize, SwfJob, apply_rules
+from coalloc.workloads.swf_rules import FATES, INVALID, Change, Invalid, Oversize, SwfJob, apply_rules, counted
 
 LOGGER = logging.getLogger(__name__)
 
+MAX_SHARED = 100_000
+"""Values that jobs share where they are equal (users, estimates, run times); while reading they take 10 MB at most."""
+
+_checked_job = unchecked(Job)
+"""A job of what the rules let pass: they keep all that the fields of a job ask for."""
+
 Broken = Literal["error", "drop"]
 Communication = Literal["none", "seeded"]
+V = TypeVar("V", float, str)
 
 
 @value()
@@ -124,10 +131,10 @@ class SwfReport:
     @property
     def sentences(self) -> tuple[str, ...]:
         """One sentence for the whole, one for each kind of change, and one for each broken line named."""
-        whole = f"{_counted(self.num_records, 'job')} read, {self.num_jobs} in the instance"
+        whole = f"{counted(self.num_records, 'job')} read, {self.num_jobs} in the instance"
         counts = [(self.changes.get(change, 0), change) for change in Change]
-        changes = [f"{_counted(count, 'job')} {self._said(change)}" for count, change in counts if count]
-        lines = [f"{_counted(self.num_broken, 'broken line')} left out"] if self.num_broken else []
+        changes = [f"{counted(count, 'job')} {self._said(change)}" for count, change in counts if count]
+        lines = [f"{counted(self.num_broken, 'broken line')} left out"] if self.num_broken else []
         return (whole, *changes, *lines, *(str(fault) for fault in self.broken))
 
     def _said(self, change: Change) -> str:
@@ -139,10 +146,6 @@ class SwfReport:
 
     def __str__(self) -> str:
         return "\n".join(f"{visible(self.source)}: {sentence}" for sentence in self.sentences)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @dataclass(slots=True)
@@ -159,6 +162,7 @@ class _Reading:
     num_broken: int = 0
     num_records: int = 0
     position: int = 0
+    values: dict[float | str, Any] = field(default_factory=dict)
 
     def read(self) -> None:
         """Read up to the end of the slice; raise for broken lines, or a trace that ends before it."""
@@ -205,16 +209,24 @@ class _Reading:
         return share, bsbw
 
     def job_of(self, record: SwfRecord, job: SwfJob, share: float, bsbw: float) -> Job:
-        return Job(
+        return _checked_job(
             str(record.number),
-            tasks=job.processors,
-            base_time=job.run,
-            processing_share=share,
-            task_bandwidth=bearable_task_bandwidth(bsbw, job.processors, self.platform),
-            arrival=job.submit,
-            estimate=job.estimate,
-            user=str(record.user) if record.user >= 0 else None,
+            job.processors,
+            self.shared(job.run),
+            self.shared(share),
+            bearable_task_bandwidth(bsbw, job.processors, self.platform) if bsbw else 0.0,
+            job.submit,
+            self.shared(job.estimate),
+            self.shared(str(record.user)) if record.user >= 0 else None,
+            None,
+            None,
         )
+
+    def shared(self, number_or_text: V) -> V:
+        """Return an equal value of an earlier job, else the value itself."""
+        if len(self.values) < MAX_SHARED:
+            return cast(V, self.values.setdefault(number_or_text, number_or_text))
+        return cast(V, self.values.get(number_or_text, number_or_text))
 
     def instance(self) -> Instance:
         earliest = min((job.arrival for job in self.jobs), default=0.0) if self.options.shifts else 0.0
@@ -276,13 +288,14 @@ def read_swf(
     :class:`SwfOptions`. Raises ``InstanceError`` as :func:`read_swf_with_report` does.
     """
     options = SwfOptions(slice, shift, invalid, oversize, broken, communication, seed, name)
-    instance, report = read_swf_with_report(path, _chosen_platform(processors, platform), options)
+    instance, report = read_swf_with_report(path, chosen_platform(processors, platform), options)
     for sentence in report.sentences[1:]:
         LOGGER.warning("%s: %s", visible(report.source), sentence)
     return instance
 
 
-def _chosen_platform(processors: int | None, platform: Platform | None) -> Platform:
+def chosen_platform(processors: int | None, platform: Platform | None) -> Platform:
+    """Return the platform, or one pool of so many processors; ``CoallocError`` unless exactly one is given."""
     if platform is not None and processors is None:
         return platform
     if platform is not None or processors is None:

@@ -12,8 +12,10 @@ import math
 import os
 import re
 import zlib
+from array import array
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple, cast, get_type_hints
+from contextlib import contextmanager
+from typing import IO, NamedTuple, cast, get_type_hints
 
 from coalloc.instance import Fault, InstanceError
 from coalloc.instance.storage import FilePath
@@ -59,6 +61,33 @@ class SwfRecord(NamedTuple):
 WHOLE_FIELDS = tuple(i for i, kind in enumerate(get_type_hints(SwfRecord).values()) if kind is int)
 
 
+class JobNumbers:
+    """The job numbers of a trace and the lines where they stood, 16 bytes each while numbers ascend.
+
+    Real traces ascend; from the first number that does not, a dictionary is kept as well.
+    """
+
+    __slots__ = ("_lines", "_numbers", "_places")
+
+    def __init__(self) -> None:
+        self._numbers = array("q")
+        self._lines = array("Q")
+        self._places: dict[int, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def note(self, number: int, line: int) -> int | None:
+        """Note a number and its line; return the line where it stood before, None where it is new."""
+        if self._places is None and self._numbers and number <= self._numbers[-1]:
+            self._places = dict(zip(self._numbers, self._lines, strict=True))
+        if self._places is not None and self._places.setdefault(number, line) != line:
+            return self._places[number]
+        self._numbers.append(number)
+        self._lines.append(line)
+        return None
+
+
 def read_records(path: FilePath) -> Iterator[SwfRecord | Fault]:
     """Yield the records of a trace in their order, and a fault with its line number for each broken line.
 
@@ -69,38 +98,39 @@ def read_records(path: FilePath) -> Iterator[SwfRecord | Fault]:
         the ``MAX_FAULTS``-th broken line, or none at all and no comment either.
     """
     source = os.fspath(path)
-    lines: dict[int, int] = {}
+    numbers = JobNumbers()
     num_broken = num_comments = 0
     for line_number, line in _lines(source):
         if not line or line.startswith(b";"):
             num_comments += line.startswith(b";")
             continue
-        parsed = _parsed(line, line_number, lines)
+        parsed = _parsed(line, line_number, numbers)
         yield parsed
         num_broken += isinstance(parsed, Fault)
-        if not lines and num_broken >= MAX_FAULTS:
+        if not numbers and num_broken >= MAX_FAULTS:
             break
-    if not lines and (num_broken or not num_comments):
+    if not numbers and (num_broken or not num_comments):
         raise InstanceError([Fault("", "is not an SWF trace: no line has 18 numbers")], source)
 
 
-def _parsed(line: bytes, line_number: int, lines: dict[int, int]) -> SwfRecord | Fault:
-    """Return the record on a line or what is wrong with it; ``lines`` remembers the line of each job number."""
+def _parsed(line: bytes, line_number: int, seen: JobNumbers) -> SwfRecord | Fault:
+    """Return the record on a line or what is wrong with it; ``seen`` remembers the job numbers."""
     where = f"line {line_number}"
     fields = line.split()
     if not RECORD.fullmatch(line):
         return Fault(where, f"must have 18 numbers, got {_found(fields)}")
-    numbers = [float(field) for field in fields]
-    if not all(math.isfinite(number) for number in numbers):
+    numbers = list(map(float, fields))
+    if not math.isfinite(sum(numbers)) and not all(map(math.isfinite, numbers)):
         return Fault(where, "must have finite numbers")
     for i in WHOLE_FIELDS:
-        if not numbers[i].is_integer() or abs(numbers[i]) > LARGEST_WHOLE:
-            return Fault(where, f"must have a whole number as {SwfRecord._fields[i]}, got {numbers[i]:g}")
-        numbers[i] = int(numbers[i])
+        number = numbers[i]
+        if not number.is_integer() or abs(number) > LARGEST_WHOLE:
+            return Fault(where, f"must have a whole number as {SwfRecord._fields[i]}, got {number:g}")
+        numbers[i] = int(number)
     record = SwfRecord._make(numbers)
-    if record.number in lines:
-        return Fault(where, f"repeats the job number {record.number} of line {lines[record.number]}")
-    lines[record.number] = line_number
+    earlier = seen.note(record.number, line_number)
+    if earlier is not None:
+        return Fault(where, f"repeats the job number {record.number} of line {earlier}")
     return record
 
 
@@ -128,7 +158,12 @@ def _bounded_lines(source: str) -> Iterator[bytes]:
         raise InstanceError([Fault("", f"cannot be read: {reason}")], source) from None
 
 
-def _opened(source: str) -> BinaryIO:
+@contextmanager
+def _opened(source: str) -> Iterator[IO[bytes]]:
+    """Open a file or a pipe, through gzip where its first bytes say so; nothing is read twice."""
     with open(source, "rb") as stream:
-        is_compressed = stream.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-    return cast(BinaryIO, gzip.open(source, "rb")) if is_compressed else open(source, "rb")
+        if stream.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
+            with gzip.open(stream) as decompressed:
+                yield cast(IO[bytes], decompressed)
+        else:
+            yield stream

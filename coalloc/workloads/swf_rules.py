@@ -43,6 +43,11 @@ class SwfJob:
     estimate: float
 
 
+def counted(number: int, noun: str) -> str:
+    """Return ``1 job``, ``2 jobs``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def apply_rules(
     record: SwfRecord, capacity: int, invalid: Invalid, oversize: Oversize
 ) -> tuple[SwfJob | None, tuple[Change, ...]]:

@@ -58,7 +58,7 @@ def test_generate_lists_generators_with_parameters():
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["nothing"], "coalloc: there is no generator 'nothing'; there are paper-oas, perfect-packing"),
+        (["nothing"], "coalloc: there is no generator 'nothing'; there are feitelson96, lublin, paper-oas"),
         (["thesis-oas", "-p", "job=3"], "coalloc: job: is not a known key; known are jobs, nodes"),
         (["thesis-oas", "-p", "jobs=0"], "coalloc: jobs: must be at least 1, got 0"),
         (["thesis-oas", "-p", "jobs=true"], "coalloc: jobs: must be a whole number, got true"),
@@ -130,7 +130,11 @@ def test_convert_mends_what_it_is_asked_to(trace, platform):
         (["--slice", "0:9"], "{trace}: slice: '0:9' is beyond the 2 valid jobs of the trace"),
         (["--slice", "one"], "coalloc: slice: must be two positions like '100:108', got 'one'"),
         (["--invalid", "keep"], "coalloc: invalid: must be 'drop' or 'one-second', got 'keep'"),
-        (["--from", "gwf"], "coalloc: invalid value for --from: must be swf, got 'gwf'"),
+        (["--from", "gwf"], "coalloc: invalid value for --from: must be instance or swf, got 'gwf'"),
+        (["--to", "csv"], "coalloc: invalid value for --to: must be instance or swf, got 'csv'"),
+        (["--from", "instance"], "coalloc: invalid value for --from: name the format of the trace: --from swf, or"),
+        (["--from", "instance", "--to", "swf"], "coalloc: invalid value for --platform: an instance has its platform"),
+        (["--schedule", "{trace}"], "coalloc: invalid value for --schedule: goes with an instance file and --to swf"),
         (["--platform", "{trace}"], "{trace}: is not JSON: "),
         (["-o", "{trace}"], "coalloc: --output: {trace} cannot be written: it is an input"),
     ],
@@ -142,6 +146,43 @@ def test_what_cannot_be_converted(trace, platform, options, line):
     assert refused.stderr.startswith(line.format(trace=trace))
     assert refused.stderr.count("\n") == 1
     assert gzip.decompress(trace.read_bytes()).decode() == TRACE
+
+
+@pytest.mark.parametrize("options", [[], ["--platform", "p.json", "--processors", 4]])
+def test_a_trace_needs_one_platform(trace, options):
+    refused = run("convert", "--from", "swf", trace, *options)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "a trace needs either a platform or --processors" in refused.stderr
+
+
+def test_a_trace_may_run_on_one_pool(trace, tmp_path):
+    output = tmp_path / "pool.json"
+    assert run("convert", "--from", "swf", trace, "--processors", 9, "-o", output, "-q").exit_code == 0
+    instance = read_instance(output)
+    assert [cluster.num_processors for cluster in instance.platform.clusters] == [9]
+    assert [job.id for job in instance.jobs] == ["1", "3", "4"]
+
+
+def test_an_instance_and_its_schedule_become_a_trace(tmp_path):
+    tiny, schedule, output = write(tmp_path / "tiny.json", TINY), tmp_path / "s.json", tmp_path / "tiny.swf.gz"
+    assert run("solve", tiny, "-o", schedule, "-q").exit_code == 0
+    made = run("convert", tiny, "--to", "swf", "--schedule", schedule, "-o", output)
+    assert (made.exit_code, made.stdout) == (0, "")
+    assert made.stderr.splitlines() == [
+        f"{output}: 3 jobs written",
+        f"{output}: 3 jobs numbered from 1 by arrival, since not all ids are whole numbers",
+        f"{output}: 3 jobs without the names of nodes",
+    ]
+    rows = [line.split() for line in gzip.decompress(output.read_bytes()).decode().splitlines() if line[0] != ";"]
+    # J1 takes both nodes for 100 s, J2 one for 100 s, J3 one for 50 s: run time, processors, status 1.
+    assert [(row[3], row[4], row[10]) for row in rows] == [("100", "2", "1"), ("100", "1", "1"), ("50", "1", "1")]
+    assert max(float(row[2]) + float(row[3]) for row in rows) == 200.0
+
+
+def test_a_slice_of_a_trace_is_printed_as_a_trace(trace, platform):
+    printed = run("convert", "--from", "swf", trace, "--slice", "1:2", "--platform", platform, "--to", "swf", "-q")
+    assert (printed.exit_code, printed.stderr) == (0, "")
+    assert printed.stdout.splitlines()[-1] == "4 0 -1 60 3 -1 -1 3 60 -1 -1 9 -1 -1 -1 -1 -1 -1"
 
 
 def test_examples_are_listed_and_written(tmp_path):

@@ -3,6 +3,8 @@
 import csv
 import gzip
 import logging
+import tracemalloc
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,33 @@ def test_an_instance_on_one_pool(trace):
         ("8", 95.0, 4, 200.0, 200.0, "1"),
     ]
     assert {(j.processing_share, j.task_bandwidth) for j in instance.jobs} == {(1.0, 0.0)}
+
+
+def test_a_job_that_is_read_passes_every_check_and_equal_values_are_one(trace):
+    instance = read_swf(trace, platform=clusters(12, 4), communication="seeded", invalid="one-second")
+    for job in instance.jobs:
+        assert job.replace() == job
+        assert [type(getattr(job, f.name)) for f in fields(job)] == [
+            type(getattr(job.replace(), f.name)) for f in fields(job)
+        ]
+    first, second = instance.job_by_id["1"], instance.job_by_id["2"]
+    assert first.user is second.user
+    assert first.estimate is second.estimate is second.base_time
+
+
+def test_a_job_takes_at_most_300_bytes(tmp_path):
+    # The object 112, its number as a text 64, two times of its own 48, the place in the tuple 8; equal values are one.
+    path = tmp_path / "long.swf"
+    path.write_text("".join(line(n, submit=10 * n, run=n % 97 + 1, user=n % 9) for n in range(1, 4001)))
+    read_swf(path, 16)
+    tracemalloc.start()
+    try:
+        instance = read_swf(path, 16)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(instance.jobs) == 4000
+    assert held <= 300 * 4000
 
 
 def test_every_change_is_counted_and_said(trace, caplog):

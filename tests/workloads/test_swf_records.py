@@ -1,11 +1,14 @@
 """Lines of a trace: what is read, what is broken, what is refused."""
 
 import gzip
+import os
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from coalloc.instance import Fault, InstanceError
-from coalloc.workloads.swf_records import MAX_LINE_BYTES, SwfRecord, read_records
+from coalloc.workloads.swf_records import MAX_LINE_BYTES, JobNumbers, SwfRecord, read_records
 
 LINE = "7 10 2 300 4 290.50 -1 8 400 -1 1 12 3 -1 0 -1 -1 -1"
 
@@ -59,6 +62,41 @@ def test_a_broken_line_may_come_first(tmp_path):
 def test_a_file_that_is_not_swf_is_refused(tmp_path, content):
     with pytest.raises(InstanceError, match=r"trace\.swf: is not an SWF trace"):
         list(read_records(write(tmp_path, content)))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        LINE.encode("utf-16"),
+        gzip.compress(b'{"format": "coalloc-instance"}'),
+        b"PK\x03\x04" + bytes(range(256)) * 8,
+        LINE.replace(" ", ",").encode(),
+        b"; a comment\r" * 30 + LINE.encode() + b"\r\n1\n",
+    ],
+    ids=["utf-16", "gzip-json", "zip", "commas", "old-mac"],
+)
+def test_other_files_of_other_programs_are_refused_too(tmp_path, content):
+    with pytest.raises(InstanceError, match=r"trace\.swf: is not an SWF trace"):
+        list(read_records(write(tmp_path, content)))
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_pipe_is_read_once_and_whole(compress):
+    reading, writing = os.pipe()
+    os.write(writing, compress(f"{LINE}\n".encode()))
+    os.close(writing)
+    (record,) = read_records(f"/dev/fd/{reading}")
+    os.close(reading)
+    assert record.number == 7
+
+
+@given(st.lists(st.integers(-3, 12)))
+def test_a_repeated_job_number_is_known_with_its_line_in_any_order(numbers):
+    seen, first = JobNumbers(), {}
+    for line, number in enumerate(numbers, start=1):
+        earlier = first.setdefault(number, line)
+        assert seen.note(number, line) == (None if earlier == line else earlier)
+    assert len(seen) == len(first)
 
 
 def test_a_trace_of_comments_has_no_records(tmp_path):

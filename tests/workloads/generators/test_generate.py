@@ -16,15 +16,16 @@ NAMES = sorted(generators())
 
 
 def test_the_generators_there_are():
-    assert {"thesis-oas", "paper-oas", "thesis-pas", "perfect-packing"} <= set(NAMES)
+    assert {"thesis-oas", "paper-oas", "thesis-pas", "thesis-mesd", "perfect-packing"} <= set(NAMES)
+    assert {"lublin", "feitelson96"} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_seed_gives_the_same_instance_and_another_seed_another(name):
-    first = generate(name, seed=3)
-    assert first == generate(name, seed=3)
+    first = generate(name, seed=3, jobs=50)
+    assert first == generate(name, seed=3, jobs=50)
     assert first.name == f"{name}-3"
-    assert first.jobs != generate(name, seed=4).jobs
+    assert first.jobs != generate(name, seed=4, jobs=50).jobs
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -41,15 +42,15 @@ def test_the_number_of_jobs_is_a_parameter(name):
 @settings(max_examples=30, deadline=None)
 @given(st.sampled_from(NAMES), st.integers(0, 2**70))
 def test_every_job_has_an_allocation_that_fits_the_links_when_it_is_alone(name, seed):
-    instance = generate(name, seed=seed)
+    instance = generate(name, seed=seed, jobs=100)
     for job in instance.jobs:
         assert job.tasks <= instance.platform.num_processors
         assert job.task_bandwidth <= largest_task_bandwidth(job.tasks, instance.platform) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("name", ["thesis-oas", "paper-oas", "thesis-pas"])
+@pytest.mark.parametrize("name", ["thesis-oas", "paper-oas", "thesis-pas", "lublin"])
 def test_narrow_links_lower_the_task_bandwidth_and_nothing_else(name):
-    wide, narrow = generate(name, seed=1), generate(name, seed=1, link_bandwidth=5.0)
+    wide, narrow = generate(name, seed=1, jobs=100), generate(name, seed=1, jobs=100, link_bandwidth=5.0)
     lowered = [a.task_bandwidth > b.task_bandwidth for a, b in zip(wide.jobs, narrow.jobs, strict=True)]
     assert any(lowered)
     assert [j.replace(task_bandwidth=0.0) for j in wide.jobs] == [j.replace(task_bandwidth=0.0) for j in narrow.jobs]

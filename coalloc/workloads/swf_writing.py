@@ -1,0 +1,224 @@
+"""From an instance, and what became of it, to a trace in the Standard Workload Format.
+
+The format holds when a job came, waited and ran, on how many processors and for whom. What it does not
+hold is left out, counted and said, as the reader says what it changes. Source: version 2.2 of the format
+(Parallel Workloads Archive), which permits fractions of a second in the time fields.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import metadata
+
+from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance.storage import FilePath, compressed, write_atomically
+from coalloc.instance.text import quoted, shortened, visible
+from coalloc.schedule import Placement, Schedule
+from coalloc.workloads.swf_records import LARGEST_WHOLE, SwfRecord
+from coalloc.workloads.swf_rules import counted
+
+LOGGER = logging.getLogger(__name__)
+
+UNKNOWN = -1
+"""What the format writes where a fact is not known."""
+
+STATUS = {"completed": 1, "killed": 0}
+"""Job status (field 11) by outcome: a job killed at its limit has failed (0); cancelled (5) is what users do."""
+
+DIFFERENCE_DIGITS = 6
+"""Waits and run times are differences of instants: microseconds, so that 0.3 - 0.1 is 0.2."""
+
+WHOLE = re.compile(r"0|[1-9][0-9]{0,14}")
+"""Texts that are read back as they are when they are written as a number."""
+
+
+class Loss(StrEnum):
+    """Why a job in the trace is not as it is in the instance, or is not there."""
+
+    IDS = "numbered from 1 by arrival, since not all ids are whole numbers"
+    USERS = "with a user numbered from 1 by first job, since not all users are whole numbers"
+    ORDER = "moved, since lines are in the order of arrival"
+    COMMUNICATION = "without processing share and task bandwidth"
+    OPTIONAL = "without memory or energy estimate"
+    NODES = "without the names of nodes"
+    UNSCHEDULED = "not in the schedule: wait and run time unknown"
+    RUNNING = "left out: running already, for which the format has no place"
+    OVERRUN = "with a run time above the requested time, to which readers may cut it"
+    FRACTIONS = "with fractions of a second, which the format permits and some programs do not read"
+
+
+@dataclass(frozen=True, slots=True)
+class SwfWriteReport:
+    """What a trace does not hold of an instance: the number of jobs by kind of loss."""
+
+    num_jobs: int
+    losses: Mapping[Loss, int]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence for the whole, and one for each kind of loss."""
+        losses = [(self.losses.get(loss, 0), loss) for loss in Loss]
+        return (f"{counted(self.num_jobs, 'job')} written", *(f"{counted(n, 'job')} {loss}" for n, loss in losses if n))
+
+
+def write_swf(instance: Instance, path: FilePath, schedule: Schedule | None = None) -> None:
+    """Write the jobs of an instance as a trace (``.swf``, or ``.swf.gz`` through gzip), as a whole or not at all.
+
+    Without a schedule the run time is the base time and the wait unknown. With one, of a solve or of a
+    simulated run, the wait is start - arrival, the run time end - start, the status 1 for completed
+    and 0 for killed jobs. What the format cannot hold is said as a warning of the logger
+    ``coalloc.workloads.swf_writing``; :func:`write_swf_with_report` returns the counts instead.
+
+    Raises
+    ------
+    CoallocError
+        The schedule has a job that is not in the instance, or starts one before it arrives; or the
+        file cannot be written.
+    """
+    report = write_swf_with_report(instance, path, schedule)
+    for sentence in report.sentences[1:]:
+        LOGGER.warning("%s: %s", visible(os.fspath(path)), sentence)
+
+
+def write_swf_with_report(instance: Instance, path: FilePath, schedule: Schedule | None = None) -> SwfWriteReport:
+    """Write a trace as :func:`write_swf` does, and return what it does not hold."""
+    text, report = swf_text(instance, schedule)
+    content = text.encode()
+    write_atomically(path, compressed(content) if os.fspath(path).endswith(".gz") else content)
+    return report
+
+
+def swf_text(instance: Instance, schedule: Schedule | None = None) -> tuple[str, SwfWriteReport]:
+    """Return the trace as a text, and what it does not hold."""
+    if schedule is not None:
+        _check_jobs(instance, schedule)
+    jobs = sorted(instance.jobs, key=lambda job: job.arrival)
+    losses = Counter(loss for job in instance.jobs for loss in _job_losses(job))
+    losses[Loss.RUNNING] = len(instance.running)
+    losses[Loss.ORDER] = sum(written is not given for written, given in zip(jobs, instance.jobs, strict=True))
+    records = []
+    for record in _records(jobs, schedule, losses):
+        losses.update(_record_losses(record))
+        records.append(_line(record))
+    report = SwfWriteReport(len(jobs), +losses)
+    return "\n".join([*_header(instance, report), *records, ""]), report
+
+
+def _check_jobs(instance: Instance, schedule: Schedule) -> None:
+    """Raise where a schedule is not one of this instance."""
+    known = {job.id: job.arrival for job in instance.jobs} | {run.job.id: 0.0 for run in instance.running}
+    for placement in schedule:
+        if placement.job not in known:
+            raise CoallocError(f"the schedule places {quoted(placement.job)}, which is not a job of the instance")
+        wait = round(placement.start - known[placement.job], DIFFERENCE_DIGITS)
+        if wait < 0.0 or placement.end < placement.start:
+            sentence = f"the schedule starts {quoted(placement.job)} before it arrives, or ends it before it starts"
+            raise CoallocError(f"{sentence}; `coalloc check` says more")
+
+
+def _job_losses(job: Job) -> Iterator[Loss]:
+    """Yield what the format has no place for."""
+    if job.processing_share != 1.0 or job.task_bandwidth != 0.0:
+        yield Loss.COMMUNICATION
+    if job.memory is not None or job.energy_estimate is not None:
+        yield Loss.OPTIONAL
+
+
+def _record_losses(record: SwfRecord) -> Iterator[Loss]:
+    """Yield what a reader may make of a record."""
+    if record.run > record.requested_time:
+        yield Loss.OVERRUN
+    if any(time % 1.0 for time in (record.submit, record.wait, record.run, record.requested_time)):
+        yield Loss.FRACTIONS
+
+
+def _records(jobs: Sequence[Job], schedule: Schedule | None, losses: Counter[Loss]) -> Iterator[SwfRecord]:
+    """Yield the records of jobs, and count what their names and their placements lose."""
+    placements = None if schedule is None else {placement.job: placement for placement in schedule}
+    number_of = _numbering([job.id for job in jobs], Loss.IDS, losses)
+    user_of = _numbering([job.user for job in jobs if job.user is not None], Loss.USERS, losses)
+    for job in jobs:
+        record = _record(job, number_of(job.id), UNKNOWN if job.user is None else user_of(job.user))
+        if placements is None:
+            yield record
+        elif job.id in placements:
+            losses[Loss.NODES] += 1
+            yield _placed(record, job, placements[job.id])
+        else:
+            losses[Loss.UNSCHEDULED] += 1
+            yield record._replace(run=UNKNOWN, allocated_processors=UNKNOWN)
+
+
+def _numbering(names: Sequence[str], loss: Loss, losses: Counter[Loss]) -> Callable[[str], int]:
+    """Return how names become numbers: as they are, or in the order of the first job of each."""
+    if all(WHOLE.fullmatch(name) for name in names):
+        return int
+    losses[loss] += len(names)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names), start=1)}
+    return numbers.__getitem__
+
+
+def _record(job: Job, number: int, user: int) -> SwfRecord:
+    """Return the record of a job that has not run yet: its run time is the base time."""
+    return SwfRecord(
+        number=number,
+        submit=job.arrival,
+        wait=UNKNOWN,
+        run=job.base_time,
+        allocated_processors=job.tasks,
+        cpu_time=UNKNOWN,
+        memory=UNKNOWN,
+        requested_processors=job.tasks,
+        requested_time=job.estimate,
+        requested_memory=UNKNOWN,
+        status=UNKNOWN,
+        user=user,
+        group=UNKNOWN,
+        executable=UNKNOWN,
+        queue=UNKNOWN,
+        partition=UNKNOWN,
+        preceding_job=UNKNOWN,
+        think_time=UNKNOWN,
+    )
+
+
+def _placed(record: SwfRecord, job: Job, placement: Placement) -> SwfRecord:
+    """Return the record of a job that has run."""
+    return record._replace(
+        wait=abs(round(placement.start - job.arrival, DIFFERENCE_DIGITS)),  # abs: no -0.0
+        run=round(placement.end - placement.start, DIFFERENCE_DIGITS),
+        allocated_processors=len(placement.nodes),
+        status=STATUS[placement.outcome],
+    )
+
+
+def _line(record: SwfRecord) -> str:
+    return " ".join(map(_number, record))
+
+
+def _number(number: float) -> str:
+    """Return a number so that it is read back exactly, a whole one without a point."""
+    return str(int(number)) if abs(number) <= LARGEST_WHOLE and number == int(number) else repr(number)
+
+
+def _header(instance: Instance, report: SwfWriteReport) -> Iterable[str]:
+    """Return the header comments; names are data, and stay on their line."""
+    platform = instance.platform
+    clusters = ", ".join(str(cluster.num_processors) for cluster in platform.clusters)
+    yield "; Version: 2.2"
+    yield f"; Computer: clusters of {shortened(clusters, 1000)} processors"
+    yield f"; Conversion: coalloc {metadata.version('coalloc')}"
+    yield f"; MaxJobs: {report.num_jobs}"
+    yield f"; MaxRecords: {report.num_jobs}"
+    yield "; Preemption: No"
+    yield "; UnixStartTime: 0"
+    yield f"; MaxNodes: {sum(cluster.num_nodes for cluster in platform.clusters)}"
+    yield f"; MaxProcs: {platform.num_processors}"
+    yield f"; Note: instance {shortened(visible(instance.name), 1000)}"
+    yield from (f"; Note: {sentence}" for sentence in report.sentences[1:])
