@@ -15,6 +15,7 @@ import numpy as np
 
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.instance import Job, Platform
+from coalloc.instance.values import unchecked
 from coalloc.rules.allocation_rules import Allocator, allocator
 from coalloc.simulator.occupancy import Occupancy, Start
 from coalloc.simulator.processors import Processors, indices_of
@@ -129,17 +130,15 @@ class Policy(Protocol):
 __all__ = ["Policy", "Running", "Start", "State", "View", "as_described"]
 
 _FIELDS = tuple(f.name for f in fields(Job))
-_SETTERS = tuple(getattr(Job, name).__set__ for name in _FIELDS)
-_VALUES = attrgetter(*_FIELDS)
 _BASE_TIME = _FIELDS.index("base_time")
+_values = attrgetter(*_FIELDS)
+_job = unchecked(Job)
 
 
 def as_described(job: Job) -> Job:
     """Return a job as its user describes it: its base time is the estimate."""
     if job.base_time == job.estimate:
         return job
-    described = object.__new__(Job)
-    for set_field, value in zip(_SETTERS, _VALUES(job), strict=True):
-        set_field(described, value)
-    _SETTERS[_BASE_TIME](described, job.estimate)
-    return described
+    values = list(_values(job))
+    values[_BASE_TIME] = job.estimate
+    return _job(*values)

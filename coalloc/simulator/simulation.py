@@ -8,6 +8,7 @@ from typing import Any
 from coalloc.checker import check
 from coalloc.instance import Instance
 from coalloc.instance.errors import InternalError
+from coalloc.instance.values import unchecked
 from coalloc.measures import metrics
 from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.engine import Engine, Position, Run
@@ -16,7 +17,7 @@ from coalloc.simulator.policy import Policy
 from coalloc.simulator.processors import Processors, indices_of
 from coalloc.simulator.result import SimulationResult
 
-MAX_REMEMBERED = 100_000
+MAX_REMEMBERED = 10_000
 """Sets of processors whose names are shared between jobs."""
 
 
@@ -47,11 +48,11 @@ def simulated(
 def schedule_of_run(instance: Instance, run: Run) -> Schedule:
     """Return the schedule of a run, jobs in the order of the instance."""
     names = _Names(instance)
+    placement = unchecked(Placement)
+    rows = zip(instance.jobs, run.starts, run.ends, run.processors, strict=True)
     placements = (
-        Placement(job.id, start, end, names[processors], "killed" if index in run.killed else "completed")
-        for index, (job, start, end, processors) in enumerate(
-            zip(instance.jobs, run.starts, run.ends, run.processors, strict=True)
-        )
+        placement(job.id, start, end, names[processors], "killed" if index in run.killed else "completed")
+        for index, (job, start, end, processors) in enumerate(rows)
     )
     return Schedule(tuple(placements), instance=instance.name)
 
