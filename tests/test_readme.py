@@ -12,7 +12,6 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
 SET_UP = "python3 -m venv .venv && "
 
 
@@ -24,9 +23,10 @@ class Block(NamedTuple):
     output: str
 
 
-def blocks() -> list[Block]:
-    """Return the blocks of code in order; a block of language ``text`` is the output of the one before."""
-    fenced = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def blocks(page: str = "README.md") -> list[Block]:
+    """Return the blocks of code of a page in order; a block of language ``text`` is the output of the one before."""
+    text_of_page = (ROOT / page).read_text()
+    fenced = re.findall(r"^```(\w+)\n(.*?)^```$", text_of_page, re.MULTILINE | re.DOTALL)
     following = [*fenced[1:], ("", "")]
     return [
         Block(language, code, text if after == "text" else "")
@@ -64,7 +64,12 @@ def test_a_block_of_code_works_and_prints_what_is_shown(block, tmp_path):
     assert [line for line in block.output.splitlines() if line not in printed] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/README.md"])
+@pytest.mark.parametrize("block", [b for b in blocks("docs/simulation.md") if b.language == "python"], ids=str)
+def test_the_examples_of_the_page_on_simulation_run(block, tmp_path):
+    run(block, tmp_path)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/README.md", "docs/simulation.md"])
 def test_links_lead_to_files(page):
     targets = re.findall(r"\]\(([^)#]+)[^)]*\)", (ROOT / page).read_text())
     assert targets

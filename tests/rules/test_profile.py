@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.instance.rounding import RELATIVE_TOLERANCE
 from coalloc.problem import Problem, discretise
 from coalloc.rules.profile import Profile
 from tests.strategies import LAW
@@ -110,7 +111,8 @@ def test_free_is_what_the_bookings_leave_at_the_fullest_instant(
     expected = [min(capacity - u[g] for u in used) for g, capacity in enumerate((4, 2))]
     processors, bandwidth = profile.free(start, start + length)
     assert list(processors) == expected
-    assert bandwidth[0] == pytest.approx(max(0.0, 10.0 - max(u[0] for u in used)))
+    tolerance = 2 * 10.0 * RELATIVE_TOLERANCE  # a link may carry that share more
+    assert bandwidth[0] == pytest.approx(max(0.0, 10.0 - max(u[0] for u in used)), abs=tolerance)
 
 
 @LAW
