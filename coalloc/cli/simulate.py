@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,6 +60,12 @@ ScheduleFile = Annotated[
 JobsFile = Annotated[
     Path | None, Option("--jobs", metavar="CSV", help="Table of the jobs: waits, ends, nodes.", rich_help_panel=OUTPUT)
 ]
+TraceFile = Annotated[
+    Path | None,
+    Option(
+        "--swf", metavar="TRACE", help="Trace of the run, waits filled in: .swf or .swf.gz.", rich_help_panel=OUTPUT
+    ),
+]
 Plot = Annotated[
     Path | None, Option(metavar="FIGURE", help="Gantt picture: .png, .svg, .pdf or .html.", rich_help_panel=OUTPUT)
 ]
@@ -90,6 +97,7 @@ def simulate(
     seed: RunSeed = 0,
     output: ScheduleFile = None,
     jobs: JobsFile = None,
+    swf: TraceFile = None,
     plot: Plot = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -101,14 +109,14 @@ def simulate(
         from coalloc.plot.pictures import picture_format
 
         picture_format(plot)
-    check_writable({"--output": output, "--jobs": jobs, "--plot": plot}, inputs=(file, platform))
+    check_writable({"--output": output, "--jobs": jobs, "--swf": swf, "--plot": plot}, inputs=(file, platform))
     options = parameters_of(parameter or [], "--parameter")
     engine: dict[str, Any] = {"passes": passes, "kill": kill, "seed": seed}
     policy_named(policy, options)  # a long trace is not read first
     instance = _read(file, processors, platform, quiet)
     with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr):
         run = coalloc.simulate(instance, policy, progress=progress, **engine, **options)
-    written = _write(run, output, jobs, plot)
+    written = _write(run, {"schedule": output, "jobs": jobs, "trace": swf, "gantt": plot}, quiet)
     if json:
         say_json(_document(run, engine))
     else:
@@ -133,24 +141,40 @@ def _read(file: str, processors: int | None, platform: Path | None, quiet: bool)
     return instance
 
 
-def _write(run: SimulationResult, output: Path | None, jobs: Path | None, plot: Path | None) -> list[tuple[str, str]]:
+def _write(run: SimulationResult, files: Mapping[str, Path | None], quiet: bool) -> list[tuple[str, str]]:
     """Write the files that are asked for; return what each is with its path."""
-    from coalloc.instance.storage import write_atomically
     from coalloc.instance.text import visible
 
-    written = []
-    if output is not None:
-        coalloc.write_schedule(run.schedule, output)
-        written.append(("schedule", output))
-    if jobs is not None:
-        frame = run.to_frame()
-        frame["nodes"] = frame["nodes"].map(" ".join)
-        write_atomically(jobs, frame.to_csv(index=False).encode())
-        written.append(("jobs", jobs))
-    if plot is not None:
-        coalloc.gantt(run.instance, run.schedule, plot)
-        written.append(("gantt", plot))
-    return [(name, visible(str(path))) for name, path in written]
+    asked = {name: path for name, path in files.items() if path is not None}
+    for name, path in asked.items():
+        if name == "schedule":
+            coalloc.write_schedule(run.schedule, path)
+        elif name == "jobs":
+            _write_jobs(run, path)
+        elif name == "trace":
+            _write_trace(run, path, quiet)
+        else:
+            coalloc.gantt(run.instance, run.schedule, path)
+    return [(name, visible(str(path))) for name, path in asked.items()]
+
+
+def _write_jobs(run: SimulationResult, path: Path) -> None:
+    """Write the table of jobs as CSV."""
+    from coalloc.instance.storage import write_atomically
+
+    frame = run.to_frame()
+    frame["nodes"] = frame["nodes"].map(" ".join)
+    write_atomically(path, frame.to_csv(index=False))
+
+
+def _write_trace(run: SimulationResult, path: Path, quiet: bool) -> None:
+    """Write the run as a trace, and say what the format does not hold."""
+    from coalloc.workloads.swf_writing import write_swf_with_report
+
+    report = write_swf_with_report(run.instance, path, run.schedule)
+    if not quiet:
+        for sentence in report.sentences:
+            note(f"{path}: {sentence}")
 
 
 def _document(run: SimulationResult, engine: dict[str, Any]) -> dict[str, Any]:

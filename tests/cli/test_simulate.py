@@ -49,6 +49,13 @@ def test_a_run_is_printed_and_written(tiny, tmp_path):
     assert files["gantt.svg"].read_text().startswith("<?xml")
 
 
+def test_a_run_is_written_as_a_trace_with_its_waits(trace, tmp_path):
+    assert run("simulate", trace, "--processors", 2, "--policy", "fcfs", "--swf", tmp_path / "out.swf").exit_code == 0
+    rows = [line.split() for line in (tmp_path / "out.swf").read_text().splitlines() if not line.startswith(";")]
+    # number, submit, wait, run, allocated; and the status, completed
+    assert [[*row[:5], row[10]] for row in rows] == [["1", "0", "0", "100", "2", "1"], ["2", "5", "95", "50", "1", "1"]]
+
+
 def test_json_is_pure(tiny):
     result = run("simulate", tiny, "--policy", "easy", "-p", "allocation=first-fit", "--kill", "--json")
     document = json.loads(result.stdout)
