@@ -68,6 +68,15 @@ def write_gantt(instance: Instance, schedule: Schedule, path: str | os.PathLike[
     gantt(instance, schedule, path)
 
 
+def write_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a chart as ``.png``, ``.svg`` or ``.pdf``; raises :class:`CoallocError` for another extension."""
+    extension = Path(path).suffix.lower().removeprefix(".")
+    if extension not in DATELESS:
+        supported = ", ".join(f".{name}" for name in DATELESS)
+        raise CoallocError(f"cannot draw to {visible(os.fspath(path))!r}: the extension must be one of {supported}")
+    write_atomically(path, static_picture(figure, extension))
+
+
 def picture_format(path: str | os.PathLike[str]) -> str:
     """Return the format that the extension of a path asks for; :class:`CoallocError` where there is none.
 

@@ -1,0 +1,94 @@
+"""The picture of a comparison: gaps to the bound, performance profile, and differences to a baseline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coalloc.plot import palette
+from coalloc.plot.axes import RAW, label, new_figure, series_style, title
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PANEL = 4.2
+"""Width of a panel, inches."""
+
+
+def draw_comparison(table: pd.DataFrame, profile: pd.DataFrame, differences: pd.DataFrame, baseline: str) -> Figure:
+    """Draw what :func:`coalloc.compare` found.
+
+    ``profile`` and ``differences`` are those of :mod:`coalloc.studies.comparison`. A policy has the same
+    colour and mark in all three panels.
+    """
+    labels = list(dict.fromkeys(table["policy"]))
+    height = max(3.0, 1.2 + 0.32 * len(labels))
+    figure, (gaps, shares, paired) = new_figure(3 * PANEL, height, columns=3)
+    _draw_gaps(gaps, table, labels)
+    _draw_profile(shares, profile, labels)
+    _draw_differences(paired, differences, labels, baseline)
+    return figure
+
+
+def _draw_gaps(ax: Axes, table: pd.DataFrame, labels: list[str]) -> None:
+    """Draw a box of the gaps for each policy, and each gap as a dot."""
+    title(ax, "Gap to the certified bound")
+    for row, name in enumerate(labels):
+        gaps = 100.0 * table.loc[table["policy"] == name, "gap"].dropna().to_numpy()
+        if not len(gaps):
+            continue
+        ax.boxplot(
+            [gaps],
+            positions=[row],
+            orientation="horizontal",
+            widths=0.55,
+            showfliers=False,
+            medianprops={"color": palette.INK},
+            boxprops={"color": palette.MUTED},
+            whiskerprops={"color": palette.MUTED},
+            capprops={"color": palette.MUTED},
+        )
+        spread = np.linspace(-0.16, 0.16, len(gaps)) if len(gaps) > 1 else np.zeros(1)
+        ax.plot(gaps, row + spread, linestyle="none", alpha=0.75, **series_style(row))
+    _name_rows(ax, labels)
+    label(ax, "(makespan - bound) / makespan, %")
+    ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
+
+
+def _draw_profile(ax: Axes, profile: pd.DataFrame, labels: list[str]) -> None:
+    """Draw the share of instances within each factor of the best makespan."""
+    title(ax, "Performance profile")
+    factors = profile.index.to_numpy()
+    for number, name in enumerate(labels):
+        style = series_style(number) | {"markevery": max(1, len(factors) // 8)}
+        ax.step(factors, 100.0 * profile[name].to_numpy(), where="post", linewidth=1.4, label=name, **style)
+    label(ax, "factor of the best makespan on the instance", "instances within it, %")
+    ax.set_ylim(-3.0, 103.0)
+    legend = ax.legend(frameon=False, fontsize=7, loc="lower right")
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _draw_differences(ax: Axes, differences: pd.DataFrame, labels: list[str], baseline: str) -> None:
+    """Draw the mean difference of each policy to the baseline, with its interval."""
+    title(ax, "Makespan against the baseline, 95 % intervals")
+    ax.axvline(0.0, color=palette.MUTED, linewidth=1.0)
+    for found in differences.itertuples():
+        row = labels.index(str(found.policy))
+        mean, low, high = (100.0 * np.asarray([found.mean, found.low, found.high], dtype=float)).tolist()
+        ax.plot([low, high], [row, row], color=palette.MUTED, linewidth=1.6)
+        ax.plot([mean], [row], **series_style(row))
+    ax.plot([0.0], [labels.index(baseline)], **series_style(labels.index(baseline)))
+    _name_rows(ax, labels)
+    ax.set_xlabel(f"longer than {baseline}, %", fontsize=8, color=palette.INK, **RAW)
+
+
+def _name_rows(ax: Axes, labels: list[str]) -> None:
+    """Name the policies at the left, the first on top."""
+    ax.set_yticks(range(len(labels)))
+    ax.set_yticklabels(labels, **RAW)
+    ax.set_ylim(len(labels) - 0.4, -0.6)
+    ax.grid(visible=False, axis="y")

@@ -1,0 +1,337 @@
+"""Heuristics against proofs: every policy on every instance, beside the best certified bound.
+
+A policy that keeps links from saturating is compared with the bound of OAS; one that may saturate them
+with the bound of the instance without traffic, where SC is 1: a bound on any schedule, since saturation
+only lengthens jobs. Runs with killed jobs do less work, so no bound holds for them. A bound above what
+a policy reached is a fault of ours and raises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coalloc.api.simulating import simulate
+from coalloc.api.solving import lower_bound, solve
+from coalloc.heuristics.registry import policy_named
+from coalloc.instance import CoallocError, Instance
+from coalloc.instance.errors import InternalError
+from coalloc.simulator.events import Passes
+from coalloc.simulator.policy import Policy
+from coalloc.simulator.result import SimulationResult
+from coalloc.solvers.result import SolveResult, SolveStatus
+from coalloc.studies.intervals import mean_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from coalloc.instance.storage import FilePath
+
+EXACT = "oas (exact)"
+"""Label of the row of each instance that says what ``solve`` found."""
+
+TIME_LIMIT = 20.0
+"""Seconds for each solve, and for each bound, by default."""
+
+BOUND_TOLERANCE = 1e-9
+"""Share by which rounding may lift a bound above a value that meets it."""
+
+COLUMNS = (
+    "instance",
+    "policy",
+    "makespan",
+    "bound",
+    "bound_source",
+    "gap",
+    "optimum",
+    "ratio",
+    "wait_mean",
+    "response_mean",
+    "bounded_slowdown_mean",
+    "execution_slowdown",
+    "compaction",
+    "coallocated_share",
+    "saturated_share",
+    "decision_time_mean",
+    "decision_time_max",
+)
+"""Columns of the table; README and docs/studies.md define them."""
+
+MEASURED = COLUMNS[COLUMNS.index("wait_mean") :]
+"""Those that are metrics of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What is proven of an instance: a lower bound (s) and where it came from, and the optimum (s) if it is proven."""
+
+    bound: float
+    source: str
+    optimum: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A policy with a label; ``make`` returns a new one for every run."""
+
+    label: str
+    make: Callable[[], Policy]
+
+
+def compare(
+    instances: Instance | Iterable[Instance],
+    policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]],
+    *,
+    exact: bool = True,
+    time_limit: float = TIME_LIMIT,
+    passes: Passes = "batch",
+    kill: bool = False,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> pd.DataFrame:
+    """Return a table with a row for each instance and policy, and one for what ``solve`` proves.
+
+    Parameters
+    ----------
+    policies
+        Names or objects; or a mapping from labels to ``{"policy": name, option: value, ...}``.
+    exact
+        Solve OAS in continuous time, within ``time_limit``; else only bounds are computed.
+    time_limit
+        Seconds for each solve and each bound.
+    passes, kill, seed
+        As for :func:`coalloc.simulate`.
+    progress
+        Gets a line for each step.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``makespan``, ``bound`` and ``optimum`` in s; ``gap`` = (makespan - bound)/makespan; ``ratio`` =
+        makespan/optimum, nan where the optimum is not proven; metrics as :func:`coalloc.metrics`.
+
+    Raises
+    ------
+    CoallocError
+        If a policy or an option is unknown, or there is nothing to compare.
+    InternalError
+        If a bound exceeds what a policy reached.
+    """
+    import pandas as pd
+
+    contestants = _contestants(policies)
+    given = [instances] if isinstance(instances, Instance) else list(instances)
+    if not given or not contestants:
+        raise CoallocError("compare needs at least one instance and one policy")
+    say = progress or (lambda _: None)
+    rows: list[dict[str, Any]] = []
+    for instance in given:
+        say(f"{instance.name}: bounds")
+        strict, shared, solved = _references(instance, exact, time_limit, threads, seed)
+        if solved is not None:
+            rows.append(_exact_row(instance, solved, strict))
+        for contestant in contestants:
+            say(f"{instance.name}: {contestant.label}")
+            policy = contestant.make()
+            run = simulate(instance, policy, passes=passes, kill=kill, seed=seed)
+            reference = strict if getattr(policy, "links", "shared") == "strict" else shared
+            rows.append(_row(contestant.label, run, reference))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _contestants(policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]]) -> list[Contestant]:
+    """Return the policies with their labels; all names and options are checked before anything runs."""
+    if isinstance(policies, str):
+        policies = [policies]
+    if isinstance(policies, Mapping):
+        found = [_named(label, dict(options)) for label, options in policies.items()]
+    else:
+        found = [_named(p, {"policy": p}) if isinstance(p, str) else _given(p) for p in policies]
+    labels = [contestant.label for contestant in found]
+    repeated = sorted({label for label in labels if labels.count(label) > 1})
+    if repeated:
+        raise CoallocError(f"policies need distinct labels, got {', '.join(repeated)} more than once: give a mapping")
+    return found
+
+
+def _named(label: str, options: dict[str, Any]) -> Contestant:
+    """Return a policy of the registry."""
+    name = options.pop("policy", label)
+    policy_named(name, options)
+    return Contestant(label, lambda: policy_named(name, options))
+
+
+def _given(policy: Policy) -> Contestant:
+    """Return a policy of the user's own; it serves every run."""
+    if not isinstance(policy, Policy):
+        raise CoallocError(f"policy must be a name, or have a scope and decide(state), got {policy!r}")
+    return Contestant(type(policy).__name__, lambda: policy)
+
+
+def _references(
+    instance: Instance, exact: bool, time_limit: float, threads: int, seed: int
+) -> tuple[Reference, Reference, SolveResult | None]:
+    """Return what is proven with strict links, and whatever links do; and how the exact solve ended."""
+    quiet = instance.replace(jobs=[job.replace(task_bandwidth=0.0) for job in instance.jobs])
+    quiet_bound = lower_bound(quiet, method="best", time_limit=time_limit)
+    if not exact:
+        shared = Reference(quiet_bound, "bounds without links")
+        return shared, shared, None
+    solved = solve(instance, time_limit=time_limit, threads=threads, seed=seed)
+    strict = _reference(solved, "oas")
+    free = _reference(solve(quiet, time_limit=time_limit, threads=threads, seed=seed), "oas without links")
+    shared = max(free, Reference(quiet_bound, "bounds without links"), key=lambda reference: reference.bound)
+    shared = Reference(shared.bound, shared.source, free.optimum)
+    if shared.bound > strict.bound:
+        strict = Reference(shared.bound, shared.source, strict.optimum)
+    return strict, shared, solved
+
+
+def _reference(result: SolveResult, source: str) -> Reference:
+    """Return what a solve has proven."""
+    bound = -math.inf if result.lower_bound is None else result.lower_bound
+    is_proven = result.status is SolveStatus.OPTIMAL and result.objective is not None
+    return Reference(bound, source, result.objective if is_proven and result.objective is not None else math.nan)
+
+
+def _row(label: str, run: SimulationResult, reference: Reference) -> dict[str, Any]:
+    """Return the row of a run."""
+    makespan = run.metrics["makespan"]
+    is_whole = all(placement.outcome == "completed" for placement in run.schedule)
+    known = reference if is_whole else Reference(math.nan, "none: jobs were killed")
+    _refuse_impossible(run.instance, label, makespan, known)
+    return {
+        "instance": run.instance.name,
+        "policy": label,
+        **_against(makespan, known),
+        **{name: run.metrics[name] for name in MEASURED},
+    }
+
+
+def _exact_row(instance: Instance, solved: SolveResult, reference: Reference) -> dict[str, Any]:
+    """Return the row of what ``solve`` found."""
+    makespan = math.nan if solved.objective is None else solved.objective
+    row = {"instance": instance.name, "policy": EXACT, **_against(makespan, reference)}
+    if solved.schedule is not None:
+        from coalloc.measures import metrics
+
+        found = metrics(instance, solved.schedule)
+        row |= {name: found[name] for name in MEASURED if name in found}
+    return row | {"decision_time_mean": solved.timings["total"], "decision_time_max": solved.timings["total"]}
+
+
+def _against(makespan: float, reference: Reference) -> dict[str, Any]:
+    """Return what a makespan (s) is worth beside what is proven."""
+    bound = max(0.0, reference.bound) if not math.isnan(reference.bound) else math.nan
+    return {
+        "makespan": makespan,
+        "bound": bound,
+        "bound_source": reference.source,
+        "gap": (makespan - bound) / makespan if makespan else 0.0,
+        "optimum": reference.optimum,
+        "ratio": makespan / reference.optimum if reference.optimum else math.nan,
+    }
+
+
+def _refuse_impossible(instance: Instance, label: str, makespan: float, reference: Reference) -> None:
+    """Raise where a policy beats a bound: then one of the two is wrong."""
+    if reference.bound > makespan * (1.0 + BOUND_TOLERANCE):
+        raise InternalError(
+            f"instance {instance.name!r}: the bound {reference.bound:.12g} s ({reference.source}) is above the "
+            f"makespan {makespan:.12g} s that policy {label!r} reached"
+        )
+
+
+# ------------------------------------------------------------------------------ reading the table
+
+
+def performance_profile(table: pd.DataFrame, points: Sequence[float]) -> pd.DataFrame:
+    """Return for each policy the share of instances on which it is within each factor of the best row there.
+
+    Source: E. D. Dolan and J. J. Moré, Benchmarking optimization software with performance profiles,
+    Mathematical Programming 91, 2002. Shape ``(num_points, num_policies)``, indexed by the factors.
+    """
+    import pandas as pd
+
+    pivoted = table.pivot(index="instance", columns="policy", values="makespan")[list(_labels(table))]
+    factors = pivoted.div(pivoted.min(axis=1), axis=0)
+    return pd.DataFrame(
+        {label: [float((factors[label] <= point).mean()) for point in points] for label in factors},
+        index=pd.Index(points, name="factor"),
+    )
+
+
+def paired_differences(table: pd.DataFrame, baseline: str, seed: int = 0) -> pd.DataFrame:
+    """Return how much longer each policy takes than a baseline on the same instances, with 95 % intervals.
+
+    One row per policy: ``mean``, ``low`` and ``high`` of (makespan - baseline's)/baseline's, and the number of
+    ``instances``. Raises :class:`CoallocError` where the table has no such baseline.
+    """
+    import pandas as pd
+
+    pivoted = table.pivot(index="instance", columns="policy", values="makespan")
+    if baseline not in pivoted:
+        raise CoallocError(f"the table has no policy {baseline!r}; it has {', '.join(_labels(table))}")
+    rows = []
+    for label in _labels(table):
+        if label != baseline:
+            differences = (pivoted[label] / pivoted[baseline] - 1.0).dropna()
+            interval = mean_interval(differences.tolist(), seed)
+            rows.append([label, interval.mean, interval.low, interval.high, interval.samples])
+    return pd.DataFrame(rows, columns=["policy", "mean", "low", "high", "instances"])
+
+
+def summary(table: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
+    """Return a row per policy: mean gap with its 95 % interval, worst gap, mean ratio where optima are proven."""
+    import pandas as pd
+
+    rows = []
+    for label in _labels(table):
+        part = table[table["policy"] == label]
+        gap = mean_interval(part["gap"].dropna().tolist(), seed)
+        ratios = part["ratio"].dropna()
+        rows.append(
+            {
+                "policy": label,
+                "instances": len(part),
+                "gap_mean": gap.mean,
+                "gap_low": gap.low,
+                "gap_high": gap.high,
+                "gap_max": part["gap"].max(),
+                "proven": len(ratios),
+                "ratio_mean": ratios.mean(),
+                "wait_mean": part["wait_mean"].mean(),
+                "coallocated_share": part["coallocated_share"].mean(),
+                "decision_time_mean": part["decision_time_mean"].mean(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _labels(table: pd.DataFrame) -> Iterator[str]:
+    """Yield the policies of a table in the order of their first rows."""
+    yield from dict.fromkeys(table["policy"])
+
+
+def draw(table: pd.DataFrame, baseline: str | None = None, path: FilePath | None = None) -> Figure:
+    """Draw a table of :func:`compare`: gaps, performance profile, and differences to a baseline (the first policy).
+
+    ``path`` is where to write it as well: ``.png``, ``.svg`` or ``.pdf``.
+    """
+    from coalloc.plot.comparison import draw_comparison
+    from coalloc.plot.pictures import write_figure
+
+    labels = [label for label in _labels(table) if label != EXACT]
+    base = baseline or labels[0]
+    worst = table["makespan"] / table.groupby("instance")["makespan"].transform("min")
+    points = np.linspace(1.0, max(1.05, float(worst.max()) * 1.02), 200)
+    figure = draw_comparison(table, performance_profile(table, points.tolist()), paired_differences(table, base), base)
+    if path is not None:
+        write_figure(figure, path)
+    return figure
