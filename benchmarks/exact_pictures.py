@@ -1,0 +1,185 @@
+"""Pictures of the samples of exact.py: bound and incumbent over time, and the share proven over time by method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from exact_report import gap_of, is_proven, slot_text
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+from runner import Row
+
+from coalloc.plot.palette import BAND, BASE, GRID, INK, MUTED
+
+SKY, AMBER, GREEN, PINK, _, BLUE, VERMILION, *_ = BASE
+METHOD_COLOURS = {
+    "portfolio": BLUE,
+    "portfolio, no CP-SAT": AMBER,
+    "PyJobShop": PINK,
+    "node model": GREEN,
+}
+MOST_PANELS = 6
+FIRST_SECOND = 0.01
+"""Where the axes of time begin, s."""
+PANEL_SIZE = 3.7, 2.7
+"""Width and height of a panel, inches."""
+RESOLUTION = 160
+
+TracePoints = Sequence[tuple[float, float | None, float | None, str]]
+
+
+# --- bound and incumbent over time -------------------------------------------------------------------
+
+
+def hardest(rows: Sequence[Row]) -> list[Row]:
+    """Return per work the sample of the portfolio with the largest gap, the longest among equals."""
+    by_work: dict[str, Row] = {}
+    for row in rows:
+        if row["method"] != "portfolio" or not row.get("trace"):
+            continue
+        best = by_work.get(row["work"])
+        if best is None or _hardness(row) > _hardness(best):
+            by_work[row["work"]] = row
+    return list(by_work.values())[:MOST_PANELS]
+
+
+def _hardness(row: Row) -> tuple[float, float]:
+    return gap_of(row), row["time"]
+
+
+def draw_progress(rows: Sequence[Row], titles: Mapping[str, str], path: Path) -> Path:
+    """Draw bound and incumbent of the hardest sample of each work, in percent of its best objective."""
+    chosen = hardest(rows)
+    figure, panels = _panels(len(chosen), "How the gap closes", "the hardest sample of each row of the table")
+    sources = list(dict.fromkeys(point[3] for row in chosen for point in row["trace"]))
+    colours = {source: BASE[number % len(BASE)] for number, source in enumerate(sources)}
+    for axes, row in zip(panels, chosen, strict=True):
+        _draw_trace(axes, row, colours)
+        axes.set_title(f"{titles[row['work']]}\n", loc="left", fontsize=9, color=INK, fontweight="bold")
+        detail = f"seed {row['seed']}, {slot_text(row['slot'])}: gap {100.0 * gap_of(row):.2g} %"
+        axes.text(0.0, 1.03, detail, transform=axes.transAxes, fontsize=8, color=MUTED)
+    handles = [
+        *(figure.axes[0].plot([], [], color=INK, lw=lw, ls=ls, label=name)[0] for name, lw, ls in LINES),
+        *(figure.axes[0].plot([], [], "o", ms=5, color=colour, label=source)[0] for source, colour in colours.items()),
+    ]
+    _key(figure, handles)
+    return _save(figure, path)
+
+
+LINES = (("best schedule", 1.6, "-"), ("lower bound", 1.1, (0, (4, 1.5))))
+"""Name, width and dashes of the two lines of a panel."""
+
+
+def _draw_trace(axes: Axes, row: Row, colours: Mapping[str, str]) -> None:
+    """Draw the steps of both lines, with a dot in the colour of the source where one moved."""
+    best, last = row["objective"], max(row["time"], 10.0 * FIRST_SECOND)
+    for column, (_, width, dashes) in zip((1, 2), LINES, strict=True):
+        points = list(moves(row["trace"], column))
+        times = [max(FIRST_SECOND, t) for t, _, _ in points] + [last]
+        shares = [value / best for _, value, _ in points]
+        axes.step(times, [*shares, *shares[-1:]], where="post", color=INK, lw=width, ls=dashes)
+        dots = [colours[source] for _, _, source in points]
+        axes.scatter(times[:-1], shares, s=20, c=dots, zorder=3, edgecolors="white", linewidths=0.5)
+    if is_proven(row):
+        axes.axvline(row["time"], color=MUTED, lw=0.8, ls=":")
+    axes.set_xlim(FIRST_SECOND * 0.8, last * 1.25)
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+
+
+def moves(trace: TracePoints, column: int) -> Iterator[tuple[float, float, str]]:
+    """Yield (time, value, source) of the points of a trace at which the value of a column changes."""
+    before = None
+    for point in trace:
+        value = point[column]
+        if value is not None and value != before:
+            assert isinstance(value, float | int)
+            yield point[0], float(value), point[3]
+            before = value
+
+
+# --- share proven over time --------------------------------------------------------------------------
+
+
+def draw_solved(rows: Sequence[Row], titles: Mapping[str, str], path: Path) -> Path:
+    """Draw for each work the share of its samples that each method has proven after so many seconds."""
+    works = [work for work in titles if any(row["work"] == work for row in rows)]
+    figure, panels = _panels(len(works), "What is proven after how long", "share of the samples of each row")
+    used: dict[str, None] = {}
+    for axes, work in zip(panels, works, strict=True):
+        its = [row for row in rows if row["work"] == work]
+        limit = max(row["limit"] for row in its)
+        for method in dict.fromkeys(row["method"] for row in its):
+            used[method] = None
+            times, shares = solved_over_time([row for row in its if row["method"] == method])
+            axes.step(
+                [FIRST_SECOND / 2.0, *(max(FIRST_SECOND, t) for t in times), limit],
+                [0.0, *shares, *(shares[-1:] or [0.0])],
+                where="post",
+                color=METHOD_COLOURS[method],
+                lw=1.8,
+                clip_on=False,
+            )
+        axes.set_title(titles[work], loc="left", fontsize=9, color=INK, fontweight="bold")
+        axes.set_xlim(FIRST_SECOND, limit)
+        axes.set_ylim(0.0, 1.0)
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    _key(figure, [figure.axes[0].plot([], [], color=METHOD_COLOURS[m], lw=1.8, label=m)[0] for m in used])
+    return _save(figure, path)
+
+
+def solved_over_time(rows: Sequence[Row]) -> tuple[list[float], list[float]]:
+    """Return the times, s, of the proofs in order, and the share of all samples that is proven from then on."""
+    times = sorted(row["time"] for row in rows if is_proven(row))
+    return times, [(number + 1) / len(rows) for number in range(len(times))]
+
+
+# --- the sheet ---------------------------------------------------------------------------------------
+
+
+def _panels(count: int, title: str, subtitle: str) -> tuple[Figure, list[Axes]]:
+    """Return a figure with panels side by side, each with time in seconds below, logarithmic."""
+    columns = min(max(count, 1), 4 if count > MOST_PANELS else 3)
+    lines = max(1, math.ceil(count / columns))
+    width, height = max(2, columns) * PANEL_SIZE[0], lines * PANEL_SIZE[1] + 1.3
+    figure = Figure(figsize=(width, height), facecolor="white")
+    grid = figure.add_gridspec(
+        *(lines, columns),
+        **{"left": 0.6 / width, "right": 1.0 - 0.25 / width, "wspace": 0.28, "hspace": 0.55},
+        **{"top": 1.0 - 1.1 / height, "bottom": 0.95 / height},
+    )
+    figure.text(0.25 / width, 1.0 - 0.3 / height, title, fontsize=13, color=INK, fontweight="bold", va="center")
+    figure.text(0.25 / width, 1.0 - 0.53 / height, subtitle, fontsize=9, color=MUTED, va="center")
+    panels = [figure.add_subplot(grid[number // columns, number % columns]) for number in range(max(count, 1))]
+    for number, axes in enumerate(panels):
+        _style(axes, with_label=number >= count - columns)
+    return figure, panels[:count]
+
+
+def _style(axes: Axes, with_label: bool) -> None:
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda t, _: f"{t:g}"))
+    axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axes.set_facecolor(BAND)
+    axes.grid(color=GRID, lw=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=MUTED, labelsize=8, length=0)
+    axes.tick_params(which="minor", length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    if with_label:
+        axes.set_xlabel("seconds", fontsize=8, color=MUTED)
+
+
+def _key(figure: Figure, handles: Sequence[object]) -> None:
+    columns = max(1, min(len(handles), int(figure.get_figwidth() / 1.9)))
+    figure.legend(
+        handles=handles, loc="lower center", ncols=columns, frameon=False, fontsize=8, labelcolor=INK, handlelength=1.8
+    )
+
+
+def _save(figure: Figure, path: Path) -> Path:
+    figure.savefig(path, dpi=RESOLUTION)
+    return path
