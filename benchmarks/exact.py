@@ -289,7 +289,10 @@ def makespan_of(problem: Problem, chosen: Sequence[tuple[int, int]]) -> tuple[fl
     if not chosen:
         return None, "no schedule"
     assignments = [Assignment(j, start, problem.configurations[j][mode]) for j, (mode, start) in enumerate(chosen)]
-    violations = coalloc.check(problem.instance, schedule_of(problem, assignments))
+    try:
+        violations = coalloc.check(problem.instance, schedule_of(problem, assignments))
+    except ValueError as error:  # too few nodes to name
+        return None, f"an invalid schedule: {error}"
     if violations:
         return None, f"an invalid schedule: {violations[0].sentence}"
     return problem.seconds(max(assignment.end for assignment in assignments)), ""
@@ -302,13 +305,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     size = QUICK if options.quick else FULL if options.full else DEFAULT
     output = options.output or RESULTS / ("exact-quick" if options.quick else "exact")
-    works = [work for work in WORKS if work.name in options.rows]
     facts = provenance()
-    planned = {work.name: _keyed(work, size, options.threads, facts) for work in works}
+    planned = {work.name: _keyed(work, size, options.threads, facts) for work in WORKS}
     store = Store(options.store)
     try:
-        for work in works:
-            _run(work, planned[work.name], store, options)
+        for work in WORKS:
+            if work.name in options.rows:
+                _run(work, planned[work.name], store, options)
     except KeyboardInterrupt:
         print("interrupted; run again to go on", file=sys.stderr)
     rows = [
@@ -347,7 +350,7 @@ def _parser() -> argparse.ArgumentParser:
     size.add_argument("--full", action="store_true", help=f"all {ALL_INSTANCES} instances of the first two rows")
     size.add_argument("--quick", action="store_true", help="few instances of each row; writes exact-quick.*")
     names = tuple(WORK_BY_NAME)
-    parser.add_argument("--rows", nargs="+", default=names, choices=names, help="these rows of the table alone")
+    parser.add_argument("--rows", nargs="+", default=names, choices=names, help="run these rows of the table alone")
     parser.add_argument("--threads", type=int, default=2, help="cores of each solve (default 2)")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="solves at a time (default 1)")
     parser.add_argument(
@@ -363,14 +366,19 @@ def _keyed(work: Work, size: str, threads: int, facts: Row) -> dict[str, Sample]
 
 
 def _key(sample: Sample, facts: Row) -> str:
-    identity = asdict(sample) | {"instance": instance_hash(sample.instance)}
+    identity = asdict(sample) | _identity(sample.work, sample.seed)
     identity |= {name: facts[name] for name in ("version", "code", "highspy", "ortools")}
     return json.dumps(identity, sort_keys=True)
 
 
 def _row(sample: Sample, outcome: Row) -> Row:
-    instance = sample.instance
-    return {"instance": instance.name, "instance_sha256": instance_hash(instance)} | asdict(sample) | dict(outcome)
+    return _identity(sample.work, sample.seed) | asdict(sample) | dict(outcome)
+
+
+@cache
+def _identity(work: str, seed: int) -> dict[str, str]:
+    instance = WORK_BY_NAME[work].instance(seed)
+    return {"instance": instance.name, "instance_sha256": instance_hash(instance)}
 
 
 def _line(sample: Sample, row: Row) -> str:
@@ -387,7 +395,8 @@ def report(rows: Sequence[Row], planned: Mapping[str, int], size: str, facts: Ro
         "# Proving optimality: the speed table",
         f"coalloc {facts['version']} (commit {facts['commit']}, code {facts['code']}), highspy {facts['highspy']}, "
         f"ortools {facts['ortools']}, Python {facts['python']}; {threads} threads per solve, makespan. "
-        f"The {size} run; {_shares(by_work, planned)}. The protocol is in [../README.md](../README.md).",
+        f"The {size} run; samples that ran: {_shares(by_work, planned)}. "
+        "The protocol is in [../README.md](../README.md).",
         "## Targets",
         "What was not proven counts with its limit. The targets are for the portfolio with CP-SAT; the verdict is also "
         "given for what it does without.",
@@ -405,10 +414,8 @@ def report(rows: Sequence[Row], planned: Mapping[str, int], size: str, facts: Ro
 
 
 def _shares(by_work: Mapping[str, Sequence[Row]], planned: Mapping[str, int]) -> str:
-    """Return how much of each row ran, and what was left out, in words."""
-    parts = [f"{name} {len(by_work[name])} of {planned[name]}" for name in planned]
-    left = [work.name for work in WORKS if work.name not in planned]
-    return f"samples that ran: {', '.join(parts)}" + (f"; left out: {', '.join(left)}" if left else "")
+    """Return how much of each row ran, in words."""
+    return ", ".join(f"{name} {len(by_work[name])} of {planned[name]}" for name in planned)
 
 
 def lines_of(work: Work, rows: Sequence[Row], planned: int) -> Iterator[Line]:

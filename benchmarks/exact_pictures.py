@@ -14,13 +14,15 @@ from runner import Row
 
 from coalloc.plot.palette import BAND, BASE, GRID, INK, MUTED
 
-SKY, AMBER, GREEN, PINK, _, BLUE, VERMILION, *_ = BASE
+SKY, AMBER, GREEN, PINK, YELLOW, BLUE, *_ = BASE
 METHOD_COLOURS = {
     "portfolio": BLUE,
     "portfolio, no CP-SAT": AMBER,
     "PyJobShop": PINK,
     "node model": GREEN,
 }
+SOURCE_COLOURS = tuple(colour for colour in BASE if colour != YELLOW)
+"""Colours of dots by who found the news; yellow dots would be hard to see."""
 MOST_PANELS = 6
 FIRST_SECOND = 0.01
 """Where the axes of time begin, s."""
@@ -53,20 +55,26 @@ def _hardness(row: Row) -> tuple[float, float]:
 def draw_progress(rows: Sequence[Row], titles: Mapping[str, str], path: Path) -> Path:
     """Draw bound and incumbent of the hardest sample of each work, in percent of its best objective."""
     chosen = hardest(rows)
-    figure, panels = _panels(len(chosen), "How the gap closes", "the hardest sample of each row of the table")
+    subtitle = "the hardest sample of the portfolio in each row of the table, in percent of its best schedule"
+    figure, panels = _panels(len(chosen), "How the gap closes", subtitle)
     sources = list(dict.fromkeys(point[3] for row in chosen for point in row["trace"]))
-    colours = {source: BASE[number % len(BASE)] for number, source in enumerate(sources)}
+    colours = {source: SOURCE_COLOURS[i % len(SOURCE_COLOURS)] for i, source in enumerate(sources)}
     for axes, row in zip(panels, chosen, strict=True):
         _draw_trace(axes, row, colours)
         axes.set_title(f"{titles[row['work']]}\n", loc="left", fontsize=9, color=INK, fontweight="bold")
-        detail = f"seed {row['seed']}, {slot_text(row['slot'])}: gap {100.0 * gap_of(row):.2g} %"
-        axes.text(0.0, 1.03, detail, transform=axes.transAxes, fontsize=8, color=MUTED)
+        axes.text(0.0, 1.03, _ending(row), transform=axes.transAxes, fontsize=8, color=MUTED)
     handles = [
         *(figure.axes[0].plot([], [], color=INK, lw=lw, ls=ls, label=name)[0] for name, lw, ls in LINES),
         *(figure.axes[0].plot([], [], "o", ms=5, color=colour, label=source)[0] for source, colour in colours.items()),
     ]
     _key(figure, handles)
     return _save(figure, path)
+
+
+def _ending(row: Row) -> str:
+    """Return which sample it is and how it ended, in words."""
+    how = "proven" if is_proven(row) else f"a gap of {100.0 * gap_of(row):.2g} % is left"
+    return f"seed {row['seed']}, {slot_text(row['slot'])}: {how} after {row['time']:.3g} s"
 
 
 LINES = (("best schedule", 1.6, "-"), ("lower bound", 1.1, (0, (4, 1.5))))
@@ -83,8 +91,6 @@ def _draw_trace(axes: Axes, row: Row, colours: Mapping[str, str]) -> None:
         axes.step(times, [*shares, *shares[-1:]], where="post", color=INK, lw=width, ls=dashes)
         dots = [colours[source] for _, _, source in points]
         axes.scatter(times[:-1], shares, s=20, c=dots, zorder=3, edgecolors="white", linewidths=0.5)
-    if is_proven(row):
-        axes.axvline(row["time"], color=MUTED, lw=0.8, ls=":")
     axes.set_xlim(FIRST_SECOND * 0.8, last * 1.25)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
 
@@ -115,7 +121,7 @@ def draw_solved(rows: Sequence[Row], titles: Mapping[str, str], path: Path) -> P
             used[method] = None
             times, shares = solved_over_time([row for row in its if row["method"] == method])
             axes.step(
-                [FIRST_SECOND / 2.0, *(max(FIRST_SECOND, t) for t in times), limit],
+                [FIRST_SECOND, *(max(FIRST_SECOND, t) for t in times), limit],
                 [0.0, *shares, *(shares[-1:] or [0.0])],
                 where="post",
                 color=METHOD_COLOURS[method],

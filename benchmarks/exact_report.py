@@ -200,7 +200,7 @@ class Comparison:
         """Return what is missed and by how much, in words."""
         mean = geometric_mean([pair.ratio for pair in self.counted(found)])
         missed = []
-        if mean is not None and mean < self.ratio:
+        if mean is not None and mean < self.ratio * (1.0 - AGREEMENT):
             missed.append(f"{mean:.3g} times, not {self.ratio:g}")
         num_weaker = sum(pair.is_weaker for pair in found)
         if self.never_weaker and num_weaker:

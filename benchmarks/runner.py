@@ -73,7 +73,7 @@ def run_killable(function: Callable[[Any], Row], argument: Any, seconds: float) 
 
 def _kill(process: SpawnProcess) -> None:
     """End a process and, where it still runs, those that it started: a solver may have a process of its own."""
-    children = _descendants(process.pid) if process.is_alive() and process.pid is not None else []
+    children = descendants(process.pid) if process.is_alive() and process.pid is not None else []
     process.kill()
     process.join()
     for child in children:
@@ -81,7 +81,7 @@ def _kill(process: SpawnProcess) -> None:
             os.kill(child, signal.SIGKILL)
 
 
-def _descendants(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
     """Return the processes that a process started, and those that these did."""
     listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     children: dict[int, list[int]] = {}
