@@ -142,7 +142,7 @@ WORKS = (
     ),
     Work(
         "pyjobshop",
-        "8 jobs, 12 nodes, four slots",
+        "8 jobs, 12 nodes, beside PyJobShop",
         PEER_SLOTS,
         30.0,
         Target(),
@@ -152,7 +152,7 @@ WORKS = (
     ),
     Work(
         "node",
-        "8 jobs, 12 nodes, four slots",
+        "8 jobs, 12 nodes, beside node model",
         PEER_SLOTS,
         180.0,
         Target(),
@@ -335,12 +335,13 @@ def _run(work: Work, samples: Mapping[str, Sample], store: Store, options: argpa
 
 
 def _draw(rows: Sequence[Row], output: Path) -> list[Path]:
-    from exact_pictures import draw_progress, draw_solved
+    from exact_pictures import Panel, draw_progress, draw_solved  # no sample needs matplotlib
 
-    titles = {work.name: work.title for work in WORKS}
+    panels = [Panel(work.name, work.title, work.target.worst_gap) for work in WORKS]
+    alone = [panel for panel in panels if WORK_BY_NAME[panel.work].comparison is None]
     return [
-        draw_progress(rows, titles, output.with_name(f"{output.name}-progress.png")),
-        draw_solved(rows, titles, output.with_name(f"{output.name}-solved.png")),
+        draw_progress(rows, alone, output.with_name(f"{output.name}-progress.png")),
+        draw_solved(rows, panels, output.with_name(f"{output.name}-solved.png")),
     ]
 
 

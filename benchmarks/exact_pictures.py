@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from exact_report import gap_of, is_proven, slot_text
@@ -13,6 +15,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from runner import Row
 
 from coalloc.plot.palette import BAND, BASE, GRID, INK, MUTED
+from coalloc.solvers.result import relative_gap
 
 SKY, AMBER, GREEN, PINK, YELLOW, BLUE, *_ = BASE
 METHOD_COLOURS = {
@@ -29,6 +32,16 @@ FIRST_SECOND = 0.01
 PANEL_SIZE = 3.7, 2.7
 """Width and height of a panel, inches."""
 RESOLUTION = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The samples of one row of the table: name of the work, title, and the gap that the row is to reach, if any."""
+
+    work: str
+    title: str
+    gap: float | None = None
+
 
 TracePoints = Sequence[tuple[float, float | None, float | None, str]]
 
@@ -52,17 +65,17 @@ def _hardness(row: Row) -> tuple[float, float]:
     return gap_of(row), row["time"]
 
 
-def draw_progress(rows: Sequence[Row], titles: Mapping[str, str], path: Path) -> Path:
-    """Draw bound and incumbent of the hardest sample of each work, in percent of its best objective."""
-    chosen = hardest(rows)
+def draw_progress(rows: Sequence[Row], panels: Sequence[Panel], path: Path) -> Path:
+    """Draw bound and incumbent of the hardest sample in each panel, in percent of its best objective."""
+    titles = {panel.work: panel.title for panel in panels}
+    chosen = hardest([row for row in rows if row["work"] in titles])
     subtitle = "the hardest sample of the portfolio in each row of the table, in percent of its best schedule"
-    figure, panels = _panels(len(chosen), "How the gap closes", subtitle)
+    figure, sheet = _panels(len(chosen), "How the gap closes", subtitle)
     sources = list(dict.fromkeys(point[3] for row in chosen for point in row["trace"]))
     colours = {source: SOURCE_COLOURS[i % len(SOURCE_COLOURS)] for i, source in enumerate(sources)}
-    for axes, row in zip(panels, chosen, strict=True):
+    for axes, row in zip(sheet, chosen, strict=True):
         _draw_trace(axes, row, colours)
-        axes.set_title(f"{titles[row['work']]}\n", loc="left", fontsize=9, color=INK, fontweight="bold")
-        axes.text(0.0, 1.03, _ending(row), transform=axes.transAxes, fontsize=8, color=MUTED)
+        _title(axes, titles[row["work"]], _ending(row))
     handles = [
         *(figure.axes[0].plot([], [], color=INK, lw=lw, ls=ls, label=name)[0] for name, lw, ls in LINES),
         *(figure.axes[0].plot([], [], "o", ms=5, color=colour, label=source)[0] for source, colour in colours.items()),
@@ -109,37 +122,65 @@ def moves(trace: TracePoints, column: int) -> Iterator[tuple[float, float, str]]
 # --- share proven over time --------------------------------------------------------------------------
 
 
-def draw_solved(rows: Sequence[Row], titles: Mapping[str, str], path: Path) -> Path:
-    """Draw for each work the share of its samples that each method has proven after so many seconds."""
-    works = [work for work in titles if any(row["work"] == work for row in rows)]
-    figure, panels = _panels(len(works), "What is proven after how long", "share of the samples of each row")
-    used: dict[str, None] = {}
-    for axes, work in zip(panels, works, strict=True):
-        its = [row for row in rows if row["work"] == work]
-        limit = max(row["limit"] for row in its)
-        for method in dict.fromkeys(row["method"] for row in its):
-            used[method] = None
-            times, shares = solved_over_time([row for row in its if row["method"] == method])
-            axes.step(
-                [FIRST_SECOND, *(max(FIRST_SECOND, t) for t in times), limit],
-                [0.0, *shares, *(shares[-1:] or [0.0])],
-                where="post",
-                color=METHOD_COLOURS[method],
-                lw=1.8,
-                clip_on=False,
-            )
-        axes.set_title(titles[work], loc="left", fontsize=9, color=INK, fontweight="bold")
-        axes.set_xlim(FIRST_SECOND, limit)
-        axes.set_ylim(0.0, 1.0)
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-    _key(figure, [figure.axes[0].plot([], [], color=METHOD_COLOURS[m], lw=1.8, label=m)[0] for m in used])
+def draw_solved(rows: Sequence[Row], panels: Sequence[Panel], path: Path) -> Path:
+    """Draw for each panel the share of its samples that each method has done with after so many seconds.
+
+    Solid: proven. Dashed: bound and schedule within the gap of the panel.
+    """
+    panels = [panel for panel in panels if any(row["work"] == panel.work for row in rows)]
+    subtitle = "share of all samples of each row of the table"
+    figure, sheet = _panels(len(panels), "What is done after how long", subtitle)
+    for axes, panel in zip(sheet, panels, strict=True):
+        _draw_shares(axes, [row for row in rows if row["work"] == panel.work], panel)
+    used = dict.fromkeys(row["method"] for row in rows)
+    handles = [figure.axes[0].plot([], [], color=METHOD_COLOURS[m], lw=1.8, label=m)[0] for m in used]
+    handles += [figure.axes[0].plot([], [], color=MUTED, ls=ls, lw=1.4, label=name)[0] for name, ls in STAGES]
+    _key(figure, handles)
     return _save(figure, path)
 
 
-def solved_over_time(rows: Sequence[Row]) -> tuple[list[float], list[float]]:
-    """Return the times, s, of the proofs in order, and the share of all samples that is proven from then on."""
-    times = sorted(row["time"] for row in rows if is_proven(row))
-    return times, [(number + 1) / len(rows) for number in range(len(times))]
+STAGES = (("proven", "-"), ("within the gap of the target", (0, (3, 1.2))))
+"""Name and dashes of the two lines of a method."""
+
+
+def _draw_shares(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
+    limit = max(row["limit"] for row in rows)
+    ends: list[Callable[[Row], float]] = [proven_after]
+    if panel.gap is not None:
+        ends.append(partial(within_gap_after, gap=panel.gap))
+    for method in dict.fromkeys(row["method"] for row in rows):
+        its = [row for row in rows if row["method"] == method]
+        for end, (_, dashes) in zip(ends, STAGES, strict=False):
+            times, shares = share_over_time([end(row) for row in its])
+            axes.step(
+                [FIRST_SECOND, *(max(FIRST_SECOND, t) for t in times), max(limit, *times, 0.0)],
+                [0.0, *shares, *(shares[-1:] or [0.0])],
+                **{"where": "post", "color": METHOD_COLOURS[method], "lw": 1.8, "ls": dashes, "clip_on": False},
+            )
+    _title(axes, panel.title, "" if panel.gap is None else f"dashed: a gap of at most {100.0 * panel.gap:g} %")
+    axes.set_xlim(FIRST_SECOND, limit * 1.1)
+    axes.set_ylim(0.0, 1.0)
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+
+
+def proven_after(row: Row) -> float:
+    """Return the seconds until the proof, infinite without one."""
+    return float(row["time"]) if is_proven(row) else math.inf
+
+
+def within_gap_after(row: Row, gap: float) -> float:
+    """Return the seconds until bound and schedule were this close, infinite where they never were."""
+    for seconds, incumbent, bound, _ in row.get("trace") or ():
+        left = relative_gap(incumbent, bound)
+        if left is not None and left <= gap:
+            return float(seconds)
+    return proven_after(row)
+
+
+def share_over_time(times: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Return the finite times, s, in order, and the share of all that is done from each on."""
+    done = sorted(t for t in times if math.isfinite(t))
+    return done, [(number + 1) / len(times) for number in range(len(done))]
 
 
 # --- the sheet ---------------------------------------------------------------------------------------
@@ -164,6 +205,11 @@ def _panels(count: int, title: str, subtitle: str) -> tuple[Figure, list[Axes]]:
     return figure, panels[:count]
 
 
+def _title(axes: Axes, title: str, detail: str) -> None:
+    axes.set_title(f"{title}\n", loc="left", fontsize=9, color=INK, fontweight="bold")
+    axes.text(0.0, 1.03, detail, transform=axes.transAxes, fontsize=8, color=MUTED)
+
+
 def _style(axes: Axes, with_label: bool) -> None:
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda t, _: f"{t:g}"))
@@ -173,6 +219,7 @@ def _style(axes: Axes, with_label: bool) -> None:
     axes.set_axisbelow(True)
     axes.tick_params(colors=MUTED, labelsize=8, length=0)
     axes.tick_params(which="minor", length=0)
+    axes.tick_params(axis="x", pad=6)
     for spine in axes.spines.values():
         spine.set_visible(False)
     if with_label:

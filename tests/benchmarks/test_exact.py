@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import exact
 import pytest
-from exact_pictures import draw_progress, draw_solved, hardest, moves, solved_over_time
+from exact_pictures import Panel, draw_progress, draw_solved, hardest, moves, share_over_time, within_gap_after
 
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import discretise
@@ -94,16 +96,23 @@ def test_the_points_at_which_a_line_moves():
     assert list(moves(trace, 2)) == [(0.02, 90.0, "feasible sets")]
 
 
-def test_the_share_proven_counts_all_that_ran():
-    rows = [sample_row(time=2.0), sample_row(time=1.0), sample_row(status="feasible"), sample_row(status="killed")]
-    assert solved_over_time(rows) == ([1.0, 2.0], [0.25, 0.5])
+def test_the_share_done_counts_all_that_ran():
+    assert share_over_time([2.0, 1.0, math.inf, math.inf]) == ([1.0, 2.0], [0.25, 0.5])
+
+
+def test_a_gap_is_reached_when_the_trace_says_so_or_with_the_proof():
+    # 90 against 110 is a gap of 18.2 %, against 100 of 10 %.
+    assert within_gap_after(sample_row(), 0.2) == 0.02
+    assert within_gap_after(sample_row(), 0.1) == 0.5
+    assert within_gap_after(sample_row(), 0.01) == 0.6
+    assert within_gap_after(sample_row(status="feasible"), 0.01) == math.inf
 
 
 def test_pictures_are_drawn_also_of_what_failed(tmp_path):
     killed = {"work": "slots", "seed": 2, "slot": 5, "method": "node model", "limit": 60.0, "status": "killed"}
     rows = [sample_row(), sample_row(work="node", lower_bound=90.0, status="feasible"), killed]
-    titles = {work.name: work.title for work in exact.WORKS}
+    panels = [Panel(work.name, work.title, 0.01) for work in exact.WORKS]
     for draw in (draw_progress, draw_solved):
-        path = draw(rows, titles, tmp_path / f"{draw.__name__}.png")
+        path = draw(rows, panels, tmp_path / f"{draw.__name__}.png")
         assert path.read_bytes().startswith(b"\x89PNG")
-    assert draw_progress([killed], titles, tmp_path / "none.png").exists()
+    assert draw_progress([killed], panels, tmp_path / "none.png").exists()
