@@ -31,6 +31,7 @@ from exact_report import (
     speed_table,
     table_by_slot,
 )
+from formulations import run_formulation
 from runner import HERE, RESULTS, Row, Store, hidden, peak_memory, provenance, run_missing, write_csv
 
 import coalloc
@@ -201,18 +202,20 @@ def solve(sample: Sample, peer_python: str) -> Row:
     """Return status, time (s), objective and bound (s), trace and peak memory (MB) of one solve."""
     if sample.method == PYJOBSHOP:
         return solve_by_pyjobshop(sample, peer_python)
+    if sample.method == NODE:
+        found = run_formulation(sample.instance, f"{sample.slot}%", "node", sample.limit, sample.threads)
+        return {**found, "memory": peak_memory()}
     if sample.method == NO_CPSAT:
         with hidden("ortools"):
-            return solve_by_coalloc(sample, "auto")
-    return solve_by_coalloc(sample, "node" if sample.method == NODE else "auto")
+            return solve_by_portfolio(sample)
+    return solve_by_portfolio(sample)
 
 
-def solve_by_coalloc(sample: Sample, formulation: str) -> Row:
+def solve_by_portfolio(sample: Sample) -> Row:
     """Solve with ``coalloc.solve``; what a process loads at first use is not measured."""
-    instance, options = sample.instance, {"formulation": formulation, "threads": sample.threads}
-    coalloc.solve(coalloc.generate("thesis-oas", seed=0, jobs=1), slot="50%", **options)
+    coalloc.solve(coalloc.generate("thesis-oas", seed=0, jobs=1), slot="50%", threads=sample.threads)
     began = time.perf_counter()
-    result = coalloc.solve(instance, slot=sample.slot_option, time_limit=sample.limit, **options)
+    result = coalloc.solve(sample.instance, slot=sample.slot_option, time_limit=sample.limit, threads=sample.threads)
     total = time.perf_counter() - began
     return {
         "status": result.status.value,
