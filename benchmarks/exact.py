@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,9 @@ GRACE = 15.0
 OVERRUN, LEAST_OVERRUN = 0.1, 1.0
 """A time limit holds within this share of it, at least these seconds."""
 PEER_SEED, PEER_INSTANCES, PEER_SLOTS = 0, 10, SLOTS[1::2]
-"""The instances (of 100) and slots on which other methods run."""
+"""What draws the instances for other methods, their number (of 100), and the slots for PyJobShop."""
+NODE_SLOTS = (250, 100)
+"""Slots for the node model, which proves nothing at fine ones."""
 ALL_INSTANCES = 100
 QUICK, DEFAULT, FULL = "quick", "default", "full"
 
@@ -62,18 +64,17 @@ COLUMNS = (
 )
 
 
-@cache
-def peer_seeds() -> tuple[int, ...]:
-    """Return the seeds of the fixed sample of instances on which other methods run."""
-    return tuple(random.Random(PEER_SEED).sample(range(1, ALL_INSTANCES + 1), PEER_INSTANCES))
+SEEDS = {QUICK: range(1, 6), DEFAULT: range(1, 21), FULL: range(1, 21)}
+THESIS_SEEDS = SEEDS | {FULL: range(1, ALL_INSTANCES + 1)}
+LARGE_SEEDS = {QUICK: range(1, 3), DEFAULT: range(1, 11), FULL: range(1, 11)}
+DRAWN = random.Random(PEER_SEED).sample(range(1, ALL_INSTANCES + 1), PEER_INSTANCES)
+PEER_SEEDS = {QUICK: DRAWN[:2], DEFAULT: DRAWN, FULL: DRAWN}
+"""Seeds of the instances by size of the run: usual, of 8 jobs, of 200 jobs, and beside other methods."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One row of the speed table: instances (a generator and its parameters), slots, limit (s), methods and target.
-
-    ``seeds`` are those of the quick, the default and the full run.
-    """
+    """One row of the speed table: instances (a generator and its parameters), slots, limit (s), methods and target."""
 
     name: str
     title: str
@@ -83,25 +84,20 @@ class Work:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     generator: str = "thesis-oas"
     methods: tuple[str, ...] = OURS
-    seeds: Mapping[str, Sequence[int]] = field(
-        default_factory=lambda: {QUICK: range(1, 6), DEFAULT: range(1, 21), FULL: range(1, 21)}
-    )
+    seeds: Mapping[str, Sequence[int]] = field(default_factory=lambda: SEEDS)
     comparison: Comparison | None = None
 
     def instance(self, seed: int) -> coalloc.Instance:
         """Return the instance of a seed."""
         return coalloc.generate(self.generator, seed=seed, **self.parameters)
 
-    def kept_target(self) -> Target:
-        """Return the target, with what holds for all rows: time limits."""
-        most = max(LEAST_OVERRUN, OVERRUN * self.limit)
-        known = {name: getattr(self.target, name) for name in Target.__dataclass_fields__}
-        return Target(**{**known, "overrun": most})
+    @property
+    def whole_target(self) -> Target:
+        """The target, and that the time limit holds."""
+        return replace(self.target, overrun=max(LEAST_OVERRUN, OVERRUN * self.limit))
 
 
-THESIS_SEEDS = {QUICK: range(1, 6), DEFAULT: range(1, 21), FULL: range(1, ALL_INSTANCES + 1)}
-LARGE_SEEDS = {QUICK: range(1, 3), DEFAULT: range(1, 11), FULL: range(1, 11)}
-PEER_SEEDS = {QUICK: peer_seeds()[:2], DEFAULT: peer_seeds(), FULL: peer_seeds()}
+BESIDE_NODE = Comparison(NODE, 200.0, where_proven=True, never_weaker=False)
 CLOSE = Target(share_proven=0.5, worst_gap=0.01)
 
 WORKS = (
@@ -154,12 +150,23 @@ WORKS = (
     Work(
         "node",
         "8 jobs, 12 nodes, beside node model",
-        PEER_SLOTS,
+        NODE_SLOTS,
         180.0,
         Target(),
         methods=(PORTFOLIO, NODE),
         seeds=PEER_SEEDS,
-        comparison=Comparison(NODE, 200.0, where_proven=True, never_weaker=False),
+        comparison=BESIDE_NODE,
+    ),
+    Work(
+        "node-6",
+        "8 jobs, 6 nodes, beside node model",
+        NODE_SLOTS,
+        180.0,
+        Target(),
+        generator="paper-oas",
+        methods=(PORTFOLIO, NODE),
+        seeds=PEER_SEEDS,
+        comparison=BESIDE_NODE,
     ),
 )
 WORK_BY_NAME = {work.name: work for work in WORKS}
@@ -428,14 +435,14 @@ def lines_of(work: Work, rows: Sequence[Row], planned: int) -> Iterator[Line]:
     for method in (method for method in work.methods if method in OURS):
         its = [row for row in rows if row["method"] == method]
         share = planned // len(work.methods)
-        yield Line(work.title, method, share, its, work.kept_target(), work.comparison, compared)
+        yield Line(work.title, method, share, its, work.whole_target, work.comparison, compared)
 
 
 def _comparisons(by_work: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     for name, rows in by_work.items():
         comparison = WORK_BY_NAME[name].comparison
         if comparison is not None and rows:
-            yield f"## Beside {comparison.other}"
+            yield f"## {WORK_BY_NAME[name].title}"
             yield ratio_table(pairs(rows, PORTFOLIO, comparison.other))
 
 

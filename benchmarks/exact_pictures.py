@@ -155,7 +155,11 @@ def _draw_shares(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
             axes.step(
                 [FIRST_SECOND, *(max(FIRST_SECOND, t) for t in times), max(limit, *times, 0.0)],
                 [0.0, *shares, *(shares[-1:] or [0.0])],
-                **{"where": "post", "color": METHOD_COLOURS[method], "lw": 1.8, "ls": dashes, "clip_on": False},
+                where="post",
+                color=METHOD_COLOURS[method],
+                lw=1.8,
+                ls=dashes,
+                clip_on=False,
             )
     _title(axes, panel.title, "" if panel.gap is None else f"dashed: a gap of at most {100.0 * panel.gap:g} %")
     axes.set_xlim(FIRST_SECOND, limit * 1.1)
@@ -193,9 +197,14 @@ def _panels(count: int, title: str, subtitle: str) -> tuple[Figure, list[Axes]]:
     width, height = max(2, columns) * PANEL_SIZE[0], lines * PANEL_SIZE[1] + 1.3
     figure = Figure(figsize=(width, height), facecolor="white")
     grid = figure.add_gridspec(
-        *(lines, columns),
-        **{"left": 0.6 / width, "right": 1.0 - 0.25 / width, "wspace": 0.28, "hspace": 0.55},
-        **{"top": 1.0 - 1.1 / height, "bottom": 0.95 / height},
+        lines,
+        columns,
+        left=0.6 / width,
+        right=1.0 - 0.25 / width,
+        top=1.0 - 1.1 / height,
+        bottom=0.95 / height,
+        wspace=0.28,
+        hspace=0.55,
     )
     figure.text(0.25 / width, 1.0 - 0.3 / height, title, fontsize=13, color=INK, fontweight="bold", va="center")
     figure.text(0.25 / width, 1.0 - 0.53 / height, subtitle, fontsize=9, color=MUTED, va="center")
