@@ -134,7 +134,7 @@ def percent(share: float) -> str:
 def verdict(misses: Sequence[str], ran: int, planned: int) -> str:
     """Return the verdict on a row in words; nothing is reached before everything has run."""
     if ran == 0:
-        return "open: nothing to judge by ran"
+        return "open: nothing to judge by"
     if misses:
         return f"**missed**: {'; '.join(misses)}"
     return "reached" if ran == planned else f"open: {ran} of {planned} ran, these reach it"
