@@ -417,7 +417,7 @@ def report(rows: Sequence[Row], planned: Mapping[str, int], size: str, facts: Ro
         + ("; ".join(wrong) if wrong else "none")
         + ".",
         *_comparisons(by_work),
-        f"Ratios are geometric means of their time / ours. Means here and below are shifted geometric ones, by {SHIFT:g} s.",
+        f"Ratios are geometric means of their time / ours; other means are shifted geometric ones, by {SHIFT:g} s.",
         "## By slot",
         *(_by_slot(WORK_BY_NAME[name], by_work[name]) for name in planned if by_work[name]),
         "## Not proven",
