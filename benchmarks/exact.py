@@ -321,7 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     store = Store(options.store)
     try:
         for work in WORKS:
-            if work.name in options.rows:
+            if work.name in options.rows and not options.report:
                 _run(work, planned[work.name], store, options)
     except KeyboardInterrupt:
         print("interrupted; run again to go on", file=sys.stderr)
@@ -363,6 +363,7 @@ def _parser() -> argparse.ArgumentParser:
     size.add_argument("--quick", action="store_true", help="few instances of each row; writes exact-quick.*")
     names = tuple(WORK_BY_NAME)
     parser.add_argument("--rows", nargs="+", default=names, choices=names, help="run these rows of the table alone")
+    parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--threads", type=int, default=2, help="cores of each solve (default 2)")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="solves at a time (default 1)")
     parser.add_argument(
