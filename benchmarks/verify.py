@@ -192,9 +192,9 @@ def report(rows: Sequence[Row], ran: Mapping[Kind, int], facts: Row, options: ar
         "# Every claimed optimum, confirmed",
         f"coalloc {facts['version']} (commit {facts['commit']}, code {facts['code']}), highspy {facts['highspy']}, "
         f"ortools {facts['ortools']}, Python {facts['python']}. Ran: {ran['small']} of {options.seeds} small "
-        f"instances, against brute force; {ran['packing']} of {len(PACKING_JOBS)} perfect packings of {PACKING_JOBS[0]} to "
-        f"{PACKING_JOBS[-1]} jobs, against the rectangle that they were cut from. {options.limit:g} s per solve; "
-        f"{options.continuous_limit:g} s in continuous time and for a packing. "
+        f"instances, against brute force; {ran['packing']} of {len(PACKING_JOBS)} perfect packings of "
+        f"{PACKING_JOBS[0]} to {PACKING_JOBS[-1]} jobs, against the rectangle that they were cut from. "
+        f"{options.limit:g} s per solve; {options.continuous_limit:g} s in continuous time and for a packing. "
         "The protocol is in [../README.md](../README.md).",
         f'"Optimal" was claimed {len(claimed)} times in {len(rows)} solves, and {confirmed} of these are confirmed. '
         f"Solves that disagree in any way: {sum(bool(row['disagreement']) for row in rows)}.",
