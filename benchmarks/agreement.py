@@ -54,18 +54,23 @@ FORMULATIONS = ("configuration", "count", "node")
 CONTINUOUS_LIMIT = 2.0
 """Seconds in continuous time, where the search may go on to its limit; what is compared holds whenever it stops."""
 
+STATUSES = ("optimal", "feasible", "infeasible", "unknown", "crashed")
 GROUP = ("family", "formulation", "objective")
 COLUMNS = (*GROUP, "seed", "status", "optimum", "found", "lower_bound", "difference", "time", "disagreement")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a method says; ``objectives`` are those of its model, the most important first, empty without a schedule."""
+    """What a method says; ``objectives`` are those of its model, the most important first, empty without a schedule.
+
+    ``source`` is who had the last word, where that is known.
+    """
 
     status: str
     objectives: tuple[float, ...]
     lower_bound: float | None
     schedule: coalloc.Schedule | None
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +160,8 @@ def by_solve(case: Case, limit: float) -> Finding:
     """Return what ``coalloc.solve`` says."""
     result = coalloc.solve(case.instance, **{"time_limit": limit, **case.keywords})
     objectives = () if result.objective is None else tuple(result.levels.values()) or (result.objective,)
-    return Finding(result.status.value, objectives, result.lower_bound, result.schedule)
+    source = result.trace[-1].source if result.trace else ""
+    return Finding(result.status.value, objectives, result.lower_bound, result.schedule, source)
 
 
 def by_model(case: Case, limit: float) -> Finding:
@@ -203,6 +209,7 @@ def judged(case: Case, limit: float) -> Row:
         "lower_bound": finding.lower_bound,
         "difference": largest_difference(case, finding) if finding.status == "optimal" else None,
         "time": time.perf_counter() - began,
+        "source": finding.source,
         "disagreement": "; ".join(disagreements(case, finding)),
     }
 
@@ -295,21 +302,16 @@ def _announce(seed: Seed, outcome: Row) -> None:
     wrong = [row for row in _rows(seed, outcome) if row["disagreement"]]
     print(f"seed {seed.seed}: {'agrees' if not wrong else f'{len(wrong)} disagree'}", file=sys.stderr, flush=True)
     for row in wrong:
-        print(f"  {_sentence(row)}", file=sys.stderr, flush=True)
+        print(f"  {sentence(row)}", file=sys.stderr, flush=True)
 
 
-def _sentence(row: Row) -> str:
+def sentence(row: Row) -> str:
+    """Return what disagrees, and where."""
     return f"seed {row['seed']}, {', '.join(row[name] for name in GROUP)}: {row['disagreement']}"
 
 
 def report(rows: Sequence[Row], facts: Row, options: argparse.Namespace) -> str:
     """Return the page in Markdown."""
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in GROUP), []).append(row)
-    statuses = ("optimal", "feasible", "infeasible", "unknown", "crashed")
-    heads = (*GROUP, "solves", *statuses, "worst difference", "disagreements", "time, s", "longest, s")
-    wrong = [f"- {_sentence(row)}" for row in rows if row["disagreement"]]
     paragraphs = [
         "# Agreement with brute force",
         f"coalloc {facts['version']} (commit {facts['commit']}, code {facts['code']}), highspy {facts['highspy']}, "
@@ -318,17 +320,26 @@ def report(rows: Sequence[Row], facts: Row, options: argparse.Namespace) -> str:
         f"{CONTINUOUS_LIMIT:g} s in continuous time. "
         "The protocol is in [../README.md](../README.md).",
         "Worst difference: the largest of |found - optimum| / max(1, optimum) over what was called optimal.",
-        markdown_table(heads, [_line(name, group, statuses) for name, group in groups.items()]),
-        "## Disagreements",
-        "\n".join(wrong) if wrong else "None.",
+        *verdicts(rows),
     ]
     return "\n\n".join(paragraphs) + "\n"
 
 
-def _line(name: Sequence[str], group: Sequence[Row], statuses: Sequence[str]) -> list[Any]:
+def verdicts(rows: Sequence[Row]) -> list[str]:
+    """Return the paragraphs of every page like this one: a table by group, and the disagreements."""
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in GROUP), []).append(row)
+    heads = (*GROUP, "solves", *STATUSES, "worst difference", "disagreements", "time, s", "longest, s")
+    wrong = [f"- {sentence(row)}" for row in rows if row["disagreement"]]
+    table = markdown_table(heads, [_line(name, group) for name, group in groups.items()])
+    return [table, "## Disagreements", "\n".join(wrong) if wrong else "None."]
+
+
+def _line(name: Sequence[str], group: Sequence[Row]) -> list[Any]:
     differences = [row["difference"] for row in group if row.get("difference") is not None]
     times = [row.get("time", 0.0) for row in group]
-    counts = [sum(row["status"] == status for row in group) for status in statuses]
+    counts = [sum(row["status"] == status for row in group) for status in STATUSES]
     num_wrong = sum(bool(row["disagreement"]) for row in group)
     return [*name, len(group), *counts, max(differences, default=None), num_wrong, sum(times), max(times)]
 

@@ -67,14 +67,20 @@ class Sample:
 
 
 def solve(sample: Sample) -> Row:
-    """Build one model and run it; return status, times (s), objective and bound (s), and the size."""
-    _warm_up(sample)
+    """Build one model and run it; see :func:`run_formulation`."""
+    return run_formulation(sample.instance, f"{sample.slot}%", sample.formulation, sample.limit)
+
+
+def run_formulation(instance: coalloc.Instance, slot: str, formulation: str, limit: float, threads: int = 1) -> Row:
+    """Build one model and run it to its own proof; return status, times (s), objective and bound (s), and the size."""
+    _warm_up(formulation, threads)
     began = time.perf_counter()
-    model = coalloc.build_model(sample.instance, formulation=sample.formulation, slot=f"{sample.slot}%")
+    model = coalloc.build_model(instance, formulation=formulation, slot=slot)
     build = time.perf_counter() - began
-    solution = solve_model(model, Limits(time=sample.limit - build, gap=0.0), integral=True, start=True)
+    limits = Limits(time=limit - build, gap=0.0, threads=threads)
+    solution = solve_model(model, limits, integral=True, start=True)
     total = time.perf_counter() - began
-    objective = None if solution.objective is None else _makespan(sample, model, solution.objective)
+    objective = None if solution.objective is None else _makespan(instance, formulation, model, solution.objective)
     lower_bound = model.problem.seconds(solution.lower_bound)
     is_proven = objective is not None and objective <= lower_bound * (1.0 + AGREEMENT)
     return {
@@ -90,19 +96,20 @@ def solve(sample: Sample) -> Row:
     }
 
 
-def _warm_up(sample: Sample) -> None:
+def _warm_up(formulation: str, threads: int) -> None:
     """Build and run a model of one job, so that what a process loads at first use is not measured."""
     single = coalloc.generate("paper-oas", seed=0, jobs=1)
-    solve_model(coalloc.build_model(single, formulation=sample.formulation, slot="50%"), Limits(), integral=True)
+    model = coalloc.build_model(single, formulation=formulation, slot="50%")
+    solve_model(model, Limits(threads=threads), integral=True)
 
 
-def _makespan(sample: Sample, model: pyo.ConcreteModel, claimed: float) -> float:
+def _makespan(instance: coalloc.Instance, formulation: str, model: pyo.ConcreteModel, claimed: float) -> float:
     """Return the makespan of what a model found, s; raise where that is not valid, or longer than ``claimed`` slots.
 
     It may be shorter: ends and SP of the node model are free above.
     """
-    schedule = formulation_of("oas", sample.formulation).extract(model)
-    violations = coalloc.check(sample.instance, schedule)
+    schedule = formulation_of("oas", formulation).extract(model)
+    violations = coalloc.check(instance, schedule)
     makespan = max(placement.end for placement in schedule)
     limit = model.problem.seconds(claimed)
     if violations or makespan > limit * (1.0 + AGREEMENT):

@@ -12,13 +12,18 @@ import json
 import math
 import multiprocessing
 import os
+import resource
+import signal
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
 from csv import DictWriter
 from io import StringIO
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -43,7 +48,7 @@ Row = Mapping[str, Any]
 
 
 def run_killable(function: Callable[[Any], Row], argument: Any, seconds: float) -> Row:
-    """Return ``function(argument)`` computed in a new process, which is killed after ``seconds``.
+    """Return ``function(argument)`` computed in a new process, which is killed after ``seconds`` with all its children.
 
     ``function`` must be importable by name. What is returned instead, where it did not end by
     itself: ``{"status": "killed"}``, or ``{"status": "crashed", "message": ...}``.
@@ -63,8 +68,30 @@ def run_killable(function: Callable[[Any], Row], argument: Any, seconds: float) 
         process.join()
         return {"status": "crashed", "message": f"the process ended with exit code {process.exitcode}"}
     finally:
-        process.kill()
-        process.join()
+        _kill(process)
+
+
+def _kill(process: SpawnProcess) -> None:
+    """End a process and, where it still runs, those that it started: a solver may have a process of its own."""
+    children = descendants(process.pid) if process.is_alive() and process.pid is not None else []
+    process.kill()
+    process.join()
+    for child in children:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes that a process started, and those that these did."""
+    listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    children: dict[int, list[int]] = {}
+    for line in listing.splitlines():
+        child, parent = map(int, line.split())
+        children.setdefault(parent, []).append(child)
+    found = [pid]
+    for parent in found:
+        found.extend(children.get(parent, ()))
+    return found[1:]
 
 
 def _call(function: Callable[[Any], Row], argument: Any, sender: Connection) -> None:
@@ -81,6 +108,28 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+@contextmanager
+def hidden(module: str) -> Iterator[None]:
+    """Make a module that is not loaded yet look as if it were not installed, in this process."""
+    if module in sys.modules:
+        raise RuntimeError(f"{module} is loaded already")
+    sys.modules[module] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+
+
+def peak_memory() -> float:
+    """Return the most memory, MB, that this process held plus the most that any child that ended did.
+
+    It is above the true peak where both did not peak at once, and since Linux counts a child as its
+    parent until it runs its own program; below it where several large children run at a time.
+    """
+    unit = 1e6 if sys.platform == "darwin" else 1e3
+    return sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / unit
 
 
 def run_missing(
@@ -127,7 +176,7 @@ class Store:
 
 
 def provenance() -> dict[str, str]:
-    """Return what a sample's time depends on beside the machine: coalloc's version, commit and code, and HiGHS."""
+    """Return what a sample's time depends on beside the machine: coalloc's version, commit and code, the solvers."""
     head = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
     )
@@ -137,6 +186,7 @@ def provenance() -> dict[str, str]:
         "commit": head.stdout.strip() or "unknown",
         "code": code_digest(),
         "highspy": known["highspy"],
+        "ortools": known["ortools"],
         "python": known["python"],
     }
 
@@ -180,3 +230,10 @@ def geometric_mean(numbers: Sequence[float], shift: float = 0.0) -> float | None
     if not numbers:
         return None
     return math.exp(math.fsum(math.log(number + shift) for number in numbers) / len(numbers)) - shift
+
+
+def percentile(numbers: Sequence[float], share: float) -> float | None:
+    """Return the smallest of the numbers that at least ``share`` of them do not exceed, None of nothing."""
+    if not numbers:
+        return None
+    return sorted(numbers)[max(0, math.ceil(share * len(numbers) - 1e-9) - 1)]

@@ -10,6 +10,7 @@ from functools import cache
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import coalloc
 from coalloc.instance import Instance
@@ -19,8 +20,10 @@ from coalloc.rules.generation import best_list_schedule
 from coalloc.schedule import Schedule
 from coalloc.solvers.brute_force import Objective, brute_force_oas
 from coalloc.solvers.highs import Limits, solve_model
-from coalloc.solvers.objectives import in_seconds, safe_horizon
-from tests.small_instances import NODE_MODEL_SIZE, SmallSize, slotted_instances, small_instance
+from coalloc.solvers.local_search import improve
+from coalloc.solvers.objectives import in_seconds, safe_horizon, ticks_of
+from tests.small_instances import NODE_MODEL_SIZE, TINY, SmallSize, slotted_instances, small_instance
+from tests.strategies import LAW
 
 OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
 FEW_SLOTS = SmallSize(max_jobs=3, max_processors=4, max_slots=6)
@@ -130,3 +133,17 @@ def test_continuous_time_encloses_the_optimum(seed: int, objective: Objective) -
     assert result.schedule is not None
     assert coalloc.check(instance, result.schedule) == []
     assert worth(instance, result.schedule, objective) == close(result.objective)
+
+
+@LAW
+@given(slotted_instances(TINY), st.booleans(), st.sampled_from(OBJECTIVES))
+def test_the_optimum_is_between_every_bound_and_every_heuristic(
+    drawn: tuple[Instance, float], in_slots: bool, objective: Objective
+) -> None:
+    instance, slot = drawn[0], drawn[1] if in_slots else None
+    optimum = optimum_of(instance, slot, objective)
+    assert coalloc.lower_bound(instance, objective, "best", slot) <= optimum + TOLERANCE
+    problem = discretise(instance, slot)
+    listed = best_list_schedule(problem)
+    for heuristic in (listed, improve(problem, listed, objective=objective, iterations=20, seed=0)):
+        assert in_seconds(problem, ticks_of(heuristic, objective), objective) >= optimum - TOLERANCE

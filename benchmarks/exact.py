@@ -1,0 +1,457 @@
+"""How fast optimality is proven: the portfolio on 8 to 200 jobs, beside PyJobShop (CP-SAT) and the paper's node model.
+
+Every solve runs in a process of its own, which is killed with its children when it does not end by
+itself, and goes to a store, so that an interrupted run resumes. The methods take turns on each
+(instance, slot), so that whatever else the machine does strikes them alike. Protocol: benchmarks/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from exact_report import (
+    SHIFT,
+    Comparison,
+    Line,
+    Target,
+    contradictions,
+    open_table,
+    pairs,
+    ratio_table,
+    speed_table,
+    table_by_slot,
+)
+from formulations import run_formulation
+from runner import HERE, RESULTS, Row, Store, hidden, peak_memory, provenance, run_missing, write_csv
+
+import coalloc
+from coalloc.instance.storage import write_atomically
+from coalloc.problem import Assignment, Problem, discretise, slot_seconds
+from coalloc.result_files import instance_hash
+from coalloc.schedule import schedule_of
+
+SLOTS = (250, 200, 150, 100, 50, 25, 15, 5, 1)
+"""Slot lengths, % of the mean base time of the instance."""
+PORTFOLIO, NO_CPSAT, PYJOBSHOP, NODE = "portfolio", "portfolio, no CP-SAT", "PyJobShop", "node model"
+OURS = (PORTFOLIO, NO_CPSAT)
+LINK_UNITS = 10**9
+"""Whole units that PyJobShop counts the capacity of a link in; loads are rounded down, which is in its favour."""
+GRACE = 15.0
+"""Seconds beyond the time limit after which a sample is killed; starting Python is part of them."""
+OVERRUN, LEAST_OVERRUN = 0.1, 1.0
+"""A time limit holds within this share of it, at least these seconds."""
+PEER_SEED, PEER_INSTANCES, PEER_SLOTS = 0, 10, SLOTS[1::2]
+"""What draws the instances for other methods, their number (of 100), and the slots for PyJobShop."""
+NODE_SLOTS = (250, 100)
+"""Slots for the node model, which proves nothing at fine ones."""
+ALL_INSTANCES = 100
+QUICK, DEFAULT, FULL = "quick", "default", "full"
+
+COLUMNS = (
+    *("work", "instance", "seed", "slot", "method", "status", "stopped_by", "time", "objective", "lower_bound"),
+    *("source", "memory", "limit", "threads", "message", "peer"),
+    *("version", "commit", "code", "highspy", "ortools", "python", "instance_sha256"),
+)
+
+
+SEEDS = {QUICK: range(1, 6), DEFAULT: range(1, 21), FULL: range(1, 21)}
+THESIS_SEEDS = SEEDS | {FULL: range(1, ALL_INSTANCES + 1)}
+LARGE_SEEDS = {QUICK: range(1, 3), DEFAULT: range(1, 11), FULL: range(1, 11)}
+DRAWN = random.Random(PEER_SEED).sample(range(1, ALL_INSTANCES + 1), PEER_INSTANCES)
+PEER_SEEDS = {QUICK: DRAWN[:2], DEFAULT: DRAWN, FULL: DRAWN}
+"""Seeds of the instances by size of the run: usual, of 8 jobs, of 200 jobs, and beside other methods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One row of the speed table: instances (a generator and its parameters), slots, limit (s), methods and target."""
+
+    name: str
+    title: str
+    slots: tuple[int | None, ...]
+    limit: float
+    target: Target
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    generator: str = "thesis-oas"
+    methods: tuple[str, ...] = OURS
+    seeds: Mapping[str, Sequence[int]] = field(default_factory=lambda: SEEDS)
+    comparison: Comparison | None = None
+
+    def instance(self, seed: int) -> coalloc.Instance:
+        """Return the instance of a seed."""
+        return coalloc.generate(self.generator, seed=seed, **self.parameters)
+
+    @property
+    def whole_target(self) -> Target:
+        """The target, and that the time limit holds."""
+        return replace(self.target, overrun=max(LEAST_OVERRUN, OVERRUN * self.limit))
+
+
+BESIDE_NODE = Comparison(NODE, 200.0, where_proven=True, never_weaker=False)
+CLOSE = Target(share_proven=0.5, worst_gap=0.01)
+
+WORKS = (
+    Work(
+        "slots",
+        "8 jobs, 12 nodes, nine slots",
+        SLOTS,
+        60.0,
+        Target(share_proven=1.0, median=0.5, percentile95=5.0),
+        seeds=THESIS_SEEDS,
+    ),
+    Work(
+        "continuous",
+        "8 jobs, 12 nodes, continuous",
+        (None,),
+        60.0,
+        Target(share_proven=0.95, worst_gap=0.005),
+        seeds=THESIS_SEEDS,
+    ),
+    Work("jobs-12", "12 jobs, 12 nodes, 15 %", (15,), 60.0, CLOSE, {"jobs": 12}),
+    Work("jobs-20", "20 jobs, 12 nodes, 15 %", (15,), 60.0, CLOSE, {"jobs": 20}),
+    Work(
+        "jobs-50",
+        "50 jobs, 64 nodes, 5 %",
+        (5,),
+        60.0,
+        Target(worst_gap=0.02),
+        {"jobs": 50, "interarrival_scale": 0.0},
+        generator="thesis-pas",
+    ),
+    Work(
+        "jobs-200",
+        "200 jobs, 240 nodes, 5 % and continuous",
+        (5, None),
+        120.0,
+        Target(worst_gap=0.02),
+        {"jobs": 200, "nodes": 80},
+        seeds=LARGE_SEEDS,
+    ),
+    Work(
+        "pyjobshop",
+        "8 jobs, 12 nodes, beside PyJobShop",
+        PEER_SLOTS,
+        30.0,
+        Target(),
+        methods=(PORTFOLIO, PYJOBSHOP),
+        seeds=PEER_SEEDS,
+        comparison=Comparison(PYJOBSHOP, 10.0, where_proven=False, never_weaker=True),
+    ),
+    Work(
+        "node",
+        "8 jobs, 12 nodes, beside node model",
+        NODE_SLOTS,
+        180.0,
+        Target(),
+        methods=(PORTFOLIO, NODE),
+        seeds=PEER_SEEDS,
+        comparison=BESIDE_NODE,
+    ),
+    Work(
+        "node-6",
+        "8 jobs, 6 nodes, beside node model",
+        NODE_SLOTS,
+        180.0,
+        Target(),
+        generator="paper-oas",
+        methods=(PORTFOLIO, NODE),
+        seeds=PEER_SEEDS,
+        comparison=BESIDE_NODE,
+    ),
+)
+WORK_BY_NAME = {work.name: work for work in WORKS}
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One solve: work and seed name the instance; slot in % (None: continuous time), limit in seconds."""
+
+    work: str
+    seed: int
+    slot: int | None
+    method: str
+    limit: float
+    threads: int
+
+    @property
+    def instance(self) -> coalloc.Instance:
+        """The instance that is solved."""
+        return WORK_BY_NAME[self.work].instance(self.seed)
+
+    @property
+    def slot_option(self) -> str | None:
+        """The slot as ``coalloc.solve`` takes it."""
+        return None if self.slot is None else f"{self.slot}%"
+
+
+def samples_of(work: Work, size: str, threads: int) -> Iterator[Sample]:
+    """Yield the samples of a work in the order in which they run."""
+    for seed in work.seeds[size]:
+        for slot in work.slots:
+            for method in work.methods:
+                yield Sample(work.name, seed, slot, method, work.limit, threads)
+
+
+# --- solving, in a process of its own ---------------------------------------------------------------
+
+
+def solve(sample: Sample, peer_python: str) -> Row:
+    """Return status, time (s), objective and bound (s), trace and peak memory (MB) of one solve."""
+    if sample.method == PYJOBSHOP:
+        return solve_by_pyjobshop(sample, peer_python)
+    if sample.method == NODE:
+        found = run_formulation(sample.instance, f"{sample.slot}%", "node", sample.limit, sample.threads)
+        return {**found, "memory": peak_memory()}
+    if sample.method == NO_CPSAT:
+        with hidden("ortools"):
+            return solve_by_portfolio(sample)
+    return solve_by_portfolio(sample)
+
+
+def solve_by_portfolio(sample: Sample) -> Row:
+    """Solve with ``coalloc.solve``; what a process loads at first use is not measured."""
+    coalloc.solve(coalloc.generate("thesis-oas", seed=0, jobs=1), slot="50%", threads=sample.threads)
+    began = time.perf_counter()
+    result = coalloc.solve(sample.instance, slot=sample.slot_option, time_limit=sample.limit, threads=sample.threads)
+    total = time.perf_counter() - began
+    return {
+        "status": result.status.value,
+        "stopped_by": result.stopped_by,
+        "time": total,
+        "objective": result.objective,
+        "lower_bound": result.lower_bound,
+        "source": result.trace[-1].source if result.trace else "",
+        "trace": [(point.time, point.incumbent, point.lower_bound, point.source) for point in result.trace],
+        "memory": peak_memory(),
+        "message": result.message,
+    }
+
+
+def solve_by_pyjobshop(sample: Sample, peer_python: str) -> Row:
+    """Solve with PyJobShop in an interpreter of its own; its schedule must pass our checker to count."""
+    instance = sample.instance
+    problem = discretise(instance, slot_seconds(instance, sample.slot_option))
+    document = document_of(problem) | {"time_limit": sample.limit, "threads": sample.threads, "seed": 0}
+    child = subprocess.run(
+        [peer_python, str(HERE / "pyjobshop_peer.py")],
+        input=json.dumps(document),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if child.returncode:
+        last = (child.stderr.strip().splitlines() or ["no message"])[-1]
+        return {"status": "crashed", "message": f"exit code {child.returncode}: {last}"}
+    return row_of_peer(problem, json.loads(child.stdout))
+
+
+def document_of(problem: Problem) -> dict[str, Any]:
+    """Return a problem in slots as the peer reads it, in whole numbers: one mode per allocation vector.
+
+    Only links that can saturate are resources. Loads are rounded down.
+    """
+    links = problem.contended_links
+
+    def units(load: float, link: int) -> int:
+        return math.floor(load / problem.bandwidths[link] * LINK_UNITS) if load else 0
+
+    return {
+        "capacities": [*problem.capacities, *(LINK_UNITS for _ in links)],
+        "modes": [
+            [
+                {"duration": int(c.duration), "demands": [*c.allocation, *(units(c.loads[k], k) for k in links)]}
+                for c in configurations
+            ]
+            for configurations in problem.configurations
+        ],
+    }
+
+
+def row_of_peer(problem: Problem, answer: Mapping[str, Any]) -> Row:
+    """Return what the peer said as a row, its objective recomputed from its schedule."""
+    lower_bound = problem.seconds(math.ceil(answer["lower_bound"] - 1e-6))
+    objective, message = makespan_of(problem, answer["chosen"])
+    proven = objective is not None and objective <= lower_bound
+    return {
+        "status": "optimal" if proven else "unknown" if objective is None else "feasible",
+        "stopped_by": "proof" if proven else "time",
+        "time": answer["time"],
+        "objective": objective,
+        "lower_bound": lower_bound,
+        "memory": answer["memory"],
+        "message": message,
+        "peer": answer["peer"],
+    }
+
+
+def makespan_of(problem: Problem, chosen: Sequence[tuple[int, int]]) -> tuple[float | None, str]:
+    """Return the makespan, s, of (configuration, start) per job; None, and why, where that is no valid schedule."""
+    if not chosen:
+        return None, "no schedule"
+    assignments = [Assignment(j, start, problem.configurations[j][mode]) for j, (mode, start) in enumerate(chosen)]
+    try:
+        violations = coalloc.check(problem.instance, schedule_of(problem, assignments))
+    except ValueError as error:  # too few nodes to name
+        return None, f"an invalid schedule: {error}"
+    if violations:
+        return None, f"an invalid schedule: {violations[0].sentence}"
+    return problem.seconds(max(assignment.end for assignment in assignments)), ""
+
+
+# --- running and reporting -------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    size = QUICK if options.quick else FULL if options.full else DEFAULT
+    output = options.output or RESULTS / ("exact-quick" if options.quick else "exact")
+    facts = provenance()
+    planned = {work.name: _keyed(work, size, options.threads, facts) for work in WORKS}
+    store = Store(options.store)
+    try:
+        for work in WORKS:
+            if work.name in options.rows and not options.report:
+                _run(work, planned[work.name], store, options)
+    except KeyboardInterrupt:
+        print("interrupted; run again to go on", file=sys.stderr)
+    rows = [
+        _row(sample, facts | found)
+        for samples in planned.values()
+        for key, sample in samples.items()
+        if (found := store.get(key)) is not None
+    ]
+    write_csv(output.with_suffix(".csv"), COLUMNS, rows)
+    num_planned = {name: len(samples) for name, samples in planned.items()}
+    write_atomically(output.with_suffix(".md"), report(rows, num_planned, size, facts, options.threads))
+    pictures = _draw(rows, output) if rows else []
+    print(f"wrote {output}.md, .csv and {len(pictures)} pictures: {len(rows)} of {sum(num_planned.values())} samples")
+    return 1 if contradictions(rows) else 0
+
+
+def _run(work: Work, samples: Mapping[str, Sample], store: Store, options: argparse.Namespace) -> None:
+    function = partial(solve, peer_python=options.peer_python)
+    for key, row in run_missing(store, samples.items(), function, work.limit + GRACE, options.jobs):
+        print(_line(samples[key], row), file=sys.stderr, flush=True)
+
+
+def _draw(rows: Sequence[Row], output: Path) -> list[Path]:
+    from exact_pictures import Panel, draw_progress, draw_solved  # no sample needs matplotlib
+
+    panels = [Panel(work.name, work.title, work.target.worst_gap) for work in WORKS]
+    alone = [panel for panel in panels if WORK_BY_NAME[panel.work].comparison is None]
+    return [
+        draw_progress(rows, alone, output.with_name(f"{output.name}-progress.png")),
+        draw_solved(rows, panels, output.with_name(f"{output.name}-solved.png")),
+    ]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--full", action="store_true", help=f"all {ALL_INSTANCES} instances of the first two rows")
+    size.add_argument("--quick", action="store_true", help="few instances of each row; writes exact-quick.*")
+    names = tuple(WORK_BY_NAME)
+    parser.add_argument("--rows", nargs="+", default=names, choices=names, help="run these rows of the table alone")
+    parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
+    parser.add_argument("--threads", type=int, default=2, help="cores of each solve (default 2)")
+    parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="solves at a time (default 1)")
+    parser.add_argument(
+        "--peer-python", default=sys.executable, help="a Python that has PyJobShop (default: the one that runs this)"
+    )
+    parser.add_argument("--output", type=Path, help="tables and pictures: this name, .md, .csv and -*.png")
+    parser.add_argument("--store", type=Path, default=RESULTS / "exact.sqlite", help="where samples are kept")
+    return parser
+
+
+def _keyed(work: Work, size: str, threads: int, facts: Row) -> dict[str, Sample]:
+    return {_key(sample, facts): sample for sample in samples_of(work, size, threads)}
+
+
+def _key(sample: Sample, facts: Row) -> str:
+    identity = asdict(sample) | _identity(sample.work, sample.seed)
+    identity |= {name: facts[name] for name in ("version", "code", "highspy", "ortools")}
+    return json.dumps(identity, sort_keys=True)
+
+
+def _row(sample: Sample, outcome: Row) -> Row:
+    return _identity(sample.work, sample.seed) | asdict(sample) | dict(outcome)
+
+
+@cache
+def _identity(work: str, seed: int) -> dict[str, str]:
+    instance = WORK_BY_NAME[work].instance(seed)
+    return {"instance": instance.name, "instance_sha256": instance_hash(instance)}
+
+
+def _line(sample: Sample, row: Row) -> str:
+    detail = f"{row['time']:.2f} s" if "time" in row else row["message"]
+    slot = sample.slot_option or "continuous"
+    return f"{sample.work} {sample.seed}, {slot}, {sample.method}: {row['status']}, {detail}"
+
+
+def report(rows: Sequence[Row], planned: Mapping[str, int], size: str, facts: Row, threads: int) -> str:
+    """Return the page in Markdown; ``planned`` are samples per work."""
+    by_work = {name: [row for row in rows if row["work"] == name] for name in planned}
+    wrong = contradictions(rows)
+    paragraphs = [
+        "# Proving optimality: the speed table",
+        f"coalloc {facts['version']} (commit {facts['commit']}, code {facts['code']}), highspy {facts['highspy']}, "
+        f"ortools {facts['ortools']}, Python {facts['python']}; {threads} threads per solve, makespan. "
+        f"The {size} run; samples that ran: {_shares(by_work, planned)}. "
+        "The protocol is in [../README.md](../README.md).",
+        "## Targets",
+        "What was not proven counts with its limit. The targets are for the portfolio with CP-SAT; the verdict is also "
+        "given for what it does without.",
+        speed_table(line for name in planned for line in lines_of(WORK_BY_NAME[name], by_work[name], planned[name])),
+        "Contradictions between methods (a bound above an objective that another reaches): "
+        + ("; ".join(wrong) if wrong else "none")
+        + ".",
+        *_comparisons(by_work),
+        f"Ratios are geometric means of their time / ours; other means are shifted geometric ones, by {SHIFT:g} s.",
+        "## By slot",
+        *(_by_slot(WORK_BY_NAME[name], by_work[name]) for name in planned if by_work[name]),
+        "## Not proven",
+        open_table(row for row in rows if row["method"] in OURS),
+    ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _shares(by_work: Mapping[str, Sequence[Row]], planned: Mapping[str, int]) -> str:
+    """Return how much of each row ran, in words."""
+    return ", ".join(f"{name} {len(by_work[name])} of {planned[name]}" for name in planned)
+
+
+def lines_of(work: Work, rows: Sequence[Row], planned: int) -> Iterator[Line]:
+    """Yield the lines of the speed table for a work: one per method of ours."""
+    compared = () if work.comparison is None else pairs(rows, PORTFOLIO, work.comparison.other)
+    for method in (method for method in work.methods if method in OURS):
+        its = [row for row in rows if row["method"] == method]
+        share = planned // len(work.methods)
+        yield Line(work.title, method, share, its, work.whole_target, work.comparison, compared)
+
+
+def _comparisons(by_work: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+    for name, rows in by_work.items():
+        comparison = WORK_BY_NAME[name].comparison
+        if comparison is not None and rows:
+            yield f"## {WORK_BY_NAME[name].title}"
+            yield ratio_table(pairs(rows, PORTFOLIO, comparison.other))
+
+
+def _by_slot(work: Work, rows: Sequence[Row]) -> str:
+    return f"### {work.name}: {work.title}, {work.limit:g} s\n\n{table_by_slot(rows)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

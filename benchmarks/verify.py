@@ -1,0 +1,221 @@
+"""Every optimum that the portfolio claims, confirmed: by brute force on 500 small instances, and by perfect packings.
+
+On seeds 0 to 499 of :mod:`coalloc.workloads.small` the portfolio runs with and without CP-SAT, in slots of three
+lengths and in continuous time, and brute force, which shares no model with it, says what is right. The
+jobs of ``perfect-packing`` are cut from a full rectangle, so that its length is the optimum: no bound may be above it,
+and no schedule below. What counts as a disagreement is said in agreement.py; protocol: benchmarks/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from agreement import COLUMNS, GROUP, Case, Finding, by_solve, judged, sentence, verdicts
+from runner import RESULTS, Row, Store, hidden, markdown_table, provenance, run_missing, write_csv
+
+import coalloc
+from coalloc.instance.storage import write_atomically
+from coalloc.solvers.brute_force import BruteForceResult, Objective, brute_force_oas
+from coalloc.workloads.small import small_instance
+
+NUM_SEEDS = 500
+PACKING_JOBS = range(5, 61)
+"""Numbers of jobs of the perfect packings; each has its own platform and cuts."""
+PACKING_NODES, PACKING_CLUSTERS, PACKING_CUTS = 16, (1, 2, 4), ("guillotine", "pinwheel")
+MAKESPAN, STEPS = 1000.0, 20
+"""The optimum of every perfect packing, s, and the steps of time that it was cut at."""
+SLOT_LENGTHS = {"its own slot": 1.0, "twice its slot": 2.0, "a quarter of its slot": 0.25}
+"""The slots of a small instance; twice the slot of 24 slots is coarse, a quarter fine."""
+SOLVES = 10
+"""Solves per small instance."""
+GRACE = 120.0
+"""Seconds that a process has beyond the limits of all its solves, for Python and brute force."""
+
+Kind = Literal["small", "packing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A small instance (``number`` is its seed) or a perfect packing (jobs); seconds per solve, then without slots."""
+
+    kind: Kind
+    number: int
+    limit: float
+    continuous_limit: float
+
+
+# --- cases -----------------------------------------------------------------------------------------
+
+
+def cases(sample: Sample) -> Iterator[Case]:
+    """Yield what is solved for a sample, with and without CP-SAT."""
+    for case in small_cases(sample) if sample.kind == "small" else packing_cases(sample):
+        yield case
+        yield Case(f"{case.family}, no CP-SAT", case.instance, case.optimum, case.keywords, by_solve_without_cpsat)
+
+
+def small_cases(sample: Sample) -> Iterator[Case]:
+    """Yield a small instance in slots of several lengths and in continuous time, judged by brute force."""
+    instance, slot = small_instance(sample.number)
+    for name, factor in SLOT_LENGTHS.items():
+        yield _small_case(f"small, {name}", instance, slot * factor, "makespan", sample.limit)
+    yield _small_case("small, continuous time", instance, None, "makespan", sample.continuous_limit)
+    yield _small_case("small, its own slot", instance, slot, "total-response-time", sample.limit)
+
+
+def _small_case(
+    family: str, instance: coalloc.Instance, slot: float | None, objective: Objective, limit: float
+) -> Case:
+    keywords: dict[str, Any] = {"slot": slot, "objective": objective, "time_limit": limit}
+    return Case(family, instance, brute_force_oas(instance, slot, objective), keywords, by_solve)
+
+
+def packing_cases(sample: Sample) -> Iterator[Case]:
+    """Yield a perfect packing in slots that all base times are multiples of, and in continuous time."""
+    instance = perfect_packing(sample.number)
+    optimum = BruteForceResult((MAKESPAN,), None)
+    for family, slot in (("whole slots", MAKESPAN / STEPS), ("continuous time", None)):
+        keywords = {"slot": slot, "objective": "makespan", "time_limit": sample.continuous_limit}
+        yield Case(f"perfect packing, {family}", instance, optimum, keywords, by_solve)
+
+
+def perfect_packing(jobs: int) -> coalloc.Instance:
+    """Return the packing with this many jobs; clusters and cuts take turns."""
+    return coalloc.generate(
+        "perfect-packing",
+        seed=jobs,
+        jobs=jobs,
+        nodes=PACKING_NODES,
+        clusters=PACKING_CLUSTERS[jobs % len(PACKING_CLUSTERS)],
+        makespan=MAKESPAN,
+        steps=STEPS,
+        cuts=PACKING_CUTS[jobs % len(PACKING_CUTS)],
+    )
+
+
+def by_solve_without_cpsat(case: Case, limit: float) -> Finding:
+    """Return what ``coalloc.solve`` says where the extra is not installed."""
+    with hidden("ortools"):
+        return by_solve(case, limit)
+
+
+def verify(sample: Sample) -> Row:
+    """Return the rows of a sample, under ``rows``."""
+    rows = [{**case.names, "seed": sample.number, **judged(case, sample.limit)} for case in cases(sample)]
+    return {"status": "compared", "rows": rows}
+
+
+# --- running and reporting -------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    facts = provenance()
+    samples = {_key(sample, facts): sample for sample in planned(options)}
+    store = Store(options.store)
+    try:
+        seconds = SOLVES * options.limit + GRACE
+        wanted = () if options.report else samples.items()
+        for key, outcome in run_missing(store, wanted, verify, seconds, options.jobs):
+            _announce(samples[key], outcome)
+    except KeyboardInterrupt:
+        print("interrupted; run again to go on", file=sys.stderr)
+    outcomes = [(sample, found) for key, sample in samples.items() if (found := store.get(key)) is not None]
+    rows = [row for sample, outcome in outcomes for row in rows_of(sample, outcome)]
+    write_csv(options.output.with_suffix(".csv"), (*COLUMNS, "source"), rows)
+    ran = Counter(sample.kind for sample, _ in outcomes)
+    write_atomically(options.output.with_suffix(".md"), report(rows, ran, facts, options))
+    print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(outcomes)} of {len(samples)} instances")
+    return 1 if any(row["disagreement"] for row in rows) else 0
+
+
+def planned(options: argparse.Namespace) -> Iterator[Sample]:
+    """Yield the samples in the order in which they run."""
+    limits = options.limit, options.continuous_limit
+    for jobs in PACKING_JOBS:
+        yield Sample("packing", jobs, *limits)
+    for seed in range(options.seeds):
+        yield Sample("small", seed, *limits)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help=f"small instances 0, 1, ... (default {NUM_SEEDS})")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds per solve of a small instance (default 30)")
+    parser.add_argument(
+        "--continuous-limit",
+        type=float,
+        default=3.0,
+        help="seconds in continuous time, and for a perfect packing, where a search may go on to its limit (default 3)",
+    )
+    parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
+    parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="instances at a time (default 1)")
+    parser.add_argument("--output", type=Path, default=RESULTS / "verification", help="tables: this name, .md and .csv")
+    parser.add_argument("--store", type=Path, default=RESULTS / "verification.sqlite", help="where samples are kept")
+    return parser
+
+
+def _key(sample: Sample, facts: Row) -> str:
+    solvers = (facts["version"], facts["code"], facts["highspy"], facts["ortools"])
+    return json.dumps([*astuple(sample), *solvers])
+
+
+def rows_of(sample: Sample, outcome: Row) -> list[Row]:
+    """Return the rows of a sample; one that says why where its process did not answer."""
+    if "rows" in outcome:
+        rows: list[Row] = outcome["rows"]
+        return rows
+    lost = {"seed": sample.number, "status": outcome["status"], "disagreement": outcome["message"]}
+    return [dict.fromkeys(GROUP, sample.kind) | lost]
+
+
+def _announce(sample: Sample, outcome: Row) -> None:
+    wrong = [row for row in rows_of(sample, outcome) if row["disagreement"]]
+    verdict = f"{len(wrong)} disagree" if wrong else "agrees"
+    print(f"{sample.kind} {sample.number}: {verdict}", file=sys.stderr, flush=True)
+    for row in wrong:
+        print(f"  {sentence(row)}", file=sys.stderr, flush=True)
+
+
+def report(rows: Sequence[Row], ran: Mapping[Kind, int], facts: Row, options: argparse.Namespace) -> str:
+    """Return the page in Markdown; ``ran`` are instances by kind."""
+    claimed = [row for row in rows if row["status"] == "optimal"]
+    confirmed = sum(not row["disagreement"] for row in claimed)
+    paragraphs = [
+        "# Every claimed optimum, confirmed",
+        f"coalloc {facts['version']} (commit {facts['commit']}, code {facts['code']}), highspy {facts['highspy']}, "
+        f"ortools {facts['ortools']}, Python {facts['python']}. Ran: {ran['small']} of {options.seeds} small "
+        f"instances, against brute force; {ran['packing']} of {len(PACKING_JOBS)} perfect packings of "
+        f"{PACKING_JOBS[0]} to {PACKING_JOBS[-1]} jobs, against the rectangle that they were cut from. "
+        f"{options.limit:g} s per solve; {options.continuous_limit:g} s in continuous time and for a packing. "
+        "The protocol is in [../README.md](../README.md).",
+        f'"Optimal" was claimed {len(claimed)} times in {len(rows)} solves, and {confirmed} of these are confirmed. '
+        f"Solves that disagree in any way: {sum(bool(row['disagreement']) for row in rows)}.",
+        "Worst difference: the largest of |found - optimum| / max(1, optimum) over what was called optimal.",
+        *verdicts(rows),
+        "## Who had the last word",
+        'Solves called "optimal", by who found the bound or the schedule that closed the gap.',
+        closings(claimed),
+    ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def closings(claimed: Sequence[Row]) -> str:
+    """Return a table: claims by family and objective, and by what closed the gap."""
+    sources = [source for source, _ in Counter(row["source"] for row in claimed).most_common()]
+    groups: dict[tuple[str, str], Counter[str]] = {}
+    for row in claimed:
+        groups.setdefault((row["family"], row["objective"]), Counter())[row["source"]] += 1
+    lines = [[*name, *(counts[source] for source in sources)] for name, counts in groups.items()]
+    return markdown_table(("family", "objective", *sources), lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
