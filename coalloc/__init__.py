@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from coalloc.simulator.policy import Policy, Start
     from coalloc.simulator.result import SimulationResult
     from coalloc.solvers.result import SolveResult, SolveStatus, TracePoint
+    from coalloc.studies.comparison import compare
     from coalloc.versions import show_versions
     from coalloc.workloads.generators import generate
     from coalloc.workloads.library import example, examples
@@ -64,6 +65,7 @@ _HOME = {
     "coalloc.simulator.policy": ("Policy", "Start"),
     "coalloc.simulator.result": ("SimulationResult",),
     "coalloc.solvers.result": ("SolveResult", "SolveStatus", "TracePoint"),
+    "coalloc.studies.comparison": ("compare",),
     "coalloc.versions": ("show_versions",),
     "coalloc.workloads.library": ("example", "examples"),
     "coalloc.workloads.generators": ("generate",),
@@ -93,6 +95,7 @@ __all__ = [
     "Violation",
     "build_model",
     "check",
+    "compare",
     "example",
     "examples",
     "gantt",

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from coalloc.cli import check, convert, demo, examples, generate, policies, schema, simulate, solve
+from coalloc.cli import check, compare, convert, demo, examples, generate, policies, schema, simulate, solve
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.output import say, say_fields
 from coalloc.cli.shell import PROGRAM, Shell
@@ -56,6 +56,7 @@ def versions() -> ExitCode:
 app.command(epilog=solve.EXAMPLES)(solve.solve)
 app.command(epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command(epilog=check.EXAMPLES)(check.check)
+app.command(epilog=compare.EXAMPLES)(compare.compare)
 app.command(epilog=generate.EXAMPLES)(generate.generate)
 app.command(epilog=convert.EXAMPLES)(convert.convert)
 app.command(epilog=policies.EXAMPLES)(policies.policies)

@@ -74,7 +74,7 @@ def _draw_profile(ax: Axes, profile: pd.DataFrame, labels: list[str]) -> None:
 
 def _draw_differences(ax: Axes, differences: pd.DataFrame, labels: list[str], baseline: str) -> None:
     """Draw the mean difference of each policy to the baseline, with its interval."""
-    title(ax, "Makespan against the baseline, 95 % intervals")
+    title(ax, "Mean difference, 95 % intervals")
     ax.axvline(0.0, color=palette.MUTED, linewidth=1.0)
     for found in differences.itertuples():
         row = labels.index(str(found.policy))
@@ -83,7 +83,7 @@ def _draw_differences(ax: Axes, differences: pd.DataFrame, labels: list[str], ba
         ax.plot([mean], [row], **series_style(row))
     ax.plot([0.0], [labels.index(baseline)], **series_style(labels.index(baseline)))
     _name_rows(ax, labels)
-    ax.set_xlabel(f"longer than {baseline}, %", fontsize=8, color=palette.INK, **RAW)
+    ax.set_xlabel(f"makespan longer than that of {baseline}, %", fontsize=8, color=palette.INK, **RAW)
 
 
 def _name_rows(ax: Axes, labels: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,11 +71,12 @@ def write_gantt(instance: Instance, schedule: Schedule, path: str | os.PathLike[
 
 def write_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a chart as ``.png``, ``.svg`` or ``.pdf``; raises :class:`CoallocError` for another extension."""
-    extension = Path(path).suffix.lower().removeprefix(".")
-    if extension not in DATELESS:
-        supported = ", ".join(f".{name}" for name in DATELESS)
-        raise CoallocError(f"cannot draw to {visible(os.fspath(path))!r}: the extension must be one of {supported}")
-    write_atomically(path, static_picture(figure, extension))
+    write_atomically(path, static_picture(figure, chart_format(path)))
+
+
+def chart_format(path: str | os.PathLike[str]) -> str:
+    """Return the format that the extension of a path asks for, where only static pictures are drawn."""
+    return _format_among(tuple(DATELESS), path)
 
 
 def picture_format(path: str | os.PathLike[str]) -> str:
@@ -82,9 +84,13 @@ def picture_format(path: str | os.PathLike[str]) -> str:
 
     Whoever solves first and draws later calls this before, so that a wrong name costs no solve.
     """
+    return _format_among(FORMATS, path)
+
+
+def _format_among(formats: Sequence[str], path: str | os.PathLike[str]) -> str:
     extension = Path(path).suffix.lower().removeprefix(".")
-    if extension not in FORMATS:
-        supported = ", ".join(f".{name}" for name in FORMATS)
+    if extension not in formats:
+        supported = ", ".join(f".{name}" for name in formats)
         raise CoallocError(f"cannot draw to {visible(os.fspath(path))!r}: the extension must be one of {supported}")
     return extension
 

@@ -15,6 +15,7 @@ COMMANDS = (
     "solve",
     "simulate",
     "check",
+    "compare",
     "generate",
     "convert",
     "policies",

@@ -1,0 +1,112 @@
+"""``coalloc compare``: policies against certified bounds."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, BadParameter, Option
+
+import coalloc
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.inputs import read_instance
+from coalloc.cli.options import Json, Quiet
+from coalloc.cli.output import check_writable, note, say, say_json
+from coalloc.cli.pairs import parameters_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Files = Annotated[list[str], Argument(metavar="FILE ...", help="Instance files, or example:NAME for bundled ones.")]
+Policies = Annotated[
+    list[str] | None,
+    Option(
+        "--policy", metavar="POLICY", help='Policy, with its options: "easy allocation=first-fit"; may be repeated.'
+    ),
+]
+Exact = Annotated[bool, Option("--exact/--no-exact", help="Solve each instance as well, or only compute bounds.")]
+TimeLimit = Annotated[float, Option(help="Seconds for each solve and each bound.")]
+Baseline = Annotated[str | None, Option(help="Policy that the others are paired with.", show_default="the first")]
+Threads = Annotated[int, Option(min=1, help="Threads of the solver.")]
+RunSeed = Annotated[int, Option(min=0, help="Seed of solver and policies.")]
+Table = Annotated[Path | None, Option("--output", "-o", metavar="CSV", help="Table of all rows.")]
+Plot = Annotated[Path | None, Option(metavar="FIGURE", help="Picture: .png, .svg or .pdf.")]
+
+EXAMPLES = """
+Examples:
+
+coalloc compare wl*.json --policy mesd --policy easy --policy "easy allocation=first-fit" --plot compare.png
+
+coalloc compare trace.json --policy fcfs --policy conservative --no-exact -o compare.csv
+"""
+
+
+def compare(
+    files: Files,
+    *,
+    policy: Policies = None,
+    exact: Exact = True,
+    time_limit: TimeLimit = 20.0,
+    baseline: Baseline = None,
+    threads: Threads = 1,
+    seed: RunSeed = 0,
+    output: Table = None,
+    plot: Plot = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> ExitCode:
+    """Compare policies with the best certified bound on each instance, and with each other."""
+    from coalloc.plot.pictures import chart_format
+    from coalloc.studies.comparison import draw, paired_differences, summary
+
+    if plot is not None:
+        chart_format(plot)
+    check_writable({"--output": output, "--plot": plot}, inputs=files)
+    policies = {text: _policy(text) for text in policy or []}
+    if not policies:
+        raise BadParameter("name at least one policy; coalloc policies lists them", param_hint="--policy")
+    if baseline is not None and baseline not in policies:
+        raise BadParameter(f"must be one of the policies given, got {baseline!r}", param_hint="--baseline")
+    instances = [read_instance(file) for file in files]
+    table = coalloc.compare(
+        instances,
+        policies,
+        exact=exact,
+        time_limit=time_limit,
+        threads=threads,
+        seed=seed,
+        progress=None if quiet else note,
+    )
+    base = baseline or next(iter(policies))
+    if output is not None:
+        _write_table(table, output)
+    if plot is not None:
+        draw(table, base, plot)
+    if json:
+        say_json([_plain(row) for row in table.to_dict("records")])
+    else:
+        say(summary(table, seed).to_string(index=False, float_format="{:.4g}".format, na_rep="-"))
+        say(f"\nmakespan against {base}, mean and 95 % interval")
+        say(paired_differences(table, base, seed).to_string(index=False, float_format="{:+.2%}".format, na_rep="-"))
+    return ExitCode.DONE
+
+
+def _policy(text: str) -> dict[str, Any]:
+    """Return the policy and the options that a text names."""
+    name, *pairs = text.split()
+    return {"policy": name, **parameters_of(pairs, "--policy")}
+
+
+def _write_table(table: pd.DataFrame, path: Path) -> None:
+    from coalloc.instance.storage import write_atomically
+
+    write_atomically(path, table.to_csv(index=False))
+
+
+def _plain(row: dict[Any, Any]) -> dict[str, Any]:
+    """Return a row as JSON can hold it: what is not known, or infinite, is null."""
+    return {
+        str(name): None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in row.items()
+    }

@@ -1,0 +1,52 @@
+"""``coalloc compare``, as a user runs it."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from tests.cli.running import TINY, run, write
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    return write(tmp_path / "tiny.json", TINY)
+
+
+def test_a_comparison_is_printed_and_written(tiny, tmp_path):
+    table, figure = tmp_path / "c.csv", tmp_path / "c.png"
+    result = run(
+        "compare", tiny, "--policy", "sjf", "--policy", "fcfs allocation=first-fit", "-o", table, "--plot", figure
+    )
+    assert result.exit_code == 0
+    assert "oas (exact)" in result.stdout
+    assert "makespan against sjf" in result.stdout
+    assert pd.read_csv(table)["policy"].tolist() == ["oas (exact)", "sjf", "fcfs allocation=first-fit"]
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert "tiny: bounds" in result.stderr
+
+
+def test_json_is_pure(tiny):
+    result = run("compare", tiny, "--policy", "fcfs", "--json", "--quiet", "--no-exact")
+    (row,) = json.loads(result.stdout)
+    assert (row["policy"], row["makespan"], row["ratio"]) == ("fcfs", 200.0, None)
+    assert row["bound"] == pytest.approx(200.0, rel=1e-6)
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "name at least one policy"),
+        (["--policy", "eazy"], "there is no policy 'eazy'"),
+        (["--policy", "easy alloc"], "must be KEY=VALUE, got 'alloc'"),
+        (["--policy", "easy", "--baseline", "fcfs"], "must be one of the policies given, got 'fcfs'"),
+        (["--policy", "easy", "--plot", "x.html"], "the extension must be one of .png, .svg, .pdf"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(tiny, tmp_path, arguments, sentence):
+    result = run("compare", tiny, *arguments, "-o", tmp_path / "c.csv", "--quiet")
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not (tmp_path / "c.csv").exists()

@@ -1,0 +1,174 @@
+"""Comparisons with bounds: what each row says, and that no bound is ever beaten."""
+
+import math
+
+import pandas as pd
+import pytest
+
+import coalloc
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.instance.errors import InternalError
+from coalloc.studies import comparison
+from coalloc.studies.comparison import COLUMNS, EXACT, draw, paired_differences, performance_profile, summary
+from coalloc.workloads.small import small_instance
+from tests.simulator.listed import Listed
+
+
+def tiny(name="tiny"):
+    """Return two nodes; J1 takes both for 100 s, J2 and J3 share them for 100 s: the least makespan is 200 s."""
+    platform = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=1.0)])
+    jobs = [
+        Job("J2", tasks=1, base_time=100.0),
+        Job("J1", tasks=2, base_time=100.0),
+        Job("J3", tasks=1, base_time=50.0),
+    ]
+    return Instance(platform, jobs, name=name)
+
+
+def saturated():
+    """Return a job that must be spread: strict links forbid it, a policy runs it in 100 (0.5 + 0.5 * 2) = 150 s."""
+    clusters = [Cluster(name, [NodeGroup(1, power=1.0)], link_bandwidth=5.0) for name in ("C1", "C2")]
+    job = Job("J1", tasks=2, base_time=100.0, processing_share=0.5, task_bandwidth=10.0)
+    return Instance(Platform(clusters), [job], name="saturated")
+
+
+def close(*numbers):
+    """Return numbers to compare with: a bound may be a millionth below what it is worth."""
+    return pytest.approx(numbers, rel=1e-6, abs=1e-6)
+
+
+def rows(table):
+    """Return makespan, bound, gap and ratio by policy."""
+    return {row.policy: (row.makespan, row.bound, row.gap, row.ratio) for row in table.itertuples()}
+
+
+def test_each_row_says_how_far_it_is_from_what_is_proven():
+    # FCFS: J2 at 0, J1 at 100, J3 at 200, so 250 s; skipping, J3 runs beside J2: 200 s.
+    table = coalloc.compare(tiny(), ["fcfs", "fpfs"])
+    assert list(table.columns) == list(COLUMNS)
+    assert rows(table) == {
+        EXACT: close(200.0, 200.0, 0.0, 1.0),
+        "fcfs": close(250.0, 200.0, 0.2, 1.25),
+        "fpfs": close(200.0, 200.0, 0.0, 1.0),
+    }
+    assert set(table["bound_source"]) <= {"oas", "oas without links", "bounds without links"}
+    assert (table["decision_time_max"] > 0).all()
+
+
+def test_a_policy_that_may_saturate_links_is_held_against_the_bound_without_links():
+    # Strict links leave no schedule at all; without traffic the job takes 100 s, with it 150 s.
+    table = coalloc.compare(saturated(), ["fcfs"])
+    found = rows(table)["fcfs"]
+    assert found == close(150.0, 100.0, 1 / 3, 1.5)
+    assert math.isnan(rows(table)[EXACT][0])
+
+
+def test_a_policy_that_keeps_links_is_held_against_the_bound_with_them():
+    # Two nodes in two clusters, links that carry one spread job: the two spread jobs run one after the other, 200 s.
+    clusters = [Cluster(name, [NodeGroup(2, power=1.0)], link_bandwidth=10.0) for name in ("C1", "C2")]
+    job = Job("J1", tasks=3, base_time=100.0, processing_share=0.5, task_bandwidth=7.5)
+    instance = Instance(Platform(clusters), [job], name="spread")
+
+    class Strict(Listed):
+        links = "strict"
+
+    table = coalloc.compare(instance, [Strict({"J1": (2, 1)})])
+    assert rows(table)["Strict"][:2] == close(100.0, 100.0)
+    assert table.set_index("policy").loc["Strict", "bound_source"] == "oas"
+
+
+def test_killed_jobs_leave_no_bound():
+    instance = tiny().replace(jobs=[job.replace(estimate=job.base_time / 2) for job in tiny().jobs])
+    table = coalloc.compare(instance, ["fcfs"], kill=True).set_index("policy")
+    assert table.loc["fcfs", "bound_source"] == "none: jobs were killed"
+    assert math.isnan(table.loc["fcfs", "bound"])
+    assert math.isnan(table.loc["fcfs", "gap"])
+
+
+def test_a_bound_above_what_a_policy_reached_is_a_fault_of_ours(monkeypatch):
+    monkeypatch.setattr(comparison, "lower_bound", lambda *_, **__: 260.0)
+    with pytest.raises(InternalError, match=r"bound 260 s .* is above the makespan 250 s that policy 'fcfs' reached"):
+        coalloc.compare(tiny(), ["fcfs"])
+
+
+@pytest.mark.parametrize("seed", range(0, 30, 3))
+def test_no_policy_beats_a_bound(seed):
+    instance, _ = small_instance(seed)
+    quick = [name for name in coalloc.policies() if name not in ("pas", "oas", "pcbe", "node-list")]
+    table = coalloc.compare(instance, quick, time_limit=3.0)
+    assert (table["gap"].dropna() >= -1e-9).all()
+    assert len(table) == len(quick) + 1
+
+
+def test_without_exact_solves_only_bounds_are_computed(monkeypatch):
+    monkeypatch.setattr(comparison, "solve", None)
+    table = coalloc.compare(tiny(), ["fcfs"], exact=False)
+    assert rows(table)["fcfs"][:3] == close(250.0, 200.0, 0.2)
+    assert table["bound_source"].tolist() == ["bounds without links"]
+
+
+def test_labels_name_policies_with_their_options():
+    table = coalloc.compare(tiny(), {"a": {"policy": "fcfs", "skip": True}, "fcfs": {}})
+    assert [row[0] for row in list(rows(table).values())[1:]] == [200.0, 250.0]
+
+
+@pytest.mark.parametrize(
+    ("policies", "message"),
+    [
+        (["eazy"], "there is no policy 'eazy'"),
+        ({"a": {"policy": "fcfs", "skp": 1}}, "policy 'fcfs' has no option skp"),
+        (["fcfs", "fcfs"], "distinct labels, got fcfs more than once"),
+        ([3], "policy must be a name, or have a scope and decide"),
+        ([], "at least one instance and one policy"),
+    ],
+)
+def test_wrong_policies_are_refused_before_anything_runs(monkeypatch, policies, message):
+    monkeypatch.setattr(comparison, "solve", None)
+    with pytest.raises(CoallocError, match=message):
+        coalloc.compare(tiny(), policies)
+
+
+TABLE = pd.DataFrame(
+    [
+        ["i1", "a", 100.0, 0.1, 1.0],
+        ["i1", "b", 110.0, 0.2, math.nan],
+        ["i2", "a", 300.0, 0.3, 1.5],
+        ["i2", "b", 200.0, 0.0, 1.0],
+    ],
+    columns=["instance", "policy", "makespan", "gap", "ratio"],
+).assign(wait_mean=1.0, coallocated_share=0.5, decision_time_mean=0.01)
+
+
+def test_the_profile_counts_instances_within_a_factor_of_the_best():
+    # Factors of the best: a 1 and 1.5, b 1.1 and 1.
+    profile = performance_profile(TABLE, [1.0, 1.2, 1.5])
+    assert profile.to_dict("list") == {"a": [0.5, 0.5, 1.0], "b": [0.5, 1.0, 1.0]}
+
+
+def test_differences_are_paired_by_instance():
+    # b against a: +10 % and -1/3.
+    found = paired_differences(TABLE, "a").iloc[0]
+    assert found["policy"] == "b"
+    assert found["mean"] == pytest.approx((0.1 - 1 / 3) / 2)
+    assert found["low"] <= found["mean"] <= found["high"]
+    with pytest.raises(CoallocError, match="has no policy 'c'; it has a, b"):
+        paired_differences(TABLE, "c")
+
+
+def test_the_summary_has_a_row_per_policy():
+    found = summary(TABLE).set_index("policy")
+    assert found.loc["a", ["gap_mean", "gap_max", "proven", "ratio_mean"]].tolist() == [0.2, 0.3, 2, 1.25]
+    assert found.loc["b", ["instances", "proven", "ratio_mean"]].tolist() == [2, 1, 1.0]
+
+
+def test_the_picture_names_every_policy(tmp_path):
+    draw(TABLE, path=tmp_path / "c.svg")
+    text = (tmp_path / "c.svg").read_text()
+    assert text.startswith("<?xml")
+    figure = draw(TABLE, baseline="b")
+    gaps, profile, differences = figure.axes
+    assert [label.get_text() for label in gaps.get_yticklabels()] == ["a", "b"]
+    assert [line.get_label() for line in profile.get_lines()] == ["a", "b"]
+    assert "that of b" in differences.get_xlabel()
+    with pytest.raises(CoallocError, match="must be one of"):
+        draw(TABLE, path=tmp_path / "c.html")

@@ -1,0 +1,38 @@
+"""Means with intervals."""
+
+import math
+
+import numpy as np
+import pytest
+
+from coalloc.studies.intervals import Interval, mean_interval
+
+
+def test_the_interval_covers_the_mean_as_often_as_it_says():
+    # 200 samples of 12 skewed values each: 95 % intervals should hold the true mean (1) about 190 times.
+    rng = np.random.default_rng(0)
+    found = [mean_interval(rng.exponential(1.0, 12).tolist(), seed) for seed in range(200)]
+    assert 165 <= sum(interval.low <= 1.0 <= interval.high for interval in found) <= 200
+    assert all(interval.low <= interval.mean <= interval.high for interval in found)
+
+
+def test_the_same_seed_gives_the_same_interval():
+    values = [1.0, 2.0, 4.0, 8.0]
+    assert mean_interval(values, 3) == mean_interval(values, 3)
+    assert mean_interval(values).mean == 3.75
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([2.0, 2.0], Interval(2.0, 2.0, 2.0, 2))],
+)
+def test_equal_values_have_no_width(values, expected):
+    assert mean_interval(values) == expected
+
+
+def test_what_cannot_be_known_is_not_made_up():
+    mean, low, high, samples = mean_interval([5.0])
+    assert (mean, samples) == (5.0, 1)
+    assert math.isnan(low)
+    assert math.isnan(high)
+    assert math.isnan(mean_interval([]).mean)
