@@ -64,12 +64,16 @@ def test_a_block_of_code_works_and_prints_what_is_shown(block, tmp_path):
     assert [line for line in block.output.splitlines() if line not in printed] == []
 
 
-@pytest.mark.parametrize("block", [b for b in blocks("docs/simulation.md") if b.language == "python"], ids=str)
-def test_the_examples_of_the_page_on_simulation_run(block, tmp_path):
+PAGES = ("docs/simulation.md", "docs/studies.md")
+"""Pages whose examples in Python run as well."""
+
+
+@pytest.mark.parametrize("block", [b for page in PAGES for b in blocks(page) if b.language == "python"], ids=str)
+def test_the_examples_of_other_pages_run(block, tmp_path):
     run(block, tmp_path)
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/README.md", "docs/simulation.md"])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/README.md", *PAGES])
 def test_links_lead_to_files(page):
     targets = re.findall(r"\]\(([^)#]+)[^)]*\)", (ROOT / page).read_text())
     assert targets
