@@ -15,8 +15,10 @@ from typing import Any, get_args
 from coalloc.allocation import Scope
 from coalloc.heuristics.backfilling import Conservative, Easy
 from coalloc.heuristics.classics import ListPolicy
+from coalloc.heuristics.mesd import Mesd
 from coalloc.instance import CoallocError
 from coalloc.rules.allocation_rules import ALLOCATION_RULES
+from coalloc.rules.mesd import Slowdown
 from coalloc.simulator.policy import Policy
 
 
@@ -55,13 +57,16 @@ POLICIES: Mapping[str, Entry] = {
     "conservative": Entry(
         Conservative, "conservative backfilling: gaps are filled without delaying any job that waits"
     ),
+    "mesd": Entry(Mesd, "minimum execution slowdown: batches of jobs, next the one that takes least longer than alone"),
 }
 """Every policy by name."""
 
 CHOICES: Mapping[str, Collection[Any]] = {
     "allocation": tuple(ALLOCATION_RULES),
     "scope": get_args(Scope),
+    "second_step": (False, True),
     "skip": (False, True),
+    "slowdown": get_args(Slowdown),
 }
 """Values of each option that has a list of them."""
 
