@@ -11,9 +11,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import ClassVar
 
-from coalloc.allocation import NodeClass, Scope
+from coalloc.allocation import Allocation, Scope
 from coalloc.execution import execution_time
 from coalloc.heuristics.plans import Planned, due, without
 from coalloc.instance import Job
@@ -77,31 +79,31 @@ class Mesd:
         """Yield the plan of a queue, in the order in which jobs are chosen."""
         members = [processors_of(node_class.processors) for node_class in state.classes]
         choice = Choice(queue, state.classes, self.slowdown)
+        choose = mesd_allocation(state.classes, self.second_step)
         now, releases = state.now, _releases(state, started)
         for _ in queue:
             while (chosen := choice.next(_counts(free, members))) is None:
                 now, released = _next_release(releases)
                 free |= released
-            planned = self._placed(queue[chosen], state.classes, free, members)
+            job = queue[chosen]
+            allocation = choose(job.tasks, _counts(free, members))
+            assert allocation is not None, "only a job that fits is chosen"
+            seconds = execution_time(job, 1.0 / slowest(allocation, state.classes))
+            planned = Planned(job.id, _lowest(free, members, allocation), seconds)
             free &= ~planned.processors
-            heapq.heappush(releases, (now + planned.duration, planned.processors))
+            heapq.heappush(releases, (now + seconds, planned.processors))
             yield planned
-
-    def _placed(
-        self, job: Job, classes: Sequence[NodeClass], free: Processors, members: Sequence[Processors]
-    ) -> Planned:
-        """Return where a job that fits runs: on the free processors with the lowest numbers of each class."""
-        allocation = mesd_allocation(job.tasks, _counts(free, members), classes, self.second_step)
-        assert allocation is not None, "only a job that fits is chosen"
-        processors = 0
-        for of_class, count in zip(members, allocation, strict=True):
-            processors |= lowest_of(free & of_class, count) if count else 0
-        return Planned(job.id, processors, execution_time(job, 1.0 / slowest(allocation, classes)))
 
 
 def _counts(processors: Processors, members: Sequence[Processors]) -> list[int]:
     """Return how many processors of a set are in each class."""
     return [(processors & of_class).bit_count() for of_class in members]
+
+
+def _lowest(free: Processors, members: Sequence[Processors], allocation: Allocation) -> Processors:
+    """Return the free processors with the lowest numbers of each class."""
+    parts = (lowest_of(free & of_class, n) for of_class, n in zip(members, allocation, strict=True) if n)
+    return reduce(or_, parts)
 
 
 def _releases(state: State, started: Sequence[Planned]) -> list[Release]:

@@ -9,6 +9,7 @@ and 3; errata 14 to 17.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
@@ -17,11 +18,14 @@ from numpy.typing import NDArray
 from coalloc.allocation import Allocation, NodeClass
 from coalloc.instance import Job
 from coalloc.instance.rounding import time_tolerance
-from coalloc.rules.allocation_rules import fastest_first, filled
+from coalloc.rules.allocation_rules import Choose, fastest_first, filled
 
 Floats = NDArray[np.float64]
 Slowdown = Literal["difference", "ratio"]
 """How much longer than on the empty platform: in seconds, or as a multiple."""
+
+CHOSEN = np.iinfo(np.int64).max
+"""Tasks that stand for a job which was chosen already: it fits nowhere."""
 
 
 def fastest_order(classes: Sequence[NodeClass]) -> list[int]:
@@ -29,13 +33,15 @@ def fastest_order(classes: Sequence[NodeClass]) -> list[int]:
     return sorted(range(len(classes)), key=fastest_first(classes, ()).__getitem__)
 
 
-def mesd_allocation(
-    tasks: int, free: Sequence[int], classes: Sequence[NodeClass], second_step: bool = True
-) -> Allocation | None:
-    """Return the allocation of a job on free processors (per class), None where they are too few."""
+def mesd_allocation(classes: Sequence[NodeClass], second_step: bool = True) -> Choose:
+    """Return MESD's allocation rule for these classes: tasks and free processors (per class) to an allocation."""
     order = fastest_order(classes)
-    counts = filled(tasks, free, order)
-    return gathered(counts, free, classes, order) if counts is not None and second_step else counts
+
+    def choose(tasks: int, free: Sequence[int]) -> Allocation | None:
+        counts = filled(tasks, free, order)
+        return gathered(counts, free, classes, order) if counts is not None and second_step else counts
+
+    return choose
 
 
 def gathered(counts: Allocation, free: Sequence[int], classes: Sequence[NodeClass], order: Sequence[int]) -> Allocation:
@@ -44,6 +50,8 @@ def gathered(counts: Allocation, free: Sequence[int], classes: Sequence[NodeClas
     That cluster takes tasks on free processors that are no slower than the slowest in use.
     """
     used = [g for g in order if counts[g]]
+    if len(used) == 1:
+        return counts
     cluster, power = classes[used[-1]].cluster, classes[used[-1]].effective_power
     targets = [g for g in order if classes[g].cluster == cluster and classes[g].effective_power >= power]
     moved = list(counts)
@@ -63,30 +71,29 @@ class Choice:
     """
 
     def __init__(self, jobs: Sequence[Job], classes: Sequence[NodeClass], slowdown: Slowdown = "difference") -> None:
-        self._tasks = np.array([job.tasks for job in jobs])
+        self._tasks = np.array([job.tasks for job in jobs], dtype=np.int64)
         self._base_times = np.array([job.base_time for job in jobs])
         self._shares = np.array([job.processing_share for job in jobs])
         self._order = fastest_order(classes)
         self._slowness = np.array([1.0 / classes[g].effective_power for g in self._order])
         self._is_ratio = slowdown == "ratio"
-        self._ideal = self._execution_times(np.cumsum([classes[g].capacity for g in self._order]))
-        self._is_left = np.ones(len(jobs), dtype=bool)
+        self._ideal = self._execution_times([classes[g].capacity for g in self._order])
 
-    def _execution_times(self, room: NDArray[np.int64]) -> Floats:
-        """Return Te of each job (s) if so many processors are free up to each class; jobs that do not fit get any."""
-        last_used = np.minimum(np.searchsorted(room, self._tasks), len(room) - 1)
+    def _execution_times(self, free: Sequence[int]) -> Floats:
+        """Return Te of each job (s) on free processors of each class in order; any where it does not fit."""
+        last_used = np.array([*accumulate(free[:-1])], dtype=int).searchsorted(self._tasks)
         times: Floats = self._base_times * (self._shares * self._slowness[last_used] + (1.0 - self._shares))
         return times
 
     def next(self, free: Sequence[int]) -> int | None:
         """Return the index of the job that is next on free processors (per class), None where none of them fits."""
-        room = np.cumsum([free[g] for g in self._order])
-        fits = self._is_left & (self._tasks <= room[-1])
+        fits = self._tasks <= sum(free)
         if not fits.any():
             return None
-        real = self._execution_times(room)
-        slowdowns = np.where(fits, real / self._ideal if self._is_ratio else real - self._ideal, np.inf)
+        real = self._execution_times([free[g] for g in self._order])
+        slowdowns = real / self._ideal if self._is_ratio else real - self._ideal
+        slowdowns[~fits] = np.inf
         least = float(slowdowns.min())
-        chosen = int(np.argmax(slowdowns <= least + time_tolerance(least)))
-        self._is_left[chosen] = False
+        chosen = int((slowdowns <= least + time_tolerance(least)).argmax())
+        self._tasks[chosen] = CHOSEN
         return chosen
