@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from coalloc.schedule_files import read_schedule, write_schedule
     from coalloc.schemas import schema
     from coalloc.simulator.policy import Policy, Start
+    from coalloc.simulator.replaying import replay
     from coalloc.simulator.result import SimulationResult
     from coalloc.solvers.result import SolveResult, SolveStatus, TracePoint
     from coalloc.versions import show_versions
@@ -61,6 +62,7 @@ _HOME = {
     "coalloc.schedule_files": ("read_schedule", "write_schedule"),
     "coalloc.schemas": ("schema",),
     "coalloc.simulator.policy": ("Policy", "Start"),
+    "coalloc.simulator.replaying": ("replay",),
     "coalloc.simulator.result": ("SimulationResult",),
     "coalloc.solvers.result": ("SolveResult", "SolveStatus", "TracePoint"),
     "coalloc.versions": ("show_versions",),
@@ -103,6 +105,7 @@ __all__ = [
     "read_result",
     "read_schedule",
     "read_swf",
+    "replay",
     "schema",
     "show_versions",
     "simulate",
