@@ -16,6 +16,7 @@ from coalloc.allocation import Scope
 from coalloc.heuristics.backfilling import Conservative, Easy
 from coalloc.heuristics.classics import ListPolicy
 from coalloc.heuristics.mesd import Mesd
+from coalloc.heuristics.pas import PackageModel, Pas, Selection
 from coalloc.instance import CoallocError
 from coalloc.rules.allocation_rules import ALLOCATION_RULES
 from coalloc.rules.mesd import Slowdown
@@ -24,11 +25,15 @@ from coalloc.simulator.policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A policy with a name: its type, the fields that the name decides, and one line on what it does."""
+    """A policy with a name: its type, one line on what it does, and the fields that the name decides.
+
+    ``own_choices`` are values of options that mean something else here than in :data:`CHOICES`.
+    """
 
     make: type[Policy]
     summary: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    own_choices: Mapping[str, Collection[Any]] = field(default_factory=dict)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -58,6 +63,11 @@ POLICIES: Mapping[str, Entry] = {
         Conservative, "conservative backfilling: gaps are filled without delaying any job that waits"
     ),
     "mesd": Entry(Mesd, "minimum execution slowdown: batches of jobs, next the one that takes least longer than alone"),
+    "pas": Entry(
+        Pas,
+        "packages of jobs, selected by count and placed as a whole by PAS, CBS or JPR",
+        own_choices={"allocation": get_args(PackageModel)},
+    ),
 }
 """Every policy by name."""
 
@@ -65,10 +75,14 @@ CHOICES: Mapping[str, Collection[Any]] = {
     "allocation": tuple(ALLOCATION_RULES),
     "scope": get_args(Scope),
     "second_step": (False, True),
+    "selection": get_args(Selection),
     "skip": (False, True),
     "slowdown": get_args(Slowdown),
 }
 """Values of each option that has a list of them."""
+
+COUNTS = ("work_limit",)
+"""Options that are whole numbers of at least 1."""
 
 
 def policies() -> tuple[str, ...]:
@@ -95,7 +109,9 @@ def _fault(name: str, entry: Entry, option: str, value: Any) -> str:
         near = difflib.get_close_matches(option, entry.options, 1)
         hint = f" (did you mean {near[0]}?)" if near else ""
         return f"policy {name!r} has no option {option}{hint}; it has {', '.join(entry.options) or 'none'}"
-    choices = CHOICES.get(option)
+    if option in COUNTS and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        return f"{option} of policy {name!r} must be a whole number of at least 1, got {value!r}"
+    choices = entry.own_choices.get(option, CHOICES.get(option))
     if choices is not None and value not in choices:
         return f"{option} of policy {name!r} must be one of {', '.join(map(str, choices))}, got {value!r}"
     return ""
