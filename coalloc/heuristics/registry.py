@@ -16,6 +16,7 @@ from coalloc.allocation import Scope
 from coalloc.heuristics.backfilling import Conservative, Easy
 from coalloc.heuristics.classics import ListPolicy
 from coalloc.heuristics.mesd import Mesd
+from coalloc.heuristics.oas import Oas
 from coalloc.heuristics.pas import PackageModel, Pas, Selection
 from coalloc.instance import CoallocError
 from coalloc.rules.allocation_rules import ALLOCATION_RULES
@@ -68,6 +69,7 @@ POLICIES: Mapping[str, Entry] = {
         "packages of jobs, selected by count and placed as a whole by PAS, CBS or JPR",
         own_choices={"allocation": get_args(PackageModel)},
     ),
+    "oas": Entry(Oas, "the whole queue ordered and allocated anew at all news, so that the last job ends first"),
 }
 """Every policy by name."""
 

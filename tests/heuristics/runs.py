@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.problem import discretise
 from coalloc.simulator.result import SimulationResult
+from coalloc.solvers.feasibility import why_infeasible
 from tests.strategies import instances
 
 
@@ -47,3 +49,8 @@ def without_traffic(instance: Instance) -> Instance:
     """Return an instance whose jobs load no link."""
     quiet: tuple[Job, ...] = tuple(job.replace(task_bandwidth=0.0) for job in instance.jobs)
     return instance.replace(jobs=quiet)
+
+
+def placeable(instance: Instance) -> Instance:
+    """Return an instance in which no job saturates a link wherever it runs: without traffic where one does."""
+    return without_traffic(instance) if why_infeasible(discretise(instance, None)) else instance
