@@ -1,8 +1,8 @@
 """OAS (Ordering and Allocation Strategy) over time: a rolling horizon over the whole queue.
 
-Whenever something new is known (a job arrived, ended at another time than estimated, or is overdue) the
-whole queue is planned, from now on and beside the running jobs until their estimated ends, so that the
-last job ends first. Jobs start as planned (:mod:`coalloc.heuristics.plans`), and no link saturates.
+Whenever something new is known (a job arrived, ended at another time than estimated, or should have ended)
+the whole queue is planned, from now on and beside the running jobs until their estimated ends, so that
+the last job ends first. Jobs start as planned (:mod:`coalloc.heuristics.plans`), and no link saturates.
 
 A plan is the best list schedule, improved by local search within a budget of work: runs repeat, unlike
 those of a solver that a clock stops. Source: thesis, section 3.2; errata 5.
@@ -44,33 +44,31 @@ class Oas:
     _plan: list[Planned] = field(init=False, default_factory=list)
     _expected: dict[str, float] = field(init=False, default_factory=dict)
     """The estimated end (s) of each job that ran after the last decision."""
-    _overdue: set[str] = field(init=False, default_factory=set)
-    """The jobs that were overdue when the queue was last planned."""
 
     def decide(self, state: State) -> Sequence[Start]:
         """Return the jobs of the plan that can start, once it is made anew where there is news."""
-        overdue = {r.job.id for r in state.running if r.estimated_end < state.now - time_tolerance(state.now)}
-        if self._has_news(state, overdue):
-            self._plan, self._overdue = self._planned(state), overdue
+        if self._has_news(state):
+            self._plan = self._planned(state)
         begun = list(due(self._plan, state.free_processors, bandwidth_left(state)))
         self._plan = without(self._plan, begun)
         self._expected = {r.job.id: r.estimated_end for r in state.running}
         self._expected |= {planned.job_id: state.now + planned.duration for planned in begun}
         return [planned.start(state) for planned in begun]
 
-    def _has_news(self, state: State, overdue: set[str]) -> bool:
+    def _has_news(self, state: State) -> bool:
         """Return whether the plan was made without knowing what is known now."""
         known, running = {planned.job_id for planned in self._plan}, {r.job.id for r in state.running}
-        ended = [end for job, end in self._expected.items() if job not in running]
+        ended = (end for job, end in self._expected.items() if job not in running)
+        margin = time_tolerance(state.now)
         return (
             any(job.id not in known for job in state.queue)
-            or any(abs(end - state.now) > time_tolerance(state.now) for end in ended)
-            or not overdue <= self._overdue
+            or any(abs(end - state.now) > margin for end in ended)
+            or any(r.estimated_end < state.now - margin for r in state.running)
         )
 
     def _planned(self, state: State) -> list[Planned]:
         """Return a plan of the whole queue."""
-        instance = snapshot(state, state.queue, overdue=0.0)
+        instance = snapshot(state, state.queue)
         problem = discretise(instance, slot_seconds(instance, self.slot))
         reasons = why_infeasible(problem)
         if reasons:

@@ -29,9 +29,6 @@ PackageModel = Literal["pas", "cbs", "jpr"]
 
 NO_CLOCK = 1e9
 """Time limit of a decision, s: none, so that runs repeat."""
-HOLDS_ON = 1.0
-"""Seconds for which an overdue job keeps its processors: a package starts now or not at all."""
-
 NOT_PLACED = "a job that fits the empty platform was not placed within work_limit; raise it"
 """Where the MIP, left alone with a job, was stopped too early."""
 
@@ -56,7 +53,7 @@ class Pas:
         queue = ordered(state.queue, "fcfs" if is_fpfs else self.selection)
         package = selected(queue, sum(state.free), self.skip or is_fpfs)
         for size in range(len(package), 0, -1):
-            instance = snapshot(state, package[:size], HOLDS_ON)
+            instance = snapshot(state, package[:size])
             starts = self._placed(instance)
             if starts:
                 return starts

@@ -11,14 +11,14 @@ from coalloc.instance import Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit
 from coalloc.simulator.policy import State
 
+OVERDUE = 1.0
+"""Seconds that a job which should have ended is expected to run: it may end at any moment, and holds its nodes now."""
 
-def snapshot(state: State, jobs: Iterable[Job], overdue: float) -> Instance:
-    """Return some waiting jobs, all there now (0), beside the running ones until their estimated ends.
 
-    ``overdue`` (s) is how much longer a job that should have ended is expected to run.
-    """
+def snapshot(state: State, jobs: Iterable[Job]) -> Instance:
+    """Return some waiting jobs, all there now (0), beside the running ones until their estimated ends."""
     running = (
-        RunningJob(r.job, state.names(r.processors), left if (left := r.estimated_end - state.now) > 0.0 else overdue)
+        RunningJob(r.job, state.names(r.processors), left if (left := r.estimated_end - state.now) > 0.0 else OVERDUE)
         for r in state.running
     )
     return Instance(state.platform, tuple(job.replace(arrival=0.0) for job in jobs), tuple(running))

@@ -30,7 +30,7 @@ FOUR = star((4, 1.0, 0.0))
     ],
 )
 def test_selection(options: dict[str, Any], first: set[str]) -> None:
-    # Four nodes; 3, 2 and 1 tasks for 20, 10 and 15 s (estimated as 20, 10 and 30 s by lpt's users, 15 by spt's).
+    # Four nodes; 3, 2 and 1 tasks for 20, 10 and 15 s. The third is estimated as 30 s where lpt selects.
     estimate = 30.0 if options.get("selection") == "lpt" else 15.0
     jobs = (Job("J1", 3, 20.0), Job("J2", 2, 10.0), Job("J3", 1, 15.0, estimate=estimate))
     begun = starts(Instance(FOUR, jobs), "pas", **options)
@@ -52,7 +52,7 @@ def test_a_package_that_the_links_do_not_carry_loses_its_last_job() -> None:
 
 
 def test_a_job_waits_for_room_on_the_links() -> None:
-    # J1 would put 8 MB/s on links of 10 MB/s on which R1 puts 8 until 50 s, though estimated: nodes are free.
+    # J1 would put 8 MB/s on links of 10 MB/s on which R1 puts 8 until 50 s; nodes are free.
     running = (RunningJob(Job("R1", 2, 1.0, task_bandwidth=8.0), ("C1/0", "C2/0"), 50.0),)
     instance = Instance(star((2, 1.0, 10.0), (2, 1.0, 10.0)), (Job("J1", 2, 10.0, task_bandwidth=8.0),), running)
     assert starts(instance, "pas") == {"J1": 50.0}
