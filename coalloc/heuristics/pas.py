@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from coalloc.allocation import Scope
-from coalloc.heuristics.packages import best_alone, together
+from coalloc.heuristics.packages import best_alone, without_mip
 from coalloc.heuristics.snapshots import snapshot
 from coalloc.instance import CoallocError, Instance
 from coalloc.problem import MAX_CONFIGURATIONS, discretise
@@ -75,7 +75,7 @@ class Pas:
         choices = [best_alone(problem, self.allocation, j) for j in range(len(problem.jobs))]
         if not all(choices):
             return []
-        chosen = together(problem, choices)
+        chosen = without_mip(problem, self.allocation, choices)
         if chosen is None:
             return _solved(instance, options, "configuration")
         return [Start(job.id, c.allocation) for job, c in zip(problem.jobs, chosen, strict=True)]

@@ -36,6 +36,8 @@ def due(plan: Sequence[Planned], free: Processors, bandwidths: Sequence[float] =
     """
     left = tuple(bandwidths)
     for planned in plan:
+        if not free:
+            return
         if not planned.processors & ~free and all(
             load <= room or not load for load, room in zip(planned.loads, left, strict=False)
         ):
