@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from coalloc.schedule_files import read_schedule, write_schedule
     from coalloc.schemas import schema
     from coalloc.simulator.policy import Policy, Start
+    from coalloc.simulator.replaying import replay
     from coalloc.simulator.result import SimulationResult
     from coalloc.solvers.result import SolveResult, SolveStatus, TracePoint
     from coalloc.studies.comparison import compare
@@ -63,6 +64,7 @@ _HOME = {
     "coalloc.schedule_files": ("read_schedule", "write_schedule"),
     "coalloc.schemas": ("schema",),
     "coalloc.simulator.policy": ("Policy", "Start"),
+    "coalloc.simulator.replaying": ("replay",),
     "coalloc.simulator.result": ("SimulationResult",),
     "coalloc.solvers.result": ("SolveResult", "SolveStatus", "TracePoint"),
     "coalloc.studies.comparison": ("compare",),
@@ -108,6 +110,7 @@ __all__ = [
     "read_result",
     "read_schedule",
     "read_swf",
+    "replay",
     "schema",
     "show_versions",
     "simulate",

@@ -18,7 +18,7 @@ from coalloc.heuristics.classics import less
 from coalloc.instance import Instance, Job
 from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import discretise
-from coalloc.rules.allocation_rules import Allocator
+from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.profile import Profile
 from coalloc.rules.reservations import Release, Reservation, reservation
 from coalloc.simulator.policy import Start, State
@@ -28,7 +28,7 @@ from coalloc.simulator.policy import Start, State
 class Easy:
     """EASY backfilling over the order of arrival."""
 
-    allocation: str = "fastest-first"
+    allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
 
     def decide(self, state: State) -> Iterator[Start]:
@@ -99,7 +99,7 @@ class Conservative:
     back: all are made again then, in the same order.
     """
 
-    allocation: str = "fastest-first"
+    allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
     _places: dict[str, _Place] = field(init=False, default_factory=dict)
     _expected: dict[str, float] = field(init=False, default_factory=dict)

@@ -13,7 +13,7 @@ from operator import sub
 
 from coalloc.allocation import Allocation, Scope
 from coalloc.instance import Job
-from coalloc.rules.allocation_rules import Choose
+from coalloc.rules.allocation_rules import Choose, RuleName
 from coalloc.rules.orders import ordered
 from coalloc.simulator.policy import Start, State
 
@@ -24,7 +24,7 @@ class ListPolicy:
 
     order: str
     skip: bool = False
-    allocation: str = "fastest-first"
+    allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
 
     def decide(self, state: State) -> Iterable[Start]:

@@ -1,43 +1,80 @@
 """The policies by name, and how each is made from its options.
 
-A policy with a name is a dataclass whose fields are its options, named in :data:`CHOICES` where their
-values are. Options and their values are checked here, once for all policies.
+A policy with a name is a dataclass whose fields are its options; what their types admit is checked here,
+once for all policies. A policy is imported when it is first asked for: those that solve models load solvers.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
+import importlib
+import typing
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
-from coalloc.allocation import Scope
-from coalloc.heuristics.backfilling import Conservative, Easy
-from coalloc.heuristics.classics import ListPolicy
+import pydantic
+
 from coalloc.instance import CoallocError
-from coalloc.rules.allocation_rules import ALLOCATION_RULES
+from coalloc.instance.sentences import faults_of
 from coalloc.simulator.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A policy with a name: its type, the fields that the name decides, and one line on what it does."""
+    """A policy with a name: its type (``module:class``), what it does, and the fields that the name decides."""
 
-    make: type[Policy]
+    home: str
     summary: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def make(self) -> type[Policy]:
+        """The type of the policy."""
+        module, _, name = self.home.partition(":")
+        found: type[Policy] = getattr(importlib.import_module(f"coalloc.heuristics.{module}"), name)
+        return found
+
+    @property
     def options(self) -> dict[str, Any]:
         """The options by name, with their defaults."""
-        assert dataclasses.is_dataclass(self.make)
-        fields = [f for f in dataclasses.fields(self.make) if f.init and f.name not in self.fixed]
-        return {f.name: f.default for f in fields}
+        made: Any = self.make
+        return {f.name: f.default for f in dataclasses.fields(made) if f.init and f.name not in self.fixed}
+
+    def choices(self, option: str) -> Collection[Any]:
+        """Return the values that an option may have, none where they cannot be listed."""
+        hint = self._hint(option)
+        return (
+            (False, True)
+            if hint is bool
+            else typing.get_args(hint)
+            if typing.get_origin(hint) is typing.Literal
+            else ()
+        )
+
+    def fault(self, option: str, value: Any) -> str:
+        """Return what is wrong with the value of an option, nothing if it is right."""
+        choices = self.choices(option)
+        if choices:
+            listed = ", ".join(map(str, choices))
+            return (
+                ""
+                if any(value is c or (type(value) is type(c) and value == c) for c in choices)
+                else f"must be one of {listed}, got {value!r}"
+            )
+        try:
+            pydantic.TypeAdapter(self._hint(option)).validate_python(value)
+        except pydantic.ValidationError as error:
+            return faults_of(error, self.make)[0].sentence
+        return ""
+
+    def _hint(self, option: str) -> Any:
+        return typing.get_type_hints(self.make, include_extras=True)[option]
 
 
 def _listed(order: str, summary: str, *, skip: bool = False) -> Entry:
-    return Entry(ListPolicy, summary, {"order": order, "skip": True} if skip else {"order": order})
+    return Entry("classics:ListPolicy", summary, {"order": order, "skip": True} if skip else {"order": order})
 
 
 POLICIES: Mapping[str, Entry] = {
@@ -51,19 +88,17 @@ POLICIES: Mapping[str, Entry] = {
     ),
     "spt": _listed("spt", "shortest processing time first, by the estimates"),
     "lpt": _listed("lpt", "longest processing time first, by the estimates"),
-    "easy": Entry(Easy, "EASY backfilling: gaps are filled without delaying the first job that waits"),
+    "easy": Entry("backfilling:Easy", "EASY backfilling: gaps are filled without delaying the first job that waits"),
     "conservative": Entry(
-        Conservative, "conservative backfilling: gaps are filled without delaying any job that waits"
+        "backfilling:Conservative", "conservative backfilling: gaps are filled without delaying any job that waits"
     ),
+    "mesd": Entry(
+        "mesd:Mesd", "minimum execution slowdown: batches of jobs, next the one that takes least longer than alone"
+    ),
+    "pas": Entry("pas:Pas", "packages of jobs, selected by count and placed as a whole by PAS, CBS or JPR"),
+    "oas": Entry("oas:Oas", "the whole queue ordered and allocated anew at all news, so that the last job ends first"),
 }
 """Every policy by name."""
-
-CHOICES: Mapping[str, Collection[Any]] = {
-    "allocation": tuple(ALLOCATION_RULES),
-    "scope": get_args(Scope),
-    "skip": (False, True),
-}
-"""Values of each option that has a list of them."""
 
 
 def policies() -> tuple[str, ...]:
@@ -90,7 +125,5 @@ def _fault(name: str, entry: Entry, option: str, value: Any) -> str:
         near = difflib.get_close_matches(option, entry.options, 1)
         hint = f" (did you mean {near[0]}?)" if near else ""
         return f"policy {name!r} has no option {option}{hint}; it has {', '.join(entry.options) or 'none'}"
-    choices = CHOICES.get(option)
-    if choices is not None and value not in choices:
-        return f"{option} of policy {name!r} must be one of {', '.join(map(str, choices))}, got {value!r}"
-    return ""
+    sentence = entry.fault(option, value)
+    return f"{option} of policy {name!r} {sentence}" if sentence else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.execution import execution_time
@@ -44,7 +44,9 @@ def fewest_clusters(classes: Sequence[NodeClass], free: Sequence[int]) -> list[t
     return [(-room[c.cluster], c.cluster, -c.effective_power) for c in classes]
 
 
-ALLOCATION_RULES: Mapping[str, Rank] = {
+RuleName = Literal["fastest-first", "fewest-clusters", "best-processing", "first-fit"]
+
+ALLOCATION_RULES: Mapping[RuleName, Rank] = {
     "fastest-first": fastest_first,
     "fewest-clusters": fewest_clusters,
     "best-processing": best_processing,
@@ -66,7 +68,7 @@ class Allocator:
     least_time: Callable[[Job], float]
 
 
-def allocator(name: str, classes: Sequence[NodeClass], scope: Scope = "platform") -> Allocator:
+def allocator(name: RuleName, classes: Sequence[NodeClass], scope: Scope = "platform") -> Allocator:
     """Return a named rule for these classes and this scope; see :func:`allocation_rule`."""
     slowness = [1.0 / node_class.effective_power for node_class in classes]
     fastest = min(slowness)
@@ -83,7 +85,7 @@ def allocator(name: str, classes: Sequence[NodeClass], scope: Scope = "platform"
     )
 
 
-def allocation_rule(name: str, classes: Sequence[NodeClass], scope: Scope = "platform") -> Choose:
+def allocation_rule(name: RuleName, classes: Sequence[NodeClass], scope: Scope = "platform") -> Choose:
     """Return a rule for these classes and this scope.
 
     With scope ``cluster`` the job gets the cluster, with ``node`` the node, on which it is fastest; of

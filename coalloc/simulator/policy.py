@@ -16,7 +16,7 @@ import numpy as np
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.instance import Job, Platform
 from coalloc.instance.values import unchecked
-from coalloc.rules.allocation_rules import Allocator, allocator
+from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.simulator.occupancy import Occupancy, Start
 from coalloc.simulator.processors import Processors, indices_of
 
@@ -87,7 +87,7 @@ class State:
     scope: Scope
     rng: np.random.Generator
     _occupancy: Occupancy
-    _allocators: dict[str, Allocator] = field(default_factory=dict)
+    _allocators: dict[RuleName, Allocator] = field(default_factory=dict)
 
     @property
     def free(self) -> Allocation:
@@ -99,7 +99,7 @@ class State:
         """The free processors of the platform."""
         return self._occupancy.free
 
-    def allocator(self, rule: str) -> Allocator:
+    def allocator(self, rule: RuleName) -> Allocator:
         """Return an allocation rule by name (:data:`coalloc.rules.allocation_rules.ALLOCATION_RULES`)."""
         if rule not in self._allocators:
             self._allocators[rule] = allocator(rule, self.classes, self.scope)
@@ -116,7 +116,8 @@ class Policy(Protocol):
     """What decides which jobs start now, and where.
 
     ``scope`` is where the tasks of one job may be: ``"platform"`` (co-allocation), ``"cluster"`` or
-    ``"node"``. ``decide`` is called once per scheduling pass, whenever jobs wait.
+    ``"node"``. ``decide`` is called once per scheduling pass, whenever jobs wait. A policy that keeps links
+    from saturating may say so with ``links = "strict"``: comparisons then hold it against a better bound.
     """
 
     @property

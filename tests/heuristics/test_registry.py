@@ -4,7 +4,7 @@ import pytest
 
 import coalloc
 from coalloc import CoallocError, Policy
-from coalloc.heuristics.registry import CHOICES, POLICIES, policy_named
+from coalloc.heuristics.registry import POLICIES, policy_named
 
 
 def test_the_names_are_those_of_the_classics_and_what_followed():
@@ -16,8 +16,8 @@ def test_every_policy_follows_the_protocol_and_has_options_with_valid_defaults(n
     assert isinstance(policy_named(name, {}), Policy)
     for option, default in POLICIES[name].options.items():
         assert policy_named(name, {option: default}) is not None
-        if option in CHOICES:
-            assert default in CHOICES[option]
+        choices = POLICIES[name].choices(option)
+        assert not choices or default in choices
 
 
 def test_policies_of_one_name_share_no_state():
@@ -36,6 +36,13 @@ def test_policies_of_one_name_share_no_state():
             ["policy 'easy' has no option alocation (did you mean allocation?); it has allocation, scope"],
         ),
         ("easy", {"order": "sjf"}, ["policy 'easy' has no option order; it has allocation, scope"]),
+        ("pas", {"work_limit": 0}, ["work_limit of policy 'pas' must be at least 1, got 0"]),
+        ("oas", {"work_limit": "x"}, ["work_limit of policy 'oas' must be a whole number, got 'x'"]),
+        (
+            "pas",
+            {"allocation": "first-fit"},
+            ["allocation of policy 'pas' must be one of pas, cbs, jpr, got 'first-fit'"],
+        ),
         ("fpfs", {"skip": False}, ["policy 'fpfs' has no option skip; it has allocation, scope"]),
         (
             "fcfs",

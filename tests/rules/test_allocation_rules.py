@@ -1,12 +1,14 @@
 """Where one job goes: each rule by hand."""
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coalloc import Cluster, Job, NodeGroup, Platform
 from coalloc.allocation import node_classes
-from coalloc.rules.allocation_rules import ALLOCATION_RULES, allocation_rule, allocator, filled
+from coalloc.rules.allocation_rules import ALLOCATION_RULES, RuleName, allocation_rule, allocator, filled
 
 PLATFORM = Platform(
     [
@@ -17,6 +19,10 @@ PLATFORM = Platform(
 )
 CLASSES = node_classes(PLATFORM)
 """A slow (3 at 0.5), A fast (2 at 1.0), B (4 at 1.0), C (6 at 0.75)."""
+
+
+def test_the_names_of_the_rules_are_their_type():
+    assert tuple(ALLOCATION_RULES) == get_args(RuleName)
 
 
 @pytest.mark.parametrize(

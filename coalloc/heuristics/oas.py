@@ -1,0 +1,100 @@
+"""OAS (Ordering and Allocation Strategy) over time: a rolling horizon over the whole queue.
+
+Whenever something new is known (a job arrived, ended at another time than estimated, or should have ended)
+the whole queue is planned, from now on and beside the running jobs until their estimated ends, so that
+the last job ends first. Jobs start as planned (:mod:`coalloc.heuristics.plans`), and no link saturates.
+
+A plan is the best list schedule, improved by local search within a budget of work: runs repeat, unlike
+those of a solver that a clock stops. Source: thesis, section 3.2; errata 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from coalloc.allocation import Scope
+from coalloc.heuristics.plans import Planned, due, without
+from coalloc.heuristics.snapshots import bandwidth_left, snapshot
+from coalloc.instance import CoallocError
+from coalloc.instance.rounding import time_tolerance
+from coalloc.instance.values import Count
+from coalloc.problem import Assignment, Links, Problem, discretise, slot_seconds
+from coalloc.rules.generation import best_list_schedule
+from coalloc.schedule import schedule_of
+from coalloc.simulator.policy import Start, State
+from coalloc.simulator.processors import processors_of
+from coalloc.solvers.feasibility import why_infeasible
+from coalloc.solvers.local_search import improve
+from coalloc.solvers.objectives import quick_bound
+
+
+@dataclass(slots=True)
+class Oas:
+    """OAS as a policy.
+
+    ``slot`` is that of the plans: seconds, a share of the mean estimate of the queue such as ``"50%"``,
+    or None for continuous time. ``work_limit`` is the number of jobs that the local search of a decision
+    may place.
+    """
+
+    slot: float | str | None = None
+    work_limit: Count = 5_000
+    scope: ClassVar[Scope] = "platform"
+    links: ClassVar[Links] = "strict"
+    _plan: list[Planned] = field(init=False, default_factory=list)
+    _expected: dict[str, float] = field(init=False, default_factory=dict)
+    """The estimated end (s) of each job that ran after the last decision."""
+
+    def decide(self, state: State) -> Sequence[Start]:
+        """Return the jobs of the plan that can start, once it is made anew where there is news."""
+        if self._has_news(state):
+            self._plan = self._planned(state)
+        begun = list(due(self._plan, state.free_processors, bandwidth_left(state)))
+        self._plan = without(self._plan, begun)
+        self._expected = {r.job.id: r.estimated_end for r in state.running}
+        self._expected |= {planned.job_id: state.now + planned.duration for planned in begun}
+        return [planned.start(state) for planned in begun]
+
+    def _has_news(self, state: State) -> bool:
+        """Return whether the plan was made without knowing what is known now."""
+        known, running = {planned.job_id for planned in self._plan}, {r.job.id for r in state.running}
+        ended = (end for job, end in self._expected.items() if job not in running)
+        margin = time_tolerance(state.now)
+        return (
+            any(job.id not in known for job in state.queue)
+            or any(abs(end - state.now) > margin for end in ended)
+            or any(r.estimated_end < state.now - margin for r in state.running)
+        )
+
+    def _planned(self, state: State) -> list[Planned]:
+        """Return a plan of the whole queue."""
+        instance = snapshot(state, state.queue)
+        problem = discretise(instance, slot_seconds(instance, self.slot))
+        reasons = why_infeasible(problem)
+        if reasons:
+            raise CoallocError("\n".join(reasons))
+        best = improve(
+            problem,
+            best_list_schedule(problem),
+            iterations=self.work_limit // len(problem.jobs),
+            seed=int(state.rng.integers(2**32)),
+            target=quick_bound(problem, "makespan"),
+        )
+        return _plan_of(problem, best)
+
+
+def _plan_of(problem: Problem, assignments: Sequence[Assignment]) -> list[Planned]:
+    """Return a schedule as a plan, in the order of planned starts."""
+    schedule = schedule_of(problem, assignments)
+    index = problem.instance.platform.processor_index
+    return [
+        Planned(
+            problem.jobs[a.job].id,
+            processors_of(index[name] for name in schedule[problem.jobs[a.job].id].nodes),
+            a.configuration.execution_time,
+            a.configuration.loads,
+        )
+        for a in sorted(assignments, key=lambda a: (a.start, a.job))
+    ]

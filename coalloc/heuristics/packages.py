@@ -1,0 +1,143 @@
+"""Packages that need no MIP, for a bound proves them optimal.
+
+The objectives of a package model are sums over the jobs. What a job costs on all that is free, as if it
+were the only one, is therefore a lower bound on its part, and a package in which no job costs more is
+optimal; a package of one job always is. For PAS there is a better bound: links dropped, what is left is a
+speed level for each job (the execution time depends on nothing else), such that on the processors of each
+level and the faster ones there is room for the jobs that may use no slower ones.
+Source: thesis 3.1.2, (3.8), and 3.1.3.1; errata 11.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import le, sub
+
+from coalloc.models.cbs import chunk_shortfall, total_link_load
+from coalloc.models.jpr import effective_power
+from coalloc.models.package import link_limits
+from coalloc.problem import Configuration, Problem, SpeedLevel, compositions
+
+LEVEL_STEPS = 20_000
+"""Choices of a level after which the search for the cheapest ones gives up."""
+
+Cost = Callable[[Problem, int, Configuration], tuple[float, ...]]
+"""What a job (by index) costs in a configuration: its part of each objective of a model, in order of priority."""
+
+
+def _execution_time(_: Problem, __: int, configuration: Configuration) -> tuple[float, ...]:
+    return (configuration.execution_time,)
+
+
+def _chunks(problem: Problem, j: int, configuration: Configuration) -> tuple[float, ...]:
+    return chunk_shortfall(problem, problem.jobs[j], configuration), total_link_load(configuration)
+
+
+def _power(problem: Problem, _: int, configuration: Configuration) -> tuple[float, ...]:
+    return configuration.execution_time, -effective_power(problem, configuration)
+
+
+COSTS: Mapping[str, Cost] = {"pas": _execution_time, "cbs": _chunks, "jpr": _power}
+"""Cost by name of the package model."""
+
+
+def best_alone(problem: Problem, model: str, j: int) -> list[Configuration]:
+    """Return the configurations that cost a job least on all that is free, those that load links least first.
+
+    Faster processors never cost PAS and JPR more: slower ones are looked at only where the faster do not do.
+    """
+    levels = problem.levels[j][-1:] if model == "cbs" else problem.levels[j]
+    for level in levels:
+        priced = [(COSTS[model](problem, j, c), total_link_load(c), c) for c in _fitting(problem, j, level)]
+        if priced:
+            least = min(cost for cost, _, _ in priced)
+            best = [(load, configuration) for cost, load, configuration in priced if cost == least]
+            return [configuration for _, configuration in sorted(best, key=lambda item: item[0])]
+    return []
+
+
+def _fitting(problem: Problem, j: int, level: SpeedLevel) -> Iterator[Configuration]:
+    """Yield the configurations of a job on the free processors of a level that overload no link by themselves."""
+    job, limits = problem.jobs[j], link_limits(problem, j)
+    free = [n if g in level.classes else 0 for g, n in enumerate(problem.package.processors)]
+    for allocation in compositions(job.tasks, free):
+        configuration = problem.configuration(job, allocation)
+        if all(map(le, configuration.loads, limits)):
+            yield configuration
+
+
+def together(
+    problem: Problem, choices: Sequence[Sequence[Configuration]], order: Sequence[int]
+) -> list[Configuration] | None:
+    """Return one of its choices for each job, so that all fit beside each other; None where this attempt fails.
+
+    Jobs (by index) choose in ``order``, and take their first choice that still fits.
+    """
+    processors, bandwidths = problem.package.processors, problem.package.bandwidths
+    chosen: dict[int, Configuration] = {}
+    for j in order:
+        for configuration in choices[j]:
+            if all(map(le, configuration.allocation, processors)) and all(map(le, configuration.loads, bandwidths)):
+                break
+        else:
+            return None
+        chosen[j] = configuration
+        processors = tuple(map(sub, processors, configuration.allocation))
+        bandwidths = tuple(map(sub, bandwidths, configuration.loads))
+    return [chosen[j] for j in range(len(choices))]
+
+
+def without_mip(problem: Problem, model: str, choices: Sequence[Sequence[Configuration]]) -> list[Configuration] | None:
+    """Return an optimal configuration for each job, None where that takes the MIP.
+
+    ``choices`` are the :func:`best_alone` of each job; the job with most tasks chooses first.
+    """
+    order = sorted(range(len(choices)), key=lambda j: -problem.jobs[j].tasks)
+    chosen = together(problem, choices, order)
+    return by_levels(problem) if chosen is None and model == "pas" else chosen
+
+
+def by_levels(problem: Problem) -> list[Configuration] | None:
+    """Return an optimal package of PAS that costs no more than if links carried everything, None where none is found.
+
+    Jobs that may use the fewest classes choose first, of those the ones with most tasks.
+    """
+    levels = cheapest_levels(problem)
+    if levels is None:
+        return None
+    choices = [sorted(_fitting(problem, j, level), key=total_link_load) for j, level in enumerate(levels)]
+    order = sorted(range(len(levels)), key=lambda j: (len(levels[j].classes), -problem.jobs[j].tasks))
+    return together(problem, choices, order)
+
+
+def cheapest_levels(problem: Problem) -> list[SpeedLevel] | None:
+    """Return the speed levels with the least total duration that leave room for all jobs, links dropped.
+
+    The classes of levels are nested, so there is room if it suffices in each: a branch and bound over the
+    jobs. None where there is no room, or after ``LEVEL_STEPS`` choices.
+    """
+    least = [levels[0].duration for levels in problem.levels]
+    rest = [sum(least[j:]) for j in range(len(least) + 1)]
+    steps, best_cost = 0, math.inf
+    best: list[SpeedLevel] | None = None
+
+    def choose(chosen: list[SpeedLevel], room: Mapping[tuple[int, ...], int], cost: float) -> None:
+        nonlocal steps, best, best_cost
+        j = len(chosen)
+        if cost + rest[j] >= best_cost or steps > LEVEL_STEPS:
+            return
+        if j == len(least):
+            best, best_cost = chosen, cost
+            return
+        for level in problem.levels[j]:
+            steps += 1
+            taken = problem.jobs[j].tasks
+            left = {g: free - taken if set(level.classes) <= set(g) else free for g, free in room.items()}
+            if min(left.values()) >= 0:
+                choose([*chosen, level], left, cost + level.duration)
+
+    nested = {level.classes for levels in problem.levels for level in levels}
+    free = problem.package.processors
+    choose([], {classes: sum(free[g] for g in classes) for classes in nested}, 0.0)
+    return best if steps <= LEVEL_STEPS else None

@@ -1,0 +1,34 @@
+"""What optimising policies see at an instant: an instance whose clock starts now, and room on the links."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from coalloc.allocation import tasks_per_cluster
+from coalloc.execution import link_loads
+from coalloc.instance import Instance, Job, RunningJob
+from coalloc.instance.rounding import capacity_limit
+from coalloc.simulator.policy import State
+
+OVERDUE = 1.0
+"""Seconds that a job which should have ended is expected to run: it may end at any moment, and holds its nodes now."""
+
+
+def snapshot(state: State, jobs: Iterable[Job]) -> Instance:
+    """Return some waiting jobs, all there now (0), beside the running ones until their estimated ends."""
+    running = (
+        RunningJob(r.job, state.names(r.processors), left if (left := r.estimated_end - state.now) > 0.0 else OVERDUE)
+        for r in state.running
+    )
+    return Instance(state.platform, tuple(job.replace(arrival=0.0) for job in jobs), tuple(running))
+
+
+def bandwidth_left(state: State) -> list[float]:
+    """Return what the running jobs leave of each link before it saturates, MB/s; below 0 where it does."""
+    platform, clusters = state.platform, len(state.platform.clusters)
+    loads = [link_loads(r.job, tasks_per_cluster(r.counts, state.classes, clusters), platform) for r in state.running]
+    return [
+        capacity_limit(link.bandwidth) - math.fsum(of_job[k] for of_job in loads)
+        for k, link in enumerate(platform.links)
+    ]

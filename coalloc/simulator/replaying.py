@@ -1,0 +1,141 @@
+"""``replay``: what a schedule is worth in continuous time, with its starts kept or moved left.
+
+Source: errata 5, three makespans of a slotted schedule: ``compacted <= replayed <= slotted``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from coalloc.allocation import allocation_of
+from coalloc.checker import check
+from coalloc.execution import Load, processing_slowdown, shared_link_ends
+from coalloc.instance import CoallocError, Instance
+from coalloc.instance.text import visible
+from coalloc.problem import Assignment, Configuration, Problem, discretise
+from coalloc.rules.generation import book, earliest_start
+from coalloc.rules.profile import Profile
+from coalloc.schedule import Placement, Schedule
+from coalloc.solvers.search import fail_on_violations
+
+Starts = Literal["keep", "left"]
+
+STRUCTURE = ("missing-job", "duplicate-job", "unknown-job", "task-count", "repeated-processor", "unknown-processor")
+"""Rules of the checker that say which jobs run on which processors."""
+
+
+def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> Schedule:
+    """Return a schedule of the same jobs on the same nodes, with the ends that they really have.
+
+    Parameters
+    ----------
+    schedule
+        Its nodes and its starts count, its ends and its slot do not. A killed job keeps its duration.
+    starts
+        ``"keep"``: every start is kept. Links may saturate, and slow down the jobs on them.
+        ``"left"``: jobs are taken in the order of their starts, and each moves to the earliest instant
+        from its arrival on at which its nodes are free and no link saturates from then to its end.
+        The order on every node is kept. No start of a valid schedule is later than it was.
+
+    Returns
+    -------
+    Schedule
+        In continuous time; it passes ``check(..., links="shared")``, and with ``"left"`` ``"strict"`` too.
+
+    Raises
+    ------
+    CoallocError
+        If the schedule is not one of the instance, or a node is not free at a start that is to be kept,
+        or a job saturates a link by itself and ``starts="left"``.
+    """
+    if starts not in get_args(Starts):
+        raise CoallocError(f"starts must be one of {', '.join(get_args(Starts))}, got {starts!r}")
+    broken = [v for v in check(instance, schedule, links="ignore") if v.rule in STRUCTURE]
+    if broken:
+        raise CoallocError(f"the schedule is not one of the instance: {visible(broken[0].sentence)}")
+    problem = discretise(instance, None)
+    placed = list(_placed(problem, schedule))
+    times = _kept(problem, placed) if starts == "keep" else _moved_left(problem, placed)
+    placements = tuple(p.replace(start=times[p.job][0], end=times[p.job][1]) for p in schedule)
+    replayed = Schedule(placements, instance=instance.name)
+    faults = check(instance, replayed, links="shared" if starts == "keep" else "strict")
+    if starts == "left":
+        fail_on_violations(faults)
+    elif faults:
+        raise CoallocError(f"the starts cannot be kept ({visible(faults[0].sentence)}); starts='left' moves them")
+    return replayed
+
+
+Times = Mapping[str, tuple[float, float]]
+"""Start and end (s) of each job by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A placement, its job by index, and the configuration that it is; a killed job has the duration it had."""
+
+    placement: Placement
+    job: int
+    configuration: Configuration
+
+
+def _placed(problem: Problem, schedule: Schedule) -> Iterator[_Placed]:
+    """Yield the placements in the order of their starts, those of one instant as the schedule lists them."""
+    index = problem.instance.platform.processor_index
+    number = {job.id: j for j, job in enumerate(problem.jobs)}
+    for placement in sorted(schedule, key=lambda p: p.start):
+        j = number[placement.job]
+        allocation = allocation_of((index[name] for name in placement.nodes), problem.classes)
+        configuration = problem.configuration(problem.jobs[j], allocation)
+        if placement.outcome == "killed":
+            configuration = replace(configuration, duration=placement.end - placement.start)
+        yield _Placed(placement, j, configuration)
+
+
+def _kept(problem: Problem, placed: Sequence[_Placed]) -> Times:
+    """Return the given starts with real ends: links are shared."""
+    loads = {
+        run.job.id: Load(run.job, 0.0, busy.loads, 1.0, run.end)
+        for run, busy in zip(problem.instance.running, problem.busy, strict=True)
+    }
+    loads |= {item.placement.job: _load(problem, item) for item in placed}
+    ends = shared_link_ends(loads, [link.bandwidth for link in problem.instance.platform.links])
+    return {item.placement.job: (item.placement.start, ends[item.placement.job]) for item in placed}
+
+
+def _load(problem: Problem, item: _Placed) -> Load:
+    """Return a placement as it is on the links; the end of a killed job is given."""
+    counts = zip(problem.classes, item.configuration.allocation, strict=True)
+    processing = processing_slowdown(node_class.effective_power for node_class, count in counts if count)
+    end = item.placement.end if item.placement.outcome == "killed" else None
+    return Load(problem.jobs[item.job], item.placement.start, item.configuration.loads, processing, end)
+
+
+def _moved_left(problem: Problem, placed: Sequence[_Placed]) -> Times:
+    """Return the earliest starts in the given order, on the same nodes, and their ends; no link saturates."""
+    profile = Profile(problem)
+    free_from = {name: run.end for run in problem.instance.running for name in run.nodes}
+    times = {}
+    for item in placed:
+        _refuse_saturating(problem, item)
+        nodes = item.placement.nodes
+        ready = max(problem.releases[item.job], *(free_from.get(name, 0.0) for name in nodes))
+        assignment = Assignment(item.job, earliest_start(profile, ready, item.configuration), item.configuration)
+        book(profile, assignment)
+        free_from |= dict.fromkeys(nodes, assignment.end)
+        times[item.placement.job] = assignment.start, assignment.end
+    return times
+
+
+def _refuse_saturating(problem: Problem, item: _Placed) -> None:
+    """Raise where a job saturates a link by itself."""
+    for link, load, limit in zip(
+        problem.instance.platform.links, item.configuration.loads, problem.bandwidths, strict=True
+    ):
+        if load > limit:
+            raise CoallocError(
+                f"job {visible(item.placement.job)} by itself puts {load:g} MB/s on the link of {visible(link.name)}, "
+                f"which carries {link.bandwidth:g} MB/s; starts='keep' lets links saturate"
+            )
