@@ -45,24 +45,16 @@ class Entry:
     def choices(self, option: str) -> Collection[Any]:
         """Return the values that an option may have, none where they cannot be listed."""
         hint = self._hint(option)
-        return (
-            (False, True)
-            if hint is bool
-            else typing.get_args(hint)
-            if typing.get_origin(hint) is typing.Literal
-            else ()
-        )
+        if hint is bool:
+            return (False, True)
+        return typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
 
     def fault(self, option: str, value: Any) -> str:
         """Return what is wrong with the value of an option, nothing if it is right."""
         choices = self.choices(option)
         if choices:
-            listed = ", ".join(map(str, choices))
-            return (
-                ""
-                if any(value is c or (type(value) is type(c) and value == c) for c in choices)
-                else f"must be one of {listed}, got {value!r}"
-            )
+            is_one = any(type(value) is type(choice) and value == choice for choice in choices)
+            return "" if is_one else f"must be one of {', '.join(map(str, choices))}, got {value!r}"
         try:
             pydantic.TypeAdapter(self._hint(option)).validate_python(value)
         except pydantic.ValidationError as error:
