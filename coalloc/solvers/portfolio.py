@@ -23,16 +23,20 @@ from coalloc.problem import MAX_CONFIGURATIONS, Assignment, Configuration, Probl
 from coalloc.rules.generation import best_list_schedule, start_in_order
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers import cpsat
-from coalloc.solvers.feasible_set import feasible_set_bound
+from coalloc.solvers.feasible_set import FeasibleSets
+from coalloc.solvers.level_branching import MAX_NODES
 from coalloc.solvers.local_search import improve
 from coalloc.solvers.model_run import MAX_NONZEROS, ModelRun
 from coalloc.solvers.objectives import in_seconds, objective_of, quick_bound, safe_horizon, ticks_of
+from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.search import Search
 
 SEARCH_ITERATIONS = 400
 """Iterations of the local search, times the square root of the number of jobs."""
 BOUND_SHARE = 0.3
 """Share of the time limit after which the feasible-set bound stops."""
+BRANCHING_SHARE = 0.2
+"""Share of the remaining time after which branching on its levels stops."""
 SEARCH_SHARE = 0.3
 """Share of the remaining time after which the local search stops."""
 GRIDS = (1e4, 2e7)
@@ -91,14 +95,25 @@ class Portfolio:
     def _raise_bound(self) -> None:
         if self.objective != "makespan":
             return
+        sets = FeasibleSets(self.problem, [self.best])
         with self.search.timed("bound"):
-            feasible_set_bound(
-                self.problem,
+            sets.bound(
                 time_limit=BOUND_SHARE * self.search.remaining,
-                target=ticks_of(self.best, self.objective),
-                schedules=[self.best],
+                target=self._target(),
                 on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets"),
             )
+            if not self.search.is_closed:
+                sets.branch(
+                    max_nodes=self._limited(MAX_NODES),
+                    time_limit=BRANCHING_SHARE * self.search.remaining,
+                    target=self._target(),
+                    on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets, level by level"),
+                )
+
+    def _target(self) -> float:
+        """Return the bound, ticks, that proves the best schedule."""
+        best = ticks_of(self.best, self.objective)
+        return best if self.problem.slot is not None else best * (1.0 - PROOF_TOLERANCE)
 
     def _improve(self) -> None:
         with self.search.timed("search"):
@@ -106,17 +121,17 @@ class Portfolio:
                 self.problem,
                 self.best,
                 objective=self.objective,
-                iterations=self._iterations(),
+                iterations=self._limited(int(SEARCH_ITERATIONS * math.sqrt(len(self.problem.jobs)))),
                 seed=self.search.options.seed,
-                target=self._proven_ticks(self.problem),
+                target=self._proven_ticks(self.problem) * (1.0 + PROOF_TOLERANCE),
                 deadline=time.perf_counter() + SEARCH_SHARE * self.search.remaining,
                 on_schedule=lambda assignments: self._take(assignments, "local search"),
             )
 
-    def _iterations(self) -> int:
+    def _limited(self, steps: int) -> int:
+        """Return a number of steps, no more than the work limit allows."""
         work = self.search.options.work_limit
-        full = int(SEARCH_ITERATIONS * math.sqrt(len(self.problem.jobs)))
-        return full if work is None else min(work, full)
+        return steps if work is None else min(work, steps)
 
     def _proven_ticks(self, problem: Problem) -> float:
         """Return the best bound known, on the clock of a problem, in its ticks."""
