@@ -62,6 +62,22 @@ def area(problem: Problem, *, time_limit: float = math.inf) -> float:
     return max(longest_job(problem), rounded(problem, float(work.bounds(deadline).max(initial=0.0))))
 
 
+def efficiencies(problem: Problem, time_limit: float = math.inf) -> list[list[float]]:
+    """Return for each job and level the least cost of the job as a share of its cost there, at the prices of the area.
+
+    The prices are those of the release with the greatest bound. A level that costs nothing has efficiency 1.
+    """
+    jobs = levelled_jobs(problem, use_links=False)
+    work = Work(problem, jobs, simple_bound(problem))
+    deadline = time.perf_counter() + time_limit
+    prices = work.best_prices(int(work.bounds(deadline).argmax()), deadline)
+    costs = [
+        [d * float(np.dot(needs, prices.speeds)) for d, needs in zip(job.durations, job.needs, strict=True)]
+        for job in jobs
+    ]
+    return [[min(of_job) / cost if cost > 0.0 else 1.0 for cost in of_job] for of_job in costs]
+
+
 class Work:
     """The jobs of a problem as arrays, in order of release; levels are padded with the slowest.
 

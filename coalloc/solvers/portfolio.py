@@ -29,10 +29,17 @@ from coalloc.solvers.local_search import improve
 from coalloc.solvers.model_run import MAX_NONZEROS, ModelRun
 from coalloc.solvers.objectives import in_seconds, objective_of, quick_bound, safe_horizon, ticks_of
 from coalloc.solvers.result import PROOF_TOLERANCE
+from coalloc.solvers.sampling import sample
 from coalloc.solvers.search import Search
 
+SAMPLES = 100
+"""Plans that are sampled, times the square root of the number of jobs."""
+SAMPLE_SHARE = 0.2
+"""Share of the remaining time after which sampling stops."""
 SEARCH_ITERATIONS = 400
-"""Iterations of the local search, times the square root of the number of jobs."""
+"""Iterations of the local search, times the square root of the number of jobs, and more for many jobs."""
+MANY_JOBS = 25
+"""Jobs from which on the iterations grow faster, for no complete method will do much there."""
 BOUND_SHARE = 0.3
 """Share of the time limit after which the feasible-set bound stops."""
 BRANCHING_SHARE = 0.2
@@ -110,23 +117,44 @@ class Portfolio:
                     on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets, level by level"),
                 )
 
+    def _sample(self) -> None:
+        with self.search.timed("search"):
+            sample(
+                self.problem,
+                self.best,
+                lower_bound=self._proven_ticks(self.problem),
+                samples=self._limited(int(SAMPLES * math.sqrt(len(self.problem.jobs)))),
+                seed=self.search.options.seed,
+                target=self._proven_ticks(self.problem) * (1.0 + PROOF_TOLERANCE),
+                deadline=time.perf_counter() + SAMPLE_SHARE * self.search.remaining,
+                on_schedule=lambda assignments: self._take(assignments, "sampling"),
+            )
+
     def _target(self) -> float:
         """Return the bound, ticks, that proves the best schedule."""
         best = ticks_of(self.best, self.objective)
         return best if self.problem.slot is not None else best * (1.0 - PROOF_TOLERANCE)
 
     def _improve(self) -> None:
+        if self.objective == "makespan":
+            self._sample()
+        if self.search.is_closed:
+            return
         with self.search.timed("search"):
             improve(
                 self.problem,
                 self.best,
                 objective=self.objective,
-                iterations=self._limited(int(SEARCH_ITERATIONS * math.sqrt(len(self.problem.jobs)))),
+                iterations=self._limited(self._iterations()),
                 seed=self.search.options.seed,
                 target=self._proven_ticks(self.problem) * (1.0 + PROOF_TOLERANCE),
                 deadline=time.perf_counter() + SEARCH_SHARE * self.search.remaining,
                 on_schedule=lambda assignments: self._take(assignments, "local search"),
             )
+
+    def _iterations(self) -> int:
+        num_jobs = len(self.problem.jobs)
+        return int(SEARCH_ITERATIONS * math.sqrt(num_jobs) * max(1.0, num_jobs / MANY_JOBS))
 
     def _limited(self, steps: int) -> int:
         """Return a number of steps, no more than the work limit allows."""
