@@ -1,6 +1,7 @@
 """The portfolio behind ``formulation="auto"``: cheap bounds and schedules first, complete methods for the rest.
 
-1. Longest job and packing, then the feasible-set bound; a list schedule, then local search.
+1. Longest job and packing, then the feasible-set bound, by LP and by branching on the levels of jobs;
+   a list schedule, then parallel schedules by the prices of the area bound, then local search.
 2. Where a gap is left, a complete method is started from the best of both: CP-SAT where the extra is
    installed, else the configuration or the count model. It looks only between bound and incumbent.
 3. Continuous time has no slots to be complete on. There CP-SAT works on ever finer grids, rounded
@@ -40,11 +41,11 @@ SEARCH_ITERATIONS = 400
 """Iterations of the local search, times the square root of the number of jobs, and more for many jobs."""
 MANY_JOBS = 25
 """Jobs from which on the iterations grow faster, for no complete method will do much there."""
-BOUND_SHARE = 0.3
+BOUND_SHARE = 0.2
 """Share of the time limit after which the feasible-set bound stops."""
-BRANCHING_SHARE = 0.2
+BRANCHING_SHARE = 0.1
 """Share of the remaining time after which branching on its levels stops."""
-SEARCH_SHARE = 0.3
+SEARCH_SHARE = 0.4
 """Share of the remaining time after which the local search stops."""
 GRIDS = (1e4, 2e7)
 """Slots per makespan of the grids for continuous time; the last is finer than the gap of a proof."""
