@@ -37,7 +37,7 @@ SAMPLES = 100
 """Plans that are sampled, times the square root of the number of jobs."""
 SAMPLE_SHARE = 0.2
 """Share of the remaining time after which sampling stops."""
-SEARCH_ITERATIONS = 400
+SEARCH_ITERATIONS = 1000
 """Iterations of the local search, times the square root of the number of jobs, and more for many jobs."""
 MANY_JOBS = 25
 """Jobs from which on the iterations grow faster, for no complete method will do much there."""

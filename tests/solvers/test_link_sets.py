@@ -54,7 +54,7 @@ def test_jobs_that_saturate_a_link_together_take_turns() -> None:
     jobs = tuple(Job(f"J{i}", 4, 10.0, 0.5, 10.0) for i in range(2))
     problem = discretise(Instance(platform, jobs), None)
     # On clusters of 3 a job of 4 crosses. Its load is 3 * 10 * 1/3 = 10 where 3 tasks or 1 are inside, and
-    # 2 * 10 * 2/3 = 13.3 where 2 are. Both jobs use two clusters or more of three, so they meet on a link: 20 MB/s at least, of 15.
+    # 2 * 10 * 2/3 = 13.3 where 2 are. Both jobs use two of the three clusters, so they meet on a link: 20 of 15 MB/s.
     assert LinkSets(problem, first_tail(problem)).listed(math.inf) == [((0, 0),), ((1, 0),)]
     assert feasible_set_bound(problem) == pytest.approx(20.0)
 
