@@ -20,6 +20,8 @@ from coalloc.solvers.tails import Member, Tail
 
 MAX_LISTED = 120_000
 """Sets of a tail up to which they are listed."""
+MAX_TRIED = 2_000_000
+"""Sets that would fit by their tasks alone up to which it is tried to list those that fit."""
 MAX_CHOICES = 20_000
 """Allocation vectors over all jobs of a problem up to which sets are checked by trying them."""
 CHECK_STEPS = 3_000
@@ -65,19 +67,31 @@ class LinkSets:
 
     def listed(self, deadline: float) -> list[tuple[Member, ...]] | None:
         """Return every set that fits; None where they are more than ``MAX_LISTED`` or the deadline passes."""
+        if self._count_by_tasks() > MAX_TRIED:
+            return None
         order = sorted(range(len(self._tail.jobs)), key=lambda j: (not self._is_running[j], -self._tasks(j), j))
         found: list[tuple[Member, ...]] = []
         for members in self._grown((), self._empty, order):
-            found.append(members)
-            if len(found) > MAX_LISTED or (len(found) % 1024 == 0 and time.perf_counter() > deadline):
+            if members:
+                found.append(members)
+            if len(found) > MAX_LISTED or time.perf_counter() > deadline:
                 return None
         return found
+
+    def _count_by_tasks(self) -> int:
+        """Return how many sets have no more tasks than there are processors."""
+        ways = [1] + [0] * sum(self._empty.free)
+        for j, of_job in enumerate(self._choices):
+            tasks = self._tasks(j)
+            for total in range(len(ways) - 1, tasks - 1, -1):
+                ways[total] += len(of_job) * ways[total - tasks]
+        return sum(ways)
 
     def _tasks(self, j: int) -> int:
         return self._tail.jobs[j].needs[0][-1]
 
     def _grown(self, members: tuple[Member, ...], room: Room, later: Sequence[int]) -> Iterator[tuple[Member, ...]]:
-        """Yield all sets that fit and consist of members and of jobs that come later."""
+        """Yield all sets that fit and consist of members and of jobs that come later, and () for each that does not."""
         left = sum(room.free)
         for i, j in enumerate(later):
             if self._tasks(j) > left:
@@ -87,8 +101,8 @@ class LinkSets:
                 together = (*members, (j, level))
                 # What fits at a fast level fits at a slower one.
                 extended = extended or self._with(room, (j, level)) or self._arranged(together)
+                yield () if extended is None else together
                 if extended is not None:
-                    yield together
                     yield from self._grown(together, extended, later[i + 1 :])
 
     def _with(self, room: Room, member: Member) -> Room | None:

@@ -33,9 +33,9 @@ from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.sampling import sample
 from coalloc.solvers.search import Search
 
-SAMPLES = 100
+SAMPLES = 400
 """Plans that are sampled, times the square root of the number of jobs."""
-SAMPLE_SHARE = 0.2
+SAMPLE_SHARE = 0.25
 """Share of the remaining time after which sampling stops."""
 SEARCH_ITERATIONS = 1000
 """Iterations of the local search, times the square root of the number of jobs, and more for many jobs."""
