@@ -96,15 +96,18 @@ class Generation:
                 return None
             free = profile.least_free(first, last)
             if sum([free[g] for g in level.classes]) >= tasks:
-                allocation = self._filling(j, level.classes, rule, free, profile.least_contended(first, last))
+                allocation = self.filling(j, level.classes, rule, free, profile.least_contended(first, last))
                 if allocation is not None:
                     return Assignment(j, start, self.configuration(j, allocation))
         return None
 
-    def _filling(
+    def filling(
         self, j: int, classes: tuple[int, ...], rule: int, free: Sequence[float], bandwidth: Sequence[float]
     ) -> Allocation | None:
-        """Return the preferred allocation of a job within classes, remembered."""
+        """Return the preferred allocation of a job within the classes of a level, remembered; None where none fits.
+
+        ``free`` are processors per class, ``bandwidth`` MB/s per contended link, both what is left.
+        """
         key = (j, classes, rule, *free, *bandwidth)
         if key not in self._fillings:
             if len(self._fillings) >= MAX_REMEMBERED:

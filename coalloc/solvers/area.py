@@ -62,6 +62,19 @@ def area(problem: Problem, *, time_limit: float = math.inf) -> float:
     return max(longest_job(problem), rounded(problem, float(work.bounds(deadline).max(initial=0.0))))
 
 
+def efficiencies(problem: Problem, time_limit: float = math.inf) -> list[list[float]]:
+    """Return for each job and level the least cost of the job as a share of its cost there, at the prices of the area.
+
+    The prices are those of the release with the greatest bound. A level that costs nothing has efficiency 1.
+    """
+    jobs = levelled_jobs(problem, use_links=False)
+    work = Work(problem, jobs, simple_bound(problem))
+    deadline = time.perf_counter() + time_limit
+    prices = work.best_prices(int(work.bounds(deadline).argmax()), deadline)
+    costs = [row[: len(job.durations)] for row, job in zip(work.level_costs(prices).tolist(), jobs, strict=True)]
+    return [[min(of_job) / cost if cost > 0.0 else 1.0 for cost in of_job] for of_job in costs]
+
+
 class Work:
     """The jobs of a problem as arrays, in order of release; levels are padded with the slowest.
 
@@ -106,7 +119,8 @@ class Work:
         costs, _ = self._costs(prices)
         done = _suffix_sums(costs, self._first) + self._held @ prices.speeds
         worth = self._capacities @ prices.speeds + _suffix_sums(prices.jobs, self._first)
-        bounds: Floats = self.releases + np.divide(done, worth, out=np.zeros(len(done)), where=worth > 0.0)
+        is_priced = worth > 0.0
+        bounds: Floats = self.releases + np.where(is_priced, done / np.where(is_priced, worth, 1.0), 0.0)
         return bounds
 
     def best_prices(self, tail: int, deadline: float = math.inf) -> Prices:
@@ -131,6 +145,12 @@ class Work:
         values = np.empty(len(costs))
         values[self.order] = costs
         return values
+
+    def level_costs(self, prices: Prices) -> Floats:
+        """Return what each job costs at each level, padded with the slowest, in the order of the problem."""
+        costs = np.empty(self._durations.shape)
+        costs[self.order] = self._durations * (self._needs @ prices.speeds + prices.jobs[:, None])
+        return costs
 
     def _plain_prices(self) -> Prices:
         """Return the prices of the plain area bound: every processor costs the same."""
@@ -182,13 +202,15 @@ class _Master:
         self._unit = 0.0
 
     def with_cut(self, work: Floats, durations: Floats) -> tuple[float, Prices]:
-        """Add a cut, solve, and return the value and the prices."""
+        """Add a cut, solve, and return the value and the prices: 0 where the solver gives none."""
         gains = np.concatenate([work, durations[self._long_jobs]]) / self._scale
         self._unit = self._unit or float(gains.max(initial=0.0)) or 1.0
         row = np.concatenate([[1.0], -gains / self._unit])
         self._lp.addRow(-highspy.kHighsInf, 0.0, len(row), np.arange(len(row), dtype=np.int32), row)
         self._lp.run()
-        found = np.maximum(np.array(self._lp.getSolution().col_value), 0.0)
+        is_solved = self._lp.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        solution = np.array(self._lp.getSolution().col_value)
+        found = np.maximum(solution, 0.0) if is_solved else np.zeros(self._lp.getNumCol())
         jobs = np.zeros(len(durations))
         jobs[self._long_jobs] = found[1 + self._num_speeds :]
         return float(found[0]) * self._unit, Prices(found[1 : 1 + self._num_speeds] / self._scale[0], jobs)

@@ -8,10 +8,11 @@ import time
 from coalloc.problem import Problem
 from coalloc.solvers.area import area
 from coalloc.solvers.bounds import earliest_ends, longest_job, packing, squashed_area
-from coalloc.solvers.feasible_set import feasible_set_bound
+from coalloc.solvers.feasible_set import FeasibleSets, feasible_set_bound
+from coalloc.solvers.level_branching import MAX_NODES
 
 METHODS = ("longest-job", "area", "packing", "feasible-set", "best")
-"""The methods; ``best`` takes the others in turn, the cheapest first."""
+"""The methods; ``best`` takes the others in turn, the cheapest first, then branches on the levels of jobs."""
 
 
 def latest_end_bound(problem: Problem, method: str, time_limit: float = math.inf) -> float:
@@ -31,7 +32,9 @@ def _best(problem: Problem, time_limit: float) -> float:
     """Return the best bound that the time allows: what the cheap ones leave of it is the feasible sets'."""
     deadline = time.perf_counter() + time_limit
     cheap = max(longest_job(problem), packing(problem), area(problem, time_limit=time_limit))
-    return max(cheap, feasible_set_bound(problem, time_limit=deadline - time.perf_counter()))
+    sets = FeasibleSets(problem)
+    sets.bound(time_limit=deadline - time.perf_counter())
+    return max(cheap, sets.branch(max_nodes=MAX_NODES, time_limit=deadline - time.perf_counter()))
 
 
 def sum_of_ends_bound(problem: Problem, method: str) -> float:

@@ -2,16 +2,16 @@
 
 Serial generation (:mod:`coalloc.rules.generation`) makes the schedule of a list: every job ends as
 early as its way allows, which is up to a slowest level, in a filling rule, or in one configuration.
-Neighbours move a job, swap two, or give one another way. A list is taken when its schedule is no worse,
-so that plateaus are crossed; after long without success the best list is disturbed (iterated local
-search). Only what follows the first change is placed anew.
+Neighbours move a job, swap two, or give one another way. Which are taken is decided by simulated
+annealing, in rounds that each begin at the best list and last twice as long as the one before. Only
+what follows the first change is placed anew. Source: S. Kirkpatrick et al., Science 220 (1983).
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,11 +21,12 @@ from coalloc.rules.generation import FILLING_RULES, Generation, Way, book, named
 from coalloc.rules.profile import Profile
 from coalloc.solvers.bounds import earliest_ends, fastest_durations
 
-PATIENCE = 200
-"""Lists tried in vain, per job, before the best one is disturbed."""
-DISTURBED_SHARE = 0.1
-"""Share of the jobs that a disturbance moves, at least ``FEWEST_DISTURBED``."""
-FEWEST_DISTURBED = 3
+FIRST_ROUND = 25
+"""Lists tried in the first round, per job."""
+HEAT = 0.002
+"""Temperature at which a round begins, as a share of the best objective; it falls to 0."""
+EARLINESS = 0.1
+"""Weight of the mean end of the tasks beside the latest end: a schedule that does much early leaves room to move."""
 INSERT, SWAP = 0.5, 0.3
 """Probabilities of two of the moves; else a job is given another way."""
 FIXED = 0.1
@@ -34,8 +35,6 @@ MOST_FOR_IDEAL_ORDER = 60
 """Jobs up to which the order by difference to the ideal is tried, for it takes a square number of placements."""
 
 OnSchedule = Callable[[list[Assignment]], None]
-Cost = tuple[float, float]
-"""Objective (ticks), then ends weighted by tasks, for a schedule that does much early leaves room to move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +47,16 @@ class _List:
 
 @dataclass(frozen=True, slots=True)
 class _Decoded:
-    """A list and its schedule; ``profiles[i]`` is what is free before the i-th job is placed."""
+    """A list and its schedule; ``profiles[i]`` is what is free before the i-th job is placed.
+
+    ``objective`` is in ticks; ``cost`` is what the search goes by, no less than it.
+    """
 
     jobs: _List
     assignments: list[Assignment]
     profiles: list[Profile]
-    cost: Cost
+    objective: float
+    cost: float
 
 
 def improve(
@@ -87,8 +90,8 @@ def improve(
     best = list(assignments)
     value = decoder.objective(best)
     for decoded in _search(decoder, assignments, iterations, np.random.default_rng(seed)):
-        if decoded is not None and decoded.cost[0] < value:
-            best, value = decoded.assignments, decoded.cost[0]
+        if decoded is not None and decoded.objective < value:
+            best, value = decoded.assignments, decoded.objective
             on_schedule(list(best))
         if value <= target or time.perf_counter() > deadline:
             break
@@ -104,22 +107,30 @@ def _search(
     best: _Decoded | None = None
     for jobs in _first_lists(decoder, assignments):
         decoded = decoder.decode(jobs)
-        best = decoded if best is None or decoded.cost[0] < best.cost[0] else best
+        best = decoded if best is None or (decoded.objective, decoded.cost) < (best.objective, best.cost) else best
         yield decoded
     assert best is not None
-    now, success = best, 0
-    for step in range(iterations):
-        if step - success > PATIENCE * len(assignments):
-            now = decoder.decode(_disturbed(decoder.generation, best.jobs, rng))
-            success = step
-            yield now
-            continue
+    length = FIRST_ROUND * len(assignments)
+    while iterations > 0:
+        length = min(length, iterations)
+        best = yield from _round(decoder, best, length, rng)
+        iterations, length = iterations - length, 2 * length
+
+
+def _round(
+    decoder: _Decoder, best: _Decoded, length: int, rng: np.random.Generator
+) -> Generator[_Decoded | None, None, _Decoded]:
+    """Yield what each list of a round of annealing gives; return the best so far."""
+    now = best
+    for step in range(length):
+        heat = HEAT * best.objective * (1.0 - step / length)
+        ceiling = now.cost - heat * math.log(1.0 - rng.random())
         first, jobs = _neighbour(decoder.generation, now.jobs, rng)
-        candidate = decoder.redecode(now, jobs, first, now.cost)
-        yield candidate
+        candidate = decoder.redecode(now, jobs, first, ceiling)
         now = candidate or now
-        if now.cost < best.cost:
-            best, success = now, step
+        best = now if (now.objective, now.cost) < (best.objective, best.cost) else best
+        yield candidate
+    return best
 
 
 class _Decoder:
@@ -131,6 +142,7 @@ class _Decoder:
         self._is_sum = objective != "makespan"
         self._earliest = earliest_ends(problem)
         self._empty = Profile(problem)
+        self._weights = [EARLINESS * job.tasks / sum(job.tasks for job in problem.jobs) for job in problem.jobs]
 
     def objective(self, assignments: Sequence[Assignment]) -> float:
         """Return the objective, ticks."""
@@ -139,16 +151,16 @@ class _Decoder:
 
     def decode(self, jobs: _List) -> _Decoded:
         """Return the schedule of a list."""
-        decoded = self._place(jobs, [], [self._empty], (math.inf, math.inf))
+        decoded = self._place(jobs, [], [self._empty], math.inf)
         assert decoded is not None
         return decoded
 
-    def redecode(self, before: _Decoded, jobs: _List, first: int, worst: Cost) -> _Decoded | None:
+    def redecode(self, before: _Decoded, jobs: _List, first: int, worst: float) -> _Decoded | None:
         """Return the schedule of a list that is as ``before`` up to ``first``; None where it costs over ``worst``."""
         return self._place(jobs, before.assignments[:first], before.profiles[: first + 1], worst)
 
     def _place(
-        self, jobs: _List, assignments: list[Assignment], profiles: list[Profile], worst: Cost
+        self, jobs: _List, assignments: list[Assignment], profiles: list[Profile], worst: float
     ) -> _Decoded | None:
         """Place the jobs that are not placed yet."""
         later = sum(self._earliest[j] for j in jobs.order[len(assignments) :])
@@ -158,14 +170,14 @@ class _Decoder:
             placed = self.generation.place(profile, j, jobs.ways[j])
             later -= self._earliest[j]
             done = done + placed.end if self._is_sum else max(done, placed.end)
-            if done + (later if self._is_sum else 0.0) > worst[0] * (1.0 + 1e-12):
+            if done + (later if self._is_sum else 0.0) > worst * (1.0 + 1e-12):
                 return None
             book(profile, placed)
             assignments.append(placed)
             profiles.append(profile.copy())
-        tasks = self.problem.jobs
-        cost = self.objective(assignments), sum(tasks[a.job].tasks * a.end for a in assignments)
-        return _Decoded(jobs, assignments, profiles, cost) if cost <= worst else None
+        objective = self.objective(assignments)
+        cost = objective + sum(self._weights[a.job] * a.end for a in assignments)
+        return _Decoded(jobs, assignments, profiles, objective, cost) if cost <= worst else None
 
 
 def _any_way(problem: Problem) -> tuple[Way, ...]:
@@ -228,10 +240,3 @@ def _another_way(generation: Generation, j: int, rng: np.random.Generator) -> Wa
         if configurations:
             return configurations[int(rng.integers(len(configurations)))]
     return int(rng.integers(len(generation.problem.levels[j]))), int(rng.integers(len(FILLING_RULES)))
-
-
-def _disturbed(generation: Generation, jobs: _List, rng: np.random.Generator) -> _List:
-    """Return a list some steps away."""
-    for _ in range(max(FEWEST_DISTURBED, int(DISTURBED_SHARE * len(jobs.order)))):
-        _, jobs = _neighbour(generation, jobs, rng)
-    return jobs

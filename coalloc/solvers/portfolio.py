@@ -1,6 +1,7 @@
 """The portfolio behind ``formulation="auto"``: cheap bounds and schedules first, complete methods for the rest.
 
-1. Longest job and packing, then the feasible-set bound; a list schedule, then local search.
+1. Longest job and packing, then the feasible-set bound, by LP and by branching on the levels of jobs;
+   a list schedule, then parallel schedules by the prices of the area bound, then local search.
 2. Where a gap is left, a complete method is started from the best of both: CP-SAT where the extra is
    installed, else the configuration or the count model. It looks only between bound and incumbent.
 3. Continuous time has no slots to be complete on. There CP-SAT works on ever finer grids, rounded
@@ -23,17 +24,28 @@ from coalloc.problem import MAX_CONFIGURATIONS, Assignment, Configuration, Probl
 from coalloc.rules.generation import best_list_schedule, start_in_order
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers import cpsat
-from coalloc.solvers.feasible_set import feasible_set_bound
+from coalloc.solvers.feasible_set import FeasibleSets
+from coalloc.solvers.level_branching import MAX_NODES
 from coalloc.solvers.local_search import improve
 from coalloc.solvers.model_run import MAX_NONZEROS, ModelRun
 from coalloc.solvers.objectives import in_seconds, objective_of, quick_bound, safe_horizon, ticks_of
+from coalloc.solvers.result import PROOF_TOLERANCE
+from coalloc.solvers.sampling import sample
 from coalloc.solvers.search import Search
 
-SEARCH_ITERATIONS = 400
-"""Iterations of the local search, times the square root of the number of jobs."""
-BOUND_SHARE = 0.3
+SAMPLES = 400
+"""Plans that are sampled, times the square root of the number of jobs."""
+SAMPLE_SHARE = 0.25
+"""Share of the remaining time after which sampling stops."""
+SEARCH_ITERATIONS = 1000
+"""Iterations of the local search, times the square root of the number of jobs, and more for many jobs."""
+MANY_JOBS = 25
+"""Jobs from which on the iterations grow faster, for no complete method will do much there."""
+BOUND_SHARE = 0.2
 """Share of the time limit after which the feasible-set bound stops."""
-SEARCH_SHARE = 0.3
+BRANCHING_SHARE = 0.1
+"""Share of the remaining time after which branching on its levels stops."""
+SEARCH_SHARE = 0.4
 """Share of the remaining time after which the local search stops."""
 GRIDS = (1e4, 2e7)
 """Slots per makespan of the grids for continuous time; the last is finer than the gap of a proof."""
@@ -91,32 +103,64 @@ class Portfolio:
     def _raise_bound(self) -> None:
         if self.objective != "makespan":
             return
+        sets = FeasibleSets(self.problem, [self.best])
         with self.search.timed("bound"):
-            feasible_set_bound(
-                self.problem,
+            sets.bound(
                 time_limit=BOUND_SHARE * self.search.remaining,
-                target=ticks_of(self.best, self.objective),
-                schedules=[self.best],
+                target=self._target(),
                 on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets"),
             )
+            if not self.search.is_closed:
+                sets.branch(
+                    max_nodes=self._limited(MAX_NODES),
+                    time_limit=BRANCHING_SHARE * self.search.remaining,
+                    target=self._target(),
+                    on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets, level by level"),
+                )
+
+    def _sample(self) -> None:
+        with self.search.timed("search"):
+            sample(
+                self.problem,
+                self.best,
+                lower_bound=self._proven_ticks(self.problem),
+                samples=self._limited(int(SAMPLES * math.sqrt(len(self.problem.jobs)))),
+                seed=self.search.options.seed,
+                target=self._proven_ticks(self.problem) * (1.0 + PROOF_TOLERANCE),
+                deadline=time.perf_counter() + SAMPLE_SHARE * self.search.remaining,
+                on_schedule=lambda assignments: self._take(assignments, "sampling"),
+            )
+
+    def _target(self) -> float:
+        """Return the bound, ticks, that proves the best schedule."""
+        best = ticks_of(self.best, self.objective)
+        return best if self.problem.slot is not None else best * (1.0 - PROOF_TOLERANCE)
 
     def _improve(self) -> None:
+        if self.objective == "makespan":
+            self._sample()
+        if self.search.is_closed:
+            return
         with self.search.timed("search"):
             improve(
                 self.problem,
                 self.best,
                 objective=self.objective,
-                iterations=self._iterations(),
+                iterations=self._limited(self._iterations()),
                 seed=self.search.options.seed,
-                target=self._proven_ticks(self.problem),
+                target=self._proven_ticks(self.problem) * (1.0 + PROOF_TOLERANCE),
                 deadline=time.perf_counter() + SEARCH_SHARE * self.search.remaining,
                 on_schedule=lambda assignments: self._take(assignments, "local search"),
             )
 
     def _iterations(self) -> int:
+        num_jobs = len(self.problem.jobs)
+        return int(SEARCH_ITERATIONS * math.sqrt(num_jobs) * max(1.0, num_jobs / MANY_JOBS))
+
+    def _limited(self, steps: int) -> int:
+        """Return a number of steps, no more than the work limit allows."""
         work = self.search.options.work_limit
-        full = int(SEARCH_ITERATIONS * math.sqrt(len(self.problem.jobs)))
-        return full if work is None else min(work, full)
+        return steps if work is None else min(work, steps)
 
     def _proven_ticks(self, problem: Problem) -> float:
         """Return the best bound known, on the clock of a problem, in its ticks."""

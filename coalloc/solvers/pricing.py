@@ -2,7 +2,8 @@
 
 A knapsack with one constraint per prefix of the speeds. While the states (free processors of each
 speed) are few, a dynamic programme is exact; beyond, a MIP with its dual bound, and a greedy
-heuristic that finds sets quickly and proves nothing. Prices are per tick, one per job and level.
+heuristic that finds sets quickly and proves nothing. Where all sets are listed, links between jobs
+and all (:mod:`coalloc.solvers.link_sets`), a product does. Prices are per tick, one per job and level.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Protocol
 import highspy
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from coalloc.solvers.tails import LevelledJob, Member
 
@@ -139,6 +141,27 @@ class TablePricing:
                 fits &= rest == 0
             self._after[needs] = np.where(fits, self._strides @ free, self._num_states)
         return self._after[needs]
+
+
+class ListedPricing:
+    """Exact: the sets are known, and a matrix with one row per set adds up what their members are worth."""
+
+    def __init__(self, sets: Sequence[tuple[Member, ...]], jobs: Sequence[LevelledJob]) -> None:
+        self._sets = sets
+        first = np.cumsum([0, *(len(job.durations) for job in jobs)])
+        columns = np.array([first[j] + level for members in sets for j, level in members])
+        ends = np.cumsum([0, *(len(members) for members in sets)])
+        self._members = csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(sets), int(first[-1])))
+        rows = np.repeat(np.arange(len(sets)), np.diff(ends))
+        owners = np.searchsorted(first, columns, side="right") - 1
+        self._with_job = [rows[owners == j] for j in range(len(jobs))]
+
+    def price(self, prices: JobPrices, deadline: float) -> Priced:  # noqa: ARG002 - it takes no time
+        """Return the greatest value of a set; the sets are the best with each of the jobs."""
+        worth = self._members @ np.concatenate([np.asarray(of_job) for of_job in prices])
+        best = {int(rows[worth[rows].argmax()]) for rows in self._with_job if len(rows)}
+        in_order = sorted(best, key=lambda row: (-worth[row], row))
+        return Priced(float(worth[in_order[0]]), tuple(self._sets[row] for row in in_order))
 
 
 class MipPricing:

@@ -36,7 +36,7 @@ class LevelledJob:
 class Tail:
     """The jobs that arrive at ``release`` (ticks) or later, and what running jobs still hold then.
 
-    ``numbers`` are the indices of the jobs in the problem, -1 for running jobs, which have one level.
+    ``numbers`` are the indices of the jobs in the problem; running job b, which has one level, is ``~b``.
     ``capacities`` are the processors of each speed.
     """
 
@@ -112,17 +112,17 @@ def tail_of(problem: Problem, jobs: Sequence[LevelledJob], release: float, prove
     jobs to schedule have ended is no work to wait for.
     """
     numbers = [j for j, r in enumerate(problem.releases) if r >= release and min(jobs[j].durations) > 0.0]
-    busy = list(_rests(problem, release, proven_end))
+    busy = dict(_rests(problem, release, proven_end))
     return Tail(
         release,
         speed_capacities(problem),
-        (*(jobs[j] for j in numbers), *busy),
-        (*numbers, *(-1 for _ in busy)),
+        (*(jobs[j] for j in numbers), *busy.values()),
+        (*numbers, *(~b for b in busy)),
     )
 
 
-def _rests(problem: Problem, release: float, proven_end: float) -> Iterator[LevelledJob]:
-    for end, needs in held_by_running(problem):
+def _rests(problem: Problem, release: float, proven_end: float) -> Iterator[tuple[int, LevelledJob]]:
+    for b, (end, needs) in enumerate(held_by_running(problem)):
         rest = min(end, proven_end) - release
         if rest > 0.0:
-            yield LevelledJob((rest,), (needs,))
+            yield b, LevelledJob((rest,), (needs,))

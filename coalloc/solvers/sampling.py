@@ -1,0 +1,116 @@
+"""Sampling: parallel generation by plans drawn at random, and by plans beside the best one.
+
+A plan orders the jobs by a mixture of how wide and how long they are, blurred, and says how picky it is
+about levels, and until when. Each schedule takes a millisecond or so, which is why many are tried before
+local search goes on from the best.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.problem import Assignment, Problem
+from coalloc.rules.generation import FILLING_RULES, Generation
+from coalloc.rules.parallel_generation import ParallelGeneration, Plan
+from coalloc.solvers.area import efficiencies
+from coalloc.solvers.bounds import fastest_durations
+from coalloc.solvers.local_search import OnSchedule
+
+FRESH = 0.3
+"""Share of the plans that are drawn anew, and not beside the best so far."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Traits:
+    """What a plan is drawn by: ``width`` is the weight of a job's tasks against its duration (logarithms)."""
+
+    width: float
+    threshold: float
+    relaxed_share: float
+    latest_share: float
+    blur: float
+
+
+def sample(
+    problem: Problem,
+    assignments: Sequence[Assignment],
+    *,
+    lower_bound: float,
+    samples: int,
+    seed: int,
+    target: float = -math.inf,
+    deadline: float = math.inf,
+    on_schedule: OnSchedule = lambda _: None,
+) -> list[Assignment]:
+    """Return the schedule of least latest end among ``samples`` and the given one.
+
+    Parameters
+    ----------
+    lower_bound
+        On the latest end, ticks: plans are drawn relative to it.
+    target
+        Latest end, ticks, at which sampling stops.
+    deadline
+        Instant of ``time.perf_counter()``, s, at which it stops; the same seed gives the same result unless it strikes.
+    on_schedule
+        Hears of every better schedule.
+    """
+    best, end = list(assignments), max((a.end for a in assignments), default=0.0)
+    if end <= target:
+        return best
+    generation = ParallelGeneration(Generation(problem), efficiencies(problem, deadline - time.perf_counter()))
+    rng = np.random.default_rng(seed)
+    traits, sampled = _drawn(rng), math.inf
+    for _ in range(samples):
+        if end <= target or time.perf_counter() > deadline:
+            break
+        tried = _drawn(rng) if math.isinf(sampled) or rng.random() < FRESH else _beside(traits, rng)
+        found = generation.schedule(_plan(problem, tried, lower_bound, rng), before=sampled)
+        if found is None:
+            continue
+        traits, sampled = tried, max(a.end for a in found)
+        if sampled < end:
+            best, end = found, sampled
+            on_schedule(list(best))
+    return best
+
+
+def _drawn(rng: np.random.Generator) -> _Traits:
+    return _Traits(
+        width=1.0 / (1.0 - rng.uniform(-0.4, 0.95)) - 1.0,
+        threshold=1.0 - 0.6 * rng.random() ** 2,
+        relaxed_share=rng.uniform(0.5, 1.1),
+        latest_share=rng.uniform(1.0, 1.15),
+        blur=rng.uniform(0.0, 0.3),
+    )
+
+
+def _beside(traits: _Traits, rng: np.random.Generator) -> _Traits:
+    return _Traits(
+        width=traits.width + 0.1 * rng.normal(),
+        threshold=traits.threshold + 0.05 * rng.normal(),
+        relaxed_share=traits.relaxed_share + 0.05 * rng.normal(),
+        latest_share=traits.latest_share + 0.01 * rng.normal(),
+        blur=abs(traits.blur + 0.05 * rng.normal()),
+    )
+
+
+def _plan(problem: Problem, traits: _Traits, lower_bound: float, rng: np.random.Generator) -> Plan:
+    tasks = np.array([job.tasks for job in problem.jobs], dtype=float)
+    durations = np.maximum(np.array(fastest_durations(problem), dtype=float), 1e-9)
+    urgency = traits.width * np.log(tasks) + np.log(durations) + traits.blur * rng.normal(size=len(tasks))
+    return Plan(
+        order=tuple(np.argsort(-urgency, kind="stable").tolist()),
+        threshold=min(1.0, traits.threshold),
+        relaxed=traits.relaxed_share * lower_bound,
+        latest=traits.latest_share * lower_bound,
+        rule=int(rng.integers(len(FILLING_RULES))),
+    )
