@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     )
     from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
     from coalloc.measures import metrics
+    from coalloc.meter import energy
     from coalloc.plot.pictures import gantt
+    from coalloc.plot.power import power_plot
     from coalloc.result_files import read_result, write_result
     from coalloc.schedule import Placement, Schedule
     from coalloc.schedule_files import read_schedule, write_schedule
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from coalloc.solvers.result import SolveResult, SolveStatus, TracePoint
     from coalloc.versions import show_versions
     from coalloc.workloads.generators import generate
+    from coalloc.workloads.irmasim import read_irmasim
     from coalloc.workloads.library import example, examples
     from coalloc.workloads.swf import read_swf
     from coalloc.workloads.swf_writing import write_swf
@@ -56,7 +59,9 @@ _HOME = {
     ),
     "coalloc.instance.files": ("read_instance", "read_platform", "write_instance", "write_platform"),
     "coalloc.measures": ("metrics",),
+    "coalloc.meter": ("energy",),
     "coalloc.plot.pictures": ("gantt",),
+    "coalloc.plot.power": ("power_plot",),
     "coalloc.result_files": ("read_result", "write_result"),
     "coalloc.schedule": ("Placement", "Schedule"),
     "coalloc.schedule_files": ("read_schedule", "write_schedule"),
@@ -67,6 +72,7 @@ _HOME = {
     "coalloc.versions": ("show_versions",),
     "coalloc.workloads.library": ("example", "examples"),
     "coalloc.workloads.generators": ("generate",),
+    "coalloc.workloads.irmasim": ("read_irmasim",),
     "coalloc.workloads.swf": ("read_swf",),
     "coalloc.workloads.swf_writing": ("write_swf",),
 }
@@ -93,6 +99,7 @@ __all__ = [
     "Violation",
     "build_model",
     "check",
+    "energy",
     "example",
     "examples",
     "gantt",
@@ -100,7 +107,9 @@ __all__ = [
     "lower_bound",
     "metrics",
     "policies",
+    "power_plot",
     "read_instance",
+    "read_irmasim",
     "read_platform",
     "read_result",
     "read_schedule",

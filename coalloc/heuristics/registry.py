@@ -15,6 +15,8 @@ from typing import Any, get_args
 from coalloc.allocation import Scope
 from coalloc.heuristics.backfilling import Conservative, Easy
 from coalloc.heuristics.classics import ListPolicy
+from coalloc.heuristics.node_list import JOB_ORDERS, NODE_KEYS, NodeList
+from coalloc.heuristics.pcbe import Criterion, EnergyOrder, Pcbe
 from coalloc.instance import CoallocError
 from coalloc.rules.allocation_rules import ALLOCATION_RULES
 from coalloc.simulator.policy import Policy
@@ -22,11 +24,15 @@ from coalloc.simulator.policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A policy with a name: its type, the fields that the name decides, and one line on what it does."""
+    """A policy with a name: its type, one line on what it does, and the fields that the name decides.
+
+    ``own_choices`` are values of options that mean something else here than in :data:`CHOICES`.
+    """
 
     make: type[Policy]
     summary: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    own_choices: Mapping[str, Collection[Any]] = field(default_factory=dict)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -55,15 +61,29 @@ POLICIES: Mapping[str, Entry] = {
     "conservative": Entry(
         Conservative, "conservative backfilling: gaps are filled without delaying any job that waits"
     ),
+    "pcbe": Entry(
+        Pcbe,
+        "greedy for energy, or energy times delay, of jobs that each run on one node; none blocks the others",
+        own_choices={"job_order": get_args(EnergyOrder), "node_order": get_args(EnergyOrder)},
+    ),
+    "node-list": Entry(
+        NodeList,
+        "jobs in order, each on the first node with room, up to the first job that fits none",
+        own_choices={"job_order": tuple(JOB_ORDERS), "node_order": tuple(NODE_KEYS)},
+    ),
 }
 """Every policy by name."""
 
 CHOICES: Mapping[str, Collection[Any]] = {
     "allocation": tuple(ALLOCATION_RULES),
+    "criterion": get_args(Criterion),
     "scope": get_args(Scope),
     "skip": (False, True),
 }
 """Values of each option that has a list of them."""
+
+SECONDS = ("starvation",)
+"""Options that are seconds, from 0 on."""
 
 
 def policies() -> tuple[str, ...]:
@@ -90,7 +110,9 @@ def _fault(name: str, entry: Entry, option: str, value: Any) -> str:
         near = difflib.get_close_matches(option, entry.options, 1)
         hint = f" (did you mean {near[0]}?)" if near else ""
         return f"policy {name!r} has no option {option}{hint}; it has {', '.join(entry.options) or 'none'}"
-    choices = CHOICES.get(option)
+    if option in SECONDS and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0):
+        return f"{option} of policy {name!r} must be a number of seconds from 0 on, got {value!r}"
+    choices = entry.own_choices.get(option, CHOICES.get(option))
     if choices is not None and value not in choices:
         return f"{option} of policy {name!r} must be one of {', '.join(map(str, choices))}, got {value!r}"
     return ""
