@@ -314,7 +314,7 @@ class Draw:
         is_first = np.append(True, node[1:] != node[:-1])[: len(node)]
         before[:, is_first] = 0.0
         before[0, is_first] = self.watts_at_origin()[node[is_first]]
-        return after - before
+        return np.asarray(after - before, dtype=np.float64)
 
     def watts_at_origin(self) -> Floats:
         """Return what each node draws at the origin before anything starts, W, shape ``(num_nodes,)``."""

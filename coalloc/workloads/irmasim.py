@@ -18,6 +18,7 @@ from pydantic import Field
 
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
 from coalloc.instance.documents import Document, load_document
+from coalloc.instance.network import duplicate_faults
 from coalloc.instance.sentences import faults_of, json_path
 from coalloc.instance.storage import FilePath
 from coalloc.instance.text import quoted
@@ -268,13 +269,20 @@ def _platform_faults(file: PlatformFile) -> Iterator[Fault]:
     if len(file.platform) > 1:
         yield Fault("platform", f"must hold one platform, got {len(file.platform)}")
     for name, description in file.platform.items():
-        for c, cluster in enumerate(description.clusters):
-            for n, nodes in enumerate(cluster.nodes):
-                if nodes.type not in file.node:
-                    path = json_path(("platform", name, "clusters", c, "nodes", n, "type"))
-                    yield Fault(path, f"must be a key of node, got {quoted(nodes.type)}")
+        yield from _cluster_faults(file, name, description.clusters)
     for name, node in file.node.items():
         yield from _node_faults(file, name, node)
+
+
+def _cluster_faults(file: PlatformFile, platform: str, clusters: Sequence[ClusterDescription]) -> Iterator[Fault]:
+    """Yield what is wrong with the clusters of a platform: ids that repeat, nodes that are not described."""
+    path = ("platform", platform, "clusters")
+    yield from duplicate_faults([cluster.id for cluster in clusters], lambda c: json_path((*path, c, "id")), "id")
+    for c, cluster in enumerate(clusters):
+        for n, nodes in enumerate(cluster.nodes):
+            if nodes.type not in file.node:
+                fault = f"must be a key of node, got {quoted(nodes.type)}"
+                yield Fault(json_path((*path, c, "nodes", n, "type")), fault)
 
 
 def _node_faults(file: PlatformFile, name: str, node: NodeType) -> Iterator[Fault]:
