@@ -152,7 +152,7 @@ def _check_formats(source: str, target: str, schedule: Path | None) -> None:
     """Raise where the formats do not exist, or do not go together."""
     for option, given, formats in (("--from", source, SOURCES), ("--to", target, TARGETS)):
         if given not in formats:
-            raise BadParameter(f"must be {' or '.join(formats)}, got {given!r}", param_hint=option)
+            raise BadParameter(f"must be one of {', '.join(formats)}, got {given!r}", param_hint=option)
     if source == target == "instance":
         raise BadParameter("name the format of the trace: --from swf or irmasim, or --to swf", param_hint="--from")
     if schedule is not None and (source, target) != ("instance", "swf"):

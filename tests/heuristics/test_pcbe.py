@@ -120,7 +120,7 @@ def test_orders_are_those_of_energy():
 @LAW
 @given(st.integers(0, 2**32 - 1), st.sampled_from(("energy", "edp")), st.sampled_from(("low-first", "high-first")))
 def test_a_job_waits_only_while_no_node_has_room(seed, criterion, order):
-    instance = coalloc.generate("pcbe", seed=seed, tasks=30)
+    instance = coalloc.generate("pcbe", seed=seed, jobs=9)
     run = coalloc.simulate(instance, "pcbe", criterion=criterion, job_order=order, node_order=order)
     for waiting in run.schedule:
         arrival, tasks = instance.job_by_id[waiting.job].arrival, len(waiting.nodes)

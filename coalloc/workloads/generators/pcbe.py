@@ -1,7 +1,8 @@
 """The comparative experiments of PCBE: two nodes of four cores, one fast and one frugal, and 22 tasks.
 
-Source: PCBE, section 4.2.1: nodes of 3.4 and 1.5 GHz; jobs of three profiles, which do not decide their tasks; all
-arrive between 0 and 2 s. The workloads there were made by hand, each to favour one policy; these are drawn.
+Source: PCBE, section 4.2.1: nodes of 3.4 and 1.5 GHz; 22 tasks in jobs of three profiles, which do not decide
+how many tasks a job has; all arrive between 0 and 2 s. The workloads there were made by hand, each to favour one
+policy; these are drawn.
 """
 
 from __future__ import annotations
@@ -12,27 +13,31 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
-from coalloc.instance.values import Count, Positive, PositiveSeconds, Seconds, Share, value
-from coalloc.workloads.generator import TIME_DIGITS, Generator
+from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
+from coalloc.instance.values import Positive, PositiveSeconds, Seconds, Share, value
+from coalloc.workloads.generator import TIME_DIGITS, Generator, NumJobs
 
 CORES = 4
 """Cores of each node."""
 
-SIZES = (2, 4)
-"""Tasks of a job, while so many are left to give."""
+NARROW, WIDE = 2, 4
+"""Tasks of a job."""
+
+PUBLISHED_JOBS, PUBLISHED_TASKS = 7, 22
+"""Jobs of most published workloads, and the tasks of them all."""
 
 SLOW_CLOCK, FAST_CLOCK = 1.5, 3.4
 """GHz; the slow node is the reference, both do one operation per cycle."""
 
-NumTasks = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+NumTasks = Annotated[int, Field(strict=True, ge=NARROW, le=4_000_000)]
 
 
 @value()
 class Pcbe(Generator):
     """Jobs of three profiles on two nodes of four cores: 3.4 GHz, and 1.5 GHz at 0.3 to 0.4 of the watts."""
 
-    tasks: Annotated[NumTasks, "tasks of all jobs together"] = 22
+    jobs: Annotated[NumJobs, "number of jobs, of 2 or 4 tasks each"] = PUBLISHED_JOBS
+    tasks: Annotated[NumTasks | None, "tasks of all jobs together; None: 22 for 7 jobs, as many in proportion"] = None
     last_arrival: Annotated[Seconds, "arrivals: uniform from 0, where the first job arrives, to this, s"] = 2.0
     high: Annotated[PositiveSeconds, "time of the high-intensity profile at 1 GHz, s"] = 10.0
     medium: Annotated[PositiveSeconds, "time of the medium-intensity profile at 1 GHz, s"] = 5.0
@@ -43,11 +48,23 @@ class Pcbe(Generator):
     fast_core_watts: Annotated[Positive, "watts of a busy core of the fast node"] = 5.59
     idle_share: Annotated[Share, "idle watts, as a share of the static watts"] = 0.05
 
+    def __post_init__(self) -> None:
+        if self.num_tasks % NARROW or not NARROW * self.jobs <= self.num_tasks <= WIDE * self.jobs:
+            fault = f"must be even, from {NARROW} to {WIDE} for each of {self.jobs} jobs, got {self.tasks}"
+            raise InstanceError([Fault("tasks", fault)])
+
+    @property
+    def num_tasks(self) -> int:
+        """Tasks of all jobs together."""
+        if self.tasks is not None:
+            return self.tasks
+        return NARROW * round(self.jobs * PUBLISHED_TASKS / PUBLISHED_JOBS / NARROW)
+
     def draw(self, rng: np.random.Generator, name: str) -> Instance:
         """Return one instance."""
         sizes = self.draw_sizes(rng)
-        times = rng.choice((self.high, self.medium, self.low), len(sizes))
-        arrivals = np.round(np.sort(rng.uniform(0.0, self.last_arrival, len(sizes))), TIME_DIGITS)
+        times = rng.choice((self.high, self.medium, self.low), self.jobs)
+        arrivals = np.round(np.sort(rng.uniform(0.0, self.last_arrival, self.jobs)), TIME_DIGITS)
         arrivals[0] = 0.0
         jobs = (
             self.job(f"J{number}", *row)
@@ -74,14 +91,11 @@ class Pcbe(Generator):
             flops_per_cycle=1.0,
         )
 
-    def draw_sizes(self, rng: np.random.Generator) -> list[Count]:
-        """Return the tasks of each job: 2 or 4, as long as they last."""
-        sizes: list[int] = []
-        left = self.tasks
-        while left:
-            sizes.append(min(left, int(rng.choice(SIZES))))
-            left -= sizes[-1]
-        return sizes
+    def draw_sizes(self, rng: np.random.Generator) -> list[int]:
+        """Return the tasks of each job, 2 or 4."""
+        num_wide = (self.num_tasks - NARROW * self.jobs) // (WIDE - NARROW)
+        sizes = [WIDE] * num_wide + [NARROW] * (self.jobs - num_wide)
+        return [int(size) for size in rng.permutation(sizes)]
 
     def job(self, id: str, tasks: int, seconds: float, arrival: float) -> Job:
         """Return a job that takes so many seconds at 1 GHz; its user takes them to be at the slowest clock.
