@@ -342,8 +342,9 @@ def draw_of(instance: Instance, schedule: Schedule, idle: Idle) -> Draw:
 
 def _refuse_outside(placed: Sequence[Holding], origin: float) -> None:
     """Raise where a job occupies time before the origin, or ends before it starts."""
+    earliest = origin - time_tolerance(origin)
     for job, start, end, _ in placed:
-        if start < origin - time_tolerance(origin) or end < start:
+        if start < earliest or end < start:
             raise CoallocError(
                 f"the schedule places {quoted(job)} from {start:.12g} s to {end:.12g} s, and the meter runs from "
                 f"{origin:.12g} s on; `coalloc check` lists all that is wrong with it"
