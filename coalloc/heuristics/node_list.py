@@ -53,12 +53,13 @@ class NodeList:
     job_order: JobOrder = "first"
     node_order: NodeOrder = "first"
     scope: Scope = field(init=False, default="node")
+    _platform: Platform | None = field(init=False, default=None, repr=False)
     _nodes: Sequence[int] = field(init=False, default=(), repr=False)
 
     def decide(self, state: State) -> Iterator[Start]:
         """Yield the jobs that start now."""
-        if not self._nodes:
-            self._nodes = self._ordered_nodes(state)
+        if self._platform is not state.platform:
+            self._platform, self._nodes = state.platform, self._ordered_nodes(state.platform)
         free = list(state.free)
         for job in self._ordered_queue(state):
             node = next((g for g in self._nodes if free[g] >= job.tasks), None)
@@ -67,9 +68,9 @@ class NodeList:
             free[node] -= job.tasks
             yield on_node(job, node, len(free))
 
-    def _ordered_nodes(self, state: State) -> list[int]:
+    def _ordered_nodes(self, platform: Platform) -> list[int]:
         """Return the nodes, by index, in order."""
-        platform, key = state.platform, NODE_KEYS[self.node_order]
+        key = NODE_KEYS[self.node_order]
         if self.node_order in NEED_WATTS:
             require_watts(platform)
         return sorted(range(len(platform.nodes)), key=lambda n: key(platform, platform.nodes[n]))

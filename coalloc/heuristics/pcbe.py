@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from coalloc.allocation import NodeClass, Scope
 from coalloc.execution import execution_time
 from coalloc.heuristics.node_list import on_node
-from coalloc.instance import Job
+from coalloc.instance import Job, Platform
 from coalloc.instance.power import known_watts, require_watts
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
 from coalloc.simulator.policy import Running, Start, State
@@ -27,6 +28,8 @@ Ints = NDArray[np.int64]
 
 Criterion = Literal["energy", "edp"]
 EnergyOrder = Literal["low-first", "high-first"]
+Wait = Annotated[float, Field(strict=True, ge=0)]
+"""Seconds, without end where nothing ever starves."""
 
 SIGNS = {"low-first": 1.0, "high-first": -1.0}
 """What makes the order of a key ascending."""
@@ -66,15 +69,16 @@ class Pcbe:
     criterion: Criterion = "energy"
     job_order: EnergyOrder = "low-first"
     node_order: EnergyOrder = "low-first"
-    starvation: float = 60.0
+    starvation: Wait = 60.0
     scope: Scope = field(init=False, default="node")
-    _nodes: Nodes | None = field(init=False, default=None, repr=False)
+    _platform: Platform | None = field(init=False, default=None, repr=False)
+    _nodes: Nodes = field(init=False, repr=False)
 
     def decide(self, state: State) -> Iterator[Start]:
         """Yield the jobs that fit, in order, each on its best node."""
-        if self._nodes is None:
+        if self._platform is not state.platform:
             require_watts(state.platform)
-            self._nodes = nodes_of(state.classes)
+            self._platform, self._nodes = state.platform, nodes_of(state.classes)
         nodes, free = self._nodes, np.array(state.free)
         running = running_jobs(state.running, len(free))
         room = int(free.max())

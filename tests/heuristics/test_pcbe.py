@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.heuristics.node_list import NodeList
+from coalloc.heuristics.pcbe import Pcbe
 from tests.strategies import LAW
 
 SLOW = NodeGroup(1, power=1.0, cores=2, idle_watts=1.0, static_watts=10.0, core_watts=5.0)
@@ -99,6 +101,13 @@ def test_who_gives_no_figure_expects_the_watts_of_the_most_frugal_core():
         assert started((SLOW,), (running, *waiting))[first] == ("C1/0", 10.0)
 
 
+@pytest.mark.parametrize("policy", [Pcbe(), NodeList(node_order="low-power")])
+def test_a_policy_can_be_used_on_another_platform(policy):
+    for groups in ((SLOW, FAST), (FAST.replace(cores=3), FAST, SLOW)):
+        run = coalloc.simulate(Instance(platform(*groups), (Job("A", 2, 10.0),)), policy)
+        assert run.schedule["A"].nodes[0] == f"C1/{groups.index(SLOW)}.0"
+
+
 def test_without_watts_there_is_no_estimate():
     with pytest.raises(CoallocError, match=r"clusters\[0\].nodes\[0\] \(cluster 'C1'\) has no idle_watts"):
         started((NodeGroup(1, 1.0, cores=2),), (Job("A", 2, 1.0),))
@@ -106,7 +115,7 @@ def test_without_watts_there_is_no_estimate():
 
 @pytest.mark.parametrize("starvation", [-1.0, "60", True, float("nan")])
 def test_starvation_is_a_number_of_seconds(starvation):
-    with pytest.raises(CoallocError, match="starvation of policy 'pcbe' must be a number of seconds from 0 on"):
+    with pytest.raises(CoallocError, match=r"^starvation of policy 'pcbe' must be a"):
         coalloc.simulate(Instance(platform(SLOW), (Job("A", 1, 1.0),)), "pcbe", starvation=starvation)
 
 
