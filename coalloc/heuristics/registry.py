@@ -63,7 +63,7 @@ POLICIES: Mapping[str, Entry] = {
     ),
     "pcbe": Entry(
         Pcbe,
-        "greedy for energy, or energy times delay, of jobs that each run on one node; none blocks the others",
+        "greedy for energy, or energy times delay: each waiting job that fits one node, on its best node",
         own_choices={"job_order": get_args(EnergyOrder), "node_order": get_args(EnergyOrder)},
     ),
     "node-list": Entry(
