@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     )
     from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
     from coalloc.measures import metrics
+    from coalloc.meter import energy
     from coalloc.plot.pictures import gantt
+    from coalloc.plot.power import power_plot
     from coalloc.result_files import read_result, write_result
     from coalloc.schedule import Placement, Schedule
     from coalloc.schedule_files import read_schedule, write_schedule
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from coalloc.studies.comparison import compare
     from coalloc.versions import show_versions
     from coalloc.workloads.generators import generate
+    from coalloc.workloads.irmasim import read_irmasim
     from coalloc.workloads.library import example, examples
     from coalloc.workloads.swf import read_swf
     from coalloc.workloads.swf_writing import write_swf
@@ -58,7 +61,9 @@ _HOME = {
     ),
     "coalloc.instance.files": ("read_instance", "read_platform", "write_instance", "write_platform"),
     "coalloc.measures": ("metrics",),
+    "coalloc.meter": ("energy",),
     "coalloc.plot.pictures": ("gantt",),
+    "coalloc.plot.power": ("power_plot",),
     "coalloc.result_files": ("read_result", "write_result"),
     "coalloc.schedule": ("Placement", "Schedule"),
     "coalloc.schedule_files": ("read_schedule", "write_schedule"),
@@ -71,6 +76,7 @@ _HOME = {
     "coalloc.versions": ("show_versions",),
     "coalloc.workloads.library": ("example", "examples"),
     "coalloc.workloads.generators": ("generate",),
+    "coalloc.workloads.irmasim": ("read_irmasim",),
     "coalloc.workloads.swf": ("read_swf",),
     "coalloc.workloads.swf_writing": ("write_swf",),
 }
@@ -98,6 +104,7 @@ __all__ = [
     "build_model",
     "check",
     "compare",
+    "energy",
     "example",
     "examples",
     "gantt",
@@ -105,7 +112,9 @@ __all__ = [
     "lower_bound",
     "metrics",
     "policies",
+    "power_plot",
     "read_instance",
+    "read_irmasim",
     "read_platform",
     "read_result",
     "read_schedule",

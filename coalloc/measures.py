@@ -191,7 +191,7 @@ def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:
     spans: list[list[tuple[float, float]]] = [[] for _ in platform.nodes]
     held = [(run.nodes, 0.0, run.end) for run in instance.running]
     for nodes, start, end in [*held, *((p.nodes, p.start, p.end) for p in schedule.placements)]:
-        for node in {platform.processor_node[processor] for processor in _processors(instance, nodes)}:
+        for node in {platform.processor_node[processor] for processor in processor_indices(instance, nodes)}:
             spans[node].append((start, end))
     return {node.name: _covered(node_spans) for node, node_spans in zip(platform.nodes, spans, strict=True)}
 
@@ -202,7 +202,7 @@ def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:
 def observe(instance: Instance, schedule: Schedule) -> Observed:
     """Return a schedule as columns; raises as :func:`metrics` does."""
     placements = schedule.placements
-    jobs = _jobs(instance, schedule)
+    jobs = placed_jobs(instance, schedule)
     start = np.fromiter((p.start for p in placements), np.float64, len(placements))
     end = np.fromiter((p.end for p in placements), np.float64, len(placements))
     tasks = _tasks_per_cluster(instance, [p.nodes for p in placements])
@@ -223,7 +223,7 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
     )
 
 
-def _jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:
+def placed_jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:
     """Return the job of each placement; raises where the instance does not have it."""
     placements = schedule.placements
     if len(placements) == len(instance.jobs) and all(
@@ -239,7 +239,7 @@ def _jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:
     return [instance.job_by_id[p.job] for p in placements]
 
 
-def _processors(instance: Instance, nodes: Iterable[str]) -> Iterator[int]:
+def processor_indices(instance: Instance, nodes: Iterable[str]) -> Iterator[int]:
     """Yield the indices of processors by name."""
     index = instance.platform.processor_index
     try:
@@ -261,7 +261,7 @@ def _tasks_per_cluster(instance: Instance, nodes: Sequence[Sequence[str]]) -> In
     for first in range(0, len(nodes), ROWS_AT_ONCE):
         rows = nodes[first : first + ROWS_AT_ONCE]
         names = itertools.chain.from_iterable(rows)
-        processors = np.fromiter(_processors(instance, names), np.int64)
+        processors = np.fromiter(processor_indices(instance, names), np.int64)
         row = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
         found = np.bincount(row * num_clusters + cluster[processors], minlength=len(rows) * num_clusters)
         counts[first : first + len(rows)] = found.reshape(len(rows), num_clusters)

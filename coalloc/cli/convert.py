@@ -17,23 +17,27 @@ from coalloc.cli.output import check_writable, note, say
 if TYPE_CHECKING:
     from coalloc import Instance, Platform
 
-FORMATS = ("instance", "swf")
+SOURCES, TARGETS = ("instance", "swf", "irmasim"), ("instance", "swf")
 """What can be converted, from and to."""
 
 READING, WRITING = "From a trace", "To a trace"
 """Panels of the help page."""
 
 File = Annotated[
-    str, Argument(metavar="FILE", help="Trace, may be compressed with gzip (.gz); or instance file, or example:NAME.")
+    str,
+    Argument(
+        metavar="FILE",
+        help="Trace, may be compressed with gzip (.gz); workload file of IRMaSim; or instance file, or example:NAME.",
+    ),
 ]
-Source = Annotated[str, Option("--from", metavar="FORMAT", help="Format of FILE: swf or instance.")]
+Source = Annotated[str, Option("--from", metavar="FORMAT", help="Format of FILE: swf, irmasim or instance.")]
 Target = Annotated[str, Option("--to", metavar="FORMAT", help="Format to write: instance or swf.")]
 PlatformFile = Annotated[
     Path | None,
     Option(
         "--platform",
         metavar="PLATFORM",
-        help="Platform file (or instance file) to run the jobs on.",
+        help="Platform file (or instance file) to run the jobs on; with --from irmasim a platform file of IRMaSim.",
         rich_help_panel=READING,
     ),
 ]
@@ -87,6 +91,8 @@ coalloc convert --from swf KTH-SP2.swf.gz --slice 100:108 --platform platform.js
 
 coalloc convert --from swf KTH-SP2.swf.gz --processors 100 -o kth-all.json.gz
 
+coalloc convert --from irmasim workload.json --platform platform.json -o pcbe.json
+
 coalloc convert kth.json --to swf --schedule schedule.json -o kth.swf.gz
 
 What was dropped or changed is counted on standard error.
@@ -114,10 +120,14 @@ def convert(
     """Make an instance from consecutive jobs of a trace, or a trace from an instance and its schedule."""
     _check_formats(source, target, schedule)
     _check_platform(source, platform, processors)
+    _check_slice(source, slice)
     check_writable({"--output": output}, inputs=(file, platform, schedule))
     accounts: list[str] = []
     if source == "instance":
         instance = read_instance(file)
+    elif source == "irmasim":
+        assert platform is not None  # _check_platform has seen to it
+        instance = coalloc.read_irmasim(platform, file, name)
     else:
         # The reader names the options that there are.
         options: dict[str, Any] = {
@@ -140,11 +150,11 @@ def convert(
 
 def _check_formats(source: str, target: str, schedule: Path | None) -> None:
     """Raise where the formats do not exist, or do not go together."""
-    for option, given in (("--from", source), ("--to", target)):
-        if given not in FORMATS:
-            raise BadParameter(f"must be {' or '.join(FORMATS)}, got {given!r}", param_hint=option)
+    for option, given, formats in (("--from", source, SOURCES), ("--to", target, TARGETS)):
+        if given not in formats:
+            raise BadParameter(f"must be one of {', '.join(formats)}, got {given!r}", param_hint=option)
     if source == target == "instance":
-        raise BadParameter("name the format of the trace: --from swf, or --to swf", param_hint="--from")
+        raise BadParameter("name the format of the trace: --from swf or irmasim, or --to swf", param_hint="--from")
     if schedule is not None and (source, target) != ("instance", "swf"):
         raise BadParameter("goes with an instance file and --to swf", param_hint="--schedule")
 
@@ -156,6 +166,14 @@ def _check_platform(source: str, platform: Path | None, processors: int | None) 
         raise BadParameter("an instance has its platform", param_hint="--platform")
     if source == "swf" and len(given) != 1:
         raise BadParameter("a trace needs either a platform or --processors", param_hint="--platform")
+    if source == "irmasim" and (platform is None or processors is not None):
+        raise BadParameter("a workload of IRMaSim needs a platform file of IRMaSim", param_hint="--platform")
+
+
+def _check_slice(source: str, slice: str | None) -> None:
+    """Raise where a slice is asked of what is no trace."""
+    if source != "swf" and slice is not None:
+        raise BadParameter("goes with --from swf", param_hint="--slice")
 
 
 def _platform(platform: Path | None, processors: int | None) -> Platform:

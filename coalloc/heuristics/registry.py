@@ -89,6 +89,12 @@ POLICIES: Mapping[str, Entry] = {
     ),
     "pas": Entry("pas:Pas", "packages of jobs, selected by count and placed as a whole by PAS, CBS or JPR"),
     "oas": Entry("oas:Oas", "the whole queue ordered and allocated anew at all news, so that the last job ends first"),
+    "pcbe": Entry(
+        "pcbe:Pcbe", "greedy for energy, or energy times delay: each waiting job that fits one node, on its best node"
+    ),
+    "node-list": Entry(
+        "node_list:NodeList", "jobs in order, each on the first node with room, up to the first job that fits none"
+    ),
 }
 """Every policy by name."""
 

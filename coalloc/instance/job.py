@@ -40,7 +40,7 @@ class Job(Value):
     estimate
         The user's estimate of the base time, s; the base time itself where none is given.
     user, memory, energy_estimate
-        Optional facts that some policies use (memory in MB per task, energy in J).
+        Optional facts that some policies use (memory in MB, energy in J, both per task).
     """
 
     id: Text

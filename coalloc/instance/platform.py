@@ -24,7 +24,9 @@ class NodeGroup(Value):
     """Equal nodes of one cluster.
 
     ``power`` is relative to the reference node, ``availability`` the share of its CPU that jobs get;
-    ``cores`` processors each. Watts and clock feed the energy meter; ``memory`` is MB per node.
+    ``cores`` processors each; ``memory`` is MB per node. A node with a busy core draws ``static_watts`` and
+    ``core_watts`` for each busy core, another ``idle_watts``, one that a policy has switched off ``off_watts``.
+    ``clock`` is in GHz.
     """
 
     count: Count

@@ -130,9 +130,9 @@ def test_convert_mends_what_it_is_asked_to(trace, platform):
         (["--slice", "0:9"], "{trace}: slice: '0:9' is beyond the 2 valid jobs of the trace"),
         (["--slice", "one"], "coalloc: slice: must be two positions like '100:108', got 'one'"),
         (["--invalid", "keep"], "coalloc: invalid: must be 'drop' or 'one-second', got 'keep'"),
-        (["--from", "gwf"], "coalloc: invalid value for --from: must be instance or swf, got 'gwf'"),
-        (["--to", "csv"], "coalloc: invalid value for --to: must be instance or swf, got 'csv'"),
-        (["--from", "instance"], "coalloc: invalid value for --from: name the format of the trace: --from swf, or"),
+        (["--from", "gwf"], "coalloc: invalid value for --from: must be one of instance, swf, irmasim, got 'gwf'"),
+        (["--to", "csv"], "coalloc: invalid value for --to: must be one of instance, swf, got 'csv'"),
+        (["--from", "instance"], "coalloc: invalid value for --from: name the format of the trace: --from swf or"),
         (["--from", "instance", "--to", "swf"], "coalloc: invalid value for --platform: an instance has its platform"),
         (["--schedule", "{trace}"], "coalloc: invalid value for --schedule: goes with an instance file and --to swf"),
         (["--platform", "{trace}"], "{trace}: is not JSON: "),
@@ -161,6 +161,46 @@ def test_a_trace_may_run_on_one_pool(trace, tmp_path):
     instance = read_instance(output)
     assert [cluster.num_processors for cluster in instance.platform.clusters] == [9]
     assert [job.id for job in instance.jobs] == ["1", "3", "4"]
+
+
+@pytest.fixture
+def irmasim(tmp_path):
+    """Return a platform file of one node of two cores at 2 GHz, and a workload file of one job."""
+    processor = {"cores": 2, "clock_rate": 2, "static_power": 4, "dynamic_power": 3, "min_power": 0.25}
+    platform = {
+        "platform": {"p": {"clusters": [{"id": "C1", "nodes": [{"type": "n"}]}]}},
+        "node": {"n": {"processors": [{"type": "q"}]}},
+        "processor": {"q": processor},
+    }
+    job = {"id": 7, "subtime": 9, "ntasks": 2, "req_ops": 6e9, "ipc": 1, "req_time": 4, "req_energy": 5}
+    return write(tmp_path / "platform.json", platform), write(tmp_path / "workload.json", {"jobs": [job]})
+
+
+def test_files_of_irmasim_become_an_instance(irmasim, tmp_path):
+    platform, workload = irmasim
+    output = tmp_path / "pcbe.json"
+    made = run("convert", "--from", "irmasim", workload, "--platform", platform, "-o", output, "--name", "one")
+    assert (made.exit_code, made.stderr) == (0, f"{output}: 1 jobs; clusters of 2 processors\n")
+    instance = read_instance(output)
+    assert (instance.name, instance.jobs[0].id, instance.jobs[0].base_time) == ("one", "7", 3.0)
+    assert run("simulate", output, "--policy", "pcbe", "-p", "criterion=edp").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "--platform: a workload of IRMaSim needs a platform file of IRMaSim"),
+        (["--processors", 2], "--platform: a workload of IRMaSim needs a platform file of IRMaSim"),
+        (["--platform", "{platform}", "--slice", "0:1"], "--slice: goes with --from swf"),
+        (["--platform", "{workload}"], "{workload}: platform: is missing"),
+    ],
+)
+def test_what_cannot_be_converted_from_irmasim(irmasim, options, words):
+    platform, workload = irmasim
+    options = [str(option).format(platform=platform, workload=workload) for option in options]
+    refused = run("convert", "--from", "irmasim", workload, *options)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert words.format(workload=workload) in refused.stderr
 
 
 def test_an_instance_and_its_schedule_become_a_trace(tmp_path):

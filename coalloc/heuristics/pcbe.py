@@ -1,0 +1,129 @@
+"""PCBE: a greedy policy for energy, or for energy times delay, of jobs that each run on one node.
+
+All waiting jobs are tried in the order of what their users expect them to consume, none blocks the others;
+each takes the node on which it is estimated to consume least (or most). Jobs that have waited for long come
+first. Source: PCBE, sections 3.1 and 3.2, algorithms 1 and 2, codes 3.1 to 3.6; errata 19.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from coalloc.allocation import NodeClass, Scope
+from coalloc.execution import execution_time
+from coalloc.heuristics.node_list import on_node
+from coalloc.instance import Job, Platform
+from coalloc.instance.power import known_watts, require_watts
+from coalloc.instance.rounding import RELATIVE_TOLERANCE
+from coalloc.simulator.policy import Running, Start, State
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+Criterion = Literal["energy", "edp"]
+EnergyOrder = Literal["low-first", "high-first"]
+Wait = Annotated[float, Field(strict=True, ge=0)]
+"""Seconds, without end where nothing ever starves."""
+
+SIGNS = {"low-first": 1.0, "high-first": -1.0}
+"""What makes the order of a key ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The nodes of a platform, in its order, as columns; ``slowness`` is one over the effective power."""
+
+    slowness: tuple[float, ...]
+    static_watts: Floats
+    core_watts: Floats
+
+    def seconds(self, job: Job) -> Floats:
+        """Return the estimated execution time of a job on each node, s. Source: PCBE, equations (3.3), (3.4)."""
+        times = {slowness: execution_time(job, slowness) for slowness in set(self.slowness)}
+        return np.array([times[slowness] for slowness in self.slowness])
+
+    def joules(self, job: Job, running: Floats) -> Floats:
+        """Return the estimated energy of a job on each node, J, where so many jobs run already.
+
+        The job pays for its cores, and for its part of the static watts. Source: PCBE, equations (3.1), (3.2).
+        """
+        return self.seconds(job) * (job.tasks * self.core_watts + self.static_watts / (running + 1.0))
+
+
+def nodes_of(classes: Sequence[NodeClass]) -> Nodes:
+    """Return nodes, each a class of its own; their watts are given."""
+    watts = np.array([known_watts(node_class.group) for node_class in classes])
+    return Nodes(tuple(1.0 / node_class.effective_power for node_class in classes), watts[:, 1], watts[:, 2])
+
+
+@dataclass(slots=True)
+class Pcbe:
+    """PCBE over all waiting jobs; ``starvation`` is the wait after which a job comes first, s."""
+
+    criterion: Criterion = "energy"
+    job_order: EnergyOrder = "low-first"
+    node_order: EnergyOrder = "low-first"
+    starvation: Wait = 60.0
+    scope: Scope = field(init=False, default="node")
+    _platform: Platform | None = field(init=False, default=None, repr=False)
+    _nodes: Nodes = field(init=False, repr=False)
+
+    def decide(self, state: State) -> Iterator[Start]:
+        """Yield the jobs that fit, in order, each on its best node."""
+        if self._platform is not state.platform:
+            require_watts(state.platform)
+            self._platform, self._nodes = state.platform, nodes_of(state.classes)
+        nodes, free = self._nodes, np.array(state.free)
+        running = running_jobs(state.running, len(free))
+        room = int(free.max())
+        fitting = [job for job in state.queue if job.tasks <= room]
+        for job in sorted(fitting, key=self._key(state.now, float(nodes.core_watts.min()))):
+            if job.tasks <= room:
+                best = self._best(job, nodes, running, free)
+                free[best] -= job.tasks
+                running[best] += 1.0
+                room = int(free.max())
+                yield on_node(job, best, len(free))
+
+    def _best(self, job: Job, nodes: Nodes, running: Floats, free: Ints) -> int:
+        """Return the node that a job takes, among those with room; of equal ones the first."""
+        score = nodes.joules(job, running)
+        if self.criterion == "edp":
+            score = score * nodes.seconds(job)
+        signed = np.where(free >= job.tasks, SIGNS[self.node_order] * score, np.inf)
+        least = signed.min()
+        return int(np.argmax(signed <= least + RELATIVE_TOLERANCE * abs(least)))
+
+    def _key(self, now: float, least_watts: float) -> Callable[[Job], tuple[bool, float]]:
+        """Return the sort key of the queue: those that starve, then by expected consumption."""
+        sign = SIGNS[self.job_order]
+
+        def key(job: Job) -> tuple[bool, float]:
+            consumption = expected_joules(job, least_watts)
+            if self.criterion == "edp":
+                consumption *= job.estimate
+            return now - job.arrival < self.starvation, sign * consumption
+
+        return key
+
+
+def running_jobs(running: Sequence[Running], num_nodes: int) -> Floats:
+    """Return how many jobs run on each node, shape ``(num_nodes,)``."""
+    counts = np.array([job.counts for job in running], dtype=np.int64).reshape(-1, num_nodes)
+    return np.asarray(np.count_nonzero(counts, axis=0), dtype=np.float64)
+
+
+def expected_joules(job: Job, least_watts: float) -> float:
+    """Return what a job's user expects it to consume, J: the figure per task, times the tasks.
+
+    Who gives no figure is taken to expect ``least_watts`` per task, the core watts of the most frugal node.
+    Source: PCBE, section 3.2.1 and, for the latter, 4.2.2.
+    """
+    per_task = job.estimate * least_watts if job.energy_estimate is None else job.energy_estimate
+    return per_task * job.tasks

@@ -1,0 +1,84 @@
+"""What a node draws, in one place, and watts derived from physics.
+
+A node with a busy core draws ``static_watts``, and ``core_watts`` more for each busy core; a node without
+draws ``idle_watts``. Source: PCBE, equations (2.3) and (2.4); errata 20 (what the published simulator does).
+"""
+
+from __future__ import annotations
+
+from coalloc.instance.errors import CoallocError
+from coalloc.instance.platform import NodeGroup, Platform
+from coalloc.instance.text import quoted
+
+WATTS = ("idle_watts", "static_watts", "core_watts")
+"""Fields of a node group without which nothing can be metered."""
+
+HERTZ_PER_CLOCK = 1e9
+"""``clock`` is in GHz."""
+
+
+def node_watts(group: NodeGroup, busy_cores: int) -> float:
+    """Return what one node of a group draws with so many busy cores, W; the group has its watts."""
+    watts = known_watts(group)
+    return watts[1] + busy_cores * watts[2] if busy_cores else watts[0]
+
+
+def known_watts(group: NodeGroup) -> tuple[float, float, float]:
+    """Return ``idle_watts``, ``static_watts`` and ``core_watts`` of a group; raises where one is not given."""
+    if group.idle_watts is None or group.static_watts is None or group.core_watts is None:
+        raise CoallocError(f"a node group has no {_missing(group)}")
+    return group.idle_watts, group.static_watts, group.core_watts
+
+
+def require_watts(platform: Platform) -> None:
+    """Raise :class:`CoallocError` with a line for each node group whose watts are not all given."""
+    lines = [
+        f"clusters[{c}].nodes[{g}] (cluster {quoted(cluster.name)}) has no {_missing(group)}: "
+        "energy needs them, 0 where nothing is drawn"
+        for c, cluster in enumerate(platform.clusters)
+        for g, group in enumerate(cluster.nodes)
+        if _missing(group)
+    ]
+    if lines:
+        raise CoallocError("\n".join(lines))
+
+
+def _missing(group: NodeGroup) -> str:
+    """Return the names of the watts that a group does not have."""
+    return ", ".join(name for name in WATTS if getattr(group, name) is None)
+
+
+# ------------------------------------------------------------------------------ derived watts
+
+
+def switching_watts(capacitance: float, voltage: float, clock: float) -> float:
+    """Return the dynamic power of a core, ``1/2 C V^2 f`` in W.
+
+    ``capacitance`` is the switched capacitance in F, ``voltage`` in V, ``clock`` in GHz as in a node group.
+    Source: PCBE, equation (2.4).
+    """
+    if min(capacitance, voltage, clock) < 0.0:
+        raise CoallocError(
+            f"capacitance, voltage and clock must be at least 0, got {capacitance!r}, {voltage!r}, {clock!r}"
+        )
+    return 0.5 * capacitance * voltage**2 * clock * HERTZ_PER_CLOCK
+
+
+def at_clock(group: NodeGroup, clock: float, voltage_ratio: float | None = None) -> NodeGroup:
+    """Return a group as it is at another clock (GHz): its power follows the clock, its core watts ``V^2 f``.
+
+    ``voltage_ratio`` is the new voltage over the old; by default it equals the ratio of the clocks, so that
+    core watts follow the cube of the clock; 1 leaves the voltage as it is. Idle and static watts do not change.
+
+    Raises
+    ------
+    CoallocError
+        If the group has no clock or no core watts, or an argument is not above 0.
+    """
+    if group.clock is None or group.core_watts is None:
+        raise CoallocError("to scale a node group it must have a clock and core_watts")
+    if clock <= 0.0 or (voltage_ratio is not None and voltage_ratio <= 0.0):
+        raise CoallocError(f"clock and voltage_ratio must be above 0, got {clock!r} and {voltage_ratio!r}")
+    ratio = clock / group.clock
+    voltage = ratio if voltage_ratio is None else voltage_ratio
+    return group.replace(power=group.power * ratio, core_watts=group.core_watts * voltage**2 * ratio, clock=clock)

@@ -1,0 +1,122 @@
+"""What a platform draws over time, as a picture: idle, static and dynamic power one upon the other."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coalloc.instance import CoallocError, Instance
+from coalloc.instance.storage import write_atomically
+from coalloc.instance.text import visible
+from coalloc.meter import PARTS, Idle, PowerCurve, power_curve
+from coalloc.plot import palette
+from coalloc.plot.pictures import DATELESS, picture_format, static_picture
+from coalloc.plot.static import KEY, RAW, Writer
+from coalloc.plot.wording import TimeUnit, duration_text, unit_for
+from coalloc.schedule import Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SIZE = (9.0, 3.6)
+"""Width and height, inches."""
+
+COLOURS = dict(zip(PARTS, (palette.RUNNING, palette.bar_colour(0), palette.bar_colour(1)), strict=True))
+"""Colour of each part."""
+
+
+def power_plot(
+    instance: Instance, schedule: Schedule, path: str | os.PathLike[str] | None = None, *, idle: Idle = "always"
+) -> Figure:
+    """Draw the power of the platform over time: idle, static and dynamic; the area is the energy.
+
+    Parameters
+    ----------
+    instance, schedule, idle
+        As :func:`coalloc.energy` takes them.
+    path
+        Where to write the picture as well: ``.png``, ``.svg`` or ``.pdf``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        It is not registered with pyplot.
+
+    Raises
+    ------
+    CoallocError
+        For an extension that is not supported, and where :func:`coalloc.energy` raises it.
+    """
+    extension = None if path is None else _static_format(path)
+    figure = draw(power_curve(instance, schedule, idle), instance.name)
+    if path is not None and extension is not None:
+        write_atomically(path, static_picture(figure, extension))
+    return figure
+
+
+def _static_format(path: str | os.PathLike[str]) -> str:
+    """Return the format of a static picture that the extension of a path asks for."""
+    extension = picture_format(path)
+    if extension not in DATELESS:
+        supported = ", ".join(f".{name}" for name in DATELESS)
+        raise CoallocError(
+            f"cannot draw power to {visible(os.fspath(path))!r}: the extension must be one of {supported}"
+        )
+    return extension
+
+
+def draw(curve: PowerCurve, name: str) -> Figure:
+    """Return the picture of a power curve; it belongs to no window and to no global list."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=SIZE, facecolor=palette.PAPER, layout="constrained")
+    axes = figure.add_subplot()
+    draw_parts(axes, curve)
+    draw_frame(axes, curve)
+    title = Writer().text(name, 48)
+    axes.set_title(title, loc="left", pad=22, fontsize=13, fontweight="bold", color=palette.INK, **RAW)
+    axes.text(0.0, 1.03, summary(curve), transform=axes.transAxes, fontsize=9, color=palette.MUTED)
+    return figure
+
+
+def draw_parts(axes: Axes, curve: PowerCurve) -> None:
+    """Draw the parts as steps, one upon the other, idle power at the bottom; and the key to them."""
+    edges = (curve.instants / time_unit(curve).seconds).tolist()
+    below = np.zeros(len(curve.instants) - 1)
+    for part, watts in zip(PARTS, curve.watts, strict=True):
+        if len(edges) > 1:
+            axes.stairs(below + watts, edges, baseline=below, fill=True, lw=0, color=COLOURS[part], label=part)
+        below = below + watts
+    if len(edges) > 1:
+        axes.legend(loc="lower right", bbox_to_anchor=(1.01, 1.0), ncols=len(PARTS), **KEY)
+
+
+def draw_frame(axes: Axes, curve: PowerCurve) -> None:
+    """Set the spans of both axes, and name them."""
+    unit = time_unit(curve)
+    first, last = curve.instants[0] / unit.seconds, curve.instants[-1] / unit.seconds
+    axes.set_xlim(first, last if last > first else first + 1.0)
+    axes.set_ylim(0.0, 1.05 * float(curve.total.max(initial=0.0)) or 1.0)
+    axes.set_xlabel(f"time ({unit.symbol})", fontsize=8, color=palette.MUTED)
+    axes.set_ylabel("power (W)", fontsize=8, color=palette.MUTED)
+    axes.tick_params(labelsize=8, labelcolor=palette.INK, color=palette.GRID)
+    axes.grid(axis="y", color=palette.GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def time_unit(curve: PowerCurve) -> TimeUnit:
+    """Return the unit of the time axis."""
+    return unit_for(float(curve.instants[-1] - curve.instants[0]))
+
+
+def summary(curve: PowerCurve) -> str:
+    """Return the energy, the makespan and the mean and the highest power in words."""
+    span = float(curve.instants[-1] - curve.instants[0])
+    if not span:
+        return "nothing is drawn"
+    peak = float(curve.total.max())
+    return f"{curve.joules:.6g} J in {duration_text(span)}, mean {curve.joules / span:.4g} W, peak {peak:.4g} W"

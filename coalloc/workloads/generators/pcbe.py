@@ -1,0 +1,115 @@
+"""The comparative experiments of PCBE: two nodes of four cores, one fast and one frugal, and 22 tasks.
+
+Source: PCBE, section 4.2.1: nodes of 3.4 and 1.5 GHz; 22 tasks in jobs of three profiles, which do not decide
+how many tasks a job has; all arrive between 0 and 2 s. The workloads there were made by hand, each to favour one
+policy; these are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
+from coalloc.instance.values import Positive, PositiveSeconds, Seconds, Share, value
+from coalloc.workloads.generator import TIME_DIGITS, Generator, NumJobs
+
+CORES = 4
+"""Cores of each node."""
+
+NARROW, WIDE = 2, 4
+"""Tasks of a job."""
+
+PUBLISHED_JOBS, PUBLISHED_TASKS = 7, 22
+"""Jobs of most published workloads, and the tasks of them all."""
+
+SLOW_CLOCK, FAST_CLOCK = 1.5, 3.4
+"""GHz; the slow node is the reference, both do one operation per cycle."""
+
+NumTasks = Annotated[int, Field(strict=True, ge=NARROW, le=4_000_000)]
+
+
+@value()
+class Pcbe(Generator):
+    """Jobs of three profiles on two nodes of four cores: 3.4 GHz, and 1.5 GHz at 0.3 to 0.4 of the watts."""
+
+    jobs: Annotated[NumJobs, "number of jobs, of 2 or 4 tasks each"] = PUBLISHED_JOBS
+    tasks: Annotated[NumTasks | None, "tasks of all jobs together; None: 22 for 7 jobs, as many in proportion"] = None
+    last_arrival: Annotated[Seconds, "arrivals: uniform from 0, where the first job arrives, to this, s"] = 2.0
+    high: Annotated[PositiveSeconds, "time of the high-intensity profile at 1 GHz, s"] = 10.0
+    medium: Annotated[PositiveSeconds, "time of the medium-intensity profile at 1 GHz, s"] = 5.0
+    low: Annotated[PositiveSeconds, "time of the low-intensity profile at 1 GHz, s"] = 1.0
+    slow_static_watts: Annotated[Positive, "static watts of the slow node"] = 2.31
+    slow_core_watts: Annotated[Positive, "watts of a busy core of the slow node"] = 1.59
+    fast_static_watts: Annotated[Positive, "static watts of the fast node"] = 6.14
+    fast_core_watts: Annotated[Positive, "watts of a busy core of the fast node"] = 5.59
+    idle_share: Annotated[Share, "idle watts, as a share of the static watts"] = 0.05
+
+    def __post_init__(self) -> None:
+        if self.num_tasks % NARROW or not NARROW * self.jobs <= self.num_tasks <= WIDE * self.jobs:
+            fault = f"must be even, from {NARROW} to {WIDE} for each of {self.jobs} jobs, got {self.tasks}"
+            raise InstanceError([Fault("tasks", fault)])
+
+    @property
+    def num_tasks(self) -> int:
+        """Tasks of all jobs together."""
+        if self.tasks is not None:
+            return self.tasks
+        return NARROW * round(self.jobs * PUBLISHED_TASKS / PUBLISHED_JOBS / NARROW)
+
+    def draw(self, rng: np.random.Generator, name: str) -> Instance:
+        """Return one instance."""
+        sizes = self.draw_sizes(rng)
+        times = rng.choice((self.high, self.medium, self.low), self.jobs)
+        arrivals = np.round(np.sort(rng.uniform(0.0, self.last_arrival, self.jobs)), TIME_DIGITS)
+        arrivals[0] = 0.0
+        jobs = (
+            self.job(f"J{number}", *row)
+            for number, row in enumerate(zip(sizes, times.tolist(), arrivals.tolist(), strict=True), start=1)
+        )
+        return Instance(self.platform(), tuple(jobs), name=name)
+
+    def platform(self) -> Platform:
+        """Return the two nodes, the fast one first."""
+        fast = self.node(FAST_CLOCK, self.fast_static_watts, self.fast_core_watts)
+        slow = self.node(SLOW_CLOCK, self.slow_static_watts, self.slow_core_watts)
+        return Platform((Cluster("C1", (fast, slow), link_bandwidth=0.0),))
+
+    def node(self, clock: float, static_watts: float, core_watts: float) -> NodeGroup:
+        """Return one of the nodes; clock in GHz."""
+        return NodeGroup(
+            1,
+            power=clock / SLOW_CLOCK,
+            cores=CORES,
+            idle_watts=self.idle_share * static_watts,
+            static_watts=static_watts,
+            core_watts=core_watts,
+            clock=clock,
+            flops_per_cycle=1.0,
+        )
+
+    def draw_sizes(self, rng: np.random.Generator) -> list[int]:
+        """Return the tasks of each job, 2 or 4."""
+        num_wide = (self.num_tasks - NARROW * self.jobs) // (WIDE - NARROW)
+        sizes = [WIDE] * num_wide + [NARROW] * (self.jobs - num_wide)
+        return [int(size) for size in rng.permutation(sizes)]
+
+    def job(self, id: str, tasks: int, seconds: float, arrival: float) -> Job:
+        """Return a job that takes so many seconds at 1 GHz; its user takes them to be at the slowest clock.
+
+        The energy estimate follows PCBE, section 4.2.2: estimated time times the core watts of the frugal node.
+        """
+        return Job(
+            id,
+            tasks,
+            base_time=seconds / SLOW_CLOCK,
+            arrival=arrival,
+            estimate=seconds,
+            energy_estimate=seconds * self.slow_core_watts,
+        )
+
+
+GENERATORS: Mapping[str, type[Generator]] = {"pcbe": Pcbe}

@@ -1,0 +1,63 @@
+"""The picture of power over time."""
+
+import matplotlib.pyplot
+import numpy as np
+import pytest
+from matplotlib.patches import StepPatch
+
+import coalloc
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
+from tests.plot.strange import IDS
+
+NODE = NodeGroup(2, 1.0, cores=2, idle_watts=3.0, static_watts=10.0, core_watts=5.0)
+INSTANCE = Instance(Platform((Cluster("C1", (NODE,), 0.0),)), (Job("A", 2, 400.0),), name="power")
+SCHEDULE = Schedule((Placement("A", 0.0, 400.0, ("C1/0.0", "C1/0.1")),))
+"""One node idle, one with two busy cores: 3, 10 and 10 W for 400 s."""
+
+
+def steps(figure):
+    return [patch for patch in figure.axes[0].patches if isinstance(patch, StepPatch)]
+
+
+def test_idle_static_and_dynamic_power_are_stacked():
+    figure = coalloc.power_plot(INSTANCE, SCHEDULE)
+    assert [(patch.get_label(), *patch.get_data().values) for patch in steps(figure)] == [
+        ("idle", 3.0),
+        ("static", 13.0),
+        ("dynamic", 23.0),
+    ]
+    np.testing.assert_allclose(steps(figure)[0].get_data().edges, [0.0, 400.0 / 60.0])  # minutes
+    assert figure.axes[0].texts[0].get_text() == "9200 J in 6.667 min, mean 23 W, peak 23 W"
+    assert matplotlib.pyplot.get_fignums() == []
+
+
+def test_as_published_an_unused_node_draws_nothing():
+    assert steps(coalloc.power_plot(INSTANCE, SCHEDULE, idle="from-first-use"))[0].get_data().values.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("extension", ["png", "svg", "pdf"])
+def test_pictures_are_written(tmp_path, extension):
+    path = tmp_path / f"power.{extension}"
+    coalloc.power_plot(INSTANCE, SCHEDULE, path)
+    first = path.read_bytes()
+    coalloc.power_plot(INSTANCE, SCHEDULE, path)
+    assert path.read_bytes() == first
+    assert len(first) > 1000
+
+
+@pytest.mark.parametrize("name", ["power.html", "power.txt"])
+def test_other_formats_are_refused_before_anything_is_drawn(tmp_path, name):
+    with pytest.raises(CoallocError, match=r"the extension must be one of \.png, \.svg, \.pdf"):
+        coalloc.power_plot(INSTANCE, SCHEDULE, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_jobs_draw_nothing():
+    figure = coalloc.power_plot(INSTANCE.replace(jobs=()), Schedule(()))
+    assert (steps(figure), figure.axes[0].texts[0].get_text()) == ([], "nothing is drawn")
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_names_are_data(tmp_path, name):
+    coalloc.power_plot(INSTANCE.replace(name=name), SCHEDULE, tmp_path / "power.svg")
+    assert "<script" not in (tmp_path / "power.svg").read_text()
