@@ -187,8 +187,7 @@ class Engine:
         seconds = perf_counter() - began
         self._decisions += 1
         self._decision_total += seconds
-        if seconds > self._decision_max:
-            self._decision_max = seconds
+        self._decision_max = max(self._decision_max, seconds)
         if starts:
             for start in starts:
                 self._start(start)
