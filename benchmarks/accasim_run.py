@@ -7,7 +7,6 @@ as many nodes of one core as there are processors; nothing else is written, so t
 
 import json
 import os
-import resource
 import sys
 import tempfile
 import time
@@ -69,7 +68,8 @@ def main(trace, processors, policy, seconds, starts_path):
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     with open(starts_path, "w") as file:
         file.writelines(f"{job} {start}\n" for job, start in starts.items())
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+    with open("/proc/self/status") as status:
+        peak = int(status.read().partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
     print(json.dumps({"jobs": len(starts), "cpu": cpu, "wall": wall, "peak": peak}))
 
 
