@@ -365,13 +365,13 @@ def peer_section(measured: Mapping[Group, Sequence[Row]]) -> list[str]:
     return [markdown_table(heads, lines), PEERS]
 
 
-PEERS = """Both get the same file of jobs. The times of both include reading it: AccaSim reads as it goes and forgets jobs
-that have ended, so that it needs less memory, and has no schedule in the end. coalloc names nodes, computes metrics and
-keeps all placements; AccaSim places jobs on named nodes (of one core each), and writes no files here. Under FCFS the two
-answer the same question, and every start is to be the same. Their EASY is another policy: AccaSim 1.1.3 computes the
-reservation of a blocked job once, and does not try that job again before the reserved instant although processors may
-become free earlier; and it starts any job behind it that fits, since it passes no reserved nodes to its allocator. Times
-under EASY therefore compare two policies on the same jobs.
+PEERS = """Both get the same file of jobs. The times of both include reading it: AccaSim reads as it goes and
+forgets jobs that have ended, so that it needs less memory, and has no schedule in the end. coalloc names nodes,
+computes metrics and keeps all placements; AccaSim places jobs on named nodes (of one core each), and writes no files
+here. Under FCFS the two answer the same question, and every start is to be the same. Their EASY is another policy:
+AccaSim 1.1.3 computes the reservation of a blocked job once, and does not try that job again before the reserved
+instant although processors may become free earlier; and it starts any job behind it that fits, since it passes no
+reserved nodes to its allocator. Times under EASY therefore compare two policies on the same jobs.
 
 pyss, the Python Scheduler Simulator, is Python 2 and not on the package index (`pyss` there is another project): it
 cannot be installed, and is not compared."""

@@ -31,7 +31,7 @@ class EventQueue:
 
     def __init__(self, arrivals: Sequence[float], passes: Passes) -> None:
         self._arrivals = arrivals
-        self._order = iter(memoryview(np.argsort(arrivals, kind="stable")))
+        self._order = iter(np.argsort(arrivals, kind="stable").data)
         self._termination_rank = TERMINATION_RANKS[passes]
         self._heap: list[tuple[float, int, int]] = []
         self._is_batch = passes == "batch"
