@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import le
+from operator import itemgetter, le
 
 from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
@@ -51,11 +51,11 @@ class Easy:
             yield Start(job.id, counts)
 
 
-def _releases(state: State, started: Sequence[Release]) -> list[Release]:
+def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:
     """Return when jobs are expected to end, those that start now included; overdue ones are expected now."""
     now = state.now
-    ends = [(end if end > now else now, counts) for _, counts, _, _, end in state.running]
-    return sorted([*ends, *started], key=lambda release: release[0]) if started else ends
+    ends = ((end if end > now else now, counts) for _, counts, _, _, end in state.running)
+    return sorted([*ends, *started], key=itemgetter(0)) if started else ends
 
 
 def _backfilled(
@@ -65,9 +65,9 @@ def _backfilled(
 
     Each ends before it, or leaves it its processors: those that the rule prefers, else others.
     """
-    choose, room, spare = allocator.choose, sum(free), sum(kept.extra)
+    choose, least_time, room, spare = allocator.choose, allocator.least_time, sum(free), sum(kept.extra)
     for job in candidates:
-        if job.tasks > room or (job.tasks > spare and now + allocator.least_time(job) > kept.start):
+        if job.tasks > room or (job.tasks > spare and now + least_time(job) > kept.start):
             continue
         counts = choose(job.tasks, free)
         is_short = counts is not None and now + allocator.time(job, counts) <= kept.start

@@ -1,7 +1,8 @@
 """The network: a tree of switches with the clusters as leaves, and the links that jobs load.
 
 By default a star: every cluster hangs on the root. A link separates the clusters below it from the
-rest, so the load of a job on it follows from the number of its tasks below (thesis, equation 2.6).
+rest, so the load of a job on it follows from the number of its tasks below (thesis, equation 2.6). A star
+needs no graph library, so networkx is loaded only where there are switches, or the tree is asked for.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import networkx as nx
-
 from coalloc.instance.errors import Fault
 from coalloc.instance.text import quoted
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     from coalloc.instance.platform import Cluster, Switch
 
 ROOT = "central switch"
@@ -57,6 +58,10 @@ def network_faults(
 
 def _cycle_faults(switches: Sequence[tuple[str | None, str | None]], parents: Mapping[str, str]) -> list[Fault]:
     """Return a fault for every switch that is above itself."""
+    if not parents:
+        return []
+    import networkx as nx
+
     tree = nx.DiGraph(list(parents.items()))
     cyclic = {name for part in nx.strongly_connected_components(tree) if len(part) > 1 for name in part}
     cyclic |= {name for name, parent in parents.items() if name == parent}
@@ -94,6 +99,8 @@ def root_of(switches: Sequence[Switch]) -> str:
 
 def network_of(clusters: Sequence[Cluster], switches: Sequence[Switch]) -> nx.Graph[tuple[str, str]]:
     """Return the tree; vertices are ("switch", name) and ("cluster", name), edges carry ``bandwidth``."""
+    import networkx as nx
+
     root = root_of(switches)
     tree: nx.Graph[tuple[str, str]] = nx.Graph(root=("switch", root))
     tree.add_node(("switch", root))
@@ -107,12 +114,16 @@ def network_of(clusters: Sequence[Cluster], switches: Sequence[Switch]) -> nx.Gr
 
 def links_of(clusters: Sequence[Cluster], switches: Sequence[Switch]) -> tuple[Link, ...]:
     """Return one link per cluster, in their order, then one per switch, with the clusters below each."""
+    links = [Link(c.name, c.link_bandwidth, frozenset([i])) for i, c in enumerate(clusters)]
+    if not switches:
+        return tuple(links)
+    import networkx as nx
+
     root = root_of(switches)
     downward: nx.DiGraph[tuple[str, str]] = nx.DiGraph()
     downward.add_edges_from((("switch", s.parent), ("switch", s.name)) for s in switches)
     index = {("cluster", cluster.name): i for i, cluster in enumerate(clusters)}
     downward.add_edges_from((("switch", c.switch or root), ("cluster", c.name)) for c in clusters)
-    links = [Link(c.name, c.link_bandwidth, frozenset([i])) for i, c in enumerate(clusters)]
     for switch in switches:
         below = nx.descendants(downward, ("switch", switch.name))
         links.append(Link(switch.name, switch.bandwidth, frozenset(index[v] for v in below if v in index)))

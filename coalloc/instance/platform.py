@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import networkx as nx
 from pydantic import Field
 
 from coalloc.instance.consistency import platform_faults
 from coalloc.instance.errors import InstanceError
 from coalloc.instance.network import Link, links_of, network_of
 from coalloc.instance.values import Count, NonNegative, Positive, PositiveShare, Text, Value, value
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @value()

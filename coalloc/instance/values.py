@@ -74,15 +74,16 @@ def unchecked(cls: type[T]) -> Callable[..., T]:
 
     For what a reader has checked already, hundreds of thousands of times: five times as fast.
     """
-    setters = tuple(cls.__dict__[field.name].__set__ for field in dataclasses.fields(cast(Any, cls)))
-
-    def make(*fields: Any) -> T:
-        made = object.__new__(cls)
-        for setter, field in zip(setters, fields, strict=True):
-            setter(made, field)
-        return made
-
-    return make
+    names = [field.name for field in dataclasses.fields(cast(Any, cls))]
+    known = {"cls": cls, "new": object.__new__} | {f"set_{name}": cls.__dict__[name].__set__ for name in names}
+    lines = [
+        f"def make({', '.join(names)}):",
+        "made = new(cls)",
+        *(f"set_{n}(made, {n})" for n in names),
+        "return made",
+    ]
+    exec("\n    ".join(lines), known)  # written out as dataclasses write theirs: a loop takes twice the time
+    return cast(Callable[..., T], known["make"])
 
 
 def _initialise_again(made: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:

@@ -8,10 +8,10 @@ is that of :mod:`coalloc.simulator.contention`, and no start that a policy asks 
 from __future__ import annotations
 
 import math
-from array import array
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from operator import attrgetter
 from time import perf_counter
 
@@ -30,6 +30,9 @@ from coalloc.simulator.processors import Processors, processors_of
 
 PASSES_PER_REPORT = 1_000
 """Scheduling passes between two reports of progress."""
+
+MAX_KNOWN = 100_000
+"""Sets of processors that jobs share where they are equal."""
 
 _ESTIMATED_END = attrgetter("estimated_end")
 
@@ -108,9 +111,9 @@ class Engine:
         self._decisions, self._decision_total, self._decision_max = 0, 0.0, 0.0
 
         size = len(self._jobs) + len(instance.running)
-        self._starts = array("d", [math.nan]) * size
-        self._ends = array("d", [math.nan]) * size
+        self._starts, self._ends = [math.nan] * size, [math.nan] * size
         self._processors: list[Processors] = [0] * size
+        self._known_processors: dict[Processors, Processors] = {}
         self._killed: set[int] = set()
         self._start_running_jobs(instance)
         self._state = State(
@@ -144,11 +147,12 @@ class Engine:
             self._loop()
         except KeyboardInterrupt:
             raise Interrupted(self.position) from None
-        num_jobs = len(self._jobs)
+        for facts in (self._starts, self._ends, self._processors):
+            del facts[len(self._jobs) :]  # in place: a long run is copied nowhere
         return Run(
-            self._starts[:num_jobs],
-            self._ends[:num_jobs],
-            self._processors[:num_jobs],
+            self._starts,
+            self._ends,
+            self._processors,
             frozenset(self._killed),
             self._decisions,
             self._decision_total,
@@ -191,12 +195,13 @@ class Engine:
 
     def _leave_queue(self, starts: Sequence[Start]) -> None:
         """Take started jobs off the queue: cheaply from its head, by a scan from elsewhere."""
-        queue = self._queue
-        head = [job.id for job in queue[: len(starts)]]
-        if head == [start.job_id for start in starts]:
-            del queue[: len(starts)]
-        else:
-            queue[:] = [job for job in queue if job.id in self._waiting]
+        queue, waiting, num_starts = self._queue, self._waiting, len(starts)
+        head = 0
+        while head < num_starts and queue[head].id not in waiting:
+            head += 1
+        del queue[:head]
+        if head < num_starts:
+            queue[:] = [job for job in queue if job.id in waiting]
 
     def _stuck(self) -> str:
         """Return why jobs wait though nothing runs and nothing comes."""
@@ -252,7 +257,7 @@ class Engine:
         except CoallocError as error:
             raise CoallocError(f"the policy {error}") from None
         now = self._state.now
-        slowdown = max([self._slowness[g] for g, count in enumerate(counts) if count])
+        slowdown = max(compress(self._slowness, counts))
         estimated_end = now + execution_time(described, slowdown)
         self._hold(index, Running(described, counts, processors, now, estimated_end))
         loads = self._loads(job, counts)
@@ -265,9 +270,14 @@ class Engine:
     def _hold(self, index: int, running: Running) -> None:
         """Note that a job runs."""
         self._starts[index] = running.start
-        self._processors[index] = running.processors
+        self._processors[index] = self._known(running.processors)
         self._running[index] = running
         insort(self._by_estimate, running, key=_ESTIMATED_END)
+
+    def _known(self, processors: Processors) -> Processors:
+        """Return an equal set that an earlier job had, else the set itself: jobs often share them."""
+        known = self._known_processors
+        return known.setdefault(processors, processors) if len(known) < MAX_KNOWN else known.get(processors, processors)
 
     def _loads(self, job: Job, counts: Allocation) -> tuple[float, ...] | None:
         """Return the loads of a job on the links, MB/s; None where it loads none."""

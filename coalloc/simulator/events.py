@@ -12,6 +12,8 @@ import heapq
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+import numpy as np
+
 from coalloc.instance.rounding import INSTANT_PRECISION, INSTANT_TOLERANCE
 
 Passes = Literal["batch", "per-event"]
@@ -29,10 +31,10 @@ class EventQueue:
 
     def __init__(self, arrivals: Sequence[float], passes: Passes) -> None:
         self._arrivals = arrivals
-        self._order = iter(sorted(range(len(arrivals)), key=arrivals.__getitem__))
+        self._order = iter(np.argsort(arrivals, kind="stable").data)
         self._termination_rank = TERMINATION_RANKS[passes]
         self._heap: list[tuple[float, int, int]] = []
-        self.instant = self._all_at_once if passes == "batch" else self._one
+        self._is_batch = passes == "batch"
         self._push_next_arrival()
 
     def __bool__(self) -> bool:
@@ -41,6 +43,10 @@ class EventQueue:
     def expect_end(self, job: int, end: float) -> None:
         """Add a termination at ``end`` (s); one that was expected at another time stays in the heap."""
         heapq.heappush(self._heap, (end, self._termination_rank, job))
+
+    def instant(self) -> Iterator[Event]:
+        """Return the events of the next instant, in their order."""
+        return self._all_at_once() if self._is_batch else self._one()
 
     def _push_next_arrival(self) -> None:
         """Put the next arrival on the heap: there is one at most, so the heap stays small."""

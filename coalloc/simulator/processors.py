@@ -30,10 +30,10 @@ def indices_of(processors: Processors) -> Iterator[int]:
 
 def lowest_of(processors: Processors, count: int) -> Processors:
     """Return the ``count`` processors of a set that have the lowest indices; the set has at least so many."""
-    if count == 1:
-        return processors & -processors
-    if count == processors.bit_count():
-        return processors
+    first = processors & -processors
+    in_a_row = (first << count) - first
+    if processors & in_a_row == in_a_row:
+        return in_a_row
     low, high = count, processors.bit_length()
     while low < high:  # the least number of low bits that hold ``count`` members
         middle = (low + high) // 2

@@ -17,7 +17,7 @@ from coalloc.simulator.policy import Policy
 from coalloc.simulator.processors import Processors, indices_of
 from coalloc.simulator.result import SimulationResult
 
-MAX_REMEMBERED = 10_000
+MAX_REMEMBERED = 100_000
 """Sets of processors whose names are shared between jobs."""
 
 

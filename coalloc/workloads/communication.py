@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -67,6 +66,8 @@ def largest_task_bandwidth(tasks: int, platform: Platform) -> float:
     """
     if any(cluster.num_processors >= tasks for cluster in platform.clusters):
         return math.inf
+    import networkx as nx
+
     tree, root = platform.network, platform.network.graph["root"]
     inside = {("cluster", c.name): c.num_processors for c in platform.clusters}
     below = {vertex: np.full(min(inside.get(vertex, 0), tasks) + 1, math.inf) for vertex in tree}

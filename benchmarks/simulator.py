@@ -1,0 +1,464 @@
+"""How fast the simulator replays traces, in how much memory, and beside AccaSim where it is installed.
+
+Every sample is a process of its own. A replay reads a trace; simulates it (engine with all starts
+validated, nodes named, metrics), which is what the targets are about; and checks the schedule. Each
+of the three phases has its CPU and wall seconds and the peak resident memory up to its end. Protocol:
+benchmarks/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from runner import HERE, RESULTS, Row, Store, markdown_table, provenance, run_missing, write_csv
+
+import coalloc
+from coalloc.checker import check
+from coalloc.heuristics.registry import policy_named
+from coalloc.instance.storage import write_atomically
+from coalloc.measures import metrics
+from coalloc.schedule import Schedule
+from coalloc.simulator.engine import Engine
+from coalloc.simulator.policy import Policy, Start, State
+from coalloc.simulator.simulation import schedule_of_run
+
+TRACES: Mapping[str, tuple[str, int]] = {
+    "HPC2N": ("HPC2N-2002-2.2-cln.swf.gz", 240),
+    "SDSC-SP2": ("SDSC-SP2-1998-4.2-cln.swf.gz", 128),
+    "KTH-SP2": ("KTH-SP2-1996-2.1-cln.swf.gz", 100),
+}
+"""File and processors of each trace."""
+MAIN = "HPC2N"
+SHARED = HERE.parent.parent / "shared" / "data" / "swf"
+NUM_HPC2N = 202_871
+LUBLIN = "lublin"
+"""The synthetic trace that stands in where there are no others: 20,000 jobs on 256 processors."""
+LUBLIN_JOBS, LUBLIN_PROCESSORS = 20_000, 256
+
+CLUSTERS, CLUSTER_SIZE = 4, 60
+MESD_JOBS, MESD_QUEUE, MESD_QUEUES = 15_000, 200, 20
+PAS_JOBS = 60
+LIMIT = 900.0
+"""Seconds after which a sample is killed."""
+
+COLUMNS = (
+    *("kind", "trace", "policy", "num_jobs", "run", "status", "jobs"),
+    *("read_cpu", "read_wall", "read_peak", "simulate_cpu", "simulate_wall", "simulate_peak"),
+    *("check_cpu", "check_wall", "check_peak", "rate", "wait_mean", "same_starts", "peer_wait_mean"),
+    *("decisions", "decision_median", "decision_max", "load", "message", "version", "commit", "code", "python"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One process: what is measured, on the first ``num_jobs`` of which trace, under which policy."""
+
+    kind: str
+    trace: str
+    policy: str
+    num_jobs: int
+    run: int
+    folder: str
+    peer: str = ""
+
+
+# --- what is measured, in the process of a sample -------------------------------------------------
+
+
+def measure(sample: Sample) -> Row:
+    """Measure one sample; times in s, memory in MB, rate in jobs per CPU second."""
+    logging.disable(logging.WARNING)
+    load = os.getloadavg()[0]
+    if sample.policy not in coalloc.policies():
+        return {"status": "skipped", "message": f"there is no policy {sample.policy!r} yet"}
+    return {"status": "measured", "load": load, **MEASURES[sample.kind](sample)}
+
+
+class Phases:
+    """CPU and wall seconds of phases, and the peak memory up to their ends."""
+
+    def __init__(self) -> None:
+        self.row: dict[str, float] = {}
+
+    def run(self, phase: str, function: Callable[[], Any]) -> Any:
+        """Return what the function returns."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        value = function()
+        self.row[f"{phase}_cpu"] = time.process_time() - cpu
+        self.row[f"{phase}_wall"] = time.perf_counter() - wall
+        self.row[f"{phase}_peak"] = peak_memory()
+        return value
+
+
+def peak_memory() -> float:
+    """Return the peak resident memory of this process, MB (Linux; ``ru_maxrss`` begins with that of the parent)."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+
+
+def replay(sample: Sample) -> Row:
+    """Read, simulate, check."""
+    phases, policy = Phases(), policy_named(sample.policy, {})
+    instance = phases.run("read", lambda: read(sample))
+    schedule, values = phases.run("simulate", lambda: simulate(instance, policy))
+    violations = phases.run("check", lambda: check(instance, schedule, links="shared", scope=policy.scope))
+    num_jobs = len(instance.jobs)
+    return {
+        **phases.row,
+        "status": "invalid" if violations else "measured",
+        "jobs": num_jobs,
+        "rate": num_jobs / phases.row["simulate_cpu"],
+        "wait_mean": values["wait_mean"],
+    }
+
+
+def simulate(instance: coalloc.Instance, policy: Policy) -> tuple[Schedule, Mapping[str, float]]:
+    """Return the schedule and its metrics, as ``coalloc.simulate`` does before it checks them."""
+    schedule = schedule_of_run(instance, Engine(instance, policy).run())
+    return schedule, metrics(instance, schedule)
+
+
+def read(sample: Sample, first: int = 0) -> coalloc.Instance:
+    """Return jobs ``first`` to ``first + num_jobs`` of the trace, on one pool or (MESD) on four clusters."""
+    if sample.trace == LUBLIN:
+        return coalloc.generate("lublin", seed=1, jobs=sample.num_jobs, nodes=LUBLIN_PROCESSORS, clusters=1)
+    file, processors = TRACES[sample.trace]
+    part = f"{first}:{first + sample.num_jobs}" if sample.num_jobs else None
+    path = Path(sample.folder, file)
+    if sample.policy == "mesd":
+        return coalloc.read_swf(path, platform=four_clusters(), slice=part)
+    return coalloc.read_swf(path, processors=processors, slice=part)
+
+
+def four_clusters() -> coalloc.Platform:
+    """Return clusters of 60 nodes of powers 1.0, 0.9, 0.8 and 0.7."""
+    return coalloc.Platform(
+        tuple(
+            coalloc.Cluster(f"C{c}", (coalloc.NodeGroup(CLUSTER_SIZE, power=1.0 - 0.1 * c),), link_bandwidth=1000.0)
+            for c in range(CLUSTERS)
+        )
+    )
+
+
+class Decided(Exception):  # noqa: N818 - no error
+    """The decision that was to be timed has been taken."""
+
+
+class Timed:
+    """A policy whose decisions are timed; with ``once`` it stops the run after the first."""
+
+    def __init__(self, policy: Policy, once: bool) -> None:
+        self._policy, self._once = policy, once
+        self.scope = policy.scope
+        self.seconds: list[float] = []
+
+    def decide(self, state: State) -> list[Start]:
+        """Return what the policy decides."""
+        began = time.process_time()
+        starts = list(self._policy.decide(state))
+        self.seconds.append(time.process_time() - began)
+        if self._once:
+            raise Decided
+        return starts
+
+
+def first_decisions(sample: Sample) -> Row:
+    """Time the first decision on each of several queues of ``num_jobs`` jobs, all there at time 0."""
+    seconds = []
+    for queue in range(MESD_QUEUES):
+        instance = read(sample, first=queue * sample.num_jobs)
+        jobs = tuple(job.replace(arrival=0.0) for job in instance.jobs)
+        timed = Timed(policy_named(sample.policy, {}), once=True)
+        try:
+            Engine(instance.replace(jobs=jobs), timed).run()
+        except Decided:
+            seconds += timed.seconds
+    return _decisions(seconds, sample.num_jobs)
+
+
+def all_decisions(sample: Sample) -> Row:
+    """Time every decision of a run over the workload of the thesis, 64 nodes."""
+    timed = Timed(policy_named(sample.policy, {}), once=False)
+    Engine(coalloc.generate("thesis-pas", seed=1, jobs=sample.num_jobs), timed).run()
+    return _decisions(timed.seconds, sample.num_jobs)
+
+
+def _decisions(seconds: Sequence[float], num_jobs: int) -> Row:
+    return {
+        "jobs": num_jobs,
+        "decisions": len(seconds),
+        "decision_median": statistics.median(seconds),
+        "decision_max": max(seconds),
+    }
+
+
+def accasim(sample: Sample) -> Row:
+    """Run AccaSim on the jobs as coalloc writes them, then compare its starts with those of coalloc."""
+    instance = read(sample)
+    with tempfile.TemporaryDirectory() as folder:
+        trace, starts = Path(folder, "trace.swf"), Path(folder, "starts.txt")
+        coalloc.write_swf(instance, trace)
+        processors = str(instance.platform.num_processors)
+        command = [sample.peer, str(HERE / "accasim_run.py"), str(trace), processors, sample.policy, str(LIMIT)]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        ran = subprocess.run([*command, str(starts)], capture_output=True, text=True, check=False, env=environment)
+        if ran.returncode:
+            return {"status": "crashed", "message": ran.stderr.strip().splitlines()[-1]}
+        peer = json.loads(ran.stdout.splitlines()[-1])
+        started = {job: float(start) for job, start in (line.split() for line in starts.read_text().splitlines())}
+    schedule, values = simulate(instance, policy_named(sample.policy, {}))
+    both = [(started[p.job], p.start) for p in schedule if p.job in started]
+    return {
+        "jobs": peer["jobs"],
+        "simulate_cpu": peer["cpu"],
+        "simulate_wall": peer["wall"],
+        "simulate_peak": peer["peak"],
+        "rate": peer["jobs"] / peer["cpu"],
+        "same_starts": sum(theirs == ours for theirs, ours in both) / len(both),
+        "peer_wait_mean": statistics.fmean(started[j.id] - j.arrival for j in instance.jobs if j.id in started),
+        "wait_mean": values["wait_mean"],
+    }
+
+
+MEASURES: Mapping[str, Callable[[Sample], Row]] = {
+    "replay": replay,
+    "accasim": accasim,
+    "first-decisions": first_decisions,
+    "all-decisions": all_decisions,
+}
+
+
+# --- which samples --------------------------------------------------------------------------------
+
+
+def samples(folder: Path, runs: int, peer: str, peer_jobs: int) -> Iterator[Sample]:
+    """Yield all samples, those that are compared with each other in turns."""
+    make = partial(Sample, folder=str(folder))
+    main = MAIN if Path(folder, TRACES[MAIN][0]).exists() else LUBLIN
+    whole = 0 if main == MAIN else LUBLIN_JOBS
+    for run in range(1, runs + 1):
+        for policy in ("easy", "fcfs"):
+            yield make("replay", main, policy, whole, run)
+            if peer:
+                yield make("replay", main, policy, peer_jobs, run)
+                yield make("accasim", main, policy, peer_jobs, run, peer=peer)
+        yield make("replay", main, "conservative", 5_000, run)
+        if main == MAIN:
+            yield from (make("replay", main, "easy", NUM_HPC2N // parts, run) for parts in (4, 2))
+            others = [name for name in TRACES if name != MAIN and Path(folder, TRACES[name][0]).exists()]
+            yield from (make("replay", name, policy, 0, run) for name in others for policy in ("easy", "fcfs"))
+            yield make("replay", main, "mesd", MESD_JOBS, run)
+            yield make("first-decisions", main, "mesd", MESD_QUEUE, run)
+        yield make("all-decisions", "thesis-pas", "pas", PAS_JOBS, run)
+
+
+def key_of(sample: Sample, source: Mapping[str, str]) -> str:
+    """Return the key under which a sample is stored."""
+    asked = {name: value for name, value in asdict(sample).items() if name not in ("folder", "peer")}
+    return json.dumps(asked | {"code": source["code"]}, sort_keys=True)
+
+
+# --- the report -----------------------------------------------------------------------------------
+
+Group = tuple[str, str, str, int]
+
+
+def grouped(rows: Iterable[Row]) -> dict[Group, list[Row]]:
+    """Return the rows of each question, its runs together."""
+    groups: dict[Group, list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["kind"], row["trace"], row["policy"], row["num_jobs"]), []).append(row)
+    return groups
+
+
+def best_and_median(rows: Sequence[Row], name: str, digits: int = 2) -> str:
+    """Return ``best (median)`` of a column in which less is better."""
+    values = [row[name] for row in rows]
+    return f"{min(values):.{digits}f} ({statistics.median(values):.{digits}f})"
+
+
+def report(rows: Sequence[Row], source: Mapping[str, str], command: str, note: str) -> str:
+    """Return the page of results."""
+    groups = grouped(rows)
+    measured = {group: [r for r in found if r["status"] == "measured"] for group, found in groups.items()}
+    measured = {group: found for group, found in measured.items() if found}
+    loads = [row["load"] for row in rows if "load" in row]
+    sections = [
+        "# Speed of the simulator",
+        f"coalloc {source['version']} (commit {source['commit']}, code {source['code']}), Python {source['python']}, "
+        f"{platform.machine()} with {os.cpu_count()} cores. Command: `{command}`. One-minute load before the samples: "
+        f"{min(loads):.1f} to {max(loads):.1f} (median {statistics.median(loads):.1f}); times on a machine with other "
+        "work are too long, CPU times less so. The protocol is in [../README.md](../README.md).",
+        *([note] if note else []),
+        "Times are seconds, best of the runs (median); memory is the peak resident set up to the end of the phase, "
+        "MB = 10^6 bytes. Simulating is the engine with every start validated, nodes named, and all metrics.",
+        "## Targets",
+        "\n".join(f"- {verdict}" for verdict in verdicts(measured)),
+        "## Replays",
+        replay_table(measured),
+        "## Beside AccaSim",
+        *peer_section(measured),
+        "## What was not measured",
+        "\n".join(f"- {line}" for line in unmeasured(rows)) or "Nothing.",
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def replay_table(measured: Mapping[Group, Sequence[Row]]) -> str:
+    """Return one line per trace and policy."""
+    heads = ["trace", "policy", "jobs", "simulate, CPU", "wall", "jobs/s, CPU", "wall", "MB"]
+    heads += ["read, CPU", "MB", "check, CPU", "MB", "mean wait, s", "runs"]
+    lines = []
+    for (kind, trace, policy, _), rows in measured.items():
+        if kind != "replay":
+            continue
+        jobs = rows[0]["jobs"]
+        rates = [f"{jobs / min(row[name] for row in rows):,.0f}" for name in ("simulate_cpu", "simulate_wall")]
+        simulated = [best_and_median(rows, "simulate_cpu"), best_and_median(rows, "simulate_wall"), *rates]
+        read_and_check = [
+            text
+            for phase in ("read", "check")
+            for text in (best_and_median(rows, f"{phase}_cpu"), best_and_median(rows, f"{phase}_peak", 0))
+        ]
+        peak = best_and_median(rows, "simulate_peak", 0)
+        wait = f"{rows[0]['wait_mean']:.1f}"
+        lines.append([trace, policy, f"{jobs:,}", *simulated, peak, *read_and_check, wait, len(rows)])
+    return markdown_table(heads, lines)
+
+
+def peer_section(measured: Mapping[Group, Sequence[Row]]) -> list[str]:
+    """Return the comparison with AccaSim on the same jobs, and what the two do differently."""
+    heads = ["trace", "policy", "jobs", "AccaSim, CPU", "coalloc, CPU", "ratio", "AccaSim, wall", "coalloc, wall"]
+    heads += ["ratio", "AccaSim, MB", "coalloc, MB", "same starts", "mean wait, AccaSim", "mean wait, coalloc"]
+    lines = []
+    for (kind, trace, policy, num_jobs), theirs in measured.items():
+        ours = measured.get(("replay", trace, policy, num_jobs))
+        if kind != "accasim" or not ours:
+            continue
+        times: list[str] = []
+        for name in ("cpu", "wall"):
+            # AccaSim reads its trace while it simulates: reading counts for coalloc too
+            their_time = min(row[f"simulate_{name}"] for row in theirs)
+            our_time = min(row[f"read_{name}"] + row[f"simulate_{name}"] for row in ours)
+            times += [f"{their_time:.2f}", f"{our_time:.2f}", f"{their_time / our_time:.1f}"]
+        memory = [f"{min(row['simulate_peak'] for row in rows):.0f}" for rows in (theirs, ours)]
+        same = [f"{100 * theirs[0]['same_starts']:.1f} %"]
+        waits = [f"{theirs[0][name]:.1f}" for name in ("peer_wait_mean", "wait_mean")]
+        lines.append([trace, policy, f"{theirs[0]['jobs']:,}", *times, *memory, *same, *waits])
+    if not lines:
+        return ["AccaSim was not run (`--accasim-python`)."]
+    return [markdown_table(heads, lines), PEERS]
+
+
+PEERS = """Both get the same file of jobs. The times of both include reading it: AccaSim reads as it goes and
+forgets jobs that have ended, so that it needs less memory, and has no schedule in the end. coalloc names nodes,
+computes metrics and keeps all placements; AccaSim places jobs on named nodes (of one core each), and writes no files
+here. Under FCFS the two answer the same question, and every start is to be the same. Their EASY is another policy:
+AccaSim 1.1.3 computes the reservation of a blocked job once, and does not try that job again before the reserved
+instant although processors may become free earlier; and it starts any job behind it that fits, since it passes no
+reserved nodes to its allocator. Times under EASY therefore compare two policies on the same jobs.
+
+pyss, the Python Scheduler Simulator, is Python 2 and not on the package index (`pyss` there is another project): it
+cannot be installed, and is not compared."""
+
+
+def verdicts(measured: Mapping[Group, Sequence[Row]]) -> Iterator[str]:
+    """Yield a sentence per target."""
+    if easy := measured.get(("replay", MAIN, "easy", 0)):
+        rate = max(row["rate"] for row in easy)
+        yield f"EASY on all of {MAIN}: {rate:,.0f} jobs per CPU second, target 50,000: {met(50_000 / rate)}."
+        peak = min(row["simulate_peak"] for row in easy)
+        yield f"Memory of it, reading included, final check aside: {peak:.0f} MB, target 150 MB: {met(peak / 150)}."
+        yield growth(measured, easy)
+    if mesd := measured.get(("replay", MAIN, "mesd", MESD_JOBS)):
+        seconds = min(row["simulate_cpu"] for row in mesd)
+        yield f"MESD on {MESD_JOBS:,} jobs, 4 clusters of 60: {seconds:.1f} s of CPU, target 20 s: {met(seconds / 20)}."
+    if mesd := measured.get(("first-decisions", MAIN, "mesd", MESD_QUEUE)):
+        median, longest = _milliseconds(mesd)
+        yield (
+            f"One MESD decision on {MESD_QUEUE} waiting jobs: median {median:.1f} ms, longest {longest:.1f} ms, "
+            f"target 10 ms: {met(longest / 10)}."
+        )
+    if pas := measured.get(("all-decisions", "thesis-pas", "pas", PAS_JOBS)):
+        median, longest = _milliseconds(pas)
+        yield f"A PAS decision: median {median:.1f} ms (longest {longest:.0f} ms), target 50 ms: {met(median / 50)}."
+
+
+def growth(measured: Mapping[Group, Sequence[Row]], whole: Sequence[Row]) -> str:
+    """Return how the peak grows with the number of jobs: bytes per job from 25 to 50 to 100 %."""
+    parts = [measured.get(("replay", MAIN, "easy", NUM_HPC2N // parts)) for parts in (4, 2)]
+    peaks = [(rows[0]["jobs"], min(row["simulate_peak"] for row in rows)) for rows in [*parts, whole] if rows]
+    slopes = [1e6 * (b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(peaks)]
+    said = ", ".join(f"{peak:.0f} MB for {jobs:,} jobs" for jobs, peak in peaks)
+    return f"Memory linear in jobs: {said}; " + ", then ".join(f"{slope:.0f}" for slope in slopes) + " bytes per job."
+
+
+def _milliseconds(rows: Sequence[Row]) -> tuple[float, float]:
+    """Return median and longest decision of the best run, ms."""
+    best = min(rows, key=lambda row: row["decision_max"])
+    return 1e3 * best["decision_median"], 1e3 * best["decision_max"]
+
+
+def met(ratio: float) -> str:
+    """Return whether a target is met; ``ratio`` is 1 where it just is, above where it is missed."""
+    return "reached" if ratio <= 1.0 else f"**missed** by {100 * (ratio - 1):.0f} %"
+
+
+def unmeasured(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield a sentence per question that was skipped, killed or crashed."""
+    for (kind, trace, policy, _), found in grouped(r for r in rows if r["status"] != "measured").items():
+        yield f"{policy} on {trace} ({kind}): {found[0]['status']}, {found[0].get('message', '')}"
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--traces", type=Path, default=SHARED, help="folder of the traces (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=3, help="processes per question")
+    parser.add_argument("--accasim-python", default="", help="an interpreter (< 3.10) that has accasim 1.1.3")
+    parser.add_argument("--accasim-jobs", type=int, default=20_000, help="so many of the first jobs are compared")
+    parser.add_argument("--note", default="", help="a sentence for the page of results")
+    options = parser.parse_args(arguments)
+    if not Path(options.traces, TRACES[MAIN][0]).exists():
+        print(f"no traces in {options.traces}: skipped, a synthetic trace ({LUBLIN}) instead", file=sys.stderr)
+    source = provenance()
+    store = Store(RESULTS / "simulator.sqlite")
+    asked = [
+        (key_of(sample, source), sample)
+        for sample in samples(options.traces, options.runs, options.accasim_python, options.accasim_jobs)
+    ]
+    for key, row in run_missing(store, asked, measure, LIMIT + 60.0, 1):
+        print(key, row.get("status"), f"{row.get('rate', 0.0):,.0f} jobs/s", file=sys.stderr, flush=True)
+    rows = [{**asdict(sample), **(store.get(key) or {}), **source} for key, sample in asked]
+    write_csv(RESULTS / "simulator.csv", COLUMNS, rows)
+    page = report(rows, source, command_of(options), options.note)
+    write_atomically(RESULTS / "simulator.md", page)
+    print(page)
+    return 0
+
+
+def command_of(options: argparse.Namespace) -> str:
+    """Return the command, without the paths of this machine."""
+    peer = f" --accasim-python PYTHON --accasim-jobs {options.accasim_jobs}" if options.accasim_python else ""
+    return f"python benchmarks/simulator.py --traces DIR --runs {options.runs}{peer}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
