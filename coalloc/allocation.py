@@ -50,9 +50,10 @@ def node_classes(platform: Platform, scope: Scope = "platform") -> tuple[NodeCla
     """
     if scope not in get_args(Scope):
         raise CoallocError(f"scope must be one of {', '.join(get_args(Scope))}, got {scope!r}")
+    single = [[group.replace(count=1) for group in cluster.nodes] for cluster in platform.clusters]
     members: dict[tuple[int, NodeGroup, int], list[int]] = {}
     for number, node in enumerate(platform.nodes):
-        key = (node.cluster, platform.group_of(node).replace(count=1), number if scope == "node" else -1)
+        key = (node.cluster, single[node.cluster][node.group], number if scope == "node" else -1)
         members.setdefault(key, []).extend(range(node.first_processor, node.first_processor + node.cores))
     return tuple(NodeClass(c, group, tuple(processors)) for (c, group, _), processors in members.items())
 

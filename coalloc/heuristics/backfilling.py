@@ -104,6 +104,7 @@ class Conservative:
     _places: dict[str, _Place] = field(init=False, default_factory=dict)
     _expected: dict[str, float] = field(init=False, default_factory=dict)
     _profile: Profile | None = field(init=False, default=None)
+    _empty: Profile | None = field(init=False, default=None)
 
     def decide(self, state: State) -> Iterator[Start]:
         """Yield the jobs whose reservations have come."""
@@ -130,7 +131,7 @@ class Conservative:
 
     def _made_again(self, state: State, allocator: Allocator) -> Profile:
         """Make all reservations again, in order of start; return what they leave free."""
-        profile = _running_profile(state, self.scope)
+        profile = self._running_profile(state)
         order = sorted(self._places, key=lambda job: self._places[job].start)
         jobs = {job.id: job for job in state.queue}
         for job in order:
@@ -139,7 +140,7 @@ class Conservative:
 
     def _moved_forward(self, state: State, allocator: Allocator) -> Profile:
         """Move reservations, in order of start, to earlier instants; return what they leave free."""
-        profile = _running_profile(state, self.scope)
+        profile = self._running_profile(state)
         for place in self._places.values():
             _book(profile, place)
         jobs = {job.id: job for job in state.queue}
@@ -148,6 +149,15 @@ class Conservative:
             earlier = _earliest(profile, jobs[id], state, allocator, before=place.start)
             self._places[id] = earlier or place
             _book(profile, self._places[id])
+        return profile
+
+    def _running_profile(self, state: State) -> Profile:
+        """Return what the running jobs, by their estimates, leave free; overdue ones are expected to end now."""
+        if self._empty is None:
+            self._empty = Profile(discretise(Instance(state.platform, ()), None, links="ignore", scope=self.scope))
+        profile = self._empty.copy()
+        for running in state.running:
+            _book(profile, _Place(-math.inf, max(state.now, running.estimated_end), running.counts))
         return profile
 
     def _reserve(self, profile: Profile, job: Job, state: State, allocator: Allocator) -> None:
@@ -166,14 +176,6 @@ class Conservative:
                 free = less(free, place.counts)
                 due.append(Start(job.id, place.counts))
         return due
-
-
-def _running_profile(state: State, scope: Scope) -> Profile:
-    """Return what the running jobs, by their estimates, leave free; overdue ones are expected to end now."""
-    profile = Profile(discretise(Instance(state.platform, ()), None, links="ignore", scope=scope))
-    for running in state.running:
-        _book(profile, _Place(-math.inf, max(state.now, running.estimated_end), running.counts))
-    return profile
 
 
 def _book(profile: Profile, place: _Place, sign: int = 1) -> None:
@@ -201,5 +203,4 @@ def _earliest(
 
 def _free(profile: Profile, start: float, end: float) -> list[int]:
     """Return the processors of each class that are free throughout ``[start, end)``."""
-    free, _ = profile.free(start, end)
-    return [int(count) for count in free]
+    return [int(count) for count in profile.free_processors(start, end)]

@@ -126,10 +126,17 @@ class Profile:
 
     def free(self, start: float, end: float) -> tuple[list[float], list[float]]:
         """Return the least free processors per class and bandwidth per link (MB/s) during ``[start, end)``."""
-        first, last = bisect_right(self._times, start) - 1, bisect_left(self._times, end)
-        if end <= start:
-            last = first
-        return self.least_free(first, last), self.least_bandwidth(first, last)
+        steps = self._steps(start, end)
+        return self.least_free(*steps), self.least_bandwidth(*steps)
+
+    def free_processors(self, start: float, end: float) -> list[float]:
+        """Return the least free processors per class during ``[start, end)``."""
+        return self.least_free(*self._steps(start, end))
+
+    def _steps(self, start: float, end: float) -> tuple[int, int]:
+        """Return the first step of ``[start, end)``, and the one after its last."""
+        first = bisect_right(self._times, start) - 1
+        return first, first if end <= start else bisect_left(self._times, end)
 
     def changes(self, release: float) -> list[float]:
         """Return the instants at which something may start: ``release`` and every later change."""
