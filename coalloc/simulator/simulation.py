@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from coalloc.checker import check
@@ -50,11 +52,24 @@ def schedule_of_run(instance: Instance, run: Run) -> Schedule:
     names = _Names(instance)
     placement = unchecked(Placement)
     rows = zip(instance.jobs, run.starts, run.ends, run.processors, strict=True)
-    placements = (
-        placement(job.id, start, end, names[processors], "killed" if index in run.killed else "completed")
-        for index, (job, start, end, processors) in enumerate(rows)
-    )
-    return Schedule(tuple(placements), instance=instance.name)
+    with _no_collection():
+        placements = tuple(
+            placement(job.id, start, end, names[processors], "killed" if index in run.killed else "completed")
+            for index, (job, start, end, processors) in enumerate(rows)
+        )
+    return Schedule(placements, instance=instance.name)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from visiting, again and again, objects that are made and all kept."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _Names(dict[Processors, tuple[str, ...]]):
