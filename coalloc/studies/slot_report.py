@@ -44,7 +44,7 @@ def losses(table: pd.DataFrame, by: Judged = "replayed") -> pd.Series[float]:
     """Return for each row how much worse it is than the best slot of its instance: 0.02 for 2 %."""
     _refuse_unknown_makespan(by)
     best = table.groupby("instance", sort=False)[by].transform("min")
-    return (table[by] / best).where(best > 0.0, 1.0) - 1.0
+    return (table[by] / best).mask(best == 0.0, 1.0) - 1.0
 
 
 def summary(table: pd.DataFrame, by: Judged = "replayed", seed: int = 0) -> pd.DataFrame:
