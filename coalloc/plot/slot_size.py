@@ -26,7 +26,7 @@ PANEL = (4.4, 3.1)
 """Width and height of a panel, inches."""
 
 SCHEDULES = {
-    "slotted": ("slotted: whole slots", 11),
+    "slotted": ("slotted: whole slots", 5),
     "replayed": ("replayed: real ends", 1),
     "compacted": ("compacted: moved left", 2),
 }
