@@ -182,24 +182,33 @@ def _continuous(instance: Instance, is_solved: bool, limits: Limits) -> Continuo
     """Return what is known of an instance in continuous time."""
     if not is_solved:
         return Continuous(math.nan, lower_bound(instance, method="best", time_limit=limits.time), math.nan)
-    result = solve(instance, time_limit=limits.time, threads=limits.threads, seed=limits.seed)
+    result = _solved(instance, None, limits)
     makespan = _number(result.objective)
     return Continuous(
         makespan, _number(result.lower_bound), makespan if result.status is SolveStatus.OPTIMAL else math.nan
     )
 
 
-def _row(instance: Instance, fraction: float, known: Continuous, limits: Limits) -> dict[str, Any]:
-    """Return what one grid does to one instance."""
-    slot = fraction * (instance.mean_base_time or 1.0)
-    solved = solve(
+def _solved(instance: Instance, slot: float | None, limits: Limits) -> SolveResult:
+    """Return the result of one solve; an interrupt ends the study, and not this solve alone."""
+    formulation = "auto" if slot is None else limits.formulation
+    result = solve(
         instance,
         slot=slot,
-        formulation=limits.formulation,
+        formulation=formulation,
         time_limit=limits.time,
         threads=limits.threads,
         seed=limits.seed,
     )
+    if result.stopped_by == "interrupt":
+        raise KeyboardInterrupt(f"interrupted while solving {visible(instance.name)}")
+    return result
+
+
+def _row(instance: Instance, fraction: float, known: Continuous, limits: Limits) -> dict[str, Any]:
+    """Return what one grid does to one instance."""
+    slot = fraction * (instance.mean_base_time or 1.0)
+    solved = _solved(instance, slot, limits)
     row = UNKNOWN | {
         "instance": instance.name,
         "fraction": fraction,

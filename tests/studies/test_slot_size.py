@@ -1,6 +1,8 @@
 """Slot studies: makespans and bands by hand, laws that hold on every grid, and what the table is read as."""
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -51,6 +53,12 @@ def test_makespans_and_the_band_of_each_grid():
     assert table["band_low"].tolist() == pytest.approx([80.0, 80.0])
     assert table["band_high"].tolist() == [100.0, 120.0]
     assert table["is_proven"].all()
+
+
+def test_the_documentation_defines_every_column():
+    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
+    section = page.split("## The length of the slot")[1]
+    assert [name for name in COLUMNS if f"`{name}`" not in section] == []
 
 
 def test_metrics_are_those_of_the_replayed_schedule():
@@ -116,6 +124,13 @@ def test_a_bound_above_a_makespan_is_a_fault_of_ours(monkeypatch):
     monkeypatch.setattr(slot_size, "floor_makespan", lambda *_, **__: Floor(85.0, is_proven=True))
     with pytest.raises(InternalError, match="slots of 50 %: band_low = 85 s is above compacted = 80 s"):
         coalloc.slot_study(one_node(), [0.5])
+
+
+def test_an_interrupt_ends_the_study(monkeypatch):
+    interrupted = replace(coalloc.solve(one_node()), stopped_by="interrupt")
+    monkeypatch.setattr(slot_size, "solve", lambda *_, **__: interrupted)
+    with pytest.raises(KeyboardInterrupt, match="interrupted while solving one-node"):
+        coalloc.slot_study(one_node())
 
 
 @pytest.mark.parametrize(
