@@ -76,7 +76,7 @@ def slot_size(
 ) -> ExitCode:
     """Solve with slots of several lengths; say which is coarse enough, and enclose the optimum in continuous time."""
     from coalloc.plot.pictures import chart_format
-    from coalloc.studies.slot_report import draw, recommendation, summary
+    from coalloc.studies.slot_report import draw, recommendation, share_text, summary
     from coalloc.studies.slot_size import FRACTIONS
 
     if plot is not None:
@@ -104,7 +104,10 @@ def slot_size(
     if json:
         say_json(plain_rows(table))
     else:
-        say(summary(table, by, seed).to_string(index=False, float_format="{:.4g}".format, na_rep="-"))
+        found = summary(table, by, seed)
+        shares = [str(name) for name in found if str(name).startswith(("loss_", "above_", "band_"))]
+        formatters = dict.fromkeys(shares, share_text)
+        say(found.to_string(index=False, formatters=formatters, float_format="{:.3g}".format, na_rep="-"))
         say(f"\n{recommendation(table, tolerated, by)}")
     return ExitCode.DONE
 

@@ -44,12 +44,10 @@ def draw_slot_study(curves: pd.DataFrame, caption: str, is_relative: bool) -> Fi
     figure, axes = new_figure(3 * PANEL[0], 2 * PANEL[1], columns=3, rows=2)
     makespan, seconds, nonzeros, compaction, response, slowdown = axes
     _draw_makespans(makespan, curves, is_relative)
-    _draw_curve(seconds, curves, "solve_time")
+    _draw_in_decades(seconds, curves, "solve_time")
     _head(seconds, "Time to solve", "s")
-    _draw_curve(nonzeros, curves, "estimated_nonzeros")
+    _draw_in_decades(nonzeros, curves, "estimated_nonzeros")
     _head(nonzeros, "Size of the model", "nonzeros (estimate)")
-    for ax in (seconds, nonzeros):
-        _in_decades(ax)
     _draw_curve(compaction, curves, "compaction", factor=100.0)
     _head(compaction, "Compaction, replayed", "% of the processors' time")
     _draw_response(response, curves)
@@ -102,6 +100,17 @@ def _draw_curve(
     ax.plot(x[hollow], mean[hollow], linestyle="none", **style | {"markerfacecolor": palette.PAPER})
 
 
+def _draw_in_decades(ax: Axes, curves: pd.DataFrame, name: str) -> None:
+    """Draw a quantity on a logarithmic axis from one power of ten to another; on a linear one where it is 0."""
+    _draw_curve(ax, curves, name)
+    if not (_values(curves, name) > 0.0).any():
+        return
+    ax.set_yscale("log")
+    low, high = (math.log10(end) for end in ax.get_ylim())
+    ax.set_ylim(10.0 ** math.floor(low), 10.0 ** math.ceil(high))
+    ax.yaxis.set_minor_formatter("")
+
+
 def _draw_response(ax: Axes, curves: pd.DataFrame) -> None:
     """Draw wait and execution, one on the other."""
     x = np.arange(len(curves))
@@ -119,14 +128,6 @@ def _draw_response(ax: Axes, curves: pd.DataFrame) -> None:
 def _values(curves: pd.DataFrame, name: str, statistic: str = "mean") -> Floats:
     """Return a column, shape ``(num_slots,)``."""
     return np.asarray(curves[name, statistic], dtype=np.float64)
-
-
-def _in_decades(ax: Axes) -> None:
-    """Make the vertical axis logarithmic, from one power of ten to another."""
-    ax.set_yscale("log")
-    low, high = (math.log10(end) for end in ax.get_ylim())
-    ax.set_ylim(10.0 ** math.floor(low), 10.0 ** math.ceil(high))
-    ax.yaxis.set_minor_formatter("")
 
 
 def _head(ax: Axes, text: str, unit: str) -> None:

@@ -28,11 +28,11 @@ Judged = Literal["replayed", "compacted"]
 MAKESPANS = ("slotted", "replayed", "compacted", "floor_bound", "continuous_bound", "optimum", "band_low", "band_high")
 """Columns in s that are drawn relative to the best bound where there are several instances."""
 
-CAPTION = 60
-"""Characters of the name of an instance above the picture."""
-
 OTHERS = ("solve_time", "estimated_nonzeros", "compaction", "wait_mean", "execution_mean", "execution_slowdown")
 """Columns that are drawn as they are."""
+
+CAPTION = 60
+"""Characters of the name of an instance above the picture."""
 
 
 def best_bounds(table: pd.DataFrame) -> pd.Series[float]:
@@ -43,8 +43,12 @@ def best_bounds(table: pd.DataFrame) -> pd.Series[float]:
 def losses(table: pd.DataFrame, by: Judged = "replayed") -> pd.Series[float]:
     """Return for each row how much worse it is than the best slot of its instance: 0.02 for 2 %."""
     _refuse_unknown_makespan(by)
-    best = table.groupby("instance", sort=False)[by].transform("min")
-    return (table[by] / best).mask(best == 0.0, 1.0) - 1.0
+    return _excess(table[by], table.groupby("instance", sort=False)[by].transform("min"))
+
+
+def _excess(values: pd.Series[float], base: pd.Series[float]) -> pd.Series[float]:
+    """Return by what share values are above others; 0 for 0 above 0."""
+    return (values / base).mask(values == base, 1.0) - 1.0
 
 
 def summary(table: pd.DataFrame, by: Judged = "replayed", seed: int = 0) -> pd.DataFrame:
@@ -57,8 +61,8 @@ def summary(table: pd.DataFrame, by: Judged = "replayed", seed: int = 0) -> pd.D
 
     found = table.assign(
         loss=losses(table, by),
-        above_bound=table[by] / best_bounds(table) - 1.0,
-        width=(table["band_high"] - table["band_low"]) / table["band_high"],
+        above_bound=_excess(table[by], best_bounds(table)),
+        width=-_excess(table["band_low"], table["band_high"]),
     )
     rows = []
     for fraction, part in found.groupby("fraction", sort=True):
@@ -111,12 +115,17 @@ def recommendation(table: pd.DataFrame, within: float = WITHIN, by: Judged = "re
         verdict = f"Slots of {slots} are the coarsest whose {by} makespan is within {percent(within)} of the best"
     else:
         verdict = f"No slots are within {percent(within)} of the best on average; slots of {slots} are the least bad"
-    spread = f"{loss.mean():.2%} above it"
+    spread = f"{share_text(loss.mean())} above it"
     if len(loss) > 1:
-        spread = f"{spread} on average, {loss.max():.2%} at worst, over {len(loss)} instances"
-    above = (chosen[by] / best_bounds(table)[is_chosen] - 1.0).max()
-    certain = f"Certified: at most {above:.2%} above the optimum in continuous time."
+        spread = f"{spread} on average, {share_text(loss.max())} at worst, over {len(loss)} instances"
+    above = _excess(chosen[by], best_bounds(table)[is_chosen]).max()
+    certain = f"Certified: at most {share_text(above)} above the optimum in continuous time."
     return "\n".join([f"{verdict}: {spread}.", certain, _effort(table, chosen), *_caveats(table)])
+
+
+def share_text(share: float) -> str:
+    """Return a loss or a distance with two digits: ``1.50 %``."""
+    return f"{100.0 * share:.2f} %"
 
 
 def _effort(table: pd.DataFrame, chosen: pd.DataFrame) -> str:

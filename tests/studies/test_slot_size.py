@@ -110,6 +110,7 @@ def test_an_instance_without_a_schedule_stays_in_the_table():
     assert table["status"].tolist() == ["infeasible", "optimal"]
     assert table["slotted"].isna().tolist() == [True, False]
     assert "1 of 2 instances have no schedule and are left out." in recommendation(table)
+    assert draw(table).axes[0].get_ylabel() == "multiple of the best certified bound"
     with pytest.raises(CoallocError, match="no instance of the study has a schedule"):
         recommendation(table[:1])
 
@@ -117,7 +118,9 @@ def test_an_instance_without_a_schedule_stays_in_the_table():
 def test_no_jobs_take_no_time():
     table = coalloc.slot_study(one_node(base_times=()), [0.5, 1.0])
     assert table[["slotted", "compacted", "band_low", "band_high"]].to_numpy().tolist() == [[0.0] * 4] * 2
-    assert coarsest(table) == 1.0
+    assert "0.00 % above it.\nCertified: at most 0.00 %" in recommendation(table)
+    assert draw(table).axes[1].get_yscale() == "log"
+    assert draw(table).axes[2].get_yscale() == "linear"  # a model of nothing
 
 
 def test_a_bound_above_a_makespan_is_a_fault_of_ours(monkeypatch):
@@ -188,8 +191,8 @@ def test_the_coarsest_slot_within_a_share_of_the_best(within, by, fraction):
 def test_the_recommendation_says_what_is_known():
     text = recommendation(TABLE, 0.02)
     assert "Slots of 50 % of the mean base time are the coarsest whose replayed makespan is within 2 %" in text
-    assert "1.50% above it on average, 2.00% at worst, over 2 instances" in text
-    assert "at most 102.00% above the optimum" in text  # 202 s against a bound of 100 s
+    assert "1.50 % above it on average, 2.00 % at worst, over 2 instances" in text
+    assert "at most 102.00 % above the optimum" in text  # 202 s against a bound of 100 s
     assert "1 of 6 solves ended without a proof" in text
     assert "are the least bad" in recommendation(TABLE[TABLE["fraction"] > 0.3].assign(replayed=[1, 2, 2, 1]), 0.1)
     with pytest.raises(CoallocError, match="within must be a share of at least 0"):
