@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from coalloc.simulator.result import SimulationResult
     from coalloc.solvers.result import SolveResult, SolveStatus, TracePoint
     from coalloc.studies.comparison import compare
+    from coalloc.studies.slot_size import slot_study
     from coalloc.versions import show_versions
     from coalloc.workloads.generators import generate
     from coalloc.workloads.irmasim import read_irmasim
@@ -73,6 +74,7 @@ _HOME = {
     "coalloc.simulator.result": ("SimulationResult",),
     "coalloc.solvers.result": ("SolveResult", "SolveStatus", "TracePoint"),
     "coalloc.studies.comparison": ("compare",),
+    "coalloc.studies.slot_size": ("slot_study",),
     "coalloc.versions": ("show_versions",),
     "coalloc.workloads.library": ("example", "examples"),
     "coalloc.workloads.generators": ("generate",),
@@ -123,6 +125,7 @@ __all__ = [
     "schema",
     "show_versions",
     "simulate",
+    "slot_study",
     "solve",
     "write_instance",
     "write_platform",

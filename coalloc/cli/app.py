@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from coalloc.cli import check, compare, convert, demo, examples, generate, policies, schema, simulate, solve
+from coalloc.cli import check, compare, convert, demo, examples, generate, policies, schema, simulate, solve, study
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.output import say, say_fields
 from coalloc.cli.shell import PROGRAM, Shell
@@ -57,6 +57,7 @@ app.command(epilog=solve.EXAMPLES)(solve.solve)
 app.command(epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command(epilog=check.EXAMPLES)(check.check)
 app.command(epilog=compare.EXAMPLES)(compare.compare)
+app.add_typer(study.app)
 app.command(epilog=generate.EXAMPLES)(generate.generate)
 app.command(epilog=convert.EXAMPLES)(convert.convert)
 app.command(epilog=policies.EXAMPLES)(policies.policies)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, BadParameter, Option
 
@@ -14,9 +13,7 @@ from coalloc.cli.inputs import read_instance
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import check_writable, note, say, say_json
 from coalloc.cli.pairs import parameters_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from coalloc.cli.tables import plain_rows, write_table
 
 Files = Annotated[list[str], Argument(metavar="FILE ...", help="Instance files, or example:NAME for bundled ones.")]
 Policies = Annotated[
@@ -80,11 +77,11 @@ def compare(
     )
     base = baseline or next(iter(policies))
     if output is not None:
-        _write_table(table, output)
+        write_table(table, output)
     if plot is not None:
         draw(table, base, plot)
     if json:
-        say_json([_plain(row) for row in table.to_dict("records")])
+        say_json(plain_rows(table))
     else:
         say(summary(table, seed).to_string(index=False, float_format="{:.4g}".format, na_rep="-"))
         say(f"\nmakespan against {base}, mean and 95 % interval")
@@ -96,17 +93,3 @@ def _policy(text: str) -> dict[str, Any]:
     """Return the policy and the options that a text names."""
     name, *pairs = text.split()
     return {"policy": name, **parameters_of(pairs, "--policy")}
-
-
-def _write_table(table: pd.DataFrame, path: Path) -> None:
-    from coalloc.instance.storage import write_atomically
-
-    write_atomically(path, table.to_csv(index=False))
-
-
-def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    """Return a row as JSON can hold it: what is not known, or infinite, is null."""
-    return {
-        str(name): None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in row.items()
-    }

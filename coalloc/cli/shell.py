@@ -31,5 +31,14 @@ class Shell(TyperGroup):
 
     def _help_command(self, arguments: Sequence[str]) -> str:
         """Return the command that shows the help which the user seems to need."""
-        named = arguments[0] if arguments and arguments[0] in self.commands else None
-        return " ".join(part for part in (PROGRAM, named, "--help") if part)
+        names: list[str] = [PROGRAM]
+        group: TyperGroup = self
+        for argument in arguments:
+            command = group.commands.get(argument)
+            if command is None:
+                break
+            names.append(argument)
+            if not isinstance(command, TyperGroup):
+                break
+            group = command
+        return " ".join([*names, "--help"])

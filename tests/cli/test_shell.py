@@ -16,6 +16,7 @@ COMMANDS = (
     "simulate",
     "check",
     "compare",
+    "study",
     "generate",
     "convert",
     "policies",
@@ -153,4 +154,5 @@ def test_versions_name_what_decides_a_result():
 
 
 def test_the_commands_are_those_that_work():
-    assert {command.callback.__name__ for command in app.registered_commands} == set(COMMANDS)
+    commands = {command.callback.__name__ for command in app.registered_commands}
+    assert commands | {group.typer_instance.info.name for group in app.registered_groups} == set(COMMANDS)

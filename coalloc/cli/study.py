@@ -1,0 +1,120 @@
+"""``coalloc study``: what an option does to results, over many solves; ``slot-size`` is the length of the slot."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from typer import Argument, BadParameter, Option
+
+import coalloc
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.inputs import read_instance
+from coalloc.cli.options import Json, Quiet
+from coalloc.cli.output import check_writable, note, say, say_json
+from coalloc.cli.tables import plain_rows, write_table
+
+app = typer.Typer(name="study")
+
+Files = Annotated[list[str], Argument(metavar="FILE ...", help="Instance files, or example:NAME for bundled ones.")]
+Fractions = Annotated[
+    list[str] | None,
+    Option(
+        "--fraction",
+        metavar="SHARE",
+        help="Slot as a share of the mean base time, 50% or 0.5; may be repeated.",
+        show_default="15, 25, 50, 100, 150, 200 and 250 %",
+    ),
+]
+Within = Annotated[str, Option(metavar="SHARE", help="How much worse than the best a recommended slot may be.")]
+By = Annotated[Literal["replayed", "compacted"], Option(help="Makespan by which slots are compared.")]
+Continuous = Annotated[
+    bool, Option("--continuous/--no-continuous", help="Solve in continuous time as well, or only compute a bound.")
+]
+Formulation = Annotated[str, Option(help="Of the solves in slots: auto, node, count or configuration.")]
+TimeLimit = Annotated[float, Option(min=0.001, help="Seconds for each solve.")]
+Threads = Annotated[int, Option(min=1, help="Threads of the solver.")]
+RunSeed = Annotated[int, Option(min=0, help="Seed of the solvers.")]
+Table = Annotated[Path | None, Option("--output", "-o", metavar="CSV", help="Table of all rows.")]
+Plot = Annotated[Path | None, Option(metavar="FIGURE", help="Picture: .png, .svg or .pdf.")]
+
+EXAMPLES = """
+Examples:
+
+coalloc study slot-size wl*.json --plot slots.png -o slots.csv
+
+coalloc study slot-size example:thesis-oas-1 --fraction 25% --fraction 50% --within 1% --by compacted
+"""
+
+
+@app.callback(invoke_without_command=True)
+def start(context: typer.Context) -> None:
+    """Study what an option does to results, over many solves."""
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+        raise typer.Exit(ExitCode.BAD_INPUT)
+
+
+@app.command("slot-size", epilog=EXAMPLES)
+def slot_size(
+    files: Files,
+    *,
+    fraction: Fractions = None,
+    within: Within = "2%",
+    by: By = "replayed",
+    continuous: Continuous = True,
+    formulation: Formulation = "auto",
+    time_limit: TimeLimit = 20.0,
+    threads: Threads = 1,
+    seed: RunSeed = 0,
+    output: Table = None,
+    plot: Plot = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> ExitCode:
+    """Solve with slots of several lengths; say which is coarse enough, and enclose the optimum in continuous time."""
+    from coalloc.plot.pictures import chart_format
+    from coalloc.studies.slot_report import draw, recommendation, share_text, summary
+    from coalloc.studies.slot_size import FRACTIONS
+
+    if plot is not None:
+        chart_format(plot)
+    check_writable({"--output": output, "--plot": plot}, inputs=files)
+    fractions = [_share(text, "--fraction") for text in fraction or []] or FRACTIONS
+    tolerated = _share(within, "--within")
+    table = coalloc.slot_study(
+        [read_instance(file) for file in files],
+        fractions,
+        continuous=continuous,
+        formulation=formulation,
+        time_limit=time_limit,
+        threads=threads,
+        seed=seed,
+        progress=None if quiet else note,
+    )
+    if output is not None:
+        write_table(table, output)
+    if not table["slotted"].notna().any():
+        note("coalloc: no instance has a schedule")
+        return ExitCode.NOTHING
+    if plot is not None:
+        draw(table, plot)
+    if json:
+        say_json(plain_rows(table))
+    else:
+        found = summary(table, by, seed)
+        shares = [str(name) for name in found if str(name).startswith(("loss_", "above_", "band_"))]
+        formatters = dict.fromkeys(shares, share_text)
+        say(found.to_string(index=False, formatters=formatters, float_format="{:.3g}".format, na_rep="-"))
+        say(f"\n{recommendation(table, tolerated, by)}")
+    return ExitCode.DONE
+
+
+def _share(text: str, option: str) -> float:
+    """Return a share that is written as ``50%`` or as ``0.5``."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
+    if match is None:
+        raise BadParameter(f"must be a share such as 50% or 0.5, got {text!r}", param_hint=option)
+    return float(match.group(1)) / (100.0 if match.group(2) else 1.0)

@@ -1,0 +1,305 @@
+"""Slot-size sensitivity: how coarse time may be cut before schedules get worse, and what is certain about it.
+
+Every instance is solved on several grids. What a grid costs is seen three ways (errata 5): the slotted
+makespan, the makespan replayed with real ends, and that of the compacted schedule. What is certain is the
+band ``slot * OPT_floor <= OPT_continuous <= slot * OPT_ceil`` (docs/mathematics.md, "Slotting error"), its
+lower edge raised to the bound in continuous time where that is better. Source: thesis, section 3.2.2.1 and
+figures 3.14 to 3.17.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from coalloc.api.solving import lower_bound, solve
+from coalloc.instance import CoallocError, Instance
+from coalloc.instance.errors import InternalError
+from coalloc.instance.text import visible
+from coalloc.measures import metrics
+from coalloc.models import formulation_of
+from coalloc.models.registry import EstimatesSize
+from coalloc.problem import MAX_CONFIGURATIONS, Problem, discretise
+from coalloc.rules.generation import best_list_schedule
+from coalloc.simulator.replaying import replay
+from coalloc.solvers.floor import floor_makespan
+from coalloc.solvers.objectives import safe_horizon
+from coalloc.solvers.result import SolveResult, SolveStatus
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FRACTIONS = (0.15, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5)
+"""Slots of the thesis, as shares of the mean base time."""
+
+TIME_LIMIT = 20.0
+"""Seconds for each solve by default."""
+
+TOLERANCE = 1e-9
+"""Share of the latest instant by which rounding may disturb an order that is proven."""
+
+COLUMNS = (
+    "instance",
+    "fraction",
+    "slot",
+    "status",
+    "is_proven",
+    "slotted",
+    "bound",
+    "gap",
+    "replayed",
+    "compacted",
+    "floor_bound",
+    "is_floor_proven",
+    "continuous",
+    "continuous_bound",
+    "optimum",
+    "band_low",
+    "band_high",
+    "compaction",
+    "wait_mean",
+    "execution_mean",
+    "response_mean",
+    "execution_slowdown",
+    "solve_time",
+    "floor_time",
+    "num_slots",
+    "estimated_nonzeros",
+    "rows",
+    "columns",
+    "nonzeros",
+)
+"""Columns of the table; docs/studies.md defines them."""
+
+UNKNOWN: dict[str, Any] = dict.fromkeys(COLUMNS[COLUMNS.index("slotted") :], math.nan)
+"""What a row says where there is no schedule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What each solve gets: seconds, threads, a seed; and the formulation of those in slots."""
+
+    time: float
+    threads: int
+    seed: int
+    formulation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Continuous:
+    """What is known of an instance in continuous time, s: best makespan, bound, and the optimum if it is proven."""
+
+    makespan: float
+    bound: float
+    optimum: float
+
+
+def slot_study(
+    instances: Instance | Iterable[Instance],
+    fractions: Sequence[float] = FRACTIONS,
+    *,
+    continuous: bool = True,
+    formulation: str = "auto",
+    time_limit: float = TIME_LIMIT,
+    threads: int = 1,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> pd.DataFrame:
+    """Return a table with a row for each instance and each length of the slot.
+
+    Parameters
+    ----------
+    instances
+        One or several, with distinct names.
+    fractions
+        Lengths of the slot as shares of the mean base time of the instance.
+    continuous
+        Solve each instance in continuous time as well; else only its lower bound is computed.
+    formulation
+        Of the solves in slots, as for :func:`coalloc.solve`.
+    time_limit
+        Seconds for each solve: one per row in slots, one per row rounded down, one per instance in continuous time.
+    threads, seed
+        For the solvers; the same seed gives the same table where no time limit struck.
+    progress
+        Gets a line for each step.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Makespans ``slotted`` (the objective), ``replayed`` and ``compacted``, all in s, with what is proven
+        about them; ``band_low`` and ``band_high``, s, enclose the optimum in continuous time; metrics are
+        those of the replayed schedule. Where nothing is known: nan. All columns: docs/studies.md.
+
+    Raises
+    ------
+    CoallocError
+        If there is nothing to study, or a fraction or an option is not supported.
+    InternalError
+        If makespans and bounds contradict each other.
+    """
+    import pandas as pd
+
+    given = [instances] if isinstance(instances, Instance) else list(instances)
+    _refuse_unusable(given, fractions)
+    formulation_of("oas", formulation)
+    limits = Limits(time_limit, threads, seed, formulation)
+    say = progress or (lambda _: None)
+    rows: list[dict[str, Any]] = []
+    for instance in given:
+        say(f"{instance.name}: continuous time")
+        known = _continuous(instance, continuous, limits)
+        for fraction in fractions:
+            say(f"{instance.name}: slots of {percent(fraction)}")
+            rows.append(_row(instance, float(fraction), known, limits))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _refuse_unusable(instances: Sequence[Instance], fractions: Sequence[float]) -> None:
+    """Raise where there is nothing to study, or rows could not be told apart."""
+    if not instances or not fractions:
+        raise CoallocError("slot_study needs at least one instance and one fraction")
+    for fraction in fractions:
+        is_number = isinstance(fraction, (int, float)) and not isinstance(fraction, bool)
+        if not is_number or not (math.isfinite(fraction) and fraction > 0.0):
+            raise CoallocError(f"a fraction must be a finite number above 0, such as 0.5 for 50 %, got {fraction!r}")
+    if len(set(fractions)) < len(fractions):
+        raise CoallocError("fractions must be distinct")
+    names = [instance.name for instance in instances]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        shown = ", ".join(visible(name) for name in repeated)
+        raise CoallocError(f"instances need distinct names, got {shown} more than once")
+
+
+# ------------------------------------------------------------------------------ one row
+
+
+def _continuous(instance: Instance, is_solved: bool, limits: Limits) -> Continuous:
+    """Return what is known of an instance in continuous time."""
+    if not is_solved:
+        return Continuous(math.nan, lower_bound(instance, method="best", time_limit=limits.time), math.nan)
+    result = _solved(instance, None, limits)
+    makespan = _number(result.objective)
+    return Continuous(
+        makespan, _number(result.lower_bound), makespan if result.status is SolveStatus.OPTIMAL else math.nan
+    )
+
+
+def _solved(instance: Instance, slot: float | None, limits: Limits) -> SolveResult:
+    """Return the result of one solve; an interrupt ends the study, and not this solve alone."""
+    formulation = "auto" if slot is None else limits.formulation
+    result = solve(
+        instance,
+        slot=slot,
+        formulation=formulation,
+        time_limit=limits.time,
+        threads=limits.threads,
+        seed=limits.seed,
+    )
+    if result.stopped_by == "interrupt":
+        raise KeyboardInterrupt(f"interrupted while solving {visible(instance.name)}")
+    return result
+
+
+def _row(instance: Instance, fraction: float, known: Continuous, limits: Limits) -> dict[str, Any]:
+    """Return what one grid does to one instance."""
+    slot = fraction * (instance.mean_base_time or 1.0)
+    solved = _solved(instance, slot, limits)
+    row = UNKNOWN | {
+        "instance": instance.name,
+        "fraction": fraction,
+        "slot": slot,
+        "status": solved.status.value,
+        "is_proven": solved.status is SolveStatus.OPTIMAL,
+        "is_floor_proven": False,
+        "solve_time": solved.timings["total"],
+    }
+    if solved.schedule is None:
+        return row
+    row |= _makespans(instance, solved) | _size(instance, slot, solved, limits.formulation)
+    row |= _band(instance, slot, row["slotted"], known, limits)
+    _refuse_impossible(instance, row)
+    return row
+
+
+def _makespans(instance: Instance, solved: SolveResult) -> dict[str, Any]:
+    """Return the three makespans of a slotted schedule, s, and the metrics of the replayed one."""
+    assert solved.schedule is not None
+    replayed = metrics(instance, replay(instance, solved.schedule))
+    compacted = metrics(instance, replay(instance, solved.schedule, starts="left"))
+    return {
+        "slotted": _number(solved.objective),
+        "bound": _number(solved.lower_bound),
+        "gap": _number(solved.gap),
+        "replayed": replayed["makespan"],
+        "compacted": compacted["makespan"],
+        "compaction": replayed["compaction"],
+        "wait_mean": replayed["wait_mean"],
+        "execution_mean": replayed["response_mean"] - replayed["wait_mean"],
+        "response_mean": replayed["response_mean"],
+        "execution_slowdown": replayed["execution_slowdown"],
+    }
+
+
+def _size(instance: Instance, slot: float, solved: SolveResult, formulation: str) -> dict[str, float]:
+    """Return the slots of the time line, the nonzeros that a model needs on it, and the size of the one that ran."""
+    problem = discretise(instance, slot)
+    horizon = safe_horizon(problem, best_list_schedule(problem), "makespan")
+    size = solved.model_size
+    return {
+        "num_slots": horizon,
+        "estimated_nonzeros": _nonzeros(problem, formulation, horizon),
+        "rows": math.nan if size is None else size.rows,
+        "columns": math.nan if size is None else size.columns,
+        "nonzeros": math.nan if size is None else size.nonzeros,
+    }
+
+
+def _nonzeros(problem: Problem, formulation: str, horizon: int) -> float:
+    """Return roughly how many nonzeros a formulation has; nan where it cannot tell, or only by listing too much."""
+    model = formulation_of("oas", formulation)
+    can_list = sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_CONFIGURATIONS
+    return model.estimate_nonzeros(problem, horizon) if isinstance(model, EstimatesSize) and can_list else math.nan
+
+
+def _band(instance: Instance, slot: float, slotted: float, known: Continuous, limits: Limits) -> dict[str, Any]:
+    """Return what encloses the optimum in continuous time, s."""
+    began = time.perf_counter()
+    floor = floor_makespan(instance, slot, time_limit=limits.time, threads=limits.threads, seed=limits.seed)
+    return {
+        "floor_bound": floor.lower_bound,
+        "is_floor_proven": floor.is_proven,
+        "floor_time": time.perf_counter() - began,
+        "continuous": known.makespan,
+        "continuous_bound": known.bound,
+        "optimum": known.optimum,
+        "band_low": max(floor.lower_bound, known.bound),
+        "band_high": slotted,
+    }
+
+
+def _refuse_impossible(instance: Instance, row: dict[str, Any]) -> None:
+    """Raise where ``band_low <= compacted <= replayed <= slotted`` fails, or a bound exceeds the best makespan."""
+    chain = [("band_low", "compacted"), ("compacted", "replayed"), ("replayed", "slotted"), ("bound", "slotted")]
+    if not math.isnan(row["continuous"]):
+        chain.append(("band_low", "continuous"))
+    slack = TOLERANCE * (abs(instance.origin) + row["slotted"])
+    for low, high in chain:
+        if not row[low] <= row[high] + slack:
+            raise InternalError(
+                f"instance {visible(instance.name)}, slots of {percent(row['fraction'])}: "
+                f"{low} = {row[low]:.12g} s is above {high} = {row[high]:.12g} s"
+            )
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def percent(fraction: float) -> str:
+    """Return a share as people write it: ``15 %``."""
+    return f"{100.0 * fraction:.6g} %"

@@ -1,0 +1,75 @@
+"""``coalloc study``, as a user runs it."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from tests.cli.running import TINY, run, write
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    return write(tmp_path / "tiny.json", TINY)
+
+
+def test_a_slot_study_is_printed_and_written(tiny, tmp_path):
+    # The mean base time is 250/3 s: slots of 60 % take 50 s, in which every time is whole, so nothing is lost.
+    table, figure = tmp_path / "s.csv", tmp_path / "s.png"
+    result = run("study", "slot-size", tiny, "--fraction", "60%", "--fraction", "1.2", "-o", table, "--plot", figure)
+    assert result.exit_code == 0
+    assert "Slots of 120 % of the mean base time are the coarsest" in result.stdout
+    assert pd.read_csv(table)["slotted"].tolist() == pytest.approx([200.0, 200.0])
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert result.stderr.splitlines() == ["tiny: continuous time", "tiny: slots of 60 %", "tiny: slots of 120 %"]
+
+
+def test_json_is_pure(tiny):
+    result = run("study", "slot-size", tiny, "--fraction", "60%", "--no-continuous", "--json", "--quiet")
+    (row,) = json.loads(result.stdout)
+    assert (row["optimum"], row["is_proven"]) == (None, True)
+    assert row["replayed"] == pytest.approx(200.0)
+    assert result.stderr == ""
+
+
+def test_nothing_found_is_exit_code_1(tmp_path):
+    clusters = [{"name": name, "link_bandwidth": 1.0, "nodes": [{"count": 1, "power": 1.0}]} for name in ("C1", "C2")]
+    job = {"id": "J1", "tasks": 2, "base_time": 100.0, "processing_share": 0.5, "task_bandwidth": 10.0}
+    file = write(tmp_path / "i.json", TINY | {"platform": {"clusters": clusters}, "jobs": [job]})
+    result = run("study", "slot-size", file, "--fraction", "1", "--quiet")
+    assert (result.exit_code, result.stderr) == (1, "coalloc: no instance has a schedule\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["--fraction", "half"],
+            "must be a share such as 50% or 0.5, got 'half'; see `coalloc study slot-size --help`",
+        ),
+        (["--fraction", "0"], "a fraction must be a finite number above 0"),
+        (["--fraction", "1", "--fraction", "100%"], "fractions must be distinct"),
+        (["--within", "-1%"], "must be a share such as 50% or 0.5, got '-1%'"),
+        (["--by", "slotted"], "'slotted' is not one of 'replayed', 'compacted'"),
+        (["--formulation", "nod"], "must be one of auto, node, count, configuration, got 'nod'"),
+        (["--plot", "x.html"], "the extension must be one of .png, .svg, .pdf"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(tiny, tmp_path, arguments, sentence):
+    result = run("study", "slot-size", tiny, *arguments, "-o", tmp_path / "s.csv", "--quiet")
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not (tmp_path / "s.csv").exists()
+
+
+def test_no_study_is_bad_usage_and_shows_the_help():
+    shown = run("study")
+    assert (shown.exit_code, shown.stderr) == (2, "")
+    assert "slot-size" in shown.stdout
+
+
+def test_every_study_has_help():
+    shown = run("study", "slot-size", "-h")
+    assert shown.exit_code == 0
+    assert "Usage: coalloc study slot-size" in shown.stdout
