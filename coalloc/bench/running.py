@@ -78,7 +78,7 @@ def run_plan(
     with held(path), Store(path) as store, _terminable():
         keys = _keys(plan, store, choices or Choices())
         entries = [(keys[s.content], s.content, s.identity) for s in plan.samples]
-        store.plan(plan.spec.name, plan.spec.text, code_versions(), entries)
+        store.plan(plan.spec.name, str(plan.spec.source), plan.spec.text, entries)
         progress, missing = _missing(plan, keys, store, choices or Choices())
         try:
             if missing:

@@ -78,14 +78,19 @@ class _Head(Value):
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A specification whose keys are right; ``folder`` is what its paths are relative to."""
+    """A specification whose keys are right; ``source`` is its path as it was given."""
 
     name: str
     text: str
-    folder: Path
+    source: Path
     limits: Limits
     sources: Mapping[int, Source]
     methods: Mapping[int, MethodSpec]
+
+    @property
+    def folder(self) -> Path:
+        """What the paths of the specification are relative to."""
+        return self.source.resolve().parent
 
 
 def read_spec(path: FilePath) -> tuple[Spec, list[Fault]]:
@@ -114,7 +119,7 @@ def parsed(document: dict[str, Any], text: str, path: Path) -> tuple[Spec, list[
     methods = {i: method for i, entry in enumerate(lists["methods"]) if (method := _method(entry, i, faults))}
     limits = head.limits if head else Limits()
     name = head.name if head and head.name else path.name.removesuffix(".toml")
-    return Spec(name, text, path.resolve().parent, limits, sources, methods), faults
+    return Spec(name, text, path, limits, sources, methods), faults
 
 
 def _source(entry: object, number: int, faults: list[Fault]) -> Source | None:

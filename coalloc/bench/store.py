@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS samples (
     versions TEXT NOT NULL, machine TEXT NOT NULL, ended TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS samples_content ON samples (content);
 CREATE TABLE IF NOT EXISTS runs (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, spec TEXT NOT NULL, versions TEXT NOT NULL, started TEXT NOT NULL);
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, source TEXT NOT NULL, spec TEXT NOT NULL, started TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS plans (
     run INTEGER NOT NULL, position INTEGER NOT NULL, key TEXT NOT NULL, content TEXT NOT NULL, identity TEXT NOT NULL,
     PRIMARY KEY (run, position));
@@ -104,14 +104,17 @@ class Store:
             row = self._database.execute(query, (content,)).fetchone()
         return None if row is None else str(row[0])
 
-    def plan(self, name: str, spec: str, versions: Row, entries: Sequence[tuple[str, str, Row]]) -> None:
-        """Keep what a run is to hold, as (key, content, identity) in order, instead of an earlier plan of that name."""
+    def plan(self, name: str, source: str, spec: str, entries: Sequence[tuple[str, str, Row]]) -> None:
+        """Keep what a run is to hold, as (key, content, identity) in order, instead of an earlier plan of that name.
+
+        ``source`` is the path of the specification, ``spec`` its text.
+        """
         with self._named_errors(), self._database:
             for (old,) in self._database.execute("SELECT id FROM runs WHERE name = ?", (name,)).fetchall():
                 self._database.execute("DELETE FROM plans WHERE run = ?", (old,))
                 self._database.execute("DELETE FROM runs WHERE id = ?", (old,))
-            fields = (name, spec, json.dumps(versions), _now())
-            insert = "INSERT INTO runs (name, spec, versions, started) VALUES (?, ?, ?, ?)"
+            fields = (name, source, spec, _now())
+            insert = "INSERT INTO runs (name, source, spec, started) VALUES (?, ?, ?, ?)"
             run = self._database.execute(insert, fields).lastrowid
             self._database.executemany(
                 "INSERT INTO plans VALUES (?, ?, ?, ?, ?)",
@@ -122,6 +125,11 @@ class Store:
         """Return the names of the specifications that were run, the latest first."""
         with self._named_errors():
             return [name for (name,) in self._database.execute("SELECT name FROM runs ORDER BY id DESC")]
+
+    def source(self, name: str) -> str:
+        """Return the path of a specification as it was given when it was run."""
+        with self._named_errors():
+            return str(self._database.execute("SELECT source FROM runs WHERE name = ?", (name,)).fetchone()[0])
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Return a row per planned sample of a specification, in order; those that did not run are in it, too."""

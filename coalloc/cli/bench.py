@@ -33,7 +33,17 @@ Reuse = Annotated[bool, Option("--reuse-versions", help="Keep samples that other
 Retry = Annotated[bool, Option("--retry-failed", help="Run failed samples again.")]
 DryRun = Annotated[bool, Option("--dry-run", help="Check the specification, list its samples, and run nothing.")]
 
-EXAMPLES = """
+Store = Annotated[Path, Argument(metavar="STORE", help="Store of coalloc bench run.")]
+Before = Annotated[Path, Argument(metavar="A", help="Store of before.")]
+After = Annotated[Path, Argument(metavar="B", help="Store of after.")]
+Name = Annotated[str | None, Option("--name", help="Name of the specification.", show_default="the last that was run")]
+Folder = Annotated[
+    Path | None,
+    Option("--output", "-o", metavar="DIR", help="Folder to write.", show_default="STORE with -report for its suffix"),
+]
+BootstrapSeed = Annotated[int, Option("--seed", min=0, help="Seed of the intervals.")]
+
+RUN_EXAMPLES = """
 Examples:
 
 coalloc bench run benchmarks/quick.toml --jobs 2
@@ -44,7 +54,7 @@ Run again, the same command goes on where it was stopped. Ctrl-C keeps every sam
 """
 
 
-@app.command(epilog=EXAMPLES)
+@app.command(epilog=RUN_EXAMPLES)
 def run(
     spec: SpecFile,
     *,
@@ -72,6 +82,69 @@ def run(
     if progress.is_interrupted:
         note("interrupted; run the same command again to go on")
     return ExitCode.DONE if progress.in_store else ExitCode.NOTHING
+
+
+REPORT_EXAMPLES = """
+Examples:
+
+coalloc bench report benchmarks/quick.sqlite
+
+coalloc bench report slots.sqlite -o report
+
+Written are report.html (one page that holds all), report.md, summary.csv, samples.csv and the figures.
+"""
+
+
+@app.command(epilog=REPORT_EXAMPLES)
+def report(store: Store, *, name: Name = None, output: Folder = None, quiet: Quiet = False) -> ExitCode:
+    """Write tables, figures and one HTML page about a benchmark."""
+    from coalloc.bench.report import findings, write_report
+    from coalloc.bench.store import Store as BenchStore
+    from coalloc.bench.tables import markdown
+    from coalloc.instance.text import visible
+
+    with BenchStore(store, writes=False) as opened:
+        found = findings(opened, name)
+    paths = write_report(found, output or store.with_name(f"{store.stem}-report"))
+    say(markdown(found.tables["Summary"]))
+    for warning in found.warnings:
+        note(visible(warning))
+    if not quiet:
+        note("\n".join(f"wrote {visible(str(path))}" for path in paths))
+    return ExitCode.DONE
+
+
+COMPARE_EXAMPLES = """
+Examples:
+
+coalloc bench compare before.sqlite after.sqlite
+
+The exit code is 1 where something has become worse.
+"""
+
+
+@app.command(epilog=COMPARE_EXAMPLES)
+def compare(a: Before, b: After, *, name: Name = None, seed: BootstrapSeed = 0) -> ExitCode:
+    """Compare two stores sample by sample, and name what has become worse."""
+    from coalloc.bench.comparison import compare as compared
+    from coalloc.bench.report import findings
+    from coalloc.bench.store import Store as BenchStore
+    from coalloc.bench.tables import markdown
+    from coalloc.instance import CoallocError
+    from coalloc.instance.text import visible
+
+    found = []
+    for path in (a, b):
+        with BenchStore(path, writes=False) as opened:
+            found.append(findings(opened, name))
+    comparison = compared(found[0].rows, found[1].rows, seed)
+    if not comparison.pairs:
+        raise CoallocError("the stores have no sample in common: instances, methods, options or limits differ")
+    say(markdown(comparison.table))
+    note(f"samples in A alone: {comparison.only_a}, in B alone: {comparison.only_b}")
+    for sentence in comparison.regressions:
+        say(visible(f"worse: {sentence}"))
+    return ExitCode.NOTHING if comparison.regressions else ExitCode.DONE
 
 
 def _workers(jobs: int, scheduler: str | None) -> Callable[[], Workers]:
