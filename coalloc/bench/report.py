@@ -109,8 +109,8 @@ def write_report(found: Findings, folder: Path) -> list[Path]:
         "summary.csv": _summary_csv(found),
         **pictures,
     }
-    for name, content in files.items():
-        write_atomically(folder / name, content)
+    for name, file in files.items():
+        write_atomically(folder / name, file)
     return [folder / name for name in files]
 
 

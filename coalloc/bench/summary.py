@@ -58,9 +58,10 @@ def best_known(rows: Sequence[Row]) -> dict[Aim, float]:
 
 
 def ratios_to_best(rows: Sequence[Row], best: dict[Aim, float]) -> list[float]:
-    """Return objective / best known of those that have an objective."""
+    """Return objective / best known of those that have an objective; what differs by rounding only is 1."""
     pairs = [(row["objective"], best[aim_of(row)]) for row in rows if row.get("objective") is not None]
-    return [objective / least for objective, least in pairs if least > 0.0]
+    ratios = [objective / least for objective, least in pairs if least > 0.0]
+    return [1.0 if ratio <= 1.0 + TOLERANCE else ratio for ratio in ratios]
 
 
 def by_label(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -82,7 +83,7 @@ def _line(label: str, rows: Sequence[Row], best: dict[Aim, float]) -> tuple[Any,
     times = [counted_time(row) for row in ran]
     gaps = [100.0 * row["gap"] for row in ran if row.get("gap") is not None]
     ratios = ratios_to_best(ran, best)
-    num_best = sum(ratio <= 1.0 + TOLERANCE for ratio in ratios)
+    num_best = ratios.count(1.0)
     return (
         label,
         f"{sum(map(is_solved, ran))}/{len(ran)}",
