@@ -15,6 +15,7 @@ import numpy as np
 SHIFT = 1.0
 """Shift of the geometric mean of times, s."""
 RESAMPLES = 10_000
+DRAWN_AT_A_TIME = 1_000_000
 LEVEL = 0.95
 """Share of the resampled means that an interval holds."""
 
@@ -47,7 +48,9 @@ def mean_ratio(ratios: Sequence[float], rng: np.random.Generator) -> Interval | 
     if not len(ratios):
         return None
     logs = np.log(np.asarray(ratios))
-    drawn = np.array([logs[rng.integers(len(logs), size=len(logs))].mean() for _ in range(RESAMPLES)])
+    at_a_time = max(1, DRAWN_AT_A_TIME // len(logs))
+    sizes = [min(at_a_time, RESAMPLES - done) for done in range(0, RESAMPLES, at_a_time)]
+    drawn = np.concatenate([logs[rng.integers(len(logs), size=(size, len(logs)))].mean(axis=1) for size in sizes])
     tail = (1.0 - LEVEL) / 2.0
     low, high = np.quantile(drawn, [tail, 1.0 - tail])
     return Interval(float(np.exp(logs.mean())), float(np.exp(low)), float(np.exp(high)))

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -20,7 +21,7 @@ from coalloc.bench.running import Choices, run_plan
 from coalloc.bench.store import Store
 from coalloc.bench.workers import LocalWorkers
 from coalloc.instance import CoallocError
-from tests.bench.spec_files import NUM_SAMPLES, lasting, write_spec
+from tests.bench.spec_files import NUM_SAMPLES, Inline, lasting, write_spec
 from tests.cli.running import PYTHON
 
 SMALL = """
@@ -32,6 +33,10 @@ parameters = { jobs = 1 }
 method = "simulate"
 options = { policy = ["fcfs", "easy"] }
 """
+
+
+BEGUN = 150
+"""Samples in the store of a run that was stopped."""
 
 
 def two():
@@ -67,13 +72,14 @@ def undisturbed(spec):
 
 
 @pytest.fixture
-def halfway(undisturbed, tmp_path):
-    """Return a store that has every second sample of the undisturbed run."""
-    path = tmp_path / "halfway.sqlite"
+def begun(undisturbed, tmp_path):
+    """Return the store of a run that has 150 of its 200 samples: all but every fourth."""
+    path = tmp_path / "begun.sqlite"
     shutil.copy(undisturbed[0], path)
-    with sqlite3.connect(path) as database:
-        database.execute("DELETE FROM samples WHERE rowid % 2 = 0")
-    database.close()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("DELETE FROM samples WHERE rowid % 4 = 0")
+        database.commit()
+        database.execute("VACUUM")
     return path
 
 
@@ -81,10 +87,8 @@ class Runner:
     """``coalloc bench run`` in a process of its own."""
 
     def __init__(self, spec: Path, store: Path) -> None:
-        command = [*PYTHON, "bench", "run", str(spec), "--store", str(store), "--jobs", "2"]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c
-        )
+        command = [*PYTHON, "bench", "run", str(spec), "--store", str(store), "--jobs", "2", "-q"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.store = store
 
     def wait_for(self, number: int) -> None:
@@ -98,11 +102,6 @@ class Runner:
     def workers(self) -> list[psutil.Process]:
         """Return the processes of the runner."""
         return psutil.Process(self.process.pid).children(recursive=True)
-
-
-def hear_ctrl_c() -> None:
-    """Undo what a shell does to what it starts in the background."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def test_an_undisturbed_run_has_every_sample_in_order(spec, undisturbed):
@@ -138,53 +137,63 @@ def test_a_runner_that_is_killed_loses_what_was_running(spec, undisturbed, tmp_p
     assert table(store) == undisturbed[1]
 
 
-def test_workers_that_are_killed_change_nothing(spec, undisturbed, halfway):
+def test_workers_that_are_killed_change_nothing(spec, undisturbed, begun):
     killed = []
 
     def kill_some(sample, outcome, progress):
-        if progress.ran % 30 == 1:
+        if progress.ran in (5, 25):
             children = psutil.Process().children()
             servers = [child for child in children if "coalloc.bench.server" in child.cmdline()]
             killed.extend(servers[:1])
             for server in servers[:1]:
                 server.kill()
 
-    progress = run_plan(read_plan(spec), halfway, two, report=kill_some)
-    assert len(killed) >= 3
-    assert progress.ran == NUM_SAMPLES // 2
-    assert table(halfway) == undisturbed[1]
+    progress = run_plan(read_plan(spec), begun, two, report=kill_some)
+    assert len(killed) == 2
+    assert progress.ran == NUM_SAMPLES - BEGUN
+    assert table(begun) == undisturbed[1]
 
 
-def test_a_full_disk_is_one_line_and_the_rerun_completes(spec, undisturbed, tmp_path, monkeypatch):
-    store = tmp_path / "store.sqlite"
+def test_a_full_disk_is_one_line_and_the_rerun_completes(spec, undisturbed, begun, monkeypatch):
+    with closing(sqlite3.connect(begun)) as database:
+        pages = database.execute("PRAGMA page_count").fetchone()[0]
+    # A page holds some three samples, so that 50 more do not fit into three pages.
     pragmas = store_module.PRAGMAS
-    # The plan of 200 samples takes 40 pages of 4 kB and the samples 90 more: the disk is full in their middle.
-    monkeypatch.setattr(store_module, "PRAGMAS", (*pragmas, "PRAGMA max_page_count = 80"))
+    monkeypatch.setattr(store_module, "PRAGMAS", (*pragmas, f"PRAGMA max_page_count = {pages + 3}"))
     with pytest.raises(CoallocError, match="the disk is full; what was kept before is safe") as caught:
-        run_plan(read_plan(spec), store, two)
-    assert str(caught.value).startswith(f"{store}: ")
+        run_plan(read_plan(spec), begun, Inline)
+    assert str(caught.value).startswith(f"{begun}: ")
     assert "\n" not in str(caught.value)
-    kept = count(store)
-    assert 0 < kept < NUM_SAMPLES
+    kept = count(begun)
+    assert BEGUN < kept < NUM_SAMPLES
     monkeypatch.setattr(store_module, "PRAGMAS", pragmas)
-    assert run_plan(read_plan(spec), store, two).kept == kept
-    assert table(store) == undisturbed[1]
+    assert run_plan(read_plan(spec), begun, Inline).kept == kept
+    assert table(begun) == undisturbed[1]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_keeps_what_is_done_and_says_how_to_go_on(spec, undisturbed, halfway, number):
-    runner = Runner(spec, halfway)
-    runner.wait_for(NUM_SAMPLES // 2 + 10)
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(spec, begun):
+    runner = Runner(spec, begun)
+    runner.wait_for(BEGUN + 10)
     workers = runner.workers()
-    runner.process.send_signal(number)
+    runner.process.send_signal(signal.SIGINT)
     out, err = runner.process.communicate(timeout=30.0)
     assert runner.process.returncode == 0, err
-    assert f"of {NUM_SAMPLES} samples ({NUM_SAMPLES // 2} from before" in out
+    assert f"of {NUM_SAMPLES} samples ({BEGUN} from before" in out
     assert err.endswith("interrupted; run the same command again to go on\n")
     assert psutil.wait_procs(workers, timeout=20.0)[1] == []
-    assert NUM_SAMPLES // 2 + 10 <= count(halfway) < NUM_SAMPLES
-    run_plan(read_plan(spec), halfway, two)
-    assert table(halfway) == undisturbed[1]
+    assert BEGUN + 10 <= count(begun) < NUM_SAMPLES
+
+
+def test_a_batch_system_that_ends_the_runner_is_an_interrupt(spec, undisturbed, begun):
+    def end(sample, outcome, progress):
+        if progress.ran == 10:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    progress = run_plan(read_plan(spec), begun, Inline, report=end)
+    assert (progress.is_interrupted, progress.ran) == (True, 10)
+    assert count(begun) == BEGUN + 10
+    assert run_plan(read_plan(spec), begun, Inline).ran == NUM_SAMPLES - BEGUN - 10
+    assert table(begun) == undisturbed[1]
 
 
 def test_a_second_runner_refuses_politely(spec, tmp_path):
@@ -192,7 +201,7 @@ def test_a_second_runner_refuses_politely(spec, tmp_path):
     with held(store):
         message = rf"store\.sqlite: is in use by process {os.getpid()} on .*; wait until it has ended, or take another"
         with pytest.raises(CoallocError, match=message):
-            run_plan(read_plan(spec), store, two)
+            run_plan(read_plan(spec), store, Inline)
     assert not store.exists()
     assert not store.with_name(store.name + SUFFIX).exists()
 
@@ -200,26 +209,23 @@ def test_a_second_runner_refuses_politely(spec, tmp_path):
 def test_samples_of_other_versions_count_only_when_asked_for(tmp_path, monkeypatch):
     spec = write_spec(tmp_path, SMALL, "small.toml")
     store = tmp_path / "store.sqlite"
-    run_plan(read_plan(spec), store, two)
+    run_plan(read_plan(spec), store, Inline)
     others = code_versions() | {"highspy": "9.9"}
     monkeypatch.setattr("coalloc.bench.plan.code_versions", lambda: others)
     plan = read_plan(spec)
     assert run_plan(plan, store, lambda: pytest.fail("reused"), Choices(reuse_versions=True)).kept == 2
     assert [row["versions"]["highspy"] for row in table(store, "small")] == [code_versions()["highspy"]] * 2
-    assert run_plan(plan, store, two).ran == 2
+    assert run_plan(plan, store, Inline).ran == 2
     assert count(store) == 4
 
 
 def test_failures_stay_until_they_are_to_be_tried_again(tmp_path):
-    text = SMALL.replace('"fcfs", "easy"', '"fcfs"') + "[limits]\nmemory = 1.0\n"
-    plan = read_plan(write_spec(tmp_path, text, "small.toml"))
+    plan = read_plan(write_spec(tmp_path, SMALL, "small.toml"))
     store = tmp_path / "store.sqlite"
-    told = []
-    progress = run_plan(plan, store, two, report=lambda _, outcome, __: told.append(outcome["status"]))
-    # A process that has loaded the library has more than 1 MB; whether it is caught at that depends on its speed.
-    assert progress.failed == told.count("memory")
-    with sqlite3.connect(store) as database:
+    run_plan(plan, store, Inline)
+    with closing(sqlite3.connect(store)) as database, database:
         database.execute("""UPDATE samples SET outcome = '{"status": "crashed", "time": null, "message": "gone"}'""")
-    database.close()
-    assert run_plan(plan, store, lambda: pytest.fail("it is there")).failed == 1
-    assert run_plan(plan, store, two, Choices(retry_failed=True)).ran == 1
+    progress = run_plan(plan, store, lambda: pytest.fail("they are there"))
+    assert (progress.kept, progress.failed) == (2, 2)
+    progress = run_plan(plan, store, Inline, Choices(retry_failed=True))
+    assert (progress.ran, progress.failed) == (2, 0)
