@@ -6,6 +6,7 @@ runner alone writes them down. A sample whose worker dies is given to another on
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Generator, Iterable, Iterator
 from itertools import islice
@@ -21,8 +22,11 @@ CONNECT_SECONDS = 30
 AHEAD = 2
 """Samples per thread of the cluster that are handed over at a time."""
 
-_SERVERS: dict[int, Worker] = {}
-"""In a process of Dask: the server of each of its threads."""
+_SERVERS: dict[str, dict[int, Worker]] = {}
+"""In a process of Dask: by the name of a run, the server of each of its threads."""
+
+_ENDED: set[str] = set()
+"""In a process of Dask: the runs that are over, whose samples may still come in."""
 
 
 class ClusterWorkers:
@@ -34,6 +38,8 @@ class ClusterWorkers:
         except ImportError:
             raise CoallocError("--scheduler needs Dask: pip install 'coalloc[dask]'") from None
         self._distributed: Any = distributed
+        self._name = secrets.token_hex(8)
+        self._open: dict[Any, Any] = {}
         try:
             self._client: Any = self._distributed.Client(address, timeout=CONNECT_SECONDS)
         except (OSError, ValueError) as error:
@@ -42,27 +48,27 @@ class ClusterWorkers:
     def run(self, tasks: Iterable[tuple[K, Task]]) -> Generator[tuple[K, Message], None, None]:
         """Yield the answer to each task as it ends."""
         waiting = iter(tasks)
-        keys: dict[Any, K] = {}
         ended = self._distributed.as_completed()
-        self._hand_over(waiting, keys, ended)
+        self._hand_over(waiting, ended)
         for future in ended:
-            yield keys.pop(future), self._answer(future)
-            self._hand_over(waiting, keys, ended)
+            yield self._open.pop(future), self._answer(future)
+            self._hand_over(waiting, ended)
 
     def close(self) -> None:
         """Take back what is not done, kill what runs, and leave the cluster."""
         try:
-            self._client.run(stop_servers, on_error="ignore")
+            self._client.cancel(list(self._open))
+            self._client.run(end_run, self._name, on_error="ignore")
         finally:
             self._client.close()
 
-    def _hand_over(self, waiting: Iterator[tuple[K, Task]], keys: dict[Any, K], ended: Any) -> None:
+    def _hand_over(self, waiting: Iterator[tuple[K, Task]], ended: Any) -> None:
         """Submit tasks until all threads of the cluster have something to do, and something ahead."""
-        wanted = AHEAD * max(1, sum(self._client.nthreads().values())) - len(keys)
+        wanted = AHEAD * max(1, sum(self._client.nthreads().values())) - len(self._open)
         for key, task in islice(waiting, max(0, wanted)):
             text = task.text() if task.text else None
-            future = self._client.submit(run_here, task.request, text, pure=False)
-            keys[future] = key
+            future = self._client.submit(run_here, self._name, task.request, text, pure=False)
+            self._open[future] = key
             ended.add(future)
 
     def _answer(self, future: Any) -> Message:
@@ -76,14 +82,17 @@ class ClusterWorkers:
         return answer
 
 
-def run_here(request: Message, text: str | None) -> Message:
-    """Return the answer to a request; called in a process of Dask."""
-    worker = _SERVERS.setdefault(threading.get_ident(), Worker())
+def run_here(name: str, request: Message, text: str | None) -> Message:
+    """Return the answer to a request of a run; called in a process of Dask."""
+    if name in _ENDED:
+        return {}
+    worker = _SERVERS.setdefault(name, {}).setdefault(threading.get_ident(), Worker())
     task = Task(**request, text=None if text is None else lambda: text)
     return worker.run(task)
 
 
-def stop_servers() -> None:
-    """Kill the servers of a process of Dask and what they run; those asked next start anew."""
-    while _SERVERS:
-        _SERVERS.popitem()[1].stop()
+def end_run(name: str) -> None:
+    """Kill the servers that a process of Dask has for a run, and what they run."""
+    _ENDED.add(name)
+    for worker in _SERVERS.pop(name, {}).values():
+        worker.stop()

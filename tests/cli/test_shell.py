@@ -11,7 +11,18 @@ from coalloc.cli.app import app
 from coalloc.solvers import search
 from tests.cli.running import PYTHON, TINY, run, run_process, write
 
-COMMANDS = ("solve", "check", "generate", "convert", "schema", "examples", "demo", "versions")
+COMMANDS = (
+    "solve",
+    "simulate",
+    "check",
+    "generate",
+    "convert",
+    "policies",
+    "schema",
+    "examples",
+    "demo",
+    "versions",
+)
 
 HEAVY = ("pyomo", "pandas", "matplotlib", "highspy", "plotly", "scipy", "networkx")
 
