@@ -1,6 +1,8 @@
 """A benchmark on a real Dask scheduler with two worker processes, one of which is killed in the middle."""
 
+import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -18,6 +20,7 @@ from tests.bench.spec_files import NUM_SAMPLES, Inline, lasting, write_spec
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
+BEGUN = 120
 START = "from distributed.cli.{0} import main; main()"
 
 
@@ -32,14 +35,16 @@ def start(program, *arguments, folder):
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    """Return the address of a scheduler, and its two workers."""
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Return the address of a scheduler, and its two workers; the last test kills one."""
+    tmp_path = tmp_path_factory.mktemp("cluster")
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard", folder=tmp_path)
     options = ("--nthreads", 1, "--no-nanny", "--no-dashboard", "--local-directory", tmp_path)
     workers = [start("dask_worker", address, *options, folder=tmp_path) for _ in range(2)]
+    wait_for_workers(address, 2)
     yield address, workers
     for process in (*workers, scheduler):
         process.terminate()
@@ -53,35 +58,9 @@ def wait_for_workers(address, number):
         client.wait_for_workers(number, timeout=60)
 
 
-def test_a_worker_that_is_killed_changes_nothing(cluster, tmp_path):
-    address, workers = cluster
-    plan = read_plan(write_spec(tmp_path))
-    store, undisturbed = tmp_path / "store.sqlite", tmp_path / "undisturbed.sqlite"
-    wait_for_workers(address, 2)
-    parents = {}
-
-    def kill_one(sample, outcome, progress):
-        if progress.ran == 60:
-            parents.update({child.pid: child for child in psutil.Process(workers[0].pid).children(recursive=True)})
-            workers[0].kill()
-
-    progress = run_plan(plan, store, lambda: ClusterWorkers(address), report=kill_one)
-    assert (progress.ran, progress.failed) == (NUM_SAMPLES, 0)
-    assert parents, "the worker had a process for its samples"
-    assert psutil.wait_procs(list(parents.values()), timeout=20.0)[1] == []
-    run_plan(plan, undisturbed, Inline)
-    assert rows_of(store) == rows_of(undisturbed)
-
-
-def rows_of(path):
-    with Store(path, writes=False) as store:
-        return [lasting(row) for row in store.rows("trivial")]
-
-
 def test_what_runs_on_the_cluster_ends_when_the_runner_is_interrupted(cluster, tmp_path):
     address, workers = cluster
     plan = read_plan(write_spec(tmp_path))
-    wait_for_workers(address, 2)
 
     def interrupt(sample, outcome, progress):
         if progress.ran == 5:
@@ -102,3 +81,36 @@ def test_no_scheduler_is_one_line(monkeypatch):
         ClusterWorkers(address)
     with pytest.raises(CoallocError, match="--scheduler: there is no Dask scheduler at nonsense://x"):
         ClusterWorkers("nonsense://x")
+
+
+def undisturbed_and_begun(plan, folder):
+    """Return the store of a run that nothing disturbed, and that of one that has 120 of its 200 samples."""
+    undisturbed, begun = folder / "undisturbed.sqlite", folder / "begun.sqlite"
+    run_plan(plan, undisturbed, Inline)
+    shutil.copy(undisturbed, begun)
+    with closing(sqlite3.connect(begun)) as database, database:
+        database.execute("DELETE FROM samples WHERE rowid % 5 > 2")
+    return undisturbed, begun
+
+
+def rows_of(path):
+    with Store(path, writes=False) as store:
+        return [lasting(row) for row in store.rows("trivial")]
+
+
+def test_a_worker_that_is_killed_changes_nothing(cluster, tmp_path):
+    address, workers = cluster
+    plan = read_plan(write_spec(tmp_path))
+    undisturbed, store = undisturbed_and_begun(plan, tmp_path)
+    parents = {}
+
+    def kill_one(sample, outcome, progress):
+        if progress.ran == 20:
+            parents.update({child.pid: child for child in psutil.Process(workers[0].pid).children(recursive=True)})
+            workers[0].kill()
+
+    progress = run_plan(plan, store, lambda: ClusterWorkers(address), report=kill_one)
+    assert (progress.kept, progress.ran, progress.failed) == (BEGUN, NUM_SAMPLES - BEGUN, 0)
+    assert parents, "the worker had a process for its samples"
+    assert psutil.wait_procs(list(parents.values()), timeout=20.0)[1] == []
+    assert rows_of(store) == rows_of(undisturbed)

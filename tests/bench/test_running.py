@@ -64,9 +64,9 @@ def spec(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def undisturbed(spec):
-    """The store of a run that nothing disturbed, and its table."""
+    """The store of a run that nothing disturbed, all in this process, and its table."""
     path = spec.with_name("undisturbed.sqlite")
-    progress = run_plan(read_plan(spec), path, two)
+    progress = run_plan(read_plan(spec), path, Inline)
     assert (progress.planned, progress.ran, progress.failed) == (NUM_SAMPLES, NUM_SAMPLES, 0)
     return path, table(path)
 
@@ -86,8 +86,8 @@ def begun(undisturbed, tmp_path):
 class Runner:
     """``coalloc bench run`` in a process of its own."""
 
-    def __init__(self, spec: Path, store: Path) -> None:
-        command = [*PYTHON, "bench", "run", str(spec), "--store", str(store), "--jobs", "2", "-q"]
+    def __init__(self, spec: Path, store: Path, jobs: int) -> None:
+        command = [*PYTHON, "bench", "run", str(spec), "--store", str(store), "--jobs", str(jobs), "-q"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.store = store
 
@@ -123,7 +123,7 @@ def test_nothing_is_computed_twice(spec, undisturbed, tmp_path):
 
 def test_a_runner_that_is_killed_loses_what_was_running(spec, undisturbed, tmp_path):
     store = tmp_path / "store.sqlite"
-    runner = Runner(spec, store)
+    runner = Runner(spec, store, jobs=2)
     runner.wait_for(60)
     workers = runner.workers()
     runner.process.kill()
@@ -132,7 +132,7 @@ def test_a_runner_that_is_killed_loses_what_was_running(spec, undisturbed, tmp_p
     assert alive == []
     kept = count(store)
     assert 60 <= kept < NUM_SAMPLES
-    progress = run_plan(read_plan(spec), store, two)
+    progress = run_plan(read_plan(spec), store, Inline)
     assert (progress.kept, progress.ran) == (kept, NUM_SAMPLES - kept)
     assert table(store) == undisturbed[1]
 
@@ -172,7 +172,7 @@ def test_a_full_disk_is_one_line_and_the_rerun_completes(spec, undisturbed, begu
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(spec, begun):
-    runner = Runner(spec, begun)
+    runner = Runner(spec, begun, jobs=1)
     runner.wait_for(BEGUN + 10)
     workers = runner.workers()
     runner.process.send_signal(signal.SIGINT)

@@ -1,6 +1,7 @@
 """Samples in processes of their own: what comes back, and that what must die dies."""
 
 import os
+import re
 import signal
 import threading
 import time
@@ -11,7 +12,8 @@ import pytest
 
 from coalloc.bench import workers as workers_module
 from coalloc.bench.protocol import Task
-from coalloc.bench.workers import LocalWorkers, Worker
+from coalloc.bench.provenance import code_versions
+from coalloc.bench.workers import LocalWorkers, Worker, refuse_other_versions
 from coalloc.instance import CoallocError
 from coalloc.instance.documents import document_of
 from coalloc.instance.files import INSTANCE
@@ -163,10 +165,10 @@ def test_ctrl_c_in_the_shell_does_not_reach_the_worker(worker):
     assert worker.run(task("echo"))["parent"] == answer["parent"]
 
 
-def test_a_worker_with_other_versions_is_refused(monkeypatch):
-    ours = workers_module.code_versions()
-    monkeypatch.setattr(workers_module, "code_versions", lambda: ours | {"highspy": "9.9"})
-    worker = Worker()
-    with pytest.raises(CoallocError, match=r"has other versions: highspy .* \(here 9\.9\); install the same there"):
-        worker.run(task("echo"))
-    worker.stop()
+def test_a_worker_with_other_versions_is_refused():
+    greeting = {"versions": code_versions(), "machine": {"host": "node7"}}
+    refuse_other_versions(greeting)
+    greeting["versions"] = code_versions() | {"highspy": "9.9"}
+    own = re.escape(code_versions()["highspy"])
+    with pytest.raises(CoallocError, match=rf"node7 has other versions: highspy 9\.9 \(here {own}\); install the same"):
+        refuse_other_versions(greeting)
