@@ -62,7 +62,7 @@ def run_plan(
     plan: Plan,
     path: Path,
     workers: Callable[[], Workers],
-    choices: Choices | None = None,
+    choices: Choices = Choices(),
     report: Report = lambda *_: None,
 ) -> Progress:
     """Run what the store at ``path`` lacks of a plan; return where it is.
@@ -76,10 +76,10 @@ def run_plan(
         The store is in use, cannot be written, or is none.
     """
     with held(path), Store(path) as store, _terminable():
-        keys = _keys(plan, store, choices or Choices())
-        entries = [(keys[s.content], s.content, s.identity) for s in plan.samples]
+        progress, missing = _missing(plan, keys := _keys(plan, store, choices), store, choices)
+        keys |= {sample.content: key for key, sample in missing}
+        entries = [(keys[sample.content], sample.content, sample.identity) for sample in plan.samples]
         store.plan(plan.spec.name, str(plan.spec.source), plan.spec.text, entries)
-        progress, missing = _missing(plan, keys, store, choices or Choices())
         try:
             if missing:
                 _run_missing(missing, store, workers(), progress, report)

@@ -48,28 +48,39 @@ class Server:
 
     def answer(self, request: Message) -> Message:
         """Return what comes of a request."""
-        if request["size"]:
-            self._hold(request["sha256"], read_exactly(self.asker, request["size"]))
-        call = partial(_call, request, self.held and request["sha256"] and self.held[1])
+        wanted, text = request["sha256"], read_exactly(self.asker, request["size"])
+        if text:
+            self.held = _held(wanted, text)
+        if wanted is None:
+            call = partial(_call, request)
+        elif self.held is not None and self.held[0] == wanted:
+            call = partial(_call, request, self.held[1])
+        else:
+            return {"status": "error", "message": "the instance has changed since the benchmark was planned"}
         return supervised(call, (request["time"], request["memory"]), self.lifeline, self.asker)
 
-    def _hold(self, sha256: str, text: bytes) -> None:
-        """Make the instance once for all samples that have it; they get it with the memory they are forked from."""
-        if hashlib.sha256(text).hexdigest() != sha256:
-            raise RuntimeError("the instance has changed since the benchmark was planned")
-        document, faults = parse(text)
-        assert isinstance(document, dict)
-        self.held = (sha256, value_of(document, INSTANCE, faults))
-        gc.freeze()
+
+def _held(sha256: str, text: bytes) -> tuple[str, Instance] | None:
+    """Make the instance once for all samples that have it; they get it with the memory they are forked from.
+
+    None where the text is not what the digest says.
+    """
+    if hashlib.sha256(text).hexdigest() != sha256:
+        return None
+    document, faults = parse(text)
+    assert isinstance(document, dict)
+    instance = value_of(document, INSTANCE, faults)
+    gc.freeze()
+    return sha256, instance
 
 
-def _call(request: Message, instance: Instance | None) -> Any:
+def _call(request: Message, *instance: Instance) -> Any:
     """Call what is asked for; its module is imported in the process of the sample."""
     if request["folder"]:
         sys.path.insert(0, request["folder"])
     module, _, name = request["function"].partition(":")
     function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return function(request["argument"]) if instance is None else function(request["argument"], instance)
+    return function(request["argument"], *instance)
 
 
 def _preload() -> None:

@@ -34,6 +34,9 @@ NETWORK_FILE_SYSTEMS = (
 )
 """How the names of their types begin."""
 
+PATIENCE = 60.0
+"""Seconds to wait for somebody who reads the file."""
+
 SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS samples (
     key TEXT PRIMARY KEY, content TEXT NOT NULL, identity TEXT NOT NULL, outcome TEXT NOT NULL,
@@ -63,7 +66,7 @@ class Store:
         with self._named_errors():
             if not writes and not path.is_file():
                 raise CoallocError(f"{visible(str(path))}: there is no such store")
-            self._database = sqlite3.connect(path)
+            self._database = sqlite3.connect(path, timeout=PATIENCE)
             self._refuse_strangers()
             if writes:
                 journal = "DELETE" if is_on_network(path) else "WAL"

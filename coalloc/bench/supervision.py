@@ -140,19 +140,19 @@ class _Watch:
     peak: float = 0.0
     looks: int = 0
     family: list[psutil.Process] = field(default_factory=list)
+    ending: tuple[int, resource.struct_rusage] | None = None
     content: bytearray = field(default_factory=bytearray)
 
     def answer(self) -> Message:
         """Return the answer of the child, or why there is none."""
         try:
             verdict = self._listen()
-            wait_status, peak = self._bury(patient=not verdict)
+            wait_status = self._bury(patient=not verdict)
         except BaseException:
             self._bury(patient=False)
             raise
-        self.peak = max(self.peak, peak)
         elapsed = {"time": time.monotonic() - self.began, "cpu": None}
-        found = elapsed | (verdict or self._read(wait_status))
+        found = elapsed | (verdict or self._excess() or self._read(wait_status))
         return found | {"memory": self.peak}
 
     def _listen(self) -> Message:
@@ -172,16 +172,27 @@ class _Watch:
                 return verdict
 
     def _has_ended(self) -> bool:
-        return os.waitid(os.P_PID, self.child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        self._wait(os.WNOHANG)
+        return self.ending is not None
+
+    def _wait(self, flags: int) -> None:
+        """Take note of how the child ended, if it has."""
+        if self.ending is None:
+            found, wait_status, usage = os.wait4(self.child, flags)
+            self.ending = (wait_status, usage) if found else None
 
     def _broken_limit(self) -> Message:
         elapsed = time.monotonic() - self.began
         if elapsed > self.seconds:
             return {"status": "timeout", "message": f"did not end by itself within {self.seconds:g} s"}
         self.peak = max(self.peak, self._resident())
-        if self.peak > self.megabytes:
-            return {"status": "memory", "message": f"took more than {self.megabytes:g} MB"}
-        return {}
+        return self._excess()
+
+    def _excess(self) -> Message:
+        """Return that the child took too much memory, if it did; also where it was too quick to be caught at that."""
+        if self.peak <= self.megabytes:
+            return {}
+        return {"status": "memory", "message": f"took more than {self.megabytes:g} MB"}
 
     def _resident(self) -> float:
         """Return the resident memory of the child and its descendants, MB."""
@@ -195,8 +206,8 @@ class _Watch:
             head = psutil.Process(self.child)
             self.family = [head, *head.children(recursive=True)]
 
-    def _bury(self, patient: bool) -> tuple[int, float]:
-        """See the child dead, and its group; return its wait status and its peak memory, MB."""
+    def _bury(self, patient: bool) -> int:
+        """See the child dead, and its group; return its wait status."""
         deadline = time.monotonic() + (FAREWELL if patient else 0.0)
         while not self._has_ended() and time.monotonic() < deadline:
             time.sleep(0.0005)
@@ -207,8 +218,11 @@ class _Watch:
         for process in self.family:
             with suppress(psutil.Error):
                 process.kill()
-        _, wait_status, usage = os.wait4(self.child, 0)
-        return wait_status, usage.ru_maxrss * MAXRSS_UNIT / MEGABYTE
+        self._wait(0)
+        assert self.ending is not None
+        wait_status, usage = self.ending
+        self.peak = max(self.peak, usage.ru_maxrss * MAXRSS_UNIT / MEGABYTE)
+        return wait_status
 
     def _read(self, wait_status: int) -> Message:
         """Return the answer, or how the child ended without one."""

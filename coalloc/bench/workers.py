@@ -80,8 +80,7 @@ class Worker:
 
     def _start(self) -> None:
         """Start a server in a session of its own, where Ctrl-C does not reach it."""
-        path = os.pathsep.join(part for part in (PACKAGE_FOLDER, os.environ.get("PYTHONPATH")) if part)
-        environment = dict.fromkeys(ONE_THREAD, "1") | os.environ | {"PYTHONPATH": path}
+        environment = dict.fromkeys(ONE_THREAD, "1") | os.environ | {"PYTHONPATH": _search_path()}
         command = [sys.executable, "-m", SERVER]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
@@ -89,9 +88,18 @@ class Worker:
         pipes = self._process.stdout, self._process.stdin
         self._pipes = tuple(pipe.fileno() for pipe in pipes if pipe is not None)
         self._held = None
-        greeting = read_message(self._pipes[0])
+        greeting = self._greeting()
         refuse_other_versions(greeting)
         self._machine = greeting["machine"]
+
+    def _greeting(self) -> Message:
+        """Return what the server says first; one that fails by itself would fail always."""
+        try:
+            return read_message(self._pipes[0])
+        except EOFError:
+            if self._process is not None and self._process.wait() > 0:
+                raise CoallocError(f"a worker cannot start; `{sys.executable} -m {SERVER}` says why") from None
+            raise
 
     def _kill(self) -> None:
         process, self._process = self._process, None
@@ -103,6 +111,13 @@ class Worker:
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 pipe.close()
+
+
+def _search_path() -> str:
+    """Return where a server looks for modules: where this process has coalloc from comes first."""
+    is_installed = Path(PACKAGE_FOLDER).name in ("site-packages", "dist-packages")
+    parts = ["" if is_installed else PACKAGE_FOLDER, os.environ.get("PYTHONPATH", "")]
+    return os.pathsep.join(part for part in parts if part)
 
 
 def refuse_other_versions(greeting: Message) -> None:

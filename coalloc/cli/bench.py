@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -67,6 +68,7 @@ def run(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Run the samples of a specification that its store lacks, each in a process of its own."""
+    _refuse_without_fork()
     from coalloc.bench.plan import read_plan
     from coalloc.bench.running import Choices, run_plan
     from coalloc.instance.text import visible
@@ -145,6 +147,14 @@ def compare(a: Before, b: After, *, name: Name = None, seed: BootstrapSeed = 0) 
     for sentence in comparison.regressions:
         say(visible(f"worse: {sentence}"))
     return ExitCode.NOTHING if comparison.regressions else ExitCode.DONE
+
+
+def _refuse_without_fork() -> None:
+    """Raise on systems that cannot start samples."""
+    if not hasattr(os, "fork"):
+        from coalloc.instance import CoallocError
+
+        raise CoallocError("coalloc bench run needs Linux or macOS; on Windows use its subsystem for Linux")
 
 
 def _workers(jobs: int, scheduler: str | None) -> Callable[[], Workers]:

@@ -82,6 +82,10 @@ def test_a_call_that_takes_too_much_memory_is_killed(worker):
     assert answer["memory"] > 250.0
 
 
+def test_a_call_that_took_too_much_memory_too_quickly_to_be_caught_fails_as_well(worker):
+    assert worker.run(task("hold", memory=250.0, megabytes=300))["status"] == "memory"
+
+
 def test_the_memory_of_children_counts_and_they_die_with_the_call(worker, tmp_path):
     answer = worker.run(task("hold_in_a_child", memory=250.0, megabytes=300, file=str(tmp_path / "pid")))
     assert answer["status"] == "memory"
@@ -149,6 +153,21 @@ def test_the_worker_holds_an_instance_for_all_its_samples(worker):
     assert first["name"] == instance.name
     assert first["identity"] == second["identity"]
     assert sent == [1]
+
+
+def test_an_instance_that_is_not_the_one_planned_is_refused_every_time(worker):
+    text = layout(document_of(example("paper-oas-1"), INSTANCE))
+    for _ in range(2):
+        answer = worker.run(Task("tests.bench.calls:name_of", {}, 30.0, 2000.0, "0" * 64, lambda: text, str(ROOT)))
+        assert answer["status"] == "error"
+        assert answer["message"] == "the instance has changed since the benchmark was planned"
+
+
+def test_a_worker_that_cannot_start_is_one_line(monkeypatch, capfd):
+    monkeypatch.setattr(workers_module, "SERVER", "coalloc.bench.no_server")
+    with pytest.raises(CoallocError, match=r"a worker cannot start; `.* -m coalloc\.bench\.no_server` says why"):
+        Worker().run(task("echo"))
+    assert "No module named" in capfd.readouterr().err
 
 
 def test_several_workers_run_at_a_time():
