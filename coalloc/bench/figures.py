@@ -47,7 +47,8 @@ def solved_over_time(rows: Sequence[Row]) -> Figure | None:
     for number, (label, group) in enumerate(by_label(rows).items()):
         ran = [row for row in group if has_run(row)]
         curves.append(Curve(number, label, [max(FASTEST, row["time"]) for row in ran if is_solved(row)], len(ran)))
-    return _stepped(curves, "Solved after so many seconds, share of what ran", "time, s", FASTEST)
+    fastest = min((point for curve in curves for point in curve.points), default=FASTEST)
+    return _stepped(curves, "Solved after so many seconds, share of what ran", "time, s", fastest / 2.0)
 
 
 def distance_from_best(rows: Sequence[Row]) -> Figure | None:

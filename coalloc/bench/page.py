@@ -14,6 +14,9 @@ from coalloc.plot import palette
 FOLDED = 30
 """Lines of a table above which it is folded."""
 
+LONG = 45
+"""Characters of an entry above which it may take several lines."""
+
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -32,8 +35,11 @@ dt {{ color: GrayText }} dd {{ margin: 0; overflow-wrap: anywhere }}
 .warning {{ border-left: 4px solid {warning}; padding: .4rem .8rem; margin: .8rem 0 }}
 .scroll {{ overflow-x: auto }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem }}
-th {{ text-align: left; font-weight: 600; border-bottom: 2px solid {muted}; padding: .3rem .7rem; white-space: nowrap }}
-td {{ border-bottom: 1px solid color-mix(in srgb, GrayText 30%, transparent); padding: .25rem .7rem }}
+th {{ text-align: left; font-weight: 600; border-bottom: 2px solid {muted}; padding: .3rem .7rem;
+  vertical-align: bottom }}
+td {{ border-bottom: 1px solid color-mix(in srgb, GrayText 30%, transparent); padding: .25rem .7rem;
+  white-space: nowrap }}
+td.long {{ white-space: normal; min-width: 22rem }}
 .number {{ text-align: right }}
 tbody tr:hover {{ background: color-mix(in srgb, {link} 18%, transparent) }}
 img {{ display: block; max-width: 100%; margin: 1.2rem 0; border-radius: 6px }}
@@ -86,11 +92,15 @@ def _section(title: str, table: Table) -> str:
 def _table(table: Table) -> str:
     classes = [' class="number"' if is_number else "" for is_number in table.are_numbers]
     heads = "".join(f"<th{c}>{_escaped(head)}</th>" for c, head in zip(classes, table.heads, strict=True))
-    lines = [
-        "".join(f"<td{c}>{_escaped(text)}</td>" for c, text in zip(classes, line, strict=True)) for line in table.texts
-    ]
+    lines = ["".join(_cell(c, text) for c, text in zip(classes, line, strict=True)) for line in table.texts]
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
     return f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+
+
+def _cell(kind: str, text: str) -> str:
+    """Return an entry; what is long may take several lines."""
+    long = ' class="long"' if len(text) > LONG else ""
+    return f"<td{kind or long}>{_escaped(text)}</td>"
 
 
 def _image(svg: bytes) -> str:
