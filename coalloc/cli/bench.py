@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from coalloc.bench.plan import Plan
     from coalloc.bench.workers import Workers
 
-app = typer.Typer(no_args_is_help=True, help="Run benchmarks, report on them, and compare them.")
+app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
 
 SpecFile = Annotated[Path, Argument(metavar="SPEC", help="Specification, TOML; docs/bench.md says what is in it.")]
 StoreFile = Annotated[
@@ -53,6 +53,14 @@ coalloc bench run slots.toml --store /scratch/slots.sqlite --scheduler tcp://nod
 
 Run again, the same command goes on where it was stopped. Ctrl-C keeps every sample that has ended.
 """
+
+
+@app.callback(invoke_without_command=True)
+def start(context: typer.Context) -> None:
+    """Run benchmarks, report on them, and compare them."""
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+        raise typer.Exit(ExitCode.BAD_INPUT)
 
 
 @app.command(epilog=RUN_EXAMPLES)

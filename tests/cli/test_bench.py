@@ -57,6 +57,15 @@ def test_a_run_says_where_it_is_and_goes_on_from_there(spec):
     assert again.stderr == ""
 
 
+def test_without_a_command_the_help_is_shown():
+    shown = run("bench")
+    assert (shown.exit_code, shown.stderr) == (2, "")
+    assert "report" in shown.stdout
+    refused = run("bench", "rnu")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr == "coalloc: no such command 'rnu'. Did you mean 'run'?; see `coalloc bench --help`\n"
+
+
 def test_a_dry_run_lists_the_samples_and_runs_none(spec):
     done = run("bench", "run", spec, "--dry-run")
     assert done.stdout.splitlines()[:2] == [
