@@ -6,9 +6,11 @@ runner alone writes them down. A sample whose worker dies is given to another on
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -19,6 +21,7 @@ from coalloc.instance import CoallocError
 K = TypeVar("K")
 
 CONNECT_SECONDS = 30
+GONE = "--scheduler: the scheduler is gone; start it and run the same command again to go on"
 AHEAD = 2
 """Samples per thread of the cluster that are handed over at a time."""
 
@@ -49,17 +52,21 @@ class ClusterWorkers:
         """Yield the answer to each task as it ends."""
         waiting = iter(tasks)
         ended = self._distributed.as_completed()
-        self._hand_over(waiting, ended)
-        for future in ended:
-            yield self._open.pop(future), self._answer(future)
+        try:
             self._hand_over(waiting, ended)
+            for future in ended:
+                yield self._open.pop(future), self._answer(future)
+                self._hand_over(waiting, ended)
+        except OSError:  # what distributed raises where a connection is closed
+            logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # it would log tracebacks at its end
+            raise CoallocError(GONE) from None
 
     def close(self) -> None:
         """Take back what is not done, kill what runs, and leave the cluster."""
-        try:
+        with suppress(OSError):
             self._client.cancel(list(self._open))
             self._client.run(end_run, self._name, on_error="ignore")
-        finally:
+        with suppress(OSError):
             self._client.close()
 
     def _hand_over(self, waiting: Iterator[tuple[K, Task]], ended: Any) -> None:
@@ -74,7 +81,7 @@ class ClusterWorkers:
     def _answer(self, future: Any) -> Message:
         """Return the answer of a task, or that it has killed every worker that tried it."""
         if future.status in ("cancelled", "lost"):
-            raise CoallocError("--scheduler: the scheduler is gone; run the same command again to go on")
+            raise CoallocError(GONE)
         try:
             answer: Message = future.result()
         except self._distributed.KilledWorker as error:

@@ -44,12 +44,15 @@ def _locked(path: Path, neighbour: Path) -> int:
             if os.path.exists(neighbour) and os.path.samestat(os.fstat(descriptor), os.stat(neighbour)):
                 return descriptor
             os.close(descriptor)  # its holder has ended and removed it meanwhile
-        except OSError:
+        except BlockingIOError:
             holder = os.read(descriptor, 200).decode(errors="replace") or "another process"
             os.close(descriptor)
             name = visible(str(path))
             advice = "wait until it has ended, or take another --store"
             raise CoallocError(f"{name}: is in use by {visible(holder)}; {advice}") from None
+        except OSError as error:  # some network file systems have no locks
+            os.close(descriptor)
+            raise CoallocError(f"{visible(str(neighbour))}: cannot be locked: {error.strerror}") from None
 
 
 def _opened(neighbour: Path) -> int:
