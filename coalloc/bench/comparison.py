@@ -46,6 +46,15 @@ class Comparison:
         return Table(HEADS, (*lines, _line("all", self.pairs, rng)) if len(lines) > 1 else tuple(lines))
 
     @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before the numbers."""
+        hosts = [sorted({str(pair[side].get("host", "unknown")) for pair in self.pairs}) for side in (0, 1)]
+        lines = [f"samples in A alone: {self.only_a}, in B alone: {self.only_b}"] if self.only_a or self.only_b else []
+        if hosts[0] != hosts[1]:
+            lines.append(f"A ran on {', '.join(hosts[0])}, B on {', '.join(hosts[1])}: their times do not compare")
+        return lines
+
+    @property
     def regressions(self) -> list[str]:
         """A sentence for each method that is slower and each sample that has become worse."""
         slower = [f"{line[0]}: {line[-1]}, {line[4]:.3f} times" for line in self.table.lines if line[-1] == "slower"]

@@ -151,7 +151,8 @@ def compare(a: Before, b: After, *, name: Name = None, seed: BootstrapSeed = 0) 
     if not comparison.pairs:
         raise CoallocError("the stores have no sample in common: instances, methods, options or limits differ")
     say(markdown(comparison.table))
-    note(f"samples in A alone: {comparison.only_a}, in B alone: {comparison.only_b}")
+    for warning in comparison.warnings:
+        note(visible(warning))
     for sentence in comparison.regressions:
         say(visible(f"worse: {sentence}"))
     return ExitCode.NOTHING if comparison.regressions else ExitCode.DONE

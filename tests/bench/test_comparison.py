@@ -55,6 +55,15 @@ def test_samples_without_a_partner_are_counted():
     other = row("B", "i", "optimal", 1.0)
     comparison = compare([*BEFORE, row("A", "m", "not run")], [*BEFORE[1:], other])
     assert (len(comparison.pairs), comparison.only_a, comparison.only_b) == (3, 1, 1)
+    assert comparison.warnings == ["samples in A alone: 1, in B alone: 1"]
+
+
+def test_times_of_two_machines_do_not_compare():
+    elsewhere = [one | {"host": "node2"} for one in BEFORE]
+    assert compare(BEFORE, BEFORE).warnings == []
+    assert compare([one | {"host": "node1"} for one in BEFORE], elsewhere).warnings == [
+        "A ran on node1, B on node2: their times do not compare"
+    ]
 
 
 def test_two_pairs_are_too_few_for_a_verdict():

@@ -149,7 +149,7 @@ def test_a_store_compared_with_a_worse_one_names_what_is_worse(spec, store):
     same = run("bench", "compare", store, other)
     assert same.exit_code == 0, same.stdout
     assert "worse" not in same.stdout
-    assert same.stderr == "samples in A alone: 0, in B alone: 0\n"
+    assert same.stderr == ""
     change(other, status="timeout", time=300.0, message="did not end by itself within 300 s")
     worse = run("bench", "compare", store, other)
     assert worse.exit_code == 1
