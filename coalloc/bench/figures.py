@@ -110,12 +110,11 @@ def _dress(axes: Axes, title: str, name: str, ends: tuple[float, float]) -> None
         text.set_parse_math(False)
 
 
-def picture(figure: Figure, kind: str) -> bytes:
-    """Return a figure as a file, the same bytes for the same figure."""
+def svg(figure: Figure) -> bytes:
+    """Return a figure as an SVG file, the same bytes for the same figure."""
     import matplotlib as mpl
 
     stream = BytesIO()
-    metadata = {"Date": None} if kind == "svg" else {"Software": None}
     with mpl.rc_context(STILL):
-        figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
+        figure.savefig(stream, format="svg", metadata={"Date": None})
     return stream.getvalue()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coalloc.bench.figures import distance_from_best, picture, solved_over_time
+from coalloc.bench.figures import distance_from_best, solved_over_time, svg
 from coalloc.bench.outcomes import Row, has_run, is_failed, is_solved
 from coalloc.bench.page import Content, page
 from coalloc.bench.store import Store
@@ -100,7 +100,7 @@ def write_report(found: Findings, folder: Path) -> list[Path]:
     """Write all files of a report into a folder, which is made where it is missing; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     figures = {name: figure for name, draw in FIGURES.items() if (figure := draw(found.rows)) is not None}
-    pictures = {f"{name}.svg": picture(figure, "svg") for name, figure in figures.items()}
+    pictures = {f"{name}.svg": svg(figure) for name, figure in figures.items()}
     content = Content(found.title, found.facts, found.warnings, READING, found.tables, list(pictures.values()))
     files: dict[str, str | bytes] = {
         "report.html": page(content),

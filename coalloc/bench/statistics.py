@@ -28,9 +28,6 @@ class Interval:
     low: float
     high: float
 
-    def __str__(self) -> str:
-        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
-
 
 def geometric_mean(numbers: Sequence[float], shift: float = 0.0) -> float | None:
     """Return exp(mean(log(x + shift))) - shift, None of nothing."""
