@@ -65,7 +65,7 @@ class Findings:
         """What a reader must know before the numbers."""
         lines = [f"Contradiction: {sentence}" for sentence in contradictions(self.rows)]
         if self.num_missing:
-            lines.append(f"{self.num_missing} planned samples did not run yet: the tables are not complete.")
+            lines.append(f"The tables are not complete: planned samples that did not run yet: {self.num_missing}.")
         if len({str(row["versions"]) for row in self.rows if has_run(row)}) > 1:
             lines.append("Samples of several versions of the code are mixed.")
         return lines

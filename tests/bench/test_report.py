@@ -46,7 +46,7 @@ def test_every_sample_is_in_the_table(written):
 def test_the_markdown_page_says_what_is_missing_and_what_failed(written):
     text = (written[0] / "report.md").read_text()
     assert "# Benchmark quick\n\n- samples: 3 of 4 ran, 1 solved, failed: 1 crashed\n" in text
-    assert "**1 planned samples did not run yet: the tables are not complete.**" in text
+    assert "**The tables are not complete: planned samples that did not run yet: 1.**" in text
     assert "## Failures\n" in text
     assert "- made by: coalloc bench run quick.toml" in text
     assert "<script>" not in text.replace("\\<script>", "")
