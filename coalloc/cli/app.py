@@ -9,7 +9,20 @@ from typing import Annotated
 
 import typer
 
-from coalloc.cli import check, compare, convert, demo, examples, generate, policies, schema, simulate, solve, study
+from coalloc.cli import (
+    bench,
+    check,
+    compare,
+    convert,
+    demo,
+    examples,
+    generate,
+    policies,
+    schema,
+    simulate,
+    solve,
+    study,
+)
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.output import say, say_fields
 from coalloc.cli.shell import PROGRAM, Shell
@@ -61,6 +74,7 @@ app.add_typer(study.app)
 app.command(epilog=generate.EXAMPLES)(generate.generate)
 app.command(epilog=convert.EXAMPLES)(convert.convert)
 app.command(epilog=policies.EXAMPLES)(policies.policies)
+app.add_typer(bench.app, name="bench")
 app.command()(schema.schema)
 app.command(epilog=examples.EXAMPLES)(examples.examples)
 app.command()(demo.demo)

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from coalloc import TracePoint
+    from coalloc.bench.outcomes import Outcome
+    from coalloc.bench.plan import Sample
+    from coalloc.bench.running import Progress as BenchProgress
+    from coalloc.bench.running import Report
     from coalloc.simulator.engine import Position
 
 REFRESHES_PER_SECOND = 8
@@ -145,3 +149,60 @@ class _Decimals:
         if tenths > self.said:
             self.said = tenths
             note(str(position))
+
+
+@contextmanager
+def shown_samples(num_samples: int, quiet: bool) -> Iterator[Report]:
+    """Show where a benchmark is while the block runs: a bar on a terminal, else a line per tenth; and each failure."""
+    if quiet:
+        yield lambda *_: None
+    elif sys.stderr.isatty():
+        with _sample_bar(num_samples) as report:
+            yield report
+    else:
+        yield _SampleLines()
+
+
+@contextmanager
+def _sample_bar(num_samples: int) -> Iterator[Report]:
+    """Keep a progress bar of samples at the foot of the terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True, highlight=False)
+    columns = (BarColumn(None), MofNCompleteColumn(), TextColumn("samples"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("", total=num_samples)
+
+        def report(sample: Sample, outcome: Outcome, state: BenchProgress) -> None:
+            progress.update(bar, completed=state.in_store)
+            if line := _failure(sample, outcome):
+                console.print(line, markup=False, soft_wrap=True)
+
+        yield report
+
+
+@dataclass
+class _SampleLines:
+    """A plain line for each failure, and whenever another tenth of the samples is done."""
+
+    said: int = 0
+
+    def __call__(self, sample: Sample, outcome: Outcome, state: BenchProgress) -> None:
+        if line := _failure(sample, outcome):
+            note(line)
+        tenths = 10 * state.in_store // state.planned
+        if tenths > self.said:
+            self.said = tenths
+            note(str(state))
+
+
+def _failure(sample: Sample, outcome: Outcome) -> str:
+    """Return a line for a sample that failed, nothing for others."""
+    from coalloc.bench.outcomes import is_failed
+    from coalloc.instance.text import visible
+
+    if not is_failed(outcome):
+        return ""
+    seed = "" if sample.seed is None else f", seed {sample.seed}"
+    return visible(f"{sample.given.name}, {sample.label}{seed}: {outcome['status']}: {outcome.get('message', '')}")

@@ -1,0 +1,39 @@
+"""What comes out of a sample: its statuses, and when it counts as solved.
+
+A sample that failed has an outcome like any other: nothing is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Outcome = dict[str, Any]
+"""What is kept of a sample by name, ready for JSON; it has a ``status``."""
+
+Row = Mapping[str, Any]
+"""One sample of a table: what was to run, what came out, and where."""
+
+SOLVED = ("optimal", "infeasible", "done")
+"""Statuses of samples that reached their aim: a proof, or the end of a simulation or of a bound."""
+
+FAILED = ("error", "timeout", "memory", "crashed")
+"""Statuses of samples without a result: refused, killed at one of their limits, or ended by themselves."""
+
+NOT_RUN = "not run"
+"""Status of a sample that is planned."""
+
+
+def is_solved(row: Row) -> bool:
+    """Return whether a sample reached its aim."""
+    return row["status"] in SOLVED
+
+
+def is_failed(row: Row) -> bool:
+    """Return whether a sample has no result."""
+    return row["status"] in FAILED
+
+
+def has_run(row: Row) -> bool:
+    """Return whether a sample is more than planned."""
+    return bool(row["status"] != NOT_RUN)

@@ -1,0 +1,161 @@
+"""The plan of a benchmark: every sample that its specification asks for, in order, each with its key.
+
+The key of a sample is a digest of the content of its instance, of its method, options and seed, of
+its limits, and of the versions of the code. Names, paths and machines have no part in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from coalloc.bench.methods import METHODS, faults_of_options
+from coalloc.bench.provenance import code_versions
+from coalloc.bench.sources import Recipe, made
+from coalloc.bench.spec import Limits, MethodSpec, Scalar, Spec, read_spec
+from coalloc.instance import Fault, Instance, InstanceError
+from coalloc.instance.documents import document_of
+from coalloc.instance.files import INSTANCE
+from coalloc.instance.storage import FilePath
+from coalloc.instance.strict_json import layout
+from coalloc.result_files import instance_hash
+
+HELD_TEXTS = 4
+"""Texts of instances that are held at a time; samples come in the order of their instances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An instance of the plan: its name, the digest of its content, and how it is made again."""
+
+    name: str
+    sha256: str
+    num_jobs: int
+    recipe: Recipe
+
+    @property
+    def text(self) -> str:
+        """The canonical file of the instance."""
+        return _text_of(self.recipe)
+
+
+@functools.lru_cache(HELD_TEXTS)
+def _text_of(recipe: Recipe) -> str:
+    return layout(document_of(recipe.make(), INSTANCE))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One run of one method on one instance."""
+
+    given: Given
+    label: str
+    method: str
+    options: Mapping[str, Scalar]
+    seed: int | None
+    limits: Limits
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What is run, as a row of a table says it."""
+        return {
+            "instance": self.given.name,
+            "instance_sha256": self.given.sha256,
+            "jobs": self.given.num_jobs,
+            "label": self.label,
+            "method": self.method,
+            "options": dict(self.options),
+            "seed": self.seed,
+            "time_limit": self.limits.time,
+            "memory_limit": self.limits.memory,
+        }
+
+    @property
+    def content(self) -> str:
+        """Digest of what is run, whatever the versions of the code that runs it."""
+        nameless = {key: part for key, part in self.identity.items() if key not in ("instance", "jobs", "label")}
+        return _digest(nameless)
+
+    @property
+    def key(self) -> str:
+        """Digest of what is run and of the code that runs it."""
+        return _digest([self.content, code_versions()])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The samples of a benchmark, in order, no two of them the same."""
+
+    spec: Spec
+    samples: tuple[Sample, ...]
+
+
+def read_plan(path: FilePath) -> Plan:
+    """Return the plan that a specification asks for.
+
+    Raises
+    ------
+    InstanceError
+        With a line for every fault of the file, of the instances that it names and of the options.
+    """
+    spec, faults = read_spec(path)
+    givens, first = _givens(spec, faults)
+    faults += _method_faults(spec, first)
+    if faults:
+        raise InstanceError(dict.fromkeys(faults), str(path))
+    samples = {sample.content: sample for sample in reversed(list(_samples(spec, givens)))}
+    return Plan(spec, tuple(reversed(samples.values())))
+
+
+def _givens(spec: Spec, faults: list[Fault]) -> tuple[list[Given], Instance | None]:
+    """Return the instances of all sources, and the first itself; add what is wrong with others to ``faults``."""
+    givens: list[Given] = []
+    first: Instance | None = None
+    for i, source in spec.sources.items():
+        own: list[Fault] = []
+        for recipe in source.recipes(spec.folder):
+            instance = made(recipe, own)
+            if instance is not None:
+                givens.append(Given(instance.name, instance_hash(instance), len(instance.jobs), recipe))
+                first = first or instance
+        faults += [fault.under(f"instances[{i}]") for fault in own]
+    return givens, first
+
+
+def _method_faults(spec: Spec, instance: Instance | None) -> Iterator[Fault]:
+    """Yield what is wrong with the methods, their options tried on an instance (None: there is none)."""
+    names: dict[str, int] = {}
+    for i, method in spec.methods.items():
+        for label, options in method.variants():
+            other = names.setdefault(label, i)
+            if other != i:
+                yield Fault(f"methods[{i}].name", f"must differ from that of methods[{other}], which is {label!r} too")
+            if instance is not None:
+                found = faults_of_options(method.method, options, instance) or _limit_faults(spec, method, options)
+                yield from (fault.under(f"methods[{i}].options") for fault in found)
+
+
+def _limit_faults(spec: Spec, method: MethodSpec, options: Mapping[str, Scalar]) -> list[Fault]:
+    """Return a fault where a method would be killed before it may stop by itself."""
+    own = options.get("time_limit", METHODS[method.method].time_limit)
+    if own is None or float(own) < spec.limits.time:
+        return []
+    return [Fault("time_limit", f"must be below limits.time = {spec.limits.time:g}, got {own:g}: all would be killed")]
+
+
+def _samples(spec: Spec, givens: Sequence[Given]) -> Iterator[Sample]:
+    """Yield all samples: the methods take turns on each instance, so that other load strikes them alike."""
+    for given in givens:
+        for method in spec.methods.values():
+            seeds = method.seeds if METHODS[method.method].takes_seed else (None,)
+            for label, options in method.variants():
+                for seed in seeds:
+                    yield Sample(given, label, method.method, options, seed, spec.limits)
+
+
+def _digest(part: object) -> str:
+    return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:32]

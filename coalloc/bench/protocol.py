@@ -1,0 +1,99 @@
+"""What runner and worker say to each other: lines of JSON over pipes, a request, then its answer.
+
+A request may be followed by the text of an instance, in bytes that its line announces. The worker
+holds the last instance, so that a text is sent once for all samples of an instance.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+CHUNK = 1 << 16
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A call for a process of its own.
+
+    Parameters
+    ----------
+    function
+        ``"package.module:name"``; called with ``argument``, and with the instance where there is one.
+    argument
+        What JSON can hold.
+    time, memory
+        Seconds and MB at which the process is killed.
+    sha256, text
+        Digest of an instance, and what returns its canonical file.
+    folder
+        Where ``module`` is looked for first; a script names its own.
+    """
+
+    function: str
+    argument: Mapping[str, Any]
+    time: float
+    memory: float
+    sha256: str | None = None
+    text: Callable[[], str] | None = None
+    folder: str | None = None
+
+    @property
+    def request(self) -> Message:
+        """What is sent to a worker, but for the text."""
+        return {
+            "function": self.function,
+            "argument": dict(self.argument),
+            "time": self.time,
+            "memory": self.memory,
+            "sha256": self.sha256,
+            "folder": self.folder,
+        }
+
+
+def encoded(message: Mapping[str, Any]) -> bytes:
+    """Return a message as a line; numbers that JSON does not know are null."""
+    return json.dumps(_plain(message), allow_nan=False).encode() + b"\n"
+
+
+def _plain(part: Any) -> Any:
+    """Return what JSON can hold: numbers of numpy as Python's, none for what is not finite."""
+    if isinstance(part, Mapping):
+        return {str(key): _plain(inner) for key, inner in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [_plain(inner) for inner in part]
+    if isinstance(part, str):
+        return str(part)
+    number = part.item() if hasattr(part, "item") else part
+    return None if isinstance(number, float) and not math.isfinite(number) else number
+
+
+def read_exactly(descriptor: int, size: int) -> bytes:
+    """Return so many bytes; raise EOFError where the other side is gone."""
+    content = bytearray()
+    while len(content) < size:
+        chunk = os.read(descriptor, min(CHUNK, size - len(content)))
+        if not chunk:
+            raise EOFError
+        content += chunk
+    return bytes(content)
+
+
+def read_message(descriptor: int) -> Message:
+    """Return the next message: its size in eight bytes, then its line."""
+    size = int.from_bytes(read_exactly(descriptor, 8), "big")
+    message: Message = json.loads(read_exactly(descriptor, size))
+    return message
+
+
+def write_message(descriptor: int, message: Mapping[str, Any], attached: bytes = b"") -> None:
+    """Write a message, and what is attached to it."""
+    line = encoded(message)
+    left = memoryview(len(line).to_bytes(8, "big") + line + attached)
+    while left:
+        left = left[os.write(descriptor, left) :]

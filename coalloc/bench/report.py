@@ -1,0 +1,144 @@
+"""The report on a benchmark: its tables as Markdown and CSV, its figures, and all of it as one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coalloc.bench.figures import distance_from_best, solved_over_time, svg
+from coalloc.bench.outcomes import Row, has_run, is_failed, is_solved
+from coalloc.bench.page import Content, page
+from coalloc.bench.store import Store
+from coalloc.bench.summary import contradictions, failures, missing, summary
+from coalloc.bench.tables import Table, csv_of, markdown
+from coalloc.instance import CoallocError
+from coalloc.instance.sentences import shown
+from coalloc.instance.storage import write_atomically
+from coalloc.instance.text import visible
+
+FIGURES = {"solved": solved_over_time, "objective": distance_from_best}
+"""Each figure by the name of its file."""
+
+SAMPLE_COLUMNS = (
+    *("instance", "label", "seed", "status", "stopped_by", "time", "objective", "lower_bound", "gap", "memory"),
+    "message",
+)
+CSV_COLUMNS = (
+    *("instance", "instance_sha256", "jobs", "label", "method", "options", "seed", "time_limit", "memory_limit"),
+    *("status", "stopped_by", "time", "cpu", "memory", "objective", "lower_bound", "gap", "build"),
+    *("rows", "columns", "nonzeros", "metrics", "message", "host", "system", "processors", "versions", "ended"),
+    "content",
+)
+READING = (
+    "Solved are samples that ended with a proof, and simulations and bounds that ended. Time is the shifted geometric "
+    "mean; a sample that was not solved counts its time limit. Objectives are compared with the best known for the "
+    "same instance, model, objective, slot and links."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a report says of the rows of one benchmark."""
+
+    name: str
+    command: str
+    rows: tuple[Row, ...]
+
+    @property
+    def title(self) -> str:
+        """Title of the report."""
+        return f"Benchmark {self.name}"
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Lines of a name and what belongs to it."""
+        ran = [row for row in self.rows if has_run(row)]
+        state = f"{len(ran)} of {len(self.rows)} ran, {sum(map(is_solved, ran))} solved, failed: {failures(ran)}"
+        facts = [("samples", state), ("made by", self.command)]
+        facts += [("versions", text) for text in _distinct(_versions(row["versions"]) for row in ran)]
+        return facts + [("machine", text) for text in _distinct(_machine(row) for row in ran)]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before the numbers."""
+        lines = [f"Contradiction: {sentence}" for sentence in contradictions(self.rows)]
+        if self.num_missing:
+            lines.append(f"The tables are not complete: planned samples that did not run yet: {self.num_missing}.")
+        if len({str(row["versions"]) for row in self.rows if has_run(row)}) > 1:
+            lines.append("Samples of several versions of the code are mixed.")
+        return lines
+
+    @property
+    def num_missing(self) -> int:
+        """Number of samples that did not run."""
+        return missing(self.rows)
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The tables by their titles."""
+        failed = [row for row in self.rows if is_failed(row)]
+        tables = {"Summary": summary(self.rows)}
+        if failed:
+            tables["Failures"] = _sample_table(failed, ("instance", "label", "seed", "status", "time", "message"))
+        return tables | {"Samples": _sample_table(self.rows, SAMPLE_COLUMNS)}
+
+
+def findings(store: Store, name: str | None = None) -> Findings:
+    """Return what a store has of a specification; None: the one that was run last."""
+    names = store.names()
+    if not names or (name is not None and name not in names):
+        there = ", ".join(names) or "none"
+        wanted = "" if name is None else f" of the name {shown(name)}"
+        raise CoallocError(f"{visible(str(store.path))}: holds no benchmark{wanted}; there are: {there}")
+    chosen = name or names[0]
+    return Findings(chosen, f"coalloc bench run {store.source(chosen)}", tuple(store.rows(chosen)))
+
+
+def write_report(found: Findings, folder: Path) -> list[Path]:
+    """Write all files of a report into a folder, which is made where it is missing; return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = {name: figure for name, draw in FIGURES.items() if (figure := draw(found.rows)) is not None}
+    pictures = {f"{name}.svg": svg(figure) for name, figure in figures.items()}
+    content = Content(found.title, found.facts, found.warnings, READING, found.tables, list(pictures.values()))
+    files: dict[str, str | bytes] = {
+        "report.html": page(content),
+        "report.md": _markdown_page(found, list(pictures)),
+        "samples.csv": csv_of(CSV_COLUMNS, found.rows),
+        "summary.csv": _summary_csv(found),
+        **pictures,
+    }
+    for name, file in files.items():
+        write_atomically(folder / name, file)
+    return [folder / name for name in files]
+
+
+def _markdown_page(found: Findings, pictures: Sequence[str]) -> str:
+    facts = "\n".join(f"- {name}: {text}" for name, text in found.facts)
+    warnings = [f"**{warning}**" for warning in found.warnings]
+    tables = {title: markdown(table) for title, table in found.tables.items()}
+    head = [f"# {found.title}", facts, *warnings, "## Summary", READING, tables.pop("Summary")]
+    head += [f"![{name}]({name})" for name in pictures]
+    return "\n\n".join([*head, *(part for title, text in tables.items() for part in (f"## {title}", text))]) + "\n"
+
+
+def _summary_csv(found: Findings) -> str:
+    table = found.tables["Summary"]
+    return csv_of(table.heads, [dict(zip(table.heads, line, strict=True)) for line in table.lines])
+
+
+def _sample_table(rows: Sequence[Row], columns: tuple[str, ...]) -> Table:
+    return Table(columns, tuple(tuple(row.get(column) for column in columns) for row in rows))
+
+
+def _distinct(texts: Iterator[str]) -> list[str]:
+    return list(dict.fromkeys(texts))
+
+
+def _versions(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def _machine(row: Mapping[str, Any]) -> str:
+    return f"{row.get('host', 'unknown')}, {row.get('system', '')}, {row.get('processors', '?')} processors"

@@ -1,0 +1,185 @@
+"""``coalloc bench``: run a benchmark, report what came of it, compare two."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, Option
+
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.options import Quiet
+from coalloc.cli.output import check_writable, note, say
+from coalloc.cli.progress import shown_samples
+
+if TYPE_CHECKING:
+    from coalloc.bench.plan import Plan
+    from coalloc.bench.workers import Workers
+
+app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
+
+SpecFile = Annotated[Path, Argument(metavar="SPEC", help="Specification, TOML; docs/bench.md says what is in it.")]
+StoreFile = Annotated[
+    Path | None,
+    Option("--store", metavar="STORE", help="Where samples are kept.", show_default="SPEC with the suffix .sqlite"),
+]
+Jobs = Annotated[int, Option("--jobs", "-j", min=1, metavar="N", help="Samples at a time, on this machine.")]
+Scheduler = Annotated[
+    str | None, Option(metavar="ADDRESS", help="Run on the Dask cluster of this scheduler: tcp://host:8786.")
+]
+Reuse = Annotated[bool, Option("--reuse-versions", help="Keep samples that other versions of the code have made.")]
+Retry = Annotated[bool, Option("--retry-failed", help="Run failed samples again.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Check the specification, list its samples, and run nothing.")]
+
+Store = Annotated[Path, Argument(metavar="STORE", help="Store of coalloc bench run.")]
+Before = Annotated[Path, Argument(metavar="A", help="Store of before.")]
+After = Annotated[Path, Argument(metavar="B", help="Store of after.")]
+Name = Annotated[str | None, Option("--name", help="Name of the specification.", show_default="the last that was run")]
+Folder = Annotated[
+    Path | None,
+    Option("--output", "-o", metavar="DIR", help="Folder to write.", show_default="STORE with -report for its suffix"),
+]
+BootstrapSeed = Annotated[int, Option("--seed", min=0, help="Seed of the intervals.")]
+
+RUN_EXAMPLES = """
+Examples:
+
+coalloc bench run benchmarks/quick.toml --jobs 2
+
+coalloc bench run slots.toml --store /scratch/slots.sqlite --scheduler tcp://node1:8786
+
+Run again, the same command goes on where it was stopped. Ctrl-C keeps every sample that has ended.
+"""
+
+
+@app.callback(invoke_without_command=True)
+def start(context: typer.Context) -> None:
+    """Run benchmarks, report on them, and compare them."""
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+        raise typer.Exit(ExitCode.BAD_INPUT)
+
+
+@app.command(epilog=RUN_EXAMPLES)
+def run(
+    spec: SpecFile,
+    *,
+    store: StoreFile = None,
+    jobs: Jobs = 1,
+    scheduler: Scheduler = None,
+    reuse_versions: Reuse = False,
+    retry_failed: Retry = False,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+) -> ExitCode:
+    """Run the samples of a specification that its store lacks, each in a process of its own."""
+    _refuse_without_fork()
+    from coalloc.bench.plan import read_plan
+    from coalloc.bench.running import Choices, run_plan
+    from coalloc.instance.text import visible
+
+    plan = read_plan(spec)
+    if dry_run:
+        return _list(plan)
+    path = store or spec.with_suffix(".sqlite")
+    check_writable({"--store": path}, inputs=(spec,))
+    with shown_samples(len(plan.samples), quiet) as report:
+        progress = run_plan(plan, path, _workers(jobs, scheduler), Choices(reuse_versions, retry_failed), report)
+    say(f"{visible(str(path))}: {progress}")
+    if progress.is_interrupted:
+        note("interrupted; run the same command again to go on")
+    return ExitCode.DONE if progress.in_store else ExitCode.NOTHING
+
+
+REPORT_EXAMPLES = """
+Examples:
+
+coalloc bench report benchmarks/quick.sqlite
+
+coalloc bench report slots.sqlite -o report
+
+Written are report.html (one page that holds all), report.md, summary.csv, samples.csv and the figures.
+"""
+
+
+@app.command(epilog=REPORT_EXAMPLES)
+def report(store: Store, *, name: Name = None, output: Folder = None, quiet: Quiet = False) -> ExitCode:
+    """Write tables, figures and one HTML page about a benchmark."""
+    from coalloc.bench.report import findings, write_report
+    from coalloc.bench.store import Store as BenchStore
+    from coalloc.bench.tables import markdown
+    from coalloc.instance.text import visible
+
+    with BenchStore(store, writes=False) as opened:
+        found = findings(opened, name)
+    paths = write_report(found, output or store.with_name(f"{store.stem}-report"))
+    say(markdown(found.tables["Summary"]))
+    for warning in found.warnings:
+        note(visible(warning))
+    if not quiet:
+        note("\n".join(f"wrote {visible(str(path))}" for path in paths))
+    return ExitCode.DONE
+
+
+COMPARE_EXAMPLES = """
+Examples:
+
+coalloc bench compare before.sqlite after.sqlite
+
+The exit code is 1 where something has become worse.
+"""
+
+
+@app.command(epilog=COMPARE_EXAMPLES)
+def compare(a: Before, b: After, *, name: Name = None, seed: BootstrapSeed = 0) -> ExitCode:
+    """Compare two stores sample by sample, and name what has become worse."""
+    from coalloc.bench.comparison import compare as compared
+    from coalloc.bench.report import findings
+    from coalloc.bench.store import Store as BenchStore
+    from coalloc.bench.tables import markdown
+    from coalloc.instance import CoallocError
+    from coalloc.instance.text import visible
+
+    found = []
+    for path in (a, b):
+        with BenchStore(path, writes=False) as opened:
+            found.append(findings(opened, name))
+    comparison = compared(found[0].rows, found[1].rows, seed)
+    if not comparison.pairs:
+        raise CoallocError("the stores have no sample in common: instances, methods, options or limits differ")
+    say(markdown(comparison.table))
+    for warning in comparison.warnings:
+        note(visible(warning))
+    for sentence in comparison.regressions:
+        say(visible(f"worse: {sentence}"))
+    return ExitCode.NOTHING if comparison.regressions else ExitCode.DONE
+
+
+def _refuse_without_fork() -> None:
+    """Raise on systems that cannot start samples."""
+    if not hasattr(os, "fork"):
+        from coalloc.instance import CoallocError
+
+        raise CoallocError("coalloc bench run needs Linux or macOS; on Windows use its subsystem for Linux")
+
+
+def _workers(jobs: int, scheduler: str | None) -> Callable[[], Workers]:
+    """Return what starts the workers that the options ask for."""
+    from coalloc.bench.cluster import ClusterWorkers
+    from coalloc.bench.workers import LocalWorkers
+
+    return lambda: LocalWorkers(jobs) if scheduler is None else ClusterWorkers(scheduler)
+
+
+def _list(plan: Plan) -> ExitCode:
+    """Say what the samples of a plan are."""
+    from coalloc.instance.text import visible
+
+    for sample in plan.samples:
+        seed = "" if sample.seed is None else f", seed {sample.seed}"
+        say(visible(f"{sample.given.name}: {sample.label}{seed}"))
+    note(f"{len(plan.samples)} samples")
+    return ExitCode.DONE

@@ -1,0 +1,192 @@
+"""Specifications: what is read, and one line for every fault before anything runs."""
+
+import pytest
+
+from coalloc.bench.plan import read_plan
+from coalloc.bench.spec import Limits, read_spec
+from coalloc.instance import InstanceError
+from coalloc.instance.files import write_instance
+from coalloc.workloads.generators import generate
+from tests.bench.spec_files import write_spec
+
+INSTANCE = """
+[[instances]]
+generator = "thesis-oas"
+parameters = { jobs = 1 }
+"""
+METHOD = """
+[[methods]]
+method = "lower_bound"
+"""
+TRACE = "; MaxProcs: 4\n" + "\n".join(f"{i} {i} -1 10 2 -1 -1 2 10 -1 1 1 1 1 1 1 -1 -1" for i in range(1, 6)) + "\n"
+
+
+def plan_of(tmp_path, text):
+    return read_plan(write_spec(tmp_path, text, "s.toml"))
+
+
+def faults_of(tmp_path, text):
+    """Return the lines of the faults, without the name of the file."""
+    with pytest.raises(InstanceError) as caught:
+        plan_of(tmp_path, text)
+    prefix = f"{tmp_path / 's.toml'}: "
+    lines = str(caught.value).replace(str(tmp_path), "DIR").splitlines()
+    return [line.removeprefix(prefix.replace(str(tmp_path), "DIR")) for line in lines]
+
+
+def test_the_product_of_instances_options_and_seeds_in_turn(tmp_path):
+    text = """
+    [[instances]]
+    generator = "thesis-oas"
+    seeds = "3..4"
+    parameters = { jobs = 1 }
+
+    [[methods]]
+    method = "solve"
+    name = "exact"
+    seeds = [0, 1]
+    options = { slot = ["50%", "25%"], formulation = "count" }
+
+    [[methods]]
+    method = "lower_bound"
+    seeds = [0, 1]
+    """
+    samples = plan_of(tmp_path, text).samples
+    own = [("exact, slot=50%", 0), ("exact, slot=50%", 1), ("exact, slot=25%", 0), ("exact, slot=25%", 1)]
+    once = [*own, ("lower_bound", None)]  # a bound draws nothing
+    assert [(sample.label, sample.seed) for sample in samples] == [*once, *once]
+    assert [sample.given.name for sample in samples] == ["thesis-oas-3"] * 5 + ["thesis-oas-4"] * 5
+    assert samples[2].options == {"slot": "25%", "formulation": "count"}
+
+
+def test_every_kind_of_source(tmp_path):
+    write_instance(generate("paper-oas", 1, jobs=1), tmp_path / "mine.json")
+    (tmp_path / "t.swf").write_text(TRACE)
+    text = (
+        """
+        [[instances]]
+        examples = ["thesis-oas-1"]
+        [[instances]]
+        files = ["mine.json"]
+        [[instances]]
+        swf = "t.swf"
+        processors = 4
+        slices = ["0:2", ":"]
+        """
+        + METHOD
+    )
+    givens = [sample.given for sample in plan_of(tmp_path, text).samples]
+    assert [(given.name, given.num_jobs) for given in givens[:2]] == [("thesis-oas-1", 8), ("paper-oas-1", 1)]
+    assert [given.num_jobs for given in givens[2:]] == [2, 5]
+
+
+def test_limits_have_defaults(tmp_path):
+    assert read_spec(write_spec(tmp_path, INSTANCE + METHOD))[0].limits == Limits(300.0, 4000.0)
+    spec, faults = read_spec(write_spec(tmp_path, INSTANCE + METHOD + "[limits]\ntime = 2\n"))
+    assert (spec.limits, spec.name, faults) == (Limits(2.0, 4000.0), "trivial", [])
+
+
+def test_the_same_sample_is_planned_once(tmp_path):
+    assert len(plan_of(tmp_path, INSTANCE + INSTANCE + METHOD).samples) == 1
+
+
+def test_a_sample_is_known_by_what_is_run_and_not_by_names(tmp_path):
+    (one,) = plan_of(tmp_path, INSTANCE + METHOD).samples
+    (named,) = plan_of(tmp_path, 'name = "other"\n' + INSTANCE + METHOD + 'name = "bound"\n').samples
+    (longer,) = plan_of(tmp_path, INSTANCE + METHOD + "[limits]\ntime = 299.0\n").samples
+    (other,) = plan_of(tmp_path, INSTANCE + METHOD + 'options = { method = "area" }\n').samples
+    assert named.key == one.key
+    assert len({one.content, longer.content, other.content}) == 3
+
+
+def test_every_fault_has_its_line(tmp_path):
+    text = """
+    [[instances]]
+    files = ["no.json"]
+    [[instances]]
+    generator = "thesis-oas"
+    parameters = { jobs = 2.5 }
+    [[instances]]
+    examples = ["thesis-oas-1"]
+    [[methods]]
+    method = "sovle"
+    [[methods]]
+    method = "solve"
+    options = { time_limit = "long" }
+    [[methods]]
+    method = "simulate"
+    options = { policy = "esy" }
+    """
+    lines = faults_of(tmp_path, text)
+    assert lines[0] == "methods[0].method: must be 'solve', 'simulate' or 'lower_bound', got 'sovle'"
+    assert lines[1] == "instances[0].files[0]: DIR/no.json: cannot be read: no such file or directory"
+    assert lines[2] == "instances[1]: jobs: must be a whole number, got 2.5"
+    assert lines[-2] == "methods[1].options.time_limit: must be a number, got 'long'"
+    assert lines[-1].startswith("methods[2].options: there is no policy 'esy' (did you mean 'easy'?); there are fcfs")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("limit = 3\n" + INSTANCE + METHOD, "limit: is not a known key; known are instances, methods, name, limits"),
+        (METHOD, "instances: is missing"),
+        ("instances = 3\n" + METHOD, "instances: must be a list, got 3"),
+        ("instances = [3]\n" + METHOD, "instances[0]: must be an object, got 3"),
+        (INSTANCE + METHOD + "[limits]\ntime = -1\n", "limits.time: must be above 0, got -1"),
+        (INSTANCE + METHOD + '[limits]\nmemory = "2 GB"\n', "limits.memory: must be a number, got '2 GB'"),
+        (INSTANCE + 'seeds = "a..b"\n' + METHOD, "instances[0].seeds: must be a list, got 'a..b'"),
+        (INSTANCE + "seeds = []\n" + METHOD, "instances[0].seeds: must not be empty"),
+        (INSTANCE + "seeds = [1, -1]\n" + METHOD, "instances[0].seeds[1]: must be at least 0, got -1"),
+        (
+            INSTANCE + 'files = ["a"]\n' + METHOD,
+            "instances[0]: must have one of the keys generator, examples, files, swf",
+        ),
+        (INSTANCE + 'colour = "red"\n' + METHOD, "instances[0].colour: is not a known key; known are generator, seeds"),
+        ('[[instances]]\nexamples = ["x"]\n' + METHOD, "instances[0].examples[0]: there is no example 'x'; there are"),
+        ('[[instances]]\nswf = "t.swf"\n' + METHOD, "instances[0].swf: a trace runs on one of processors and platform"),
+        (
+            '[[instances]]\nswf = "t.swf"\nprocessors = 4\noptions = { colour = 1 }\n' + METHOD,
+            "instances[0].slices[0]: colour: is not a known key",
+        ),
+        (INSTANCE + METHOD + "options = { method = [[1]] }\n", "methods[0].options.method: must be a number, a text"),
+        (INSTANCE + METHOD + "options = { method = [] }\n", "methods[0].options.method: must be a number, a text"),
+        (
+            INSTANCE + METHOD + 'options = { metod = "area" }\n',
+            "methods[0].options: unknown keyword metod (did you mean",
+        ),
+        (
+            INSTANCE + METHOD + "options = { seed = 1 }\n",
+            "methods[0].options.seed: is not an option of a specification",
+        ),
+        (
+            INSTANCE + METHOD + METHOD,
+            "methods[1].name: must differ from that of methods[0], which is 'lower_bound' too",
+        ),
+        (
+            INSTANCE + METHOD + "options = { time_limit = 300.0 }\n",
+            "methods[0].options.time_limit: must be below limits.time = 300, got 300",
+        ),
+        (
+            INSTANCE + '[[methods]]\nmethod = "simulate"\noptions = { policy = "easy", kill = 1 }\n',
+            "methods[0].options.kill: must be true or false, got 1",
+        ),
+        (
+            INSTANCE + '[[methods]]\nmethod = "simulate"\n',
+            "methods[0].options: simulate() missing 1 required positional argument: 'policy'",
+        ),
+        (
+            INSTANCE + '[[methods]]\nmethod = "solve"\noptions = { slot = "50%", formulation = ["count", "nod"] }\n',
+            "methods[0].options: formulation of model 'oas' must be one of auto, node, count, configuration, got 'nod'",
+        ),
+        ("[[", "is not TOML: "),
+        ("a = 1\na = 2\n", "is not TOML: "),
+    ],
+)
+def test_a_fault_is_one_line_with_its_path(tmp_path, text, line):
+    (said,) = faults_of(tmp_path, text)
+    assert said.startswith(line)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InstanceError, match=r"no\.toml: cannot be read: no such file or directory"):
+        read_plan(tmp_path / "no.toml")
