@@ -12,8 +12,8 @@ import math
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, Queue
@@ -50,6 +50,7 @@ def solve_cpsat(
     threads: int = 1,
     seed: int = 0,
     work_limit: float | None = None,
+    worker: Worker | None = None,
     on_bound: OnBound = lambda _: None,
     on_schedule: OnSchedule = lambda _: None,
     is_done: Callable[[], bool] = lambda: False,
@@ -57,17 +58,22 @@ def solve_cpsat(
     """Run CP-SAT on a problem in slots, until it is done, its time is up or ``is_done`` says so.
 
     Every bound (slots) and schedule goes to the callbacks as it comes. ``lower_bound`` (slots) is not
-    to be proven again. ``work_limit`` is in CP-SAT's deterministic seconds.
+    to be proven again. ``work_limit`` is in CP-SAT's deterministic seconds. A ``worker`` that was started
+    before is left running where CP-SAT came to its end, and ended otherwise; without one a new one is used.
     """
     document = document_of(problem, start, objective=objective, horizon=horizon, lower_bound=lower_bound)
     document |= {"time_limit": time_limit, "threads": threads, "seed": seed, "work_limit": work_limit}
-    for message in _messages(document, time_limit):
-        if "starts" in message:
-            on_schedule(_assignments(problem, message))
-        if math.isfinite(message.get("bound", math.inf)):
-            on_bound(math.ceil(message["bound"] - INTEGRALITY))
-        if "status" in message or is_done():
-            return
+    with (
+        nullcontext(worker) if worker is not None else Worker() as running,
+        closing(running.messages(document, time_limit)) as messages,
+    ):
+        for message in messages:
+            if "starts" in message:
+                on_schedule(_assignments(problem, message))
+            if math.isfinite(message.get("bound", math.inf)):
+                on_bound(math.ceil(message["bound"] - INTEGRALITY))
+            if is_done():
+                return
 
 
 def document_of(
@@ -128,39 +134,73 @@ def _assignments(problem: Problem, message: dict[str, Any]) -> list[Assignment]:
     ]
 
 
-def _messages(document: dict[str, Any], time_limit: float) -> Iterator[dict[str, Any]]:
-    """Run the child and yield its messages; it is killed when its time is up or the caller stops."""
-    child = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("cpsat_worker.py"))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    )
-    assert child.stdin is not None
-    assert child.stdout is not None
-    lines: Queue[str] = Queue()
-    output = child.stdout
-    Thread(target=_forward, args=(output, lines), daemon=True).start()
-    deadline = time.perf_counter() + time_limit + GRACE
-    try:
-        with suppress(BrokenPipeError):  # a child that died has no news
-            child.stdin.write(json.dumps(document) + "\n")
-            child.stdin.flush()
-        while True:
-            try:
-                message = json.loads(lines.get(timeout=0.05))
-            except Empty:
-                if time.perf_counter() > deadline or (child.poll() is not None and lines.empty()):
-                    return
-                continue
-            yield message
-    finally:
-        child.kill()
-        child.wait()
+class Worker:
+    """A child process that solves one problem after another; starting it early hides the time it takes to load.
+
+    Use it in a ``with`` block, or :meth:`close` it: it never outlives that.
+    """
+
+    def __init__(self) -> None:
+        self._child = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("cpsat_worker.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        self._input = self._child.stdin
+        self._lines: Queue[str] = Queue()
+        Thread(target=_forward, args=(self._child.stdout, self._lines), daemon=True).start()
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self._child.kill()
+        self._child.wait()
+        with suppress(BrokenPipeError):  # what the child did not read is no loss
+            self._input.close()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process can take a problem."""
+        return self._child.poll() is None
+
+    def messages(self, document: dict[str, Any], time_limit: float) -> Generator[dict[str, Any]]:
+        """Yield the news of one problem; left before the last of them, or out of time (s), the process ends."""
+        deadline = time.perf_counter() + time_limit + GRACE
+        has_ended = False
+        try:
+            with suppress(BrokenPipeError):  # a child that died has no news
+                self._input.write(json.dumps(document) + "\n")
+                self._input.flush()
+            while not has_ended and (line := self._next(deadline)) is not None:
+                message = json.loads(line)
+                has_ended = "status" in message
+                yield message
+        finally:
+            if not has_ended:
+                self.close()
+
+    def _next(self, deadline: float) -> str | None:
+        """Return the next line; None where the process is gone or its time is up."""
+        while time.perf_counter() < deadline:
+            is_gone = not self.is_alive
+            with suppress(Empty):
+                return self._lines.get(timeout=0.05)
+            if is_gone:
+                return None
+        return None
 
 
 def _forward(output: IO[str], lines: Queue[str]) -> None:
-    for line in output:
-        lines.put(line)
+    with output:
+        for line in output:
+            lines.put(line)

@@ -1,4 +1,4 @@
-"""CP-SAT in a process of its own: reads one problem from standard input, writes news to standard output.
+"""CP-SAT in a process of its own: reads problems from standard input, writes news to standard output.
 
 HiGHS and OR-Tools cannot be loaded into one process, so this file imports nothing of coalloc and is
 run as a script. Both directions speak JSON, one object per line; ids do not travel. The model has
@@ -153,9 +153,14 @@ def write(message: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Solve the problem on standard input."""
+    """Solve the problems on standard input, one after another."""
+    for line in sys.stdin:
+        solve(json.loads(line))
+
+
+def solve(document: dict[str, Any]) -> None:
+    """Solve a problem and write what there is to know."""
     began = time.perf_counter()
-    document = json.loads(sys.stdin.readline())
     model = Model(document)
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = max(0.01, document["time_limit"] - (time.perf_counter() - began))

@@ -27,10 +27,13 @@ from coalloc.solvers.level_branching import Root, branch
 from coalloc.solvers.link_sets import LinkSets, may_list
 from coalloc.solvers.pricing import ListedPricing, Pricing, pricing_for
 from coalloc.solvers.tails import Tail, levelled_jobs, tail_of
+from coalloc.solvers.wide_jobs import WidePairs
 
 TAIL_SHARE = 0.6
 """Share of the time left that one release gets while others wait."""
-LIST_SHARE = 0.3
+WIDE_SHARE = 0.5
+"""Share of the time left in which the wide jobs of a release are covered by themselves."""
+LIST_SHARE = 0.6
 """Share of that time in which its sets must be listed."""
 
 Schedules = Sequence[Sequence[Assignment]]
@@ -65,6 +68,7 @@ class FeasibleSets:
         self._problem = problem
         self._schedules = schedules
         self._roots: list[Root] = []
+        self._pairs = WidePairs(problem)
 
     def bound(
         self, *, time_limit: float = math.inf, target: float = math.inf, on_bound: Callable[[float], None] | None = None
@@ -108,8 +112,27 @@ class FeasibleSets:
             if now > deadline:
                 return
             if tail.jobs:
+                yield from self._wide(tail, now + WIDE_SHARE * (deadline - now))
                 last = deadline if len(areas) == 1 else now + TAIL_SHARE * (deadline - now)
                 yield from self._lp(work, index, tail, last)
+
+    def _wide(self, tail: Tail, deadline: float) -> Iterator[float]:
+        """Yield the bounds of the wide jobs of a tail."""
+        wide = None if may_list(self._problem) else self._pairs.tail(tail)
+        if wide is None:
+            return
+        now = time.perf_counter()
+        sets = self._pairs.sets(wide, now + LIST_SHARE * (deadline - now))
+        search = ColumnGeneration(
+            wide,
+            all_levels(wide.jobs),
+            ListedPricing(sets, wide.jobs),
+            values=np.array([job.durations[0] for job in wide.jobs]),
+            speed_prices=np.zeros(len(wide.capacities)),
+            sets=sets,
+        )
+        for lower, _ in search.iterations(deadline):
+            yield rounded(self._problem, wide.release + lower)
 
     def _lp(self, work: Work, index: int, tail: Tail, deadline: float) -> Iterator[float]:
         """Yield the bounds of one tail until they cannot exceed the best, or its LP is solved."""

@@ -28,25 +28,28 @@ from coalloc.solvers.feasible_set import FeasibleSets
 from coalloc.solvers.level_branching import MAX_NODES
 from coalloc.solvers.local_search import improve
 from coalloc.solvers.model_run import MAX_NONZEROS, ModelRun
+from coalloc.solvers.neighbourhoods import explore
 from coalloc.solvers.objectives import in_seconds, objective_of, quick_bound, safe_horizon, ticks_of
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.sampling import sample
 from coalloc.solvers.search import Search
 
-SAMPLES = 400
-"""Plans that are sampled, times the square root of the number of jobs."""
+SAMPLES = 45
+"""Plans that are sampled, times the number of jobs to the power of 3/2."""
 SAMPLE_SHARE = 0.25
 """Share of the remaining time after which sampling stops."""
-SEARCH_ITERATIONS = 1000
-"""Iterations of the local search, times the square root of the number of jobs, and more for many jobs."""
-MANY_JOBS = 25
-"""Jobs from which on the iterations grow faster, for no complete method will do much there."""
+SEARCH_ITERATIONS = 15
+"""Iterations of the local search, times the number of jobs squared: the fewer jobs, the more complete methods do."""
+ROUNDS = 1
+"""Large neighbourhoods that are searched, per job."""
 BOUND_SHARE = 0.2
 """Share of the time limit after which the feasible-set bound stops."""
 BRANCHING_SHARE = 0.1
 """Share of the remaining time after which branching on its levels stops."""
 SEARCH_SHARE = 0.4
 """Share of the remaining time after which the local search stops."""
+EXPLORE_SHARE = 0.2
+"""Share of the remaining time after which the search of large neighbourhoods stops."""
 GRIDS = (1e4, 2e7)
 """Slots per makespan of the grids for continuous time; the last is finer than the gap of a proof."""
 UNITS = (3600.0, 60.0, 1.0, 0.5, 0.1, 0.01, 0.001)
@@ -55,6 +58,8 @@ COARSE_GRID = 0.25
 """Slot of the one grid that the MIP models get for continuous time, as a share of the mean base time."""
 TIME_LEFT = 1.0
 """Seconds of the time limit that a stage may leave because its next step would not fit into them."""
+LAST = 0.1
+"""Seconds of the time limit that searching on leaves: what it would find in them is little."""
 WORK_UNIT = 0.01
 """CP-SAT's deterministic seconds per unit of ``work_limit``."""
 
@@ -68,15 +73,25 @@ class Portfolio:
         self.runner = runner
         self.objective = search.options.objective
         self.best: list[Assignment] = []
+        self._worker: cpsat.Worker | None = None
 
     def solve(self, first: Sequence[Assignment]) -> None:
         """Close the gap as far as the limits allow, from a first schedule that was offered already."""
         self.best = list(first)
+        try:
+            self._solve()
+        finally:
+            if self._worker is not None:
+                self._worker.close()
+
+    def _solve(self) -> None:
         self._bound(quick_bound(self.problem, self.objective), self.problem, "longest job and packing")
         if self.search.is_closed:
             return
         self._raise_bound()
         if not self.search.is_closed:
+            if self.search.options.threads > 1 and cpsat.is_installed():
+                self._worker = cpsat.Worker()  # it loads beside the search
             self._improve()
         if self.search.is_closed:
             return
@@ -84,8 +99,17 @@ class Portfolio:
             self._close_continuous()
         else:
             self._close_slotted()
+        if not self.search.is_closed and not cpsat.is_installed():
+            self._persist()
         if not self.search.is_closed:
             self.search.stopped_by = "time" if self.search.remaining < TIME_LEFT else "work"
+
+    def _persist(self) -> None:
+        """Go on searching while there is time: no complete method fits, or it has come to its end."""
+        attempt = 0
+        while self.search.options.work_limit is None and not self.search.is_closed and self.search.remaining > LAST:
+            attempt += 1
+            self._improve(attempt)
 
     def _bound(self, ticks: float, problem: Problem, source: str) -> None:
         self.search.raise_bound(in_seconds(problem, ticks, self.objective), source)
@@ -118,44 +142,67 @@ class Portfolio:
                     on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets, level by level"),
                 )
 
-    def _sample(self) -> None:
-        with self.search.timed("search"):
-            sample(
-                self.problem,
-                self.best,
-                lower_bound=self._proven_ticks(self.problem),
-                samples=self._limited(int(SAMPLES * math.sqrt(len(self.problem.jobs)))),
-                seed=self.search.options.seed,
-                target=self._proven_ticks(self.problem) * (1.0 + PROOF_TOLERANCE),
-                deadline=time.perf_counter() + SAMPLE_SHARE * self.search.remaining,
-                on_schedule=lambda assignments: self._take(assignments, "sampling"),
-            )
-
     def _target(self) -> float:
         """Return the bound, ticks, that proves the best schedule."""
         best = ticks_of(self.best, self.objective)
         return best if self.problem.slot is not None else best * (1.0 - PROOF_TOLERANCE)
 
-    def _improve(self) -> None:
-        if self.objective == "makespan":
-            self._sample()
-        if self.search.is_closed:
-            return
-        with self.search.timed("search"):
-            improve(
-                self.problem,
-                self.best,
-                objective=self.objective,
-                iterations=self._limited(self._iterations()),
-                seed=self.search.options.seed,
-                target=self._proven_ticks(self.problem) * (1.0 + PROOF_TOLERANCE),
-                deadline=time.perf_counter() + SEARCH_SHARE * self.search.remaining,
-                on_schedule=lambda assignments: self._take(assignments, "local search"),
-            )
+    def _improve(self, attempt: int = 0) -> None:
+        """Sample, anneal and search large neighbourhoods; later attempts draw otherwise and take longer."""
+        steps = (
+            [self._anneal, self._explore]
+            if self.objective != "makespan"
+            else [self._sample, self._anneal, self._explore]
+        )
+        for step in steps:
+            if not self.search.is_closed:
+                with self.search.timed("search"):
+                    step(attempt)
 
-    def _iterations(self) -> int:
-        num_jobs = len(self.problem.jobs)
-        return int(SEARCH_ITERATIONS * math.sqrt(num_jobs) * max(1.0, num_jobs / MANY_JOBS))
+    def _sample(self, attempt: int) -> None:
+        sample(
+            self.problem,
+            self.best,
+            lower_bound=self._proven_ticks(self.problem),
+            samples=self._limited(int(SAMPLES * len(self.problem.jobs) ** 1.5) << attempt),
+            seed=self.search.options.seed + attempt,
+            target=self._goal,
+            deadline=self._instant(SAMPLE_SHARE),
+            on_schedule=lambda assignments: self._take(assignments, "sampling"),
+        )
+
+    def _anneal(self, attempt: int) -> None:
+        improve(
+            self.problem,
+            self.best,
+            objective=self.objective,
+            iterations=self._limited(SEARCH_ITERATIONS * len(self.problem.jobs) ** 2 << attempt),
+            seed=self.search.options.seed + attempt,
+            target=self._goal,
+            deadline=self._instant(SEARCH_SHARE),
+            on_schedule=lambda assignments: self._take(assignments, "local search"),
+        )
+
+    def _explore(self, attempt: int) -> None:
+        explore(
+            self.problem,
+            self.best,
+            objective=self.objective,
+            rounds=self._limited(ROUNDS * len(self.problem.jobs) << attempt),
+            seed=self.search.options.seed + attempt,
+            target=self._goal,
+            deadline=self._instant(EXPLORE_SHARE),
+            on_schedule=lambda assignments: self._take(assignments, "large neighbourhoods"),
+        )
+
+    @property
+    def _goal(self) -> float:
+        """The objective, ticks, that the bound would prove optimal."""
+        return self._proven_ticks(self.problem) * (1.0 + PROOF_TOLERANCE)
+
+    def _instant(self, share: float) -> float:
+        """Return the instant, of ``time.perf_counter()``, at which a share of the remaining time will be over."""
+        return time.perf_counter() + share * self.search.remaining
 
     def _limited(self, steps: int) -> int:
         """Return a number of steps, no more than the work limit allows."""
@@ -234,10 +281,16 @@ class Portfolio:
                 threads=options.threads,
                 seed=options.seed,
                 work_limit=None if options.work_limit is None else options.work_limit * WORK_UNIT,
+                worker=self._living_worker(),
                 on_bound=lambda ticks: self._bound(ticks, problem, "CP-SAT"),
                 on_schedule=lambda assignments: take(assignments, "CP-SAT"),
                 is_done=lambda: search.is_closed,
             )
+
+    def _living_worker(self) -> cpsat.Worker:
+        if self._worker is None or not self._worker.is_alive:
+            self._worker = cpsat.Worker()
+        return self._worker
 
     def _run_model(
         self, problem: Problem, first: Sequence[Assignment], time_limit: float
@@ -245,7 +298,7 @@ class Portfolio:
         """Run the configuration model, or the count model where that would be too large, or nothing."""
         formulation = self._formulation(problem, first)
         if formulation is None:
-            self.search.message = "no complete method fits this size; the bound and the schedule stand"
+            self.search.message = "no complete method fits this size; searched on without one"
             return None, None
         known = int(self._proven_ticks(problem)) if problem is self.problem else None
         return self.runner.run(problem, formulation, first, time_limit=time_limit, lower_bound=known)

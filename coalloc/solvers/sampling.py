@@ -25,6 +25,9 @@ from coalloc.solvers.local_search import OnSchedule
 FRESH = 0.3
 """Share of the plans that are drawn anew, and not beside the best so far."""
 
+PATIENCE = 500
+"""Plans without a better schedule after which sampling begins anew: it gets stuck beside a good plan."""
+
 Floats = NDArray[np.float64]
 
 
@@ -68,15 +71,16 @@ def sample(
         return best
     generation = ParallelGeneration(Generation(problem), efficiencies(problem, deadline - time.perf_counter()))
     rng = np.random.default_rng(seed)
-    traits, sampled = _drawn(rng), math.inf
+    traits, sampled, idle = _drawn(rng), math.inf, 0
     for _ in range(samples):
         if end <= target or time.perf_counter() > deadline:
             break
+        sampled, idle = (sampled, idle + 1) if idle < PATIENCE else (math.inf, 0)
         tried = _drawn(rng) if math.isinf(sampled) or rng.random() < FRESH else _beside(traits, rng)
         found = generation.schedule(_plan(problem, tried, lower_bound, rng), before=sampled)
         if found is None:
             continue
-        traits, sampled = tried, max(a.end for a in found)
+        traits, sampled, idle = tried, max(a.end for a in found), 0
         if sampled < end:
             best, end = found, sampled
             on_schedule(list(best))

@@ -89,3 +89,21 @@ def test_a_child_that_dies_leaves_what_is_known(monkeypatch):
     monkeypatch.setattr(cpsat.sys, "executable", "false")
     problem = discretise(*small_instance(104))
     assert run(problem) == (0, best_list_schedule(problem))
+
+
+def test_a_worker_solves_one_problem_after_another_and_ends_with_its_block():
+    problem = discretise(*small_instance(104))
+    optimum = brute_force_oas(*small_instance(104)).objective
+    with cpsat.Worker() as worker:
+        for _ in range(2):
+            bound, _ = run(problem, worker=worker)
+            assert in_seconds(problem, bound, "makespan") == pytest.approx(optimum, rel=1e-6)
+            assert worker.is_alive
+    assert not worker.is_alive
+
+
+def test_a_worker_that_is_left_before_the_end_is_ended():
+    problem = discretise(*small_instance(104))
+    with cpsat.Worker() as worker:
+        run(problem, time_limit=-cpsat.GRACE, worker=worker)
+        assert not worker.is_alive

@@ -18,6 +18,7 @@ from coalloc.models import oas_configuration
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.generation import best_list_schedule
 from coalloc.schedule import Placement, Schedule
+from coalloc.solvers import cpsat, portfolio
 from coalloc.solvers.brute_force import brute_force_oas
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.highs import Limits
@@ -186,6 +187,45 @@ def test_no_optimal_sum_of_responses_ends_beyond_the_horizon(drawn: tuple[Instan
     best = brute_force_oas(instance, slot, objective="total-response-time").schedule
     assert best is not None
     assert max(p.end for p in best) <= slot * horizon * (1 + 1e-9)
+
+
+def test_without_a_complete_method_the_search_goes_on_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    # No proof for this one by bounds and search, and its model at 1 % is too large to build.
+    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+    instance = coalloc.generate("thesis-oas", seed=2)
+    result = coalloc.solve(instance, slot="1%", time_limit=2.0)
+    assert (result.status, result.stopped_by, result.model_size) == ("feasible", "time", None)
+    assert "no complete method fits" in result.message
+    assert "search" in result.timings
+
+
+def test_a_work_limit_ends_the_search_by_work_and_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+    instance = coalloc.generate("thesis-oas", seed=2)
+    one, two = (coalloc.solve(instance, slot="1%", work_limit=20) for _ in range(2))
+    assert one.stopped_by == "work"
+    assert one.schedule == two.schedule
+
+
+def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The search is interrupted while CP-SAT loads beside it.
+    ended = []
+
+    class Worker:
+        is_alive = True
+
+        def close(self) -> None:
+            ended.append(self)
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cpsat, "is_installed", lambda: True)
+    monkeypatch.setattr(cpsat, "Worker", Worker)
+    monkeypatch.setattr(portfolio, "sample", interrupted)
+    result = coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2)
+    assert result.stopped_by == "interrupt"
+    assert len(ended) == 1
 
 
 # ------------------------------------------------------------------------------ starts
