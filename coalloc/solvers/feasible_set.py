@@ -7,7 +7,8 @@ exactly S runs:
 
 Configurations of one duration are one level here; that loses nothing, since a solution by levels
 splits into one by configurations. Where the sets that links allow are too many to list, links between
-jobs are dropped, which only weakens the bound. The LP lets a job be done at several levels;
+jobs are dropped, which only weakens the bound, and the wide jobs are covered by themselves, with links
+(:mod:`coalloc.solvers.wide_jobs`). The LP lets a job be done at several levels;
 branching on them (:mod:`coalloc.solvers.level_branching`) does not. Derivation: docs/mathematics.md, "Bounds".
 """
 
