@@ -32,7 +32,7 @@ from coalloc.solvers.wide_jobs import WidePairs
 
 TAIL_SHARE = 0.6
 """Share of the time left that one release gets while others wait."""
-WIDE_SHARE = 0.5
+WIDE_SHARE = 0.4
 """Share of the time left in which the wide jobs of a release are covered by themselves."""
 LIST_SHARE = 0.6
 """Share of that time in which its sets must be listed."""
