@@ -7,7 +7,8 @@ exactly S runs:
 
 Configurations of one duration are one level here; that loses nothing, since a solution by levels
 splits into one by configurations. Where the sets that links allow are too many to list, links between
-jobs are dropped, which only weakens the bound. The LP lets a job be done at several levels;
+jobs are dropped, which only weakens the bound, and the wide jobs are covered by themselves, with links
+(:mod:`coalloc.solvers.wide_jobs`). The LP lets a job be done at several levels;
 branching on them (:mod:`coalloc.solvers.level_branching`) does not. Derivation: docs/mathematics.md, "Bounds".
 """
 
@@ -31,7 +32,7 @@ from coalloc.solvers.wide_jobs import WidePairs
 
 TAIL_SHARE = 0.6
 """Share of the time left that one release gets while others wait."""
-WIDE_SHARE = 0.5
+WIDE_SHARE = 0.4
 """Share of the time left in which the wide jobs of a release are covered by themselves."""
 LIST_SHARE = 0.6
 """Share of that time in which its sets must be listed."""

@@ -114,7 +114,7 @@ class _Repair:
         return objective + sum([self._weights[j] * end for j, end in ends])
 
     def round(self, assignments: Sequence[Assignment], rng: np.random.Generator) -> list[Assignment]:
-        """Return the schedule after one neighbourhood, moved left, at a cost that is no higher but for ``heat``."""
+        """Return the schedule after one neighbourhood, moved left; it may cost a little more (:data:`HEAT`)."""
         freed = self._freed(assignments, rng)
         rest = self._moved_left(a for a in assignments if a.job not in freed)
         profile = Profile(self._problem)

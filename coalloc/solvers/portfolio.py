@@ -1,9 +1,11 @@
 """The portfolio behind ``formulation="auto"``: cheap bounds and schedules first, complete methods for the rest.
 
 1. Longest job and packing, then the feasible-set bound, by LP and by branching on the levels of jobs;
-   a list schedule, then parallel schedules by the prices of the area bound, then local search.
+   a list schedule, then parallel schedules by the prices of the area bound, local search, large neighbourhoods.
 2. Where a gap is left, a complete method is started from the best of both: CP-SAT where the extra is
-   installed, else the configuration or the count model. It looks only between bound and incumbent.
+   installed (its process loads beside the search where there is more than one thread), else the
+   configuration or the count model. It looks only between bound and incumbent. Without the extra, what
+   time is left when no model fits, or it has come to its end, goes to more of the search.
 3. Continuous time has no slots to be complete on. There CP-SAT works on ever finer grids, rounded
    down (or on one that all times of the instance lie on): the optimum of each is a bound, and its
    order of starts, moved left with real durations, a schedule (docs/mathematics.md, "Slotting

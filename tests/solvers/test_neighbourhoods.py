@@ -76,7 +76,7 @@ def test_it_is_valid_no_worse_and_repeats(drawn: tuple[Instance, float]) -> None
 def test_up_to_three_jobs_are_all_freed_at_once_and_so_solved(objective: str) -> None:
     # Three jobs are the fewest that are freed; few allocations are all tried. What drifts at a little more
     # cost comes back. Serial generation in order of start reaches an optimum (docs/mathematics.md).
-    for seed in range(40):
+    for seed in range(20):
         instance, _ = small_instance(seed, SmallSize(max_jobs=3, max_processors=4))
         problem = discretise(instance, None)
         best = explore(problem, best_list_schedule(problem), objective=objective, rounds=4, seed=0)
