@@ -12,6 +12,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from coalloc.allocation import Scope
 from coalloc.api.keywords import refuse_unknown
 from coalloc.instance import CoallocError, Instance
 from coalloc.models.time_grid import OBJECTIVES
@@ -40,6 +41,8 @@ def solve(
     slot: float | str | None = None,
     links: Links = "strict",
     saturation: float = 0.0,
+    scope: Scope = "platform",
+    makespan_limit: float | None = None,
     time_limit: float = 60.0,
     work_limit: int | None = None,
     gap: float = 0.0,
@@ -60,13 +63,21 @@ def solve(
         ``"auto"``, or by model: oas ``"node"``, ``"count"``, ``"configuration"``; pas ``"node"``,
         ``"configuration"``; or an object of your own with ``build`` and ``extract``.
     objective
-        oas ``"makespan"`` (default) or ``"total-response-time"``; pas ``"total-execution-time"``.
+        oas ``"makespan"`` (default), ``"total-response-time"``, ``"energy"`` (J, as :func:`coalloc.energy` meters
+        the schedule that is returned) or ``"edp"`` (J s, proven by a scan over makespans); pas
+        ``"total-execution-time"``.
     slot
         Seconds, or ``"50%"`` of the mean base time; ``None`` is continuous time.
     links
         ``"strict"``: links may not saturate; ``"shared"``: they may, and slow jobs down (pas).
     saturation
         Share above its bandwidth that a link may carry and still not count as saturated.
+    scope
+        Where the tasks of a job may be: ``"platform"``, one ``"cluster"``, one ``"node"`` (oas; energy, edp, makespan).
+        Continuous time takes ``"node"`` for energy and edp. With these objectives or scopes starts are whole
+        slots, which hold processors to their ends, and jobs end when they really do: the schedule has no slot.
+    makespan_limit
+        Seconds within which the schedule must end (oas; energy, edp, makespan); it may make an instance infeasible.
     time_limit, work_limit, gap
         Stop after these seconds (building included), these branch-and-bound nodes, or at this
         relative gap.
@@ -93,6 +104,8 @@ def solve(
         slot=slot_seconds(instance, slot),
         links=links,
         saturation=saturation,
+        scope=scope,
+        makespan_limit=makespan_limit,
         time_limit=time_limit,
         work_limit=work_limit,
         gap=gap,
@@ -102,6 +115,8 @@ def solve(
     )
     run_model = solve_model if solver == "highs" else solver_named(solver, work_limit=options.work_limit)
     reporter = progress if callable(progress) else _print_point if progress else None
+    if options.model != "oas":
+        _refuse_scope(options)
     if options.model == "oas":
         result = solve_oas(
             instance, options, formulation=formulation, start=start, progress=reporter, run_model=run_model
@@ -125,6 +140,8 @@ def build_model(
     slot: float | str | None = None,
     links: Links = "strict",
     saturation: float = 0.0,
+    scope: Scope = "platform",
+    makespan_limit: float | None = None,
     **unknown: Any,
 ) -> pyo.ConcreteModel:
     """Return the Pyomo model that ``solve`` would solve, to extend or export; arguments as there."""
@@ -136,7 +153,11 @@ def build_model(
         slot=slot_seconds(instance, slot),
         links=links,
         saturation=saturation,
+        scope=scope,
+        makespan_limit=makespan_limit,
     )
+    if options.model != "oas":
+        _refuse_scope(options)
     build = build_oas if options.model == "oas" else build_package
     return build(instance, options, formulation)
 
@@ -191,6 +212,12 @@ def lower_bound(
 LOWER_BOUND_KEYWORDS = tuple(
     name for name in lower_bound.__annotations__ if name not in ("instance", "unknown", "return")
 )
+
+
+def _refuse_scope(options: SolveOptions) -> None:
+    """Raise where a model of packages is given what is for OAS."""
+    if options.scope != "platform" or options.makespan_limit is not None:
+        raise CoallocError(f"scope and makespan_limit are for model 'oas', not for {options.model!r}")
 
 
 def _name_of(formulation: Any) -> str:
