@@ -16,9 +16,11 @@ from collections.abc import Iterator, Sequence
 import pyomo.environ as pyo
 
 from coalloc.instance import CoallocError
+from coalloc.instance.rounding import time_tolerance
 from coalloc.models.energy_costs import Costs, costs_of, equal_pairs, no_costs
 from coalloc.models.time_grid import chosen
 from coalloc.problem import Assignment, Problem
+from coalloc.rules.node_sets import MAX_JOBS, least_ends
 from coalloc.schedule import Schedule, schedule_of
 
 MAX_FORBIDDEN = 50_000
@@ -45,6 +47,7 @@ def build(
     _add_blocks(model, max(horizon, origin))
     _add_order(model, max(horizon, origin))
     _add_order_of_equals(model)
+    _add_sets(model)
     _add_objective(model, costs, objective)
     return model
 
@@ -155,6 +158,47 @@ def forbidden_sets(problem: Problem, g: int) -> Iterator[tuple[int, ...]]:
                         f"more than {MAX_FORBIDDEN:,} sets of jobs exceed a node of {cores} cores together: give a slot"
                     )
                 yield chosen_jobs
+
+
+def _add_sets(model: pyo.ConcreteModel) -> None:
+    """Add which set of jobs each node holds, for the bounds (B11) to (B13), where there are few jobs."""
+    problem: Problem = model.problem
+    if len(problem.jobs) > MAX_JOBS:
+        return
+    durations, origin = _places(problem), problem.instance.origin
+    tasks = tuple(job.tasks for job in problem.jobs)
+    lengths: dict[tuple[int, int], float] = {}
+    ends: dict[tuple[int, int], float] = {}
+    for g, cores in enumerate(problem.capacities):
+        here = tuple(durations.get((j, g), 0.0) for j in range(len(tasks)))
+        busy = least_ends(tasks, here, (0.0,) * len(tasks), cores)
+        for members, end in least_ends(tasks, here, problem.releases, cores).items():
+            if end - origin <= model.makespan.ub + time_tolerance(end):
+                lengths[g, members], ends[g, members] = busy[members], max(0.0, end - origin)
+    model.holds = pyo.Var(list(lengths), bounds=(0.0, 1.0))
+    of_node = {g: [members for h, members in lengths if h == g] for g in range(len(problem.classes))}
+    held = {
+        (j, g): pyo.quicksum(model.holds[g, members] for members in of_node[g] if members >> j & 1)
+        for j, g in durations
+    }
+    model.one_set = pyo.Constraint(
+        list(of_node), rule=lambda m, g: pyo.quicksum(m.holds[g, members] for members in of_node[g]) == 1
+    )
+    model.set_of_jobs = pyo.Constraint(
+        list(held),
+        rule=lambda m, j, g: pyo.quicksum(m.y[j, g, k] for h, k in m.blocks if h == g) == held[j, g],
+    )
+    model.busy_by_set = pyo.Constraint(
+        list(of_node),
+        rule=lambda m, g: (
+            pyo.quicksum(lengths[g, members] * m.holds[g, members] for members in of_node[g])
+            <= pyo.quicksum(m.end[h, k] - m.begin[h, k] for h, k in m.blocks if h == g)
+        ),
+    )
+    model.makespan_by_set = pyo.Constraint(
+        list(of_node),
+        rule=lambda m, g: pyo.quicksum(ends[g, members] * m.holds[g, members] for members in of_node[g]) <= m.makespan,
+    )
 
 
 def _add_order_of_equals(model: pyo.ConcreteModel) -> None:

@@ -162,6 +162,11 @@ def _add_order_of_equals(model: pyo.ConcreteModel) -> None:
     )
 
 
+def has_starts(model: pyo.ConcreteModel) -> bool:
+    """Return whether every job has a start within the horizon and the limit; if not there is no schedule."""
+    return len({j for j, _, _ in model.x}) == len(model.problem.jobs)
+
+
 def extract(model: pyo.ConcreteModel) -> Schedule:
     """Return the schedule of the values of ``x``, with real ends."""
     problem: Problem = model.problem

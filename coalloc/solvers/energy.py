@@ -24,14 +24,13 @@ from coalloc.models.energy_costs import Costs, costs_of, no_costs
 from coalloc.problem import Assignment, Configuration, Problem, discretise_for_energy
 from coalloc.rules.generation import best_list_schedule, named_orders, start_in_order
 from coalloc.schedule import Schedule, schedule_of
-from coalloc.solvers.bounds import simple_bound
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.highs import Limits, solve_model
 from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel
 from coalloc.solvers.result import PROOF_TOLERANCE, Progress, SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.search import Search
 
-OBJECTIVES = ("energy", "edp")
+ENERGY_OBJECTIVES = ("energy", "edp")
 """Objectives that need watts."""
 
 
@@ -89,7 +88,7 @@ def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) 
             'slot, such as slot="10%"'
         )
     problem = discretise_for_energy(instance, options.slot, saturation=options.saturation, scope=options.scope)
-    if options.objective in OBJECTIVES:
+    if options.objective in ENERGY_OBJECTIVES:
         costs_of(problem)
     elif instance.running:
         raise CoallocError("scope 'cluster' and 'node' are not solved where jobs run already: leave `running` out")
@@ -115,7 +114,7 @@ def _solve(runner: EnergyRun) -> SolveStatus | None:
         return None
     if options.objective == "edp":
         least_edp(runner)
-        is_empty = search.objective is None and search.stopped_by == "proof"
+        is_empty = search.objective is None and search.stopped_by == "proof" and search.lower_bound is None
     else:
         found = runner.least(options.objective, options.makespan_limit)
         search.raise_bound(found.bound, "model")
@@ -154,7 +153,7 @@ class EnergyRun:
         self.search = search
         self.problem = problem
         self.run_model = run_model
-        needs_watts = search.options.objective in OBJECTIVES
+        needs_watts = search.options.objective in ENERGY_OBJECTIVES
         self.costs = costs_of(problem) if needs_watts else no_costs(problem)
         self.known: list[tuple[Schedule, list[Assignment] | None]] = []
         for assignments in _first_schedules(problem, self.costs):
@@ -178,18 +177,20 @@ class EnergyRun:
         metered = energy(self.search.instance, schedule)
         return metered.total if objective == "energy" else metered.edp
 
-    def least(self, objective: str, makespan_limit: float | None) -> Least:
-        """Return the least of ``"energy"`` or ``"makespan"`` within a limit (s), as far as the time goes."""
+    def least(self, objective: str, makespan_limit: float | None, share: float = 1.0) -> Least:
+        """Return the least of ``"energy"`` or ``"makespan"`` within a limit (s), in a share of the time left."""
         search = self.search
         if self._too_slow(makespan_limit):
             return self._known_within(objective, makespan_limit, -math.inf)
         with search.timed("build"):
             model = self.build(objective, makespan_limit)
-        if model is None or search.remaining <= 0.0:
+        if self.problem.slot is not None and not energy_configuration.has_starts(model):
+            return Least(None, math.inf, math.inf, math.inf)
+        if search.remaining <= 0.0:
             search.stopped_by = "time"
-            return self._known_within(objective, makespan_limit, math.inf if model is None else -math.inf)
+            return self._known_within(objective, makespan_limit, -math.inf)
         options = search.options
-        limits = Limits(search.remaining, options.work_limit, self._gap(), options.threads, options.seed)
+        limits = Limits(share * search.remaining, options.work_limit, self._gap(), options.threads, options.seed)
         starts = self.problem.slot is not None and self._set_start(model, objective, makespan_limit)
         with search.timed("solve"):
             solution = self.run_model(model, limits, integral=False, start=starts)
@@ -322,6 +323,8 @@ def _first_schedules(problem: Problem, costs: Costs) -> Iterator[list[Assignment
 # ------------------------------------------------------------------------------ EDP
 
 
+MAKESPAN_SHARE = 0.3
+"""Share of the time after which the search for the least makespan stops, before the scan."""
 NARROW = 0.02
 """Share of its end below which a span is cut just below that end, no longer at its middle."""
 
@@ -348,7 +351,11 @@ def least_edp(runner: EnergyRun) -> None:
     """
     search, limit = runner.search, runner.search.options.makespan_limit
     high = math.inf if limit is None else limit
-    spans = [Span(0.0, least_makespan(runner.problem), high, 0.0, high)]
+    shortest = runner.least("makespan", limit, MAKESPAN_SHARE)
+    if math.isinf(shortest.bound):
+        return
+    search.stopped_by = "proof"
+    spans = [Span(0.0, max(0.0, shortest.bound * (1.0 - 0.1 * PROOF_TOLERANCE)), high, 0.0, high)]
     while spans:
         span = heapq.heappop(spans)
         if search.objective is not None:
@@ -381,9 +388,3 @@ def _next_cut(low: float, high: float) -> float | None:
     if below <= low:
         return None
     return below if high - low <= NARROW * high else 0.5 * (low + high)
-
-
-def least_makespan(problem: Problem) -> float:
-    """Return a quick lower bound on the makespan, s."""
-    real = replace(problem, slot=None)
-    return max(0.0, simple_bound(real) * (1.0 - PROOF_TOLERANCE**2) - problem.instance.origin)

@@ -17,8 +17,7 @@ from coalloc.models.time_grid import OBJECTIVES
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.generation import best_list_schedule, start_in_order
 from coalloc.schedule import Schedule, schedule_of
-from coalloc.solvers.energy import OBJECTIVES as energy_objectives
-from coalloc.solvers.energy import build_energy, solve_energy
+from coalloc.solvers.energy import ENERGY_OBJECTIVES, build_energy, solve_energy
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.highs import solve_model
 from coalloc.solvers.model_run import ModelRun, RunModel
@@ -83,14 +82,14 @@ def build_oas(instance: Instance, options: SolveOptions, formulation: str = "aut
 def asks_for_energy_models(options: SolveOptions) -> bool:
     """Return whether the models of :mod:`coalloc.solvers.energy` are the ones for it."""
     is_scoped = options.scope != "platform" or options.makespan_limit is not None
-    return options.objective in energy_objectives or (options.objective == "makespan" and is_scoped)
+    return options.objective in ENERGY_OBJECTIVES or (options.objective == "makespan" and is_scoped)
 
 
 def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
     if options.scope != "platform" or options.makespan_limit is not None:
         raise CoallocError(f"scope and makespan_limit are not for objective {options.objective!r}: it is not bounded")
     if options.objective not in OBJECTIVES:
-        known = ", ".join((*OBJECTIVES, *energy_objectives))
+        known = ", ".join((*OBJECTIVES, *ENERGY_OBJECTIVES))
         raise CoallocError(f"objective of model 'oas' must be one of {known}, got {options.objective!r}")
     if options.links != "strict":
         raise CoallocError(f"links of model 'oas' must be 'strict', got {options.links!r}")

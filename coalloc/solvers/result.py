@@ -105,8 +105,8 @@ class SolveOptions(Value):
 class SolveResult:
     """What ``solve`` returns; printing it gives six aligned lines.
 
-    ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks; energy: J; edp: J s). ``objective`` is recomputed from
-    ``schedule``, which has passed the checker. ``levels`` holds the values of a lexicographic model's
+    ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks; energy: J; edp: J s). ``objective`` is
+    recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a lexicographic model's
     objectives by name, and ``simulated_objective`` the objective with the ends that shared links
     cause, where the model's slowdown is static.
     """
