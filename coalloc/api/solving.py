@@ -20,6 +20,8 @@ from coalloc.problem import Links, discretise, slot_seconds
 from coalloc.result_files import instance_hash
 from coalloc.schedule import Schedule
 from coalloc.solvers.bound_methods import METHODS, latest_end_bound, sum_of_ends_bound
+from coalloc.solvers.energy import ENERGY_OBJECTIVES
+from coalloc.solvers.energy_bound import energy_bound
 from coalloc.solvers.highs import solve_model
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.objectives import in_seconds
@@ -168,28 +170,32 @@ BUILD_KEYWORDS = tuple(name for name in build_model.__annotations__ if name not 
 def lower_bound(
     instance: Instance,
     objective: str = "makespan",
-    method: str = "feasible-set",
+    method: str | None = None,
     slot: float | str | None = None,
     *,
     time_limit: float = 60.0,
     saturation: float = 0.0,
+    makespan_limit: float | None = None,
     **unknown: Any,
 ) -> float:
-    """Return a proven lower bound on what ``solve`` with model oas can reach, in seconds as it reports them.
+    """Return a proven lower bound on what ``solve`` with model oas can reach, in the unit that it reports.
 
     Parameters
     ----------
     objective
         ``"makespan"`` or ``"total-response-time"`` (each job alone; but for ``"longest-job"`` the
-        squashed area as well).
+        squashed area as well); ``"energy"`` (J) or ``"edp"`` (J s), for schedules of any scope and makespan, in slots or not.
     method
-        ``"longest-job"``, ``"area"``, ``"packing"``, ``"feasible-set"``, or ``"best"`` of them all.
+        ``"longest-job"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"`` of them all; energy and
+        EDP have ``"lp"`` alone.
     slot
         Seconds, or ``"50%"`` of the mean base time: a bound on schedules in whole slots; ``None``: on all.
     time_limit
         Seconds after which the best bound so far is returned.
     saturation
         Share above its bandwidth that a link may carry.
+    makespan_limit
+        For energy and EDP: seconds within which the schedules end.
 
     Raises
     ------
@@ -197,9 +203,19 @@ def lower_bound(
         An argument is unknown; the message lists those that there are.
     """
     refuse_unknown(unknown, LOWER_BOUND_KEYWORDS)
-    for name, value, known in (("method", method, METHODS), ("objective", objective, OBJECTIVES)):
+    needs_watts = objective in ENERGY_OBJECTIVES
+    methods = ("lp",) if needs_watts else METHODS
+    method = method or ("lp" if needs_watts else "feasible-set")
+    for name, value, known in (
+        ("objective", objective, (*OBJECTIVES, *ENERGY_OBJECTIVES)),
+        ("method", method, methods),
+    ):
         if value not in known:
             raise CoallocError(f"{name} of lower_bound must be one of {', '.join(known)}, got {value!r}")
+    if needs_watts:
+        return energy_bound(instance, objective, makespan_limit, time_limit)
+    if makespan_limit is not None:
+        raise CoallocError(f"makespan_limit is for objectives {' and '.join(ENERGY_OBJECTIVES)}, not {objective!r}")
     options = SolveOptions(
         objective=objective, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=time_limit
     )
