@@ -184,10 +184,11 @@ def lower_bound(
     ----------
     objective
         ``"makespan"`` or ``"total-response-time"`` (each job alone; but for ``"longest-job"`` the
-        squashed area as well); ``"energy"`` (J) or ``"edp"`` (J s), for schedules of any scope and makespan, in slots or not.
+        squashed area as well); ``"energy"`` (J) or ``"edp"`` (J s), for schedules of any scope and makespan,
+        in slots or not.
     method
-        ``"longest-job"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"`` of them all; energy and
-        EDP have ``"lp"`` alone.
+        ``"longest-job"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"`` of them all;
+        energy and EDP have ``"lp"`` alone.
     slot
         Seconds, or ``"50%"`` of the mean base time: a bound on schedules in whole slots; ``None``: on all.
     time_limit

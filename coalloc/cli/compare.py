@@ -63,7 +63,7 @@ def compare(
     if plot is not None:
         chart_format(plot)
     check_writable({"--output": output, "--plot": plot}, inputs=files)
-    policies = {text: _policy(text) for text in policy or []}
+    policies = {text: policy_of(text) for text in policy or []}
     if not policies:
         raise BadParameter("name at least one policy; coalloc policies lists them", param_hint="--policy")
     if baseline is not None and baseline not in policies:
@@ -80,11 +80,11 @@ def compare(
     )
     base = baseline or next(iter(policies))
     if output is not None:
-        _write_table(table, output)
+        write_table(table, output)
     if plot is not None:
         draw(table, base, plot)
     if json:
-        say_json([_plain(row) for row in table.to_dict("records")])
+        say_json([plain(row) for row in table.to_dict("records")])
     else:
         say(summary(table, seed).to_string(index=False, float_format="{:.4g}".format, na_rep="-"))
         say(f"\nmakespan against {base}, mean and 95 % interval")
@@ -92,19 +92,20 @@ def compare(
     return ExitCode.DONE
 
 
-def _policy(text: str) -> dict[str, Any]:
+def policy_of(text: str) -> dict[str, Any]:
     """Return the policy and the options that a text names."""
     name, *pairs = text.split()
     return {"policy": name, **parameters_of(pairs, "--policy")}
 
 
-def _write_table(table: pd.DataFrame, path: Path) -> None:
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as CSV."""
     from coalloc.instance.storage import write_atomically
 
     write_atomically(path, table.to_csv(index=False))
 
 
-def _plain(row: dict[Any, Any]) -> dict[str, Any]:
+def plain(row: dict[Any, Any]) -> dict[str, Any]:
     """Return a row as JSON can hold it: what is not known, or infinite, is null."""
     return {
         str(name): None if isinstance(value, float) and not math.isfinite(value) else value

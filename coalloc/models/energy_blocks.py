@@ -3,7 +3,7 @@
 Every job is in one block of one node, within ``[begin, end)`` of that block, and blocks of a node follow each
 other; a node draws its static watts in its blocks. Which jobs precede which is decided by pairs: jobs whose
 tasks exceed the cores of a node together may not all overlap in pairs, and intervals that overlap in pairs
-share an instant. Equations: (B1) to (B10) of docs/mathematics.md. Source: the meter of PCBE, section 2.2; the pairs
+share an instant. Equations: (B1) to (B14) of docs/mathematics.md. Source: the meter of PCBE, section 2.2; the pairs
 and forbidden sets follow M. Bartusch et al., "Scheduling project networks with resource constraints and time
 windows", Annals of Operations Research 16 (1988).
 """
@@ -26,8 +26,8 @@ from coalloc.schedule import Schedule, schedule_of
 MAX_FORBIDDEN = 50_000
 """Minimal sets of jobs that exceed a node together, beyond which they are not enumerated."""
 
-SNAP = 1e-4
-"""Seconds within which a start of the solver is taken for the instant that it means."""
+SNAP = 3e-6
+"""Share of the last instant within which a start of the solver is taken for the instant that it means."""
 
 
 def build(
@@ -78,7 +78,7 @@ def _places(problem: Problem) -> dict[tuple[int, int], float]:
 
 
 def _add_blocks(model: pyo.ConcreteModel, latest: float) -> None:
-    """Add the blocks and (B2) to (B6); ``latest`` is the last instant, s."""
+    """Add the blocks with (B2), (B3), (B4), (B5), (B6) and (B14); ``latest`` is the last instant, s."""
     problem: Problem = model.problem
     durations = _places(problem)
     model.J = pyo.RangeSet(0, len(problem.jobs) - 1)
@@ -161,7 +161,7 @@ def forbidden_sets(problem: Problem, g: int) -> Iterator[tuple[int, ...]]:
 
 
 def _add_sets(model: pyo.ConcreteModel) -> None:
-    """Add which set of jobs each node holds, for the bounds (B11) to (B13), where there are few jobs."""
+    """Add which set of jobs each node holds, for the bounds (B11), (B12) and (B13), where there are few jobs."""
     problem: Problem = model.problem
     if len(problem.jobs) > MAX_JOBS:
         return
@@ -241,7 +241,7 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
     """Return the schedule of the values of the variables.
 
     Assignment and order are those of the binaries. Starts are the solver's, moved later by its tolerance where a
-    job would else overlap, and onto the instant that they mean where that is within ``SNAP`` s.
+    job would else overlap, and onto the instant that they mean where that is within ``SNAP`` of the last instant.
     """
     problem: Problem = model.problem
     node_of = {j: g for j, g, _ in chosen(model.y)}
@@ -255,13 +255,13 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
         here = [a for a in placed if node_of[a.job] == node_of[j]]
         earliest = max([problem.releases[j], *(a.end for a in here if (a.job, j) in ordered)])
         choice = configuration[j, node_of[j]]
-        start = _snapped(model.start[j].value, earliest, choice.duration, here)
+        start = _snapped(model.start[j].value, earliest, choice.duration, here, SNAP * max(latest, problem.releases[j]))
         placed.append(Assignment(j, max(earliest, min(start, latest - choice.duration)), choice))
     return schedule_of(problem, placed)
 
 
-def _snapped(start: float, earliest: float, duration: float, others: Sequence[Assignment]) -> float:
+def _snapped(start: float, earliest: float, duration: float, others: Sequence[Assignment], tolerance: float) -> float:
     """Return the instant from ``earliest`` on that a start means: aligned with one of the others, or as it is."""
     aligned = [t for a in others for t in (a.start, a.end, a.start - duration, a.end - duration)]
-    near = [t for t in (earliest, *aligned) if t >= earliest and abs(t - start) <= SNAP]
+    near = [t for t in (earliest, *aligned) if t >= earliest and abs(t - start) <= tolerance]
     return max(earliest, start) if not near else min(near, key=lambda t: abs(t - start))

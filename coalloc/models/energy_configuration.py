@@ -66,7 +66,7 @@ def shares(problem: Problem, configuration: Configuration) -> list[float]:
 
 
 def _add_busy_shares(model: pyo.ConcreteModel, costs: Costs) -> None:
-    """Add ``y`` of every switched class and slot with (J3) and (J4)."""
+    """Add ``y`` of every switched class and slot with (J3), (J4) and (J8)."""
     problem: Problem = model.problem
     of_job: dict[tuple[int, int, int], list[Term]] = defaultdict(list)
     of_cores: dict[tuple[int, int], list[Term]] = defaultdict(list)

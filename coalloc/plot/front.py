@@ -27,11 +27,13 @@ def draw_front(table: pd.DataFrame, exact: str) -> Figure:
     _draw_envelope(ax, front)
     on_front = front[front["on_front"]].sort_values("makespan")
     style = series_style(5) | {"marker": "o", "markersize": 4.0}
-    ax.step(on_front["makespan"], on_front["energy"], where="post", linewidth=1.4, label="exact", **style)
+    makespans, joules = (on_front[name].to_numpy(dtype=float) for name in ("makespan", "energy"))
+    ax.step(makespans, joules, where="post", linewidth=1.4, label="exact", **style)
     policies = table[table["label"] != exact]
-    for number, row in enumerate(policies.itertuples(), start=1):
+    points = policies[["makespan", "energy"]].to_numpy(dtype=float).tolist()
+    for number, (name, point) in enumerate(zip(policies["label"], points, strict=True), start=1):
         marks = series_style(number + 5) | {"marker": MARKERS[number % len(MARKERS)], "markersize": 6.5}
-        ax.plot([row.makespan], [row.energy], linestyle="none", label=str(row.label), **marks)
+        ax.plot(point[:1], point[1:], linestyle="none", label=str(name), **marks)
     label(ax, "makespan, s", "energy, J")
     legend = ax.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1.0))
     for text in legend.get_texts():
@@ -58,5 +60,13 @@ def _draw_envelope(ax: Axes, front: pd.DataFrame) -> None:
     bounds = front["bound"].to_numpy(dtype=float)
     edges = np.concatenate([[left, least], np.maximum(limits, least)])
     heights = np.concatenate([[top], bounds, bounds[-1:]])
-    ax.fill_between(edges, bottom, heights, step="post", color=palette.BAND, zorder=0.5, label="proven impossible")
+    ax.fill_between(
+        edges,
+        bottom,
+        heights,
+        step="post",
+        color=palette.mixed(palette.BAND, palette.INK, 0.07),
+        zorder=0.5,
+        label="proven impossible",
+    )
     ax.step(edges, heights, where="post", color=palette.MUTED, linewidth=0.9, linestyle="--", zorder=0.6)

@@ -304,7 +304,7 @@ def least_joules(problem: Problem, costs: Costs) -> float:
 
 
 def _shared_joules(problem: Problem, costs: Costs, configuration: Configuration) -> float:
-    """Return the joules of a configuration on nodes whose other cores are busy as well: (J8)."""
+    """Return the joules of a configuration on nodes whose other cores are busy as well."""
     pairs = enumerate(configuration.allocation)
     extra = sum(n * costs.extra_watts.get(g, 0.0) / problem.capacities[g] for g, n in pairs if n)
     return costs.joules(configuration) + configuration.execution_time * extra

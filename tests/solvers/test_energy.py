@@ -77,7 +77,7 @@ def assert_equal(instance, objective="energy", **options):
     assert metered.makespan <= options.get("makespan_limit", np.inf) + 1e-9
 
 
-@pytest.mark.parametrize("seed", (1, 3, 4, 6, 7, 8))
+@pytest.mark.parametrize("seed", [1, 3, 4, 6, 7, 8])
 @pytest.mark.parametrize("limit", [None, 9.0])
 def test_jobs_within_nodes_in_slots(seed, limit):
     assert_equal(random_instance(seed), slot=2.0, scope="node", makespan_limit=limit or 1e3)
