@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from coalloc.simulator.result import SimulationResult
     from coalloc.solvers.result import SolveResult, SolveStatus, TracePoint
     from coalloc.studies.comparison import compare
+    from coalloc.studies.front import energy_front
     from coalloc.studies.slot_size import slot_study
     from coalloc.versions import show_versions
     from coalloc.workloads.generators import generate
@@ -74,6 +75,7 @@ _HOME = {
     "coalloc.simulator.result": ("SimulationResult",),
     "coalloc.solvers.result": ("SolveResult", "SolveStatus", "TracePoint"),
     "coalloc.studies.comparison": ("compare",),
+    "coalloc.studies.front": ("energy_front",),
     "coalloc.studies.slot_size": ("slot_study",),
     "coalloc.versions": ("show_versions",),
     "coalloc.workloads.library": ("example", "examples"),
@@ -107,6 +109,7 @@ __all__ = [
     "check",
     "compare",
     "energy",
+    "energy_front",
     "example",
     "examples",
     "gantt",

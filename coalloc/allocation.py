@@ -58,6 +58,20 @@ def node_classes(platform: Platform, scope: Scope = "platform") -> tuple[NodeCla
     return tuple(NodeClass(c, group, tuple(processors)) for (c, group, _), processors in members.items())
 
 
+def switched_classes(platform: Platform, scope: Scope = "platform") -> tuple[NodeClass, ...]:
+    """Return the classes of :func:`node_classes`, with every node of several cores a class of its own.
+
+    Whether a node has a busy core, and so draws its static watts, is then a matter of one class; a node of one
+    core has one exactly while a task is on it, and may stay among its equals.
+    """
+    single = node_classes(platform, "node")
+    if scope == "node":
+        return single
+    kept = [c for c in single if c.group.cores > 1]
+    together = [c for c in node_classes(platform, scope) if c.group.cores == 1]
+    return tuple(sorted([*kept, *together], key=lambda c: c.processors[0]))
+
+
 def tasks_per_cluster(allocation: Sequence[int], classes: Sequence[NodeClass], num_clusters: int) -> tuple[int, ...]:
     """Return the tasks of an allocation in each cluster, shape ``(num_clusters,)``."""
     tasks = [0] * num_clusters

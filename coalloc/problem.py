@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from coalloc.allocation import Allocation, NodeClass, Scope, allocation_of, node_classes, tasks_per_cluster
+from coalloc.allocation import (
+    Allocation,
+    NodeClass,
+    Scope,
+    allocation_of,
+    node_classes,
+    switched_classes,
+    tasks_per_cluster,
+)
 from coalloc.execution import execution_time, link_load, link_loads, processing_slowdown
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
@@ -301,3 +309,10 @@ def discretise(
     optimum, times the slot, is at most the optimum of the instance in continuous time.
     """
     return Problem(instance, node_classes(instance.platform, scope), slot, rounding, links, saturation, scope)
+
+
+def discretise_for_energy(
+    instance: Instance, slot: float | None, *, saturation: float = 0.0, scope: Scope = "platform"
+) -> Problem:
+    """Return :func:`discretise` rounded up, with classes in which it shows which nodes have a busy core."""
+    return Problem(instance, switched_classes(instance.platform, scope), slot, "up", "strict", saturation, scope)

@@ -14,10 +14,12 @@ import pytest
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.measures import METRICS
+from coalloc.models import energy_relaxation
+from coalloc.problem import discretise
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
-OUR_NUMBERS = r"\(([TCKPN]\d+)\)"
+OUR_NUMBERS = r"\(([TCKPNJBL]\d+)\)"
 """Equation numbers that are ours; (E) numbers are of the execution model, others of the sources."""
 MATHS = re.compile(r"```math\n.*?\n```", re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
@@ -102,6 +104,33 @@ def three_clusters() -> Instance:
     ]
     jobs = [Job(f"J{n}", n, 100.0, processing_share=0.5, task_bandwidth=30.0) for n in (3, 4)]
     return Instance(Platform(clusters), jobs)
+
+
+def two_equal_nodes() -> Instance:
+    """Return an instance with watts that reaches every row of energy: equal nodes, a gap, and links that bind."""
+    node = NodeGroup(2, power=1.0, cores=2, idle_watts=1.0, static_watts=3.0, core_watts=1.0)
+    clusters = [Cluster(f"C{n}", [node], 40.0) for n in (1, 2)]
+    jobs = [
+        Job(f"J{n}", 2, 100.0, arrival=arrival, processing_share=0.5, task_bandwidth=30.0)
+        for n, arrival in enumerate((0.0, 0.0, 300.0), start=1)
+    ]
+    return Instance(Platform(clusters), jobs)
+
+
+def built_for_energy(section_title: str) -> pyo.ConcreteModel:
+    """Return the model of a section on energy."""
+    if "relaxation" in section_title:
+        return energy_relaxation.build(discretise(two_equal_nodes(), None), least_makespan=100.0)
+    options = {"scope": "node"} if "blocks" in section_title else {"slot": 50.0}
+    return coalloc.build_model(two_equal_nodes(), objective="energy", **options)
+
+
+@pytest.mark.parametrize("title", ["### OAS energy configuration", "### OAS energy blocks", "### Energy relaxation"])
+def test_the_page_names_the_components_of_the_models_of_energy_and_no_others(title):
+    model = built_for_energy(title)
+    components = {c.name: c for c in model.component_objects(descend_into=False)}
+    assert named(section(title)) == set(components)
+    assert [name for name, component in components.items() if not _size(component)] == []
 
 
 def built(section_title: str) -> Iterator[pyo.ConcreteModel]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from coalloc.allocation import Scope
 from coalloc.api.keywords import refuse_unknown
 from coalloc.instance import CoallocError, Instance
 from coalloc.models.time_grid import OBJECTIVES
@@ -19,6 +20,8 @@ from coalloc.problem import Links, discretise, slot_seconds
 from coalloc.result_files import instance_hash
 from coalloc.schedule import Schedule
 from coalloc.solvers.bound_methods import METHODS, latest_end_bound, sum_of_ends_bound
+from coalloc.solvers.energy import ENERGY_OBJECTIVES
+from coalloc.solvers.energy_bound import energy_bound
 from coalloc.solvers.highs import solve_model
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.objectives import in_seconds
@@ -40,6 +43,8 @@ def solve(
     slot: float | str | None = None,
     links: Links = "strict",
     saturation: float = 0.0,
+    scope: Scope = "platform",
+    makespan_limit: float | None = None,
     time_limit: float = 60.0,
     work_limit: int | None = None,
     gap: float = 0.0,
@@ -60,13 +65,21 @@ def solve(
         ``"auto"``, or by model: oas ``"node"``, ``"count"``, ``"configuration"``; pas ``"node"``,
         ``"configuration"``; or an object of your own with ``build`` and ``extract``.
     objective
-        oas ``"makespan"`` (default) or ``"total-response-time"``; pas ``"total-execution-time"``.
+        oas ``"makespan"`` (default), ``"total-response-time"``, ``"energy"`` (J, as :func:`coalloc.energy` meters
+        the schedule that is returned) or ``"edp"`` (J s, proven by a scan over makespans); pas
+        ``"total-execution-time"``.
     slot
         Seconds, or ``"50%"`` of the mean base time; ``None`` is continuous time.
     links
         ``"strict"``: links may not saturate; ``"shared"``: they may, and slow jobs down (pas).
     saturation
         Share above its bandwidth that a link may carry and still not count as saturated.
+    scope
+        Where the tasks of a job may be: ``"platform"``, one ``"cluster"``, one ``"node"`` (oas; energy, edp, makespan).
+        Continuous time takes ``"node"`` for energy and edp. With these objectives or scopes starts are whole
+        slots, which hold processors to their ends, and jobs end when they really do: the schedule has no slot.
+    makespan_limit
+        Seconds within which the schedule must end (oas; energy, edp, makespan); it may make an instance infeasible.
     time_limit, work_limit, gap
         Stop after these seconds (building included), these branch-and-bound nodes, or at this
         relative gap.
@@ -93,6 +106,8 @@ def solve(
         slot=slot_seconds(instance, slot),
         links=links,
         saturation=saturation,
+        scope=scope,
+        makespan_limit=makespan_limit,
         time_limit=time_limit,
         work_limit=work_limit,
         gap=gap,
@@ -102,6 +117,8 @@ def solve(
     )
     run_model = solve_model if solver == "highs" else solver_named(solver, work_limit=options.work_limit)
     reporter = progress if callable(progress) else _print_point if progress else None
+    if options.model != "oas":
+        _refuse_scope(options)
     if options.model == "oas":
         result = solve_oas(
             instance, options, formulation=formulation, start=start, progress=reporter, run_model=run_model
@@ -125,6 +142,8 @@ def build_model(
     slot: float | str | None = None,
     links: Links = "strict",
     saturation: float = 0.0,
+    scope: Scope = "platform",
+    makespan_limit: float | None = None,
     **unknown: Any,
 ) -> pyo.ConcreteModel:
     """Return the Pyomo model that ``solve`` would solve, to extend or export; arguments as there."""
@@ -136,7 +155,11 @@ def build_model(
         slot=slot_seconds(instance, slot),
         links=links,
         saturation=saturation,
+        scope=scope,
+        makespan_limit=makespan_limit,
     )
+    if options.model != "oas":
+        _refuse_scope(options)
     build = build_oas if options.model == "oas" else build_package
     return build(instance, options, formulation)
 
@@ -147,28 +170,33 @@ BUILD_KEYWORDS = tuple(name for name in build_model.__annotations__ if name not 
 def lower_bound(
     instance: Instance,
     objective: str = "makespan",
-    method: str = "feasible-set",
+    method: str | None = None,
     slot: float | str | None = None,
     *,
     time_limit: float = 60.0,
     saturation: float = 0.0,
+    makespan_limit: float | None = None,
     **unknown: Any,
 ) -> float:
-    """Return a proven lower bound on what ``solve`` with model oas can reach, in seconds as it reports them.
+    """Return a proven lower bound on what ``solve`` with model oas can reach, in the unit that it reports.
 
     Parameters
     ----------
     objective
         ``"makespan"`` or ``"total-response-time"`` (each job alone; but for ``"longest-job"`` the
-        squashed area as well).
+        squashed area as well); ``"energy"`` (J) or ``"edp"`` (J s), for schedules of any scope and makespan,
+        in slots or not.
     method
-        ``"longest-job"``, ``"area"``, ``"packing"``, ``"feasible-set"``, or ``"best"`` of them all.
+        ``"longest-job"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"`` of them all;
+        energy and EDP have ``"lp"`` alone.
     slot
         Seconds, or ``"50%"`` of the mean base time: a bound on schedules in whole slots; ``None``: on all.
     time_limit
         Seconds after which the best bound so far is returned.
     saturation
         Share above its bandwidth that a link may carry.
+    makespan_limit
+        For energy and EDP: seconds within which the schedules end.
 
     Raises
     ------
@@ -176,9 +204,19 @@ def lower_bound(
         An argument is unknown; the message lists those that there are.
     """
     refuse_unknown(unknown, LOWER_BOUND_KEYWORDS)
-    for name, value, known in (("method", method, METHODS), ("objective", objective, OBJECTIVES)):
+    needs_watts = objective in ENERGY_OBJECTIVES
+    methods = ("lp",) if needs_watts else METHODS
+    method = method or ("lp" if needs_watts else "feasible-set")
+    for name, value, known in (
+        ("objective", objective, (*OBJECTIVES, *ENERGY_OBJECTIVES)),
+        ("method", method, methods),
+    ):
         if value not in known:
             raise CoallocError(f"{name} of lower_bound must be one of {', '.join(known)}, got {value!r}")
+    if needs_watts:
+        return energy_bound(instance, objective, makespan_limit, time_limit)
+    if makespan_limit is not None:
+        raise CoallocError(f"makespan_limit is for objectives {' and '.join(ENERGY_OBJECTIVES)}, not {objective!r}")
     options = SolveOptions(
         objective=objective, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=time_limit
     )
@@ -191,6 +229,12 @@ def lower_bound(
 LOWER_BOUND_KEYWORDS = tuple(
     name for name in lower_bound.__annotations__ if name not in ("instance", "unknown", "return")
 )
+
+
+def _refuse_scope(options: SolveOptions) -> None:
+    """Raise where a model of packages is given what is for OAS."""
+    if options.scope != "platform" or options.makespan_limit is not None:
+        raise CoallocError(f"scope and makespan_limit are for model 'oas', not for {options.model!r}")
 
 
 def _name_of(formulation: Any) -> str:

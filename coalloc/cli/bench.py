@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from coalloc.bench.plan import Plan
     from coalloc.bench.workers import Workers
 
-app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(name="bench", context_settings={"help_option_names": ["-h", "--help"]})
 
 SpecFile = Annotated[Path, Argument(metavar="SPEC", help="Specification, TOML; docs/bench.md says what is in it.")]
 StoreFile = Annotated[

@@ -60,7 +60,7 @@ def compare(
     if plot is not None:
         chart_format(plot)
     check_writable({"--output": output, "--plot": plot}, inputs=files)
-    policies = {text: _policy(text) for text in policy or []}
+    policies = {text: policy_of(text) for text in policy or []}
     if not policies:
         raise BadParameter("name at least one policy; coalloc policies lists them", param_hint="--policy")
     if baseline is not None and baseline not in policies:
@@ -89,7 +89,7 @@ def compare(
     return ExitCode.DONE
 
 
-def _policy(text: str) -> dict[str, Any]:
+def policy_of(text: str) -> dict[str, Any]:
     """Return the policy and the options that a text names."""
     name, *pairs = text.split()
     return {"policy": name, **parameters_of(pairs, "--policy")}

@@ -69,6 +69,11 @@ TraceFile = Annotated[
 Plot = Annotated[
     Path | None, Option(metavar="FIGURE", help="Gantt picture: .png, .svg, .pdf or .html.", rich_help_panel=OUTPUT)
 ]
+PowerPlot = Annotated[
+    Path | None,
+    Option("--power", metavar="FIGURE", help="Power over time: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
+]
+Metered = Annotated[bool, Option("--energy", help="Meter the run: J, J s.", rich_help_panel=OUTPUT)]
 
 EXAMPLES = """
 Examples:
@@ -99,6 +104,8 @@ def simulate(
     jobs: JobsFile = None,
     swf: TraceFile = None,
     plot: Plot = None,
+    power: PowerPlot = None,
+    energy: Metered = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
@@ -109,18 +116,29 @@ def simulate(
         from coalloc.plot.pictures import picture_format
 
         picture_format(plot)
-    check_writable({"--output": output, "--jobs": jobs, "--swf": swf, "--plot": plot}, inputs=(file, platform))
+    if power is not None:
+        from coalloc.plot.pictures import chart_format
+
+        chart_format(power)
+    files = {"--output": output, "--jobs": jobs, "--swf": swf, "--plot": plot, "--power": power}
+    check_writable(files, inputs=(file, platform))
     options = parameters_of(parameter or [], "--parameter")
     engine: dict[str, Any] = {"passes": passes, "kill": kill, "seed": seed}
     policy_named(policy, options)  # a long trace is not read first
     instance = _read(file, processors, platform, quiet)
+    if energy or power is not None:
+        from coalloc.instance.power import require_watts
+
+        require_watts(instance.platform)
     with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr):
         run = coalloc.simulate(instance, policy, progress=progress, **engine, **options)
-    written = _write(run, {"schedule": output, "jobs": jobs, "trace": swf, "gantt": plot}, quiet)
+    written = _write(run, {"schedule": output, "jobs": jobs, "trace": swf, "gantt": plot, "power": power}, quiet)
+    joules = _joules(run) if energy else {}
     if json:
-        say_json(_document(run, engine))
+        say_json(_document(run, engine) | ({"energy": joules} if energy else {}))
     else:
-        say_fields(run.lines() + written)
+        metered = [("energy", f"{joules['total']:.6g} J, EDP {joules['edp']:.6g} J s")] if energy else []
+        say_fields(run.lines() + metered + written)
     return ExitCode.DONE
 
 
@@ -153,6 +171,8 @@ def _write(run: SimulationResult, files: Mapping[str, Path | None], quiet: bool)
             _write_jobs(run, path)
         elif name == "trace":
             _write_trace(run, path, quiet)
+        elif name == "power":
+            coalloc.power_plot(run.instance, run.schedule, path)
         else:
             coalloc.gantt(run.instance, run.schedule, path)
     return [(name, visible(str(path))) for name, path in asked.items()]
@@ -175,6 +195,18 @@ def _write_trace(run: SimulationResult, path: Path, quiet: bool) -> None:
     if not quiet:
         for sentence in report.sentences:
             note(f"{path}: {sentence}")
+
+
+def _joules(run: SimulationResult) -> dict[str, float]:
+    """Return what a run took: total and its parts in J, EDP in J s."""
+    metered = coalloc.energy(run.instance, run.schedule)
+    return {
+        "total": metered.total,
+        "dynamic": metered.dynamic,
+        "static": metered.static,
+        "idle": metered.idle,
+        "edp": metered.edp,
+    }
 
 
 def _document(run: SimulationResult, engine: dict[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ Formulation = Annotated[
 Objective = Annotated[
     str | None,
     Option(
-        help="oas: makespan, total-response-time; the others have one each.",
+        help="oas: makespan, total-response-time, energy, edp; the others have one each.",
         show_default="what the model is for",
         rich_help_panel=MODEL,
     ),
@@ -49,6 +49,19 @@ Links = Annotated[
     str, Option(help="strict: links may not saturate; shared (pas): they may, and slow jobs.", rich_help_panel=MODEL)
 ]
 Saturation = Annotated[float, Option(help="Tolerated share above the links' bandwidth.", rich_help_panel=MODEL)]
+Within = Annotated[
+    str,
+    Option("--scope", help="Where the tasks of a job may be: platform, cluster or node (oas).", rich_help_panel=MODEL),
+]
+MakespanLimit = Annotated[
+    float | None,
+    Option(
+        metavar="SECONDS",
+        help="The schedule must end within it (oas: energy, edp, makespan).",
+        show_default="none",
+        rich_help_panel=MODEL,
+    ),
+]
 TimeLimit = Annotated[float, Option(help="Seconds, building included.", rich_help_panel=LIMITS)]
 WorkLimit = Annotated[
     int | None,
@@ -99,6 +112,8 @@ coalloc solve package.json --model pas --links shared --json > result.json
 
 coalloc solve wl1.json --slot 50% --formulation node --write-model wl1.lp
 
+coalloc solve pcbe.json --objective energy --scope node --makespan-limit 12
+
 Ctrl-C stops the solver and keeps the best schedule and bound known.
 
 Exit code: 0 there is a schedule, 1 there is none or none was found.
@@ -114,6 +129,8 @@ def solve(
     slot: Slot = None,
     links: Links = "strict",
     saturation: Saturation = 0.0,
+    scope: Within = "platform",
+    makespan_limit: MakespanLimit = None,
     time_limit: TimeLimit = 60.0,
     work_limit: WorkLimit = None,
     gap: Gap = 0.0,
@@ -138,6 +155,8 @@ def solve(
         "slot": slot_of(slot),
         "links": links,
         "saturation": saturation,
+        "scope": scope,
+        "makespan_limit": makespan_limit,
     }
     limited = {
         "time_limit": time_limit,

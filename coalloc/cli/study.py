@@ -1,4 +1,4 @@
-"""``coalloc study``: what an option does to results, over many solves; ``slot-size`` is the length of the slot."""
+"""``coalloc study``: what an option does to results, over many solves; here the length of the slot."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from typer import Argument, BadParameter, Option
 
 import coalloc
+from coalloc.cli import study_front
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance
 from coalloc.cli.options import Json, Quiet
@@ -118,3 +119,6 @@ def _share(text: str, option: str) -> float:
     if match is None:
         raise BadParameter(f"must be a share such as 50% or 0.5, got {text!r}", param_hint=option)
     return float(match.group(1)) / (100.0 if match.group(2) else 1.0)
+
+
+app.command("front", epilog=study_front.EXAMPLES)(study_front.front)

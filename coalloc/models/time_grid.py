@@ -61,17 +61,18 @@ class Grid:
 def add_capacity_rows(
     model: pyo.ConcreteModel, name: str, usage: dict[tuple[int, int], list[Term]], free: NDArray[np.float64]
 ) -> None:
-    """Add ``usage <= free * z_t`` for each (slot, resource); ``z_t`` is 1 below the lower bound.
+    """Add ``usage <= free * z_t`` for each (slot, resource); ``z_t`` is 1 below the lower bound, or without a profile.
 
     There is no row where the limit is infinite.
     """
+    profile = model.component("z")
     constraints = pyo.Constraint(list(usage))
     model.add_component(name, constraints)
     for (t, resource), terms in usage.items():
         limit = float(free[t, resource])
         body = pyo.quicksum(coefficient * variable for coefficient, variable in terms)
-        if t in model.z and np.isfinite(limit):
-            constraints[t, resource] = body <= limit * model.z[t]
+        if profile is not None and t in profile and np.isfinite(limit):
+            constraints[t, resource] = body <= limit * profile[t]
         elif np.isfinite(limit):
             constraints[t, resource] = body <= limit
 

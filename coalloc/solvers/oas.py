@@ -17,6 +17,7 @@ from coalloc.models.time_grid import OBJECTIVES
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.generation import best_list_schedule, start_in_order
 from coalloc.schedule import Schedule, schedule_of
+from coalloc.solvers.energy import ENERGY_OBJECTIVES, build_energy, solve_energy
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.highs import solve_model
 from coalloc.solvers.model_run import ModelRun, RunModel
@@ -36,6 +37,10 @@ def solve_oas(
     run_model: RunModel = solve_model,
 ) -> SolveResult:
     """Solve OAS; see :func:`coalloc.solve`. ``formulation`` is a name or an object of the user's own."""
+    if asks_for_energy_models(options):
+        return solve_energy(
+            instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
+        )
     _refuse_unsupported(options, formulation)
     search = Search(instance, options, progress)
     problem = discretise(instance, options.slot, saturation=options.saturation)
@@ -61,6 +66,8 @@ def solve_oas(
 
 def build_oas(instance: Instance, options: SolveOptions, formulation: str = "auto") -> pyo.ConcreteModel:
     """Return the model of an instance in slots, with the horizon and the bound that ``solve_oas`` gives it."""
+    if asks_for_energy_models(options):
+        return build_energy(instance, options, formulation)
     if options.slot is None:
         raise CoallocError('a model needs a slot, such as slot="50%"')
     _refuse_unsupported(options, formulation)
@@ -72,9 +79,17 @@ def build_oas(instance: Instance, options: SolveOptions, formulation: str = "aut
     return runner.build(problem, formulation_of("oas", formulation), best_list_schedule(problem))
 
 
+def asks_for_energy_models(options: SolveOptions) -> bool:
+    """Return whether the models of :mod:`coalloc.solvers.energy` are the ones for it."""
+    is_scoped = options.scope != "platform" or options.makespan_limit is not None
+    return options.objective in ENERGY_OBJECTIVES or (options.objective == "makespan" and is_scoped)
+
+
 def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
+    if options.scope != "platform" or options.makespan_limit is not None:
+        raise CoallocError(f"scope and makespan_limit are not for objective {options.objective!r}: it is not bounded")
     if options.objective not in OBJECTIVES:
-        known = ", ".join(OBJECTIVES)
+        known = ", ".join((*OBJECTIVES, *ENERGY_OBJECTIVES))
         raise CoallocError(f"objective of model 'oas' must be one of {known}, got {options.objective!r}")
     if options.links != "strict":
         raise CoallocError(f"links of model 'oas' must be 'strict', got {options.links!r}")

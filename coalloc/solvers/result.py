@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from coalloc.allocation import Scope
 from coalloc.instance.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
 from coalloc.problem import Links
 from coalloc.schedule import Schedule
@@ -17,6 +18,9 @@ from coalloc.schedule import Schedule
 Model = Literal["oas", "pas", "cbs", "jpr"]
 StoppedBy = Literal["proof", "gap", "time", "work", "interrupt"]
 Progress = Callable[["TracePoint"], None]
+
+UNITS = {"chunks": "tasks", "energy": "J", "edp": "J s"}
+"""Units of objectives that are not in seconds."""
 
 PROOF_TOLERANCE = 1e-6
 """Relative gap up to which an objective in seconds counts as proven."""
@@ -78,7 +82,7 @@ def relative_gap(objective: float | None, lower_bound: float | None) -> float | 
 class SolveOptions(Value):
     """What ``solve`` was asked for, after defaults; the names are those of its keywords.
 
-    ``slot`` is in seconds here (None: continuous time).
+    ``slot`` and ``makespan_limit`` are in seconds here (None: continuous time; no limit).
     """
 
     model: Model = "oas"
@@ -87,6 +91,8 @@ class SolveOptions(Value):
     slot: PositiveSeconds | None = None
     links: Links = "strict"
     saturation: NonNegative = 0.0
+    scope: Scope = "platform"
+    makespan_limit: PositiveSeconds | None = None
     time_limit: PositiveSeconds = 60.0
     work_limit: Count | None = None
     gap: Share = 0.0
@@ -99,8 +105,8 @@ class SolveOptions(Value):
 class SolveResult:
     """What ``solve`` returns; printing it gives six aligned lines.
 
-    ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks). ``objective`` is recomputed from
-    ``schedule``, which has passed the checker. ``levels`` holds the values of a lexicographic model's
+    ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks; energy: J; edp: J s). ``objective`` is
+    recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a lexicographic model's
     objectives by name, and ``simulated_objective`` the objective with the ends that shared links
     cause, where the model's slowdown is static.
     """
@@ -131,7 +137,7 @@ class SolveResult:
     def lines(self) -> list[tuple[str, str]]:
         """Return the six (name, text) lines that printing shows."""
         status = f"{self.status.value} (stopped by {self.stopped_by})"
-        unit = "tasks" if self.options.objective == "chunks" else "s"
+        unit = UNITS.get(self.options.objective, "s")
         size = self.model_size
         shape = f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros" if size else "no model needed"
         build, solve = self.timings.get("build", 0.0), self.timings.get("solve", 0.0)

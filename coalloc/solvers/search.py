@@ -105,7 +105,9 @@ class Search:
         """Return the result; the schedule must pass the checker under ``links``, or it is our fault."""
         if self.schedule is not None:
             with self.timed("check"):
-                fail_on_violations(check(self.instance, self.schedule, links, self.options.saturation))
+                fail_on_violations(
+                    check(self.instance, self.schedule, links, self.options.saturation, self.options.scope)
+                )
         if self.objective is not None and self.lower_bound is not None:
             self.lower_bound = bound_below(self.objective, self.lower_bound)
         status = status or self._status()

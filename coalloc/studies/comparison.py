@@ -125,7 +125,7 @@ def compare(
     """
     import pandas as pd
 
-    contestants = _contestants(policies)
+    contestants = contestants_of(policies)
     given = [instances] if isinstance(instances, Instance) else list(instances)
     if not given or not contestants:
         raise CoallocError("compare needs at least one instance and one policy")
@@ -145,7 +145,7 @@ def compare(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _contestants(policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]]) -> list[Contestant]:
+def contestants_of(policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]]) -> list[Contestant]:
     """Return the policies with their labels; all names and options are checked before anything runs."""
     if isinstance(policies, str):
         policies = [policies]

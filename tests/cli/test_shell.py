@@ -17,6 +17,7 @@ COMMANDS = (
     "check",
     "compare",
     "study",
+    "bench",
     "generate",
     "convert",
     "policies",

@@ -9,6 +9,7 @@ import time
 import pandas as pd
 import pytest
 
+import coalloc
 from tests.cli.running import PYTHON, TINY, run, run_process, write
 
 SWF = """; MaxProcs: 2
@@ -145,3 +146,17 @@ def test_the_policies_are_listed_with_their_options():
     assert result.returncode == 0
     assert "EASY backfilling" in result.stdout
     assert "allocation='fastest-first', scope='platform'" in result.stdout
+
+
+def test_a_run_is_metered(tmp_path):
+    # One core at 3 W and its node's 2 W for 10 s.
+    node = coalloc.NodeGroup(1, power=1.0, idle_watts=1.0, static_watts=2.0, core_watts=3.0)
+    instance = coalloc.Instance(
+        coalloc.Platform([coalloc.Cluster("C1", [node], 0.0)]), [coalloc.Job("J1", tasks=1, base_time=10.0)]
+    )
+    coalloc.write_instance(instance, tmp_path / "i.json")
+    result = run("simulate", tmp_path / "i.json", "--energy", "--power", tmp_path / "p.png", "--quiet")
+    assert "50 J, EDP 500 J s" in result.stdout
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    document = json.loads(run("simulate", tmp_path / "i.json", "--energy", "--json", "--quiet").stdout)
+    assert document["energy"]["total"] == 50.0

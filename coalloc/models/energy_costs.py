@@ -1,0 +1,83 @@
+"""What the energy models charge: joules of a configuration, watts of a node that has a busy core, idle watts.
+
+Energy of a schedule that ends at makespan C (:mod:`coalloc.meter`, idle always) is
+
+    sum of the joules of the configurations + sum over switched classes of extra watts * busy seconds + idle watts * C.
+
+A class is *switched* where its node has several cores: its static watts, less the idle watts that it does not draw
+then, count once while any core is busy. A node of one core is busy exactly while a task is on it, so there the
+same watts belong to the task. Equations: (J1) to (J8) of docs/mathematics.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from coalloc.allocation import NodeClass
+from coalloc.instance import CoallocError
+from coalloc.instance.power import known_watts, require_watts
+from coalloc.instance.text import quoted
+from coalloc.problem import Configuration, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Watts of a problem's classes: of a task on each, shape ``(num_classes,)``; extra ones of each switched class.
+
+    ``idle`` is what all nodes together draw without a busy core, W.
+    """
+
+    task_watts: tuple[float, ...]
+    extra_watts: dict[int, float]
+    idle: float
+
+    def joules(self, configuration: Configuration) -> float:
+        """Return what a configuration takes by itself, J: (J2)."""
+        pairs = zip(configuration.allocation, self.task_watts, strict=True)
+        return configuration.execution_time * sum(tasks * watts for tasks, watts in pairs)
+
+
+def costs_of(problem: Problem) -> Costs:
+    """Return the costs of a problem whose classes are switched ones.
+
+    Raises :class:`CoallocError` where watts are missing, where jobs run already, or where a node of several
+    cores draws less with a busy core than without: then least energy would keep nodes busy for nothing.
+    """
+    platform = problem.instance.platform
+    require_watts(platform)
+    if problem.instance.running:
+        raise CoallocError("least energy is not computed where jobs run already: leave `running` out")
+    task_watts, extra = [], {}
+    for g, node_class in enumerate(problem.classes):
+        idle, static, core = known_watts(node_class.group)
+        is_switched = node_class.group.cores > 1
+        if is_switched and static < idle:
+            raise CoallocError(
+                f"least energy needs static_watts of at least idle_watts where nodes have several cores: cluster "
+                f"{quoted(platform.clusters[node_class.cluster].name)} has {static:g} W and {idle:g} W"
+            )
+        task_watts.append(core if is_switched else core + static - idle)
+        if is_switched:
+            extra[g] = static - idle
+    return Costs(tuple(task_watts), extra, sum(known_watts(platform.group_of(node))[0] for node in platform.nodes))
+
+
+def no_costs(problem: Problem) -> Costs:
+    """Return costs of nothing, for objectives that ask for no watts."""
+    return Costs((0.0,) * len(problem.classes), {}, 0.0)
+
+
+def equal_pairs(problem: Problem) -> Iterator[tuple[int, int]]:
+    """Yield switched classes (by index) that are equal nodes of one cluster, each with the one before it."""
+    last: dict[object, int] = {}
+    for g, node_class in enumerate(problem.classes):
+        if node_class.group.cores > 1 or problem.scope == "node":
+            key = _kind(node_class)
+            if key in last:
+                yield last[key], g
+            last[key] = g
+
+
+def _kind(node_class: NodeClass) -> tuple[int, object]:
+    return node_class.cluster, node_class.group.replace(count=1)

@@ -1,0 +1,176 @@
+"""Least energy and EDP: against brute force, against every policy, and what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import coalloc
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.solvers.brute_force_energy import brute_force_energy
+from tests.shared import shared
+
+COMPARATIVES = ("energy_1", "energy_2", "energy_3", "edp_2", "edp_3")
+POLICIES = [
+    ("pcbe", {"criterion": criterion, "job_order": jobs, "node_order": nodes})
+    for criterion in ("energy", "edp")
+    for jobs in ("low-first", "high-first")
+    for nodes in ("low-first", "high-first")
+] + [
+    ("node-list", {"job_order": jobs, "node_order": nodes})
+    for jobs, nodes in (
+        ("first", "first"),
+        ("shortest", "first"),
+        ("shortest", "high-flops"),
+        ("shortest", "low-power"),
+    )
+]
+
+
+def random_instance(seed: int, cores: int = 2, clusters: int = 1, jobs: int = 3) -> Instance:
+    """Return a tiny instance whose nodes differ in speed and watts, two of them equal now and then."""
+    rng = np.random.default_rng(seed)
+    groups = [
+        NodeGroup(
+            int(rng.integers(1, 3)) if cores > 1 else 2,
+            power=float(rng.choice([0.5, 1.0, 2.0])),
+            cores=cores,
+            idle_watts=float(rng.choice([0.0, 1.0])),
+            static_watts=float(rng.choice([1.0, 4.0])),
+            core_watts=float(rng.choice([1.0, 5.0])),
+        )
+        for _ in range(clusters if clusters > 1 else 2 if seed % 2 else 1)
+    ]
+    if clusters == 1:
+        parts = [Cluster("C1", groups, 10.0)]
+    else:
+        parts = [Cluster(f"C{n}", [group], 10.0) for n, group in enumerate(groups, start=1)]
+    return Instance(
+        Platform(parts),
+        [
+            Job(
+                f"J{n}",
+                int(rng.integers(1, cores + 1)) if clusters == 1 else int(rng.integers(1, 4)),
+                float(rng.choice([3.0, 4.0, 10.0 / 3.0, 7.0])),
+                arrival=float(rng.choice([0.0, 1.0, 5.5])),
+                processing_share=0.8,
+                task_bandwidth=float(rng.choice([0.0, 8.0])) if clusters > 1 else 0.0,
+            )
+            for n in range(1, jobs + 1)
+        ],
+        name=f"seed {seed}",
+    )
+
+
+def assert_equal(instance, objective="energy", **options):
+    found = coalloc.solve(instance, objective=objective, **options)
+    slot, scope = options.get("slot"), options.get("scope", "platform")
+    expected = brute_force_energy(instance, slot, objective, scope, options.get("makespan_limit"))
+    if not expected.feasible:
+        assert (found.status, found.schedule) == ("infeasible", None)
+        return
+    metered = coalloc.energy(instance, found.schedule)
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(expected.objective, rel=2e-6)
+    assert found.objective == pytest.approx(metered.total if objective == "energy" else metered.edp, rel=1e-12)
+    assert coalloc.check(instance, found.schedule, scope=scope) == []
+    assert metered.makespan <= options.get("makespan_limit", np.inf) + 1e-9
+
+
+@pytest.mark.parametrize("seed", [4, 6, 7])
+@pytest.mark.parametrize("limit", [None, 9.0])
+def test_jobs_within_nodes_in_slots(seed, limit):
+    assert_equal(random_instance(seed), slot=2.0, scope="node", makespan_limit=limit or 1e3)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("limit", [1e3, 9.0])
+def test_jobs_within_nodes_in_continuous_time(seed, limit):
+    assert_equal(random_instance(seed), scope="node", makespan_limit=limit)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("cores", "scope"), [(1, "platform"), (1, "cluster"), (2, "platform"), (2, "cluster")])
+def test_jobs_over_several_nodes_in_slots(seed, cores, scope):
+    assert_equal(random_instance(seed, cores, clusters=2, jobs=2), slot=2.5, scope=scope)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_edp(seed):
+    assert_equal(random_instance(seed), "edp", scope="node")
+    assert_equal(random_instance(seed), "edp", scope="node", slot=2.0)
+
+
+def one_node(arrivals) -> Instance:
+    """Return jobs of one task and 10 s on a node of two cores: 10 W as soon as one is busy, 1 W for each, 0 W idle."""
+    node = NodeGroup(1, power=1.0, cores=2, idle_watts=0.0, static_watts=10.0, core_watts=1.0)
+    jobs = [Job(f"J{n}", 1, 10.0, arrival=arrival) for n, arrival in enumerate(arrivals, start=1)]
+    return Instance(Platform([Cluster("C1", [node], 0.0)]), jobs)
+
+
+def test_a_job_waits_to_share_a_node():
+    # At once: busy for 16 s, 160 + 20 J. Together from 6 s on: busy for 10 s, 100 + 20 J. Errata 23.
+    found = coalloc.solve(one_node([0.0, 6.0]), objective="energy", scope="node")
+    assert found.objective == pytest.approx(120.0)
+    first, second = (p.start for p in found.schedule)
+    assert first == pytest.approx(second)
+    assert found.options.scope == "node"
+
+
+def test_counting_cores_over_nodes_would_be_wrong():
+    # Two nodes of two cores: jobs of 1, 2 and 1 tasks. At once they share nodes as 1 + 1 and 2: 24 W for 10 s.
+    node = NodeGroup(2, power=1.0, cores=2, idle_watts=0.0, static_watts=10.0, core_watts=1.0)
+    jobs = [Job(f"J{n}", tasks, 10.0) for n, tasks in enumerate((1, 2, 1), start=1)]
+    instance = Instance(Platform([Cluster("C1", [node], 0.0)]), jobs)
+    for scope in ("platform", "cluster", "node"):
+        found = coalloc.solve(instance, objective="energy", slot=10.0, scope=scope)
+        assert found.objective == pytest.approx(240.0)
+        assert found.status == "optimal"
+
+
+def test_joules_count_to_the_real_end_not_to_that_of_the_slot():
+    # One job of 10 s in slots of 4 s: it holds 12 s and draws 11 W for 10 s.
+    instance = one_node([0.0])
+    found = coalloc.solve(instance, objective="energy", slot=4.0)
+    assert found.objective == pytest.approx(110.0)
+    assert coalloc.energy(instance, coalloc.replay(instance, found.schedule)).total == pytest.approx(110.0)
+
+
+@pytest.mark.parametrize("name", COMPARATIVES)
+def test_no_policy_beats_the_exact_models_on_a_comparative(name):
+    folder = shared("data", "pcbe", name)
+    instance = coalloc.read_irmasim(folder / "platform.json", folder / "workload.json")
+    exact = {o: coalloc.solve(instance, objective=o, scope="node") for o in ("energy", "makespan")}
+    assert all(result.status == "optimal" for result in exact.values())
+    for policy, options in POLICIES:
+        metered = coalloc.energy(instance, coalloc.simulate(instance, policy, **options).schedule)
+        assert exact["energy"].lower_bound <= metered.total * (1 + 1e-9), (policy, options)
+        assert exact["makespan"].lower_bound <= metered.makespan * (1 + 1e-9), (policy, options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"objective": "energy"}, "continuous time is for scope"),
+        ({"objective": "energy", "slot": 5.0, "formulation": "count"}, "must be auto or configuration"),
+        ({"objective": "total-response-time", "makespan_limit": 9.0}, "scope and makespan_limit are not"),
+        ({"model": "pas", "makespan_limit": 9.0}, "are for model 'oas'"),
+        ({"objective": "energy", "slot": 5.0, "scope": "rack"}, "scope: must be"),
+        ({"objective": "energy", "slot": 5.0, "links": "shared"}, "must be 'strict'"),
+    ],
+)
+def test_what_is_refused(options, words):
+    with pytest.raises(CoallocError, match=words):
+        coalloc.solve(one_node([0.0]), **options)
+
+
+def test_no_watts_are_an_error_that_names_the_group():
+    instance = Instance(Platform([Cluster("C1", [NodeGroup(1, power=1.0)], 0.0)]), [Job("J1", 1, 1.0)])
+    with pytest.raises(CoallocError, match="'C1'"):
+        coalloc.solve(instance, objective="energy", slot=1.0)
+
+
+def test_a_limit_that_cannot_be_kept_is_said():
+    found = coalloc.solve(one_node([0.0]), objective="energy", scope="node", makespan_limit=9.0)
+    assert (found.status, found.schedule) == ("infeasible", None)
+    assert "makespan_limit=9" in found.message
