@@ -6,6 +6,7 @@ seed and the strategy. What is proven goes into a row of its own, the strategy `
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -64,10 +65,17 @@ class Sample:
 
 def measured(sample: Sample) -> Row:
     """Return the rows of a sample, as what a store keeps."""
-    instance = sample.workload.instance(sample.point, sample.seed)
+    instance = instance_of(json.dumps([asdict(sample.workload), sample.point, sample.seed]))
     about = {**sample.point, "seed": sample.seed}
     rows = [{**about, **row} for row in MEASURES[sample.measure](instance, **sample.options)]
     return {"status": "ok", "rows": rows}
+
+
+@functools.lru_cache(maxsize=1)
+def instance_of(description: str) -> Instance:
+    """Return the instance of a workload, a point and a seed in JSON; the last one is kept, for all its strategies."""
+    workload, point, seed = json.loads(description)
+    return Workload(**workload).instance(point, seed)
 
 
 # --- policies and the bounds that hold for them ----------------------------------------------------

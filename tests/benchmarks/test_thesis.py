@@ -13,7 +13,7 @@ from thesis.experiment import NAMES, Experiment, experiment, rows_of, run
 from thesis.figures import FIGURES
 from thesis.measures import OAS, OAS_LEFT, OPTIMUM, measured
 from thesis.results_table import results_of
-from thesis.workloads import QUEUES, Workload
+from thesis.workloads import QUEUES
 
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError
@@ -42,7 +42,7 @@ def test_specifications_name_policies_and_figures_that_there_are(name: str) -> N
     assert FIGURES[name]
     full = experiment(name, is_full=True)
     assert full.seeds > wanted.seeds
-    assert len(set(sample.key("") for sample in wanted.samples())) == len(list(wanted.samples()))
+    assert len({sample.key("") for sample in wanted.samples()}) == len(list(wanted.samples()))
 
 
 def test_an_unknown_experiment_is_refused() -> None:
@@ -100,10 +100,7 @@ def test_slots_are_worth_less_kept_than_moved_left() -> None:
 
 
 def test_an_experiment_runs_resumes_and_reports(tmp_path) -> None:
-    wanted = small("pas-selection", heterogeneity=(50,))
-    wanted = dataclasses.replace(
-        wanted, workload=Workload("generator", {**wanted.workload.grid, "jobs": (6,)}, "thesis-pas")
-    )
+    wanted = small("pas-selection", heterogeneity=(50,), jobs=(6,))
     store = Store(tmp_path / "store.sqlite")
     with pytest.raises(CoallocError, match="7 of 7 samples have not run"):
         rows_of(wanted, store, "code")
