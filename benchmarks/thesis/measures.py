@@ -149,13 +149,13 @@ def exact(instance: Instance, time_limit: float) -> Iterator[Row]:
     quiet_instance = without_traffic(instance)
     strict = coalloc.solve(instance, time_limit=time_limit)
     quiet = coalloc.solve(quiet_instance, time_limit=time_limit)
-    quiet_bound = proven(quiet_instance, quiet)
+    quiet_bound = proven(quiet)
     yield {"strategy": OPTIMUM, **metrics_of(instance, strict.schedule)}
     yield {
         "strategy": REFERENCE,
         "bound": quiet_bound,
         "is_optimum": is_proven(quiet),
-        "strict_bound": max(proven(instance, strict), quiet_bound),
+        "strict_bound": max(proven(strict), quiet_bound),
         "strict_is_optimum": is_proven(strict),
         "response_bound": response_bound(quiet_instance),
     }
@@ -166,11 +166,10 @@ def is_proven(result: coalloc.SolveResult) -> bool:
     return result.status is coalloc.SolveStatus.OPTIMAL
 
 
-def proven(instance: Instance, result: coalloc.SolveResult) -> float:
-    """Return the optimal makespan (s) if it is known, else a bound that does not depend on when the clock struck."""
-    if is_proven(result) and result.objective is not None:
-        return result.objective
-    return coalloc.lower_bound(instance)
+def proven(result: coalloc.SolveResult) -> float:
+    """Return the optimal makespan (s) if it is known, else the bound: 0 at worst."""
+    known = result.objective if is_proven(result) else result.lower_bound
+    return known or 0.0
 
 
 def slots(instance: Instance, percentages: Sequence[float], time_limit: float) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from runner import Store, code_digest  # noqa: E402
+from runner import Store, provenance  # noqa: E402
 
 from coalloc.instance import CoallocError  # noqa: E402
 from thesis.experiment import NAMES, experiment, rows_of, run  # noqa: E402
@@ -27,7 +27,8 @@ RESULTS = HERE / "results"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the experiments named, write their tables and figures; return the exit code."""
     options = _parser().parse_args(arguments)
-    store, code = Store(options.store), code_digest()
+    facts = provenance()
+    store, code = Store(options.store), "-".join(facts[name] for name in ("code", "highspy", "ortools"))
     for name in options.experiments or NAMES:
         try:
             wanted = experiment(name, options.full, options.seeds)
