@@ -268,5 +268,6 @@ CLAIMS: Mapping[str, Callable[[Results], Iterator[Statement]]] = {
     "oas-workloads": oas_workloads,
     "mesd-oas": mesd_oas,
     "mesd-large": mesd_large,
+    "mesd-estimates": mesd_large,
 }
 """The claims of each experiment."""

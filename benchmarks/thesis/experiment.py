@@ -15,10 +15,10 @@ from runner import Store
 
 from coalloc.instance import CoallocError
 from thesis.measures import Row, Sample, measured
-from thesis.workloads import Workload, has_trace
+from thesis.workloads import HPC2N, TRACES, Workload, has_trace
 
 HERE = Path(__file__).resolve().parent
-NAMES = ("pas-allocation", "pas-selection", "oas-workloads", "mesd-oas", "mesd-large")
+NAMES = ("pas-allocation", "pas-selection", "oas-workloads", "mesd-oas", "mesd-large", "mesd-estimates")
 """The experiments, each a file of this name beside this one."""
 
 
@@ -53,7 +53,11 @@ def experiment(name: str, is_full: bool = False, seeds: int | None = None) -> Ex
     if name not in NAMES:
         raise CoallocError(f"there is no experiment {name!r}; there are {', '.join(NAMES)}")
     said = tomllib.loads(path.read_text())
-    table = said["without_trace"] if said["workload"]["kind"] == "trace" and not has_trace() else said["workload"]
+    table = said["workload"]
+    if table["kind"] == "trace" and not has_trace():
+        if "without_trace" not in said:
+            raise CoallocError(f"{name} needs the log {HPC2N} in {TRACES}")
+        table = said["without_trace"]
     grid = table["grid"] | (said.get("full_grid", {}) if is_full else {})
     workload = Workload(table["kind"], {key: tuple(values) for key, values in grid.items()}, table.get("generator", ""))
     return Experiment(

@@ -62,10 +62,10 @@ def interval_at(results: Results, quantity: Quantity, strategy: str, where: dict
     return mean_interval([quantity[1] * value for value in rows[quantity[0]]])
 
 
-def whiskers(ax: Axes, places: Iterable[float], found: Iterable[Interval]) -> None:
+def whiskers(ax: Axes, places: Iterable[float], found: Iterable[Interval], colour: str = palette.INK) -> None:
     """Draw the intervals as thin lines."""
     for place, interval in zip(places, found, strict=True):
-        ax.plot([place, place], [interval.low, interval.high], color=palette.INK, linewidth=0.8, alpha=0.8)
+        ax.plot([place, place], [interval.low, interval.high], color=colour, linewidth=0.9, alpha=0.8)
 
 
 def stacked(ax: Axes, results: Results, strategies: Sequence[str], factor: float) -> None:
@@ -138,7 +138,7 @@ def over_traffic(ax: Axes, results: Results, quantity: Quantity, heterogeneity: 
         places = [load + 0.012 * (number - 1) for load in loads]
         look = series_style(number) | {"color": COLOURS[strategy]}
         ax.plot(places, [interval.mean for interval in found], label=strategy, linewidth=1.4, **look)
-        whiskers(ax, places, found)
+        whiskers(ax, places, found, COLOURS[strategy])
     ax.set_xticks(loads)
 
 
@@ -315,5 +315,6 @@ FIGURES: Mapping[str, Mapping[str, Callable[[Results], Figure]]] = {
     "oas-workloads": {"": oas_workloads, "-slots": oas_slots},
     "mesd-oas": {"": mesd_oas},
     "mesd-large": {"": mesd_large, "-nodes": mesd_nodes},
+    "mesd-estimates": {"": mesd_large},
 }
 """What each experiment draws, by what is added to the name of its file."""
