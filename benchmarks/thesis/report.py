@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -51,7 +52,8 @@ def records(results: Results) -> Iterator[Row]:
     """Yield every run once, numbers with ten digits: what solvers leave in the last ones is noise."""
     is_slotted = results.runs["strategy"].isin([OAS, OAS_LEFT])
     for row in pd.concat([results.runs[~is_slotted], results.slots]).to_dict("records"):
-        yield {str(name): f"{value:.10g}" if isinstance(value, float) else value for name, value in row.items()}
+        known = {str(name): value for name, value in row.items() if not (isinstance(value, float) and math.isnan(value))}
+        yield {name: f"{value:.10g}" if isinstance(value, float) else value for name, value in known.items()}
 
 
 def page_of(experiment: Experiment, results: Results) -> Iterator[str]:
