@@ -52,8 +52,14 @@ def records(results: Results) -> Iterator[Row]:
     """Yield every run once, numbers with ten digits: what solvers leave in the last ones is noise."""
     is_slotted = results.runs["strategy"].isin([OAS, OAS_LEFT])
     for row in pd.concat([results.runs[~is_slotted], results.slots]).to_dict("records"):
-        known = {str(name): value for name, value in row.items() if not (isinstance(value, float) and math.isnan(value))}
-        yield {name: f"{value:.10g}" if isinstance(value, float) else value for name, value in known.items()}
+        yield {str(name): _cell(value) for name, value in row.items()}
+
+
+def _cell(value: object) -> object:
+    """Return what a cell of the CSV file has; nothing where a row lacks the column."""
+    if not isinstance(value, float):
+        return value
+    return "" if math.isnan(value) else f"{value:.10g}"
 
 
 def page_of(experiment: Experiment, results: Results) -> Iterator[str]:
