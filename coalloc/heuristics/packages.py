@@ -4,7 +4,8 @@ The objectives of a package model are sums over the jobs. What a job costs on al
 were the only one, is therefore a lower bound on its part, and a package in which no job costs more is
 optimal; a package of one job always is. For PAS there is a better bound: links dropped, what is left is a
 speed level for each job (the execution time depends on nothing else), such that on the processors of each
-level and the faster ones there is room for the jobs that may use no slower ones.
+level and the faster ones there is room for the jobs that may use no slower ones. JPR asks no more: at the
+cheapest levels its jobs fit into the fastest processors that are free, and no package uses more power.
 Source: thesis 3.1.2, (3.8), and 3.1.3.1; errata 11.
 """
 
@@ -18,6 +19,7 @@ from coalloc.models.cbs import chunk_shortfall, total_link_load
 from coalloc.models.jpr import effective_power
 from coalloc.models.package import link_limits
 from coalloc.problem import Configuration, Problem, SpeedLevel, compositions
+from coalloc.rules.allocation_rules import filled
 
 LEVEL_STEPS = 20_000
 """Choices of a level after which the search for the cheapest ones gives up."""
@@ -95,7 +97,9 @@ def without_mip(problem: Problem, model: str, choices: Sequence[Sequence[Configu
     """
     order = sorted(range(len(choices)), key=lambda j: -problem.jobs[j].tasks)
     chosen = together(problem, choices, order)
-    return by_levels(problem) if chosen is None and model == "pas" else chosen
+    if chosen is not None or model not in BY_LEVELS:
+        return chosen
+    return BY_LEVELS[model](problem)
 
 
 def by_levels(problem: Problem) -> list[Configuration] | None:
@@ -109,6 +113,32 @@ def by_levels(problem: Problem) -> list[Configuration] | None:
     choices = [sorted(_fitting(problem, j, level), key=total_link_load) for j, level in enumerate(levels)]
     order = sorted(range(len(levels)), key=lambda j: (len(levels[j].classes), -problem.jobs[j].tasks))
     return together(problem, choices, order)
+
+
+def fastest_first(problem: Problem) -> list[Configuration] | None:
+    """Return an optimal package of JPR, None where the levels are not found.
+
+    At the cheapest levels, the jobs whose levels have fewer classes choose first, and take the fastest processors
+    left. They fill the fastest ones without a hole, and the levels leave room there: none gets a slower one than
+    its level has, and with as many tasks no package uses more power.
+    """
+    levels = cheapest_levels(problem)
+    if levels is None:
+        return None
+    free = problem.package.processors
+    by_speed = sorted(range(len(free)), key=lambda g: -problem.classes[g].effective_power)
+    chosen: dict[int, Configuration] = {}
+    for j in sorted(range(len(levels)), key=lambda j: (len(levels[j].classes), -problem.jobs[j].tasks)):
+        allocation = filled(problem.jobs[j].tasks, free, by_speed)
+        if allocation is None:
+            return None
+        chosen[j] = problem.configuration(problem.jobs[j], allocation)
+        free = tuple(map(sub, free, allocation))
+    return [chosen[j] for j in range(len(levels))]
+
+
+BY_LEVELS: Mapping[str, Callable[[Problem], list[Configuration] | None]] = {"pas": by_levels, "jpr": fastest_first}
+"""How packages are made from speed levels, by name of the package model."""
 
 
 def cheapest_levels(problem: Problem) -> list[SpeedLevel] | None:

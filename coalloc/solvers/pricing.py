@@ -214,14 +214,16 @@ class MipPricing:
 class GreedyPricing:
     """A heuristic: jobs by what they are worth per cost of the processors that they take; it bounds nothing.
 
-    ``speed_prices`` are the costs of a processor of each prefix. The order is blurred a little, with a seed of its
+    ``speed_prices`` are the costs of a processor of each prefix; where all are 0, as where the longest job alone
+    decides, processors cost the same. The order is blurred a little, with a seed of its
     own, so that the sets differ from call to call and not from run to run.
     """
 
     def __init__(self, capacities: Sequence[int], jobs: Sequence[LevelledJob], speed_prices: Floats) -> None:
         self._room = np.cumsum(capacities).tolist()
         self._jobs = jobs
-        costs = speed_prices + 1e-3 * float(speed_prices.mean())
+        prices = speed_prices if speed_prices.any() else np.ones_like(speed_prices)
+        costs = prices + 1e-3 * float(prices.mean())
         self._costs = [[float(costs @ needs) for needs in job.needs] for job in jobs]
         self._rng = np.random.default_rng(GREEDY_SEED)
 

@@ -72,3 +72,13 @@ def test_what_links_forbid_needs_the_mip() -> None:
         problem = pas_problem(2, 2, 2, bandwidth=bandwidth)
         choices = [best_alone(problem, "pas", j) for j in range(3)]
         assert (without_mip(problem, "pas", choices) is not None) == is_found
+
+
+def test_jpr_needs_no_mip_and_fills_the_fastest_processors() -> None:
+    # As above, J1 and J2 at the slow level, J3 at the fast one: J3 takes two fast nodes, J2 the third and a slow one.
+    instance = pas_problem(2, 2, 2).instance
+    problem = package_problem(instance, SolveOptions(model="jpr", objective="total-execution-time"))
+    found = without_mip(problem, "jpr", [best_alone(problem, "jpr", j) for j in range(3)])
+    assert found is not None
+    assert sorted(configuration.allocation for configuration in found) == [(0, 2), (1, 1), (2, 0)]
+    assert found[2].allocation == (2, 0)

@@ -211,7 +211,11 @@ def test_table_and_mip_find_the_best_set(instance_seed: int, price_seed: int) ->
     mip = MipPricing(tail.capacities, tail.jobs).price(prices, math.inf)
     assert table.value == pytest.approx(best)
     assert best * (1 - 1e-9) <= mip.value <= best * (1 + 2e-3)
-    greedy = list(GreedyPricing(tail.capacities, tail.jobs, np.ones(len(room))).sets(prices))
+    greedy = [
+        members
+        for speed_prices in (np.ones(len(room)), np.zeros(len(room)))  # zeros: the longest job alone decides
+        for members in GreedyPricing(tail.capacities, tail.jobs, speed_prices).sets(prices)
+    ]
     for sets, values in ((table.sets, [best]), (mip.sets, [best]), (greedy, [])):
         worths = []
         for members in sets:

@@ -1,0 +1,1 @@
+"""The experiments of the thesis, rerun: ``python benchmarks/thesis/run.py NAME``."""

@@ -1,0 +1,198 @@
+"""What is measured on one instance: runs of policies, what exact solves prove, and OAS in slots of several lengths.
+
+Each measure takes a :class:`Sample` and returns rows, one per strategy, that name the point of the grid, the
+seed and the strategy. What is proven goes into a row of its own, the strategy ``REFERENCE``.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+import coalloc
+from coalloc import Instance, Schedule
+from coalloc.measures import busy_time
+from thesis.workloads import Point, Workload
+
+REFERENCE = "reference"
+"""Strategy of the rows that hold bounds and optima."""
+OAS = "OAS"
+"""Strategy of the rows of OAS in slots with its starts kept, as the source runs it."""
+OAS_LEFT = "OAS, moved left"
+"""Strategy of the rows of the same schedules with every start moved left: same nodes, same order, no idle rests."""
+OPTIMUM = "OAS, continuous time"
+"""Strategy of the rows of the exact solve in continuous time."""
+
+METRICS = (
+    "makespan",
+    "wait_mean",
+    "response_mean",
+    "execution_slowdown",
+    "execution_slowdown_mean",
+    "compaction",
+    "coallocated_share",
+    "saturated_share",
+)
+"""Metrics of each run, as coalloc defines them; the mean execution time is added to them."""
+
+LONGEST_JOBS = 5_000
+"""Jobs of longest base time whose slowdowns Figure 3.32 shows."""
+SLOWDOWN_EDGES = tuple(round(-0.5 + 0.1 * i, 1) for i in range(16))
+"""Edges of the classes of (Te - Tb)/Tb there; what is beyond counts in the outermost."""
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One instance and what is to be measured on it; ``options`` are those of the measure."""
+
+    measure: str
+    workload: Workload
+    point: Point
+    seed: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def key(self, code: str) -> str:
+        """Return what tells this sample from all others, ``code`` standing for the code that it runs."""
+        return json.dumps([asdict(self), code], sort_keys=True)
+
+
+def measured(sample: Sample) -> Row:
+    """Return the rows of a sample, as what a store keeps."""
+    instance = instance_of(json.dumps([asdict(sample.workload), sample.point, sample.seed]))
+    about = {**sample.point, "seed": sample.seed}
+    rows = [{**about, **row} for row in MEASURES[sample.measure](instance, **sample.options)]
+    return {"status": "ok", "rows": rows}
+
+
+@functools.lru_cache(maxsize=1)
+def instance_of(description: str) -> Instance:
+    """Return the instance of a workload, a point and a seed in JSON; the last one is kept, for all its strategies."""
+    workload, point, seed = json.loads(description)
+    return Workload(**workload).instance(point, seed)
+
+
+# --- policies and the bounds that hold for them ----------------------------------------------------
+
+
+def policies(
+    instance: Instance, strategies: Mapping[str, Mapping[str, Any]], detail: Sequence[str] = ()
+) -> Iterator[Row]:
+    """Yield a row per strategy; those named in ``detail`` also say how long nodes worked, and who was slowed down."""
+    for label, options in strategies.items():
+        run = coalloc.simulate(instance, **options)
+        more = detailed(instance, run.schedule) if label in detail else {}
+        yield {
+            "strategy": label,
+            **metrics_of(instance, run.schedule),
+            "decision_time_mean": run.metrics["decision_time_mean"],
+            **more,
+        }
+
+
+def metrics_of(instance: Instance, schedule: Schedule) -> dict[str, float]:
+    """Return the metrics of the tables, with the mean execution time (s)."""
+    found = coalloc.metrics(instance, schedule)
+    return {name: found[name] for name in METRICS} | {"execution_mean": found["response_mean"] - found["wait_mean"]}
+
+
+def detailed(instance: Instance, schedule: Schedule) -> dict[str, list[float]]:
+    """Return the busy time (s) of each node, the slowest first, and a histogram of slowdowns of the longest jobs."""
+    clusters = instance.platform.clusters
+    power = {node.name: clusters[node.cluster].nodes[node.group].effective_power for node in instance.platform.nodes}
+    busy = busy_time(instance, schedule)
+    longest = sorted(instance.jobs, key=lambda job: -job.base_time)[:LONGEST_JOBS]
+    slowdowns = [slowdown(schedule, job) for job in longest]
+    edges = np.asarray(SLOWDOWN_EDGES)
+    counts, _ = np.histogram(np.clip(slowdowns, edges[0], edges[-1]), edges)
+    return {"busy": [busy[name] for name in sorted(power, key=lambda name: power[name])], "slowdowns": counts.tolist()}
+
+
+def slowdown(schedule: Schedule, job: coalloc.Job) -> float:
+    """Return (Te - Tb)/Tb of a job."""
+    placement = schedule[job.id]
+    return (placement.end - placement.start) / job.base_time - 1.0
+
+
+def bounds(instance: Instance) -> Iterator[Row]:
+    """Yield bounds on makespan and mean response time (s) that hold whether links saturate or not."""
+    quiet = without_traffic(instance)
+    yield {
+        "strategy": REFERENCE,
+        "bound": coalloc.lower_bound(quiet, method="area"),
+        "response_bound": response_bound(quiet),
+    }
+
+
+def response_bound(instance: Instance) -> float:
+    """Return a lower bound on the mean response time, s."""
+    total = coalloc.lower_bound(instance, "total-response-time", method="best")
+    return total / len(instance.jobs)
+
+
+def without_traffic(instance: Instance) -> Instance:
+    """Return the instance whose jobs send nothing: its bounds hold where links may saturate, for that only delays."""
+    return instance.replace(jobs=[job.replace(task_bandwidth=0.0) for job in instance.jobs])
+
+
+# --- what is proven, and OAS in slots ---------------------------------------------------------------
+
+
+def exact(instance: Instance, time_limit: float) -> Iterator[Row]:
+    """Yield the optimum in continuous time, and what is proven with strict links and with links that may saturate."""
+    quiet_instance = without_traffic(instance)
+    strict = coalloc.solve(instance, time_limit=time_limit)
+    quiet = coalloc.solve(quiet_instance, time_limit=time_limit)
+    quiet_bound = proven(quiet)
+    yield {"strategy": OPTIMUM, **metrics_of(instance, strict.schedule)}
+    yield {
+        "strategy": REFERENCE,
+        "bound": quiet_bound,
+        "is_optimum": is_proven(quiet),
+        "strict_bound": max(proven(strict), quiet_bound),
+        "strict_is_optimum": is_proven(strict),
+        "response_bound": response_bound(quiet_instance),
+    }
+
+
+def is_proven(result: coalloc.SolveResult) -> bool:
+    """Tell whether a schedule is proven optimal."""
+    return result.status is coalloc.SolveStatus.OPTIMAL
+
+
+def proven(result: coalloc.SolveResult) -> float:
+    """Return the optimal makespan (s) if it is known, else the bound: 0 at worst."""
+    known = result.objective if is_proven(result) else result.lower_bound
+    return known or 0.0
+
+
+def slots(instance: Instance, percentages: Sequence[float], time_limit: float) -> Iterator[Row]:
+    """Yield OAS in slots of so many percent of the mean base time: its starts kept, and moved left."""
+    for percentage in percentages:
+        result = coalloc.solve(instance, slot=f"{percentage:g}%", time_limit=time_limit)
+        for starts in ("keep", "left"):
+            schedule = coalloc.replay(instance, result.schedule, starts=starts)
+            yield {
+                "strategy": OAS,
+                "slot": percentage,
+                "starts": starts,
+                **metrics_of(instance, schedule),
+                "slotted_makespan": result.objective,
+                "is_proven": is_proven(result),
+                "solve_time": result.timings["total"],
+            }
+
+
+MEASURES: Mapping[str, Callable[..., Iterator[Row]]] = {
+    "policies": policies,
+    "bounds": bounds,
+    "exact": exact,
+    "slots": slots,
+}
+"""Every measure by name."""

@@ -1,0 +1,174 @@
+"""The files of an experiment: all runs as CSV, claims and means in Markdown, the figures of the source drawn anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+from runner import markdown_table, provenance, write_csv
+
+from coalloc.instance.storage import write_atomically
+from coalloc.plot.pictures import write_figure
+from coalloc.studies.intervals import Interval, mean_interval
+from thesis.claims import Claim, claims_of
+from thesis.experiment import Experiment
+from thesis.figures import FIGURES
+from thesis.measures import OAS, OAS_LEFT, Row
+from thesis.results_table import Results, csv_columns, results_of
+
+TIMES = {"makespan": "makespan", "response_mean": "response", "wait_mean": "wait", "execution_mean": "execution"}
+"""Columns of times in the table of strategies; the first two with intervals."""
+MEETS = 1e-9
+"""Share by which a makespan may be above a bound that it meets: rounding."""
+LONG = 1e5
+"""Makespan (s) from which times are given in thousands of seconds."""
+SHARES = {
+    "execution_slowdown": "slowdown, %",
+    "compaction": "compaction, %",
+    "coallocated_share": "co-allocated, %",
+    "saturated_share": "saturated, %",
+}
+"""Columns of shares."""
+
+
+def write(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Path]:
+    """Write the files of an experiment and return their paths."""
+    results = results_of(experiment, rows)
+    folder.mkdir(parents=True, exist_ok=True)
+    page, table = folder / f"{experiment.name}.md", folder / f"{experiment.name}.csv"
+    columns = csv_columns(pd.concat([results.runs, results.slots]))
+    write_csv(table, columns, records(results))
+    write_atomically(page, "\n".join(page_of(experiment, results)) + "\n")
+    paths = [page, table]
+    for suffix, draw in FIGURES[experiment.name].items():
+        paths.append(folder / f"{experiment.name}{suffix}.png")
+        write_figure(draw(results), paths[-1])
+    return paths
+
+
+def records(results: Results) -> Iterator[Row]:
+    """Yield every run once, numbers with ten digits: what solvers leave in the last ones is noise."""
+    is_slotted = results.runs["strategy"].isin([OAS, OAS_LEFT])
+    for row in pd.concat([results.runs[~is_slotted], results.slots]).to_dict("records"):
+        yield {str(name): _cell(value) for name, value in row.items()}
+
+
+def _cell(value: object) -> object:
+    """Return what a cell of the CSV file has; nothing where a row lacks the column."""
+    if not isinstance(value, float):
+        return value
+    return "" if math.isnan(value) else f"{value:.10g}"
+
+
+def page_of(experiment: Experiment, results: Results) -> Iterator[str]:
+    """Yield the lines of the page of an experiment."""
+    facts = provenance()
+    yield f"# {experiment.title}"
+    yield ""
+    yield f"{experiment.figures} of the thesis, rerun with `python benchmarks/thesis/run.py {experiment.name}`."
+    yield f"{experiment.seeds} seeds; coalloc {facts['version']}, HiGHS {facts['highspy']}. Every run is in"
+    yield f"[{experiment.name}.csv]({experiment.name}.csv); [README](../README.md) says what follows."
+    yield ""
+    yield "## What the thesis says, and what comes out"
+    yield ""
+    yield f"In percent. One sample is the mean of a {results.unit}; 95 % intervals by bootstrap over them."
+    yield ""
+    yield claims_table(claims_of(experiment.name, results))
+    yield ""
+    yield "## Strategies"
+    yield ""
+    yield "Means over the seeds, makespan and response with 95 % intervals. *Above bound*: makespan over the largest"
+    yield f"bound proven for what the strategy may do, {optima_text(results)}; *at the bound*: runs that meet"
+    yield "it, and so are proven optimal. *Response above*: mean response over its bound, of which no optimum is known."
+    yield ""
+    yield strategies_table(results)
+    if len(results.slots):
+        yield from ("", "## OAS by slot", "", slots_table(results))
+
+
+def optima_text(results: Results) -> str:
+    """Return how many of the bounds are optima, in words."""
+    known, runs = int(results.runs["is_optimum"].sum()), len(results.runs)
+    return f"which is the optimum in {known} of {runs} runs" if known else "without saturation"
+
+
+def claims_table(claims: Iterable[Claim]) -> str:
+    """Return the claims as a table in Markdown."""
+    columns = ("the thesis says", "measured as", "thesis, %", "here, %", "95 % interval", "samples")
+    found = [(claim, claim.interval) for claim in claims]
+    return markdown_table(
+        columns,
+        [(c.says, c.quantity, c.source, f"{i.mean:.1f}", f"{i.low:.1f} to {i.high:.1f}", i.samples) for c, i in found],
+    )
+
+
+def strategies_table(results: Results) -> str:
+    """Return a row per point and strategy."""
+    varied = [name for name in results.point if results.runs[name].nunique() > 1]
+    unit, scale = ("1000 s", 1e-3) if results.runs["makespan"].median() > LONG else ("s", 1.0)
+    times = [f"{text}, {unit}" for text in TIMES.values()]
+    columns = [*varied, "strategy", *times, *SHARES.values(), "above bound, %", "at the bound", "response above, %"]
+    grouped = results.runs.groupby([*varied, "strategy"], sort=False)
+    order = {name: number for number, name in enumerate(results.strategies)}
+    groups = sorted(grouped, key=lambda item: (*_point_key(item[0][:-1], results, varied), order[item[0][-1]]))
+    return markdown_table(columns, [[*key, *strategy_cells(part, scale)] for key, part in groups])
+
+
+def _point_key(values: Sequence[object], results: Results, varied: Sequence[str]) -> tuple[int, ...]:
+    """Return where a point stands in the grid."""
+    return tuple(list(results.runs[name].unique()).index(value) for name, value in zip(varied, values, strict=True))
+
+
+def strategy_cells(part: pd.DataFrame, scale: float) -> Iterator[str]:
+    """Yield the cells of a strategy at a point; ``scale`` is the unit of times."""
+    for number, name in enumerate(TIMES):
+        interval = mean_interval((scale * part[name]).tolist())
+        yield with_interval(interval) if number < 2 else digits(interval.mean)
+    for name in SHARES:
+        yield f"{100.0 * part[name].mean():.1f}"
+    yield f"{100.0 * part['above_bound'].mean():.1f}"
+    yield f"{int((part['above_bound'] <= MEETS).sum())}/{len(part)}"
+    yield f"{100.0 * part['response_above_bound'].mean():.0f}"
+
+
+def with_interval(interval: Interval) -> str:
+    """Return a mean and its interval."""
+    if interval.samples < 2:
+        return digits(interval.mean)
+    return f"{digits(interval.mean)} ({digits(interval.low)} to {digits(interval.high)})"
+
+
+def digits(number: float) -> str:
+    """Return a number with four digits, whole from 1000 on."""
+    return f"{number:.4g}" if abs(number) < 1000.0 else f"{number:.0f}"
+
+
+def slots_table(results: Results) -> str:
+    """Return a row per slot length: what its schedules are worth, how far they are from the bound, and solve times."""
+    columns = (
+        "slot, %", "slotted", "starts kept", "moved left", "compaction (kept), %", "response (kept), s",
+        "slowdown, %", "proven", "median solve, s",
+    )  # fmt: skip
+    return (
+        "Makespans in percent above what is proven in continuous time, means over all workloads.\n\n"
+        + markdown_table(columns, [slot_cells(float(slot), part) for slot, part in results.slots.groupby("slot")])
+    )
+
+
+def slot_cells(slot: float, part: pd.DataFrame) -> list[str]:
+    """Return the cells of one slot length."""
+    kept = part[part["starts"] == "keep"]
+    found = kept["slotted_makespan"] / kept["bound"] - 1.0, kept["above_bound"]
+    left = part[part["starts"] == "left"]["above_bound"]
+    above = (mean_interval((100.0 * values).groupby(part["seed"]).mean().tolist()) for values in (*found, left))
+    return [
+        f"{slot:g}",
+        *(f"{i.mean:.1f} ({i.low:.1f} to {i.high:.1f})" for i in above),
+        f"{100.0 * kept['compaction'].mean():.1f}",
+        f"{kept['response_mean'].mean():.4g}",
+        f"{100.0 * kept['execution_slowdown'].mean():.1f}",
+        f"{int(kept['is_proven'].sum())}/{len(kept)}",
+        f"{kept['solve_time'].median():.2g}",
+    ]

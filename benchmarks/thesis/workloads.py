@@ -1,0 +1,116 @@
+"""The instances of the experiments, from a table of a specification, a point of its grid and a seed.
+
+WL-1, WL-2 and WL-3 are described in words only (thesis 3.2.2.2, paper 4.2). Our reading: eight jobs that all
+wait at time 0, drawn as ``thesis-oas`` draws them, in a queue of this order:
+
+- WL-1: four jobs of more than half of the nodes at the head, four that fit beside one of them behind: passing
+  over a job that does not fit pays;
+- WL-2: sizes as drawn, the most tasks at the head: small jobs first pays;
+- WL-3: as drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import coalloc
+from coalloc import Instance, Job
+from coalloc.instance import CoallocError
+
+TRACES = Path(__file__).resolve().parents[3] / "shared" / "data" / "swf"
+"""Where logs of the Parallel Workloads Archive are looked for."""
+HPC2N = "HPC2N-2002-2.2-cln.swf.gz"
+
+Point = Mapping[str, Any]
+"""Values of what an experiment varies beside the seed: ``{"heterogeneity": 50, "bsbw": 0.7}``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What a specification says of the instances: a kind, the generator (if any) and the grid of its parameters."""
+
+    kind: str
+    grid: Mapping[str, tuple[Any, ...]]
+    generator: str = ""
+
+    def points(self) -> list[Point]:
+        """Return the points of the grid, the last parameter varying fastest."""
+        return [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
+
+    def instance(self, point: Point, seed: int) -> Instance:
+        """Return the instance of a point and a seed."""
+        if self.kind not in KINDS:
+            raise CoallocError(f"kind of a workload must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        return KINDS[self.kind](self, point, seed)
+
+
+def generated(workload: Workload, point: Point, seed: int) -> Instance:
+    """Return what the generator draws; jobs of one seed differ only in what the point says."""
+    return coalloc.generate(workload.generator, seed=seed, **point)
+
+
+def queue(_: Workload, point: Point, seed: int) -> Instance:
+    """Return WL-1, WL-2 or WL-3."""
+    return QUEUES[point["workload"]](seed)
+
+
+def large_ahead_of_small(seed: int) -> Instance:
+    """Return WL-1: four jobs of 7 to 10 tasks, then four of 1 to 4, on 12 nodes."""
+    large = coalloc.generate("thesis-oas", seed=2 * seed, jobs=4, min_tasks=7, max_tasks=10)
+    small = coalloc.generate("thesis-oas", seed=2 * seed + 1, jobs=4, min_tasks=1, max_tasks=4)
+    return large.replace(name=f"WL-1-{seed}", jobs=renumbered((*large.jobs, *small.jobs)))
+
+
+def decreasing(seed: int) -> Instance:
+    """Return WL-2: the jobs of WL-3, those with most tasks first."""
+    drawn = as_drawn(seed)
+    jobs = sorted(drawn.jobs, key=lambda job: -job.tasks)
+    return drawn.replace(name=f"WL-2-{seed}", jobs=renumbered(jobs))
+
+
+def as_drawn(seed: int) -> Instance:
+    """Return WL-3: eight jobs of 1 to 12 tasks."""
+    return coalloc.generate("thesis-oas", seed=seed).replace(name=f"WL-3-{seed}")
+
+
+def renumbered(jobs: Iterable[Job]) -> tuple[Job, ...]:
+    """Return the jobs with the ids J1, J2, ... in this order."""
+    return tuple(job.replace(id=f"J{number}") for number, job in enumerate(jobs, start=1))
+
+
+QUEUES: Mapping[str, Callable[[int], Instance]] = {
+    "WL-1": large_ahead_of_small,
+    "WL-2": decreasing,
+    "WL-3": as_drawn,
+}
+"""The queues of the OAS experiments by name."""
+
+
+def trace(_: Workload, point: Point, seed: int) -> Instance:
+    """Return a slice of HPC2N on the platform of Table 3.6; the seed is that of the communication drawn.
+
+    With ``estimates`` ``"exact"`` policies know the base times, as the thesis has it; with ``"user"`` they know what
+    the users asked for.
+    """
+    platform = coalloc.generate("thesis-mesd", jobs=1).platform
+    read = coalloc.read_swf(TRACES / HPC2N, platform=platform, slice=point["slice"], communication="seeded", seed=seed)
+    if point["estimates"] == "exact":
+        read = read.replace(jobs=[job.replace(estimate=job.base_time) for job in read.jobs])
+    return read.replace(name=f"HPC2N-{point['slice'].replace(':', '-')}-{seed}")
+
+
+def has_trace() -> bool:
+    """Tell whether the log of HPC2N is there."""
+    return (TRACES / HPC2N).is_file()
+
+
+KINDS: Mapping[str, Callable[[Workload, Point, int], Instance]] = {
+    "generator": generated,
+    "queue": queue,
+    "trace": trace,
+}
+"""Where instances come from, by name."""
