@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from typer import Argument, BadParameter, Option
+from typer import BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance
 from coalloc.cli.options import Json, Quiet
-from coalloc.cli.output import check_writable, note, say, say_json
-from coalloc.cli.pairs import parameters_of
+from coalloc.cli.output import note, say, say_json
+from coalloc.cli.studying import Files, Plot, Policies, RunSeed, Table, Threads, TimeLimit, check_outputs, policies_of
 from coalloc.cli.tables import plain_rows, write_table
 
-Files = Annotated[list[str], Argument(metavar="FILE ...", help="Instance files, or example:NAME for bundled ones.")]
-Policies = Annotated[
-    list[str] | None,
-    Option(
-        "--policy", metavar="POLICY", help='Policy, with its options: "easy allocation=first-fit"; may be repeated.'
-    ),
-]
 Exact = Annotated[bool, Option("--exact/--no-exact", help="Solve each instance as well, or only compute bounds.")]
-TimeLimit = Annotated[float, Option(help="Seconds for each solve and each bound.")]
 Baseline = Annotated[str | None, Option(help="Policy that the others are paired with.", show_default="the first")]
-Threads = Annotated[int, Option(min=1, help="Threads of the solver.")]
-RunSeed = Annotated[int, Option(min=0, help="Seed of solver and policies.")]
-Table = Annotated[Path | None, Option("--output", "-o", metavar="CSV", help="Table of all rows.")]
-Plot = Annotated[Path | None, Option(metavar="FIGURE", help="Picture: .png, .svg or .pdf.")]
 
 EXAMPLES = """
 Examples:
@@ -54,13 +41,10 @@ def compare(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Compare policies with the best certified bound on each instance, and with each other."""
-    from coalloc.plot.pictures import chart_format
     from coalloc.studies.comparison import draw, paired_differences, summary
 
-    if plot is not None:
-        chart_format(plot)
-    check_writable({"--output": output, "--plot": plot}, inputs=files)
-    policies = {text: policy_of(text) for text in policy or []}
+    check_outputs(output, plot, files)
+    policies = policies_of(policy)
     if not policies:
         raise BadParameter("name at least one policy; coalloc policies lists them", param_hint="--policy")
     if baseline is not None and baseline not in policies:
@@ -87,9 +71,3 @@ def compare(
         say(f"\nmakespan against {base}, mean and 95 % interval")
         say(paired_differences(table, base, seed).to_string(index=False, float_format="{:+.2%}".format, na_rep="-"))
     return ExitCode.DONE
-
-
-def policy_of(text: str) -> dict[str, Any]:
-    """Return the policy and the options that a text names."""
-    name, *pairs = text.split()
-    return {"policy": name, **parameters_of(pairs, "--policy")}

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from typer import Argument, BadParameter, Option
+from typer import BadParameter, Option
 
 import coalloc
 from coalloc.cli import study_front
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance
 from coalloc.cli.options import Json, Quiet
-from coalloc.cli.output import check_writable, note, say, say_json
+from coalloc.cli.output import note, say, say_json
+from coalloc.cli.studying import Files, Plot, RunSeed, Table, Threads, TimeLimit, check_outputs
 from coalloc.cli.tables import plain_rows, write_table
 
 app = typer.Typer(name="study")
 
-Files = Annotated[list[str], Argument(metavar="FILE ...", help="Instance files, or example:NAME for bundled ones.")]
 Fractions = Annotated[
     list[str] | None,
     Option(
@@ -35,11 +34,6 @@ Continuous = Annotated[
     bool, Option("--continuous/--no-continuous", help="Solve in continuous time as well, or only compute a bound.")
 ]
 Formulation = Annotated[str, Option(help="Of the solves in slots: auto, node, count or configuration.")]
-TimeLimit = Annotated[float, Option(min=0.001, help="Seconds for each solve.")]
-Threads = Annotated[int, Option(min=1, help="Threads of the solver.")]
-RunSeed = Annotated[int, Option(min=0, help="Seed of the solvers.")]
-Table = Annotated[Path | None, Option("--output", "-o", metavar="CSV", help="Table of all rows.")]
-Plot = Annotated[Path | None, Option(metavar="FIGURE", help="Picture: .png, .svg or .pdf.")]
 
 EXAMPLES = """
 Examples:
@@ -76,13 +70,10 @@ def slot_size(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Solve with slots of several lengths; say which is coarse enough, and enclose the optimum in continuous time."""
-    from coalloc.plot.pictures import chart_format
     from coalloc.studies.slot_report import draw, recommendation, share_text, summary
     from coalloc.studies.slot_size import FRACTIONS
 
-    if plot is not None:
-        chart_format(plot)
-    check_writable({"--output": output, "--plot": plot}, inputs=files)
+    check_outputs(output, plot, files)
     fractions = [_share(text, "--fraction") for text in fraction or []] or FRACTIONS
     tolerated = _share(within, "--within")
     table = coalloc.slot_study(
