@@ -117,8 +117,6 @@ def solve(
     )
     run_model = solve_model if solver == "highs" else solver_named(solver, work_limit=options.work_limit)
     reporter = progress if callable(progress) else _print_point if progress else None
-    if options.model != "oas":
-        _refuse_scope(options)
     if options.model == "oas":
         result = solve_oas(
             instance, options, formulation=formulation, start=start, progress=reporter, run_model=run_model
@@ -158,8 +156,6 @@ def build_model(
         scope=scope,
         makespan_limit=makespan_limit,
     )
-    if options.model != "oas":
-        _refuse_scope(options)
     build = build_oas if options.model == "oas" else build_package
     return build(instance, options, formulation)
 
@@ -229,12 +225,6 @@ def lower_bound(
 LOWER_BOUND_KEYWORDS = tuple(
     name for name in lower_bound.__annotations__ if name not in ("instance", "unknown", "return")
 )
-
-
-def _refuse_scope(options: SolveOptions) -> None:
-    """Raise where a model of packages is given what is for OAS."""
-    if options.scope != "platform" or options.makespan_limit is not None:
-        raise CoallocError(f"scope and makespan_limit are for model 'oas', not for {options.model!r}")
 
 
 def _name_of(formulation: Any) -> str:

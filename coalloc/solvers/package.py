@@ -151,6 +151,8 @@ def _refuse_unsupported(options: SolveOptions) -> None:
         raise CoallocError(f"links of model {options.model!r} must be 'strict' or 'shared', got {options.links!r}")
     if options.saturation and (options.model != "pas" or options.links != "strict"):
         raise CoallocError("a saturation tolerance needs model='pas' and links='strict'")
+    if options.scope != "platform" or options.makespan_limit is not None:
+        raise CoallocError(f"scope and makespan_limit are for model 'oas', not for {options.model!r}")
 
 
 def package_problem(instance: Instance, options: SolveOptions) -> Problem:
