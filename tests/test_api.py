@@ -178,7 +178,7 @@ def test_the_total_response_time_is_that_of_the_schedule(seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_continuous_time_has_a_valid_bound_and_no_slot(seed):
     instance, slot = small_instance(seed)
-    result = coalloc.solve(instance)
+    result = coalloc.solve(instance, time_limit=3.0)
     slotted = coalloc.solve(instance, slot=slot)
     assert result.schedule.slot is None
     assert coalloc.check(instance, result.schedule) == []

@@ -114,7 +114,7 @@ def latest_end(schedule: Schedule) -> float:
 def test_optimum_compacted_replayed_slotted(drawn: tuple[Instance, float]) -> None:
     instance, slot = drawn
     slotted = coalloc.solve(instance, formulation="configuration", slot=slot).schedule
-    optimum = coalloc.solve(instance).lower_bound
+    optimum = coalloc.solve(instance, time_limit=2.0).lower_bound  # valid, proven or not
     assert slotted is not None
     assert optimum is not None
     kept, left = (coalloc.replay(instance, slotted, starts) for starts in ("keep", "left"))
