@@ -91,5 +91,5 @@ def compare(
 
 def policy_of(text: str) -> dict[str, Any]:
     """Return the policy and the options that a text names."""
-    name, *pairs = text.split()
+    name, *pairs = text.split() or [""]
     return {"policy": name, **parameters_of(pairs, "--policy")}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -15,6 +16,9 @@ from coalloc.cli.inputs import read_instance, slot_of
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import check_writable, note, say, say_json
 from coalloc.cli.tables import plain_rows, write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 File = Annotated[str, Argument(metavar="FILE", help="Instance file with watts, or example:NAME for a bundled one.")]
 Policies = Annotated[
@@ -31,9 +35,6 @@ Threads = Annotated[int, Option(min=1, help="Threads of the solver.")]
 RunSeed = Annotated[int, Option(min=0, help="Seed of solver and policies.")]
 Table = Annotated[Path | None, Option("--output", "-o", metavar="CSV", help="Table of all rows.")]
 Plot = Annotated[Path | None, Option(metavar="FIGURE", help="Picture: .png, .svg or .pdf.")]
-
-SHOWN = ["label", "makespan_limit", "makespan", "energy", "bound", "gap", "edp", "status"]
-"""Columns that are printed."""
 
 EXAMPLES = """
 Examples:
@@ -84,6 +85,31 @@ def front(
     if json:
         say_json(plain_rows(table))
     else:
-        say(table[SHOWN].to_string(index=False, float_format="{:.6g}".format, na_rep="-"))
-        say(f"\nno schedule has an EDP below {table.attrs['edp_bound']:.6g} J s")
+        say(_shown(table))
+        say(f"\n{_conclusion(table)}")
     return ExitCode.DONE
+
+
+def _shown(table: pd.DataFrame) -> str:
+    """Return the rows that say something new, as aligned text."""
+    from coalloc.studies.front import summary
+
+    rows = summary(table)
+    width = rows["label"].str.len().max()
+    rows["gap"] = ["-" if math.isnan(gap) else f"{gap:.2%}" for gap in rows["gap"]]
+    rows["on_front"] = rows["on_front"].map({True: "yes", False: "no"})
+    rows["label"] = rows["label"].str.ljust(width)
+    rows = rows.rename(columns={"label": "label".ljust(width)})
+    return rows.to_string(index=False, float_format="{:.6g}".format, na_rep="-")
+
+
+def _conclusion(table: pd.DataFrame) -> str:
+    """Return how many points are proven, and what is known of the least EDP."""
+    from coalloc.studies.front import EXACT
+
+    front = table[table["label"] == EXACT]
+    text = f"{(front['gap'] == 0.0).sum()} of {len(front)} points of the front are proven"
+    whose = "schedule" if table.attrs["slot"] is None else "schedule in slots"
+    bound = f"no {whose} has an EDP below {table.attrs['edp_bound']:.6g} J s"
+    best = table.sort_values("edp").iloc[0]
+    return f"{text}; {bound}, and {best['label']} has one of {best['edp']:.6g} J s"
