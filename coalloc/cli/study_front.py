@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,7 +95,7 @@ def _shown(table: pd.DataFrame) -> str:
 
     rows = summary(table)
     width = rows["label"].str.len().max()
-    rows["gap"] = ["-" if math.isnan(gap) else f"{gap:.2%}" for gap in rows["gap"]]
+    rows["gap"] = [f"{gap:.2%}" if gap == 0.0 or gap >= 5e-5 else "<0.01%" for gap in rows["gap"]]
     rows["on_front"] = rows["on_front"].map({True: "yes", False: "no"})
     rows["label"] = rows["label"].str.ljust(width)
     rows = rows.rename(columns={"label": "label".ljust(width)})

@@ -29,8 +29,11 @@ MARGIN = 0.06
 SAME = 1e-6
 """Share up to which two policies are drawn as one point."""
 
-LARGE, SMALL = 9.0, 7.0
+LARGE, SMALL = 11.0, 8.5
 """Sizes of the marks of the first and of the last policy: marks that overlap stay visible."""
+
+POLICIES = (6, 8, 2, 3, 1, 10, 9, 7, 0, 4)
+"""Numbers of the series whose colours policies get, in order; that of the front is 5."""
 
 PAPER_EDGE: dict[str, Any] = {"markeredgecolor": palette.PAPER, "markeredgewidth": 0.8}
 """For marks that may overlap."""
@@ -145,8 +148,9 @@ def _proof(front: pd.DataFrame) -> str:
 def _draw_policies(ax: Axes, points: list[tuple[tuple[float, float], list[str]]], units: Units) -> None:
     """Draw policies, those at the same point as one mark."""
     sizes = np.linspace(LARGE, SMALL, len(points)).tolist()
-    for number, (((seconds, joules), names), size) in enumerate(zip(points, sizes, strict=True), start=1):
-        marker = MARKERS[1 + (number - 1) % (len(MARKERS) - 1)]  # the first is that of the front
-        style = series_style(number + 5) | PAPER_EDGE | {"marker": marker, "markersize": size}
+    for number, (((seconds, joules), names), size) in enumerate(zip(points, sizes, strict=True)):
+        marker = MARKERS[1 + number % (len(MARKERS) - 1)]  # the first is that of the front
+        look = series_style(POLICIES[number % len(POLICIES)])
+        style = look | PAPER_EDGE | {"marker": marker, "markersize": size}
         x, y = seconds / units.seconds, joules / units.joules
         ax.plot([x], [y], linestyle="none", label="\n".join(names), zorder=3.0, **style)

@@ -40,10 +40,10 @@ EXACT = "exact"
 """Label of the rows of the front."""
 
 POINTS = 20
-"""Limits on the makespan, by default."""
+"""Evenly spaced limits on the makespan, by default."""
 
 LIMIT_MARGIN = 1e-6
-"""Share by which the first limit exceeds the least makespan, so that rounding does not exclude it."""
+"""Share by which a limit exceeds the makespan that it stands for, so that rounding does not exclude it."""
 
 COLUMNS = (
     "instance",
@@ -102,7 +102,8 @@ def energy_front(
     policies
         As for :func:`coalloc.compare`; each within ``scope``.
     points
-        Limits on the makespan, evenly spaced from the least makespan to that of least energy.
+        Limits on the makespan, evenly spaced from the least makespan to that of least energy. In continuous time
+        the makespans of policies in between are limits too, so that each policy meets a schedule as short.
     slot, scope
         As for :func:`coalloc.solve`. The bounds of a slotted front do not hold for policies, which know no
         slots: these get the bound of :func:`coalloc.lower_bound`.
@@ -201,22 +202,30 @@ def _exact_rows(
     if shortest.schedule is None or frugal.schedule is None:
         raise CoallocError(f"no front of instance {shown(instance.name)}: {shortest.message or frugal.message}")
     ends = [known_point(instance, schedule) for schedule in (shortest.schedule, frugal.schedule)]
-    known = [*known, *ends]
-    limits = _limits(ends[0].makespan, _best(known, math.inf).makespan, points)
+    runs, known = known, [*known, *ends]
+    limits = _limits(ends[0].makespan, _best(known, math.inf).makespan, runs, points)
     solved = []
     for number, limit in enumerate(limits, start=1):
-        say(f"{instance.name}: point {number} of {points}, within {limit:g} s")
+        say(f"{instance.name}: point {number} of {len(limits) + 1}, within {limit:g} s")
         start = _best(known, limit).schedule
         solved.append(solve(instance, objective="energy", makespan_limit=limit, start=start, **options))
         known.extend(known_point(instance, found) for found in (solved[-1].schedule,) if found is not None)
     return _rows_of(instance, known, [*limits, math.inf], [*solved, frugal], _least_makespan(shortest))
 
 
-def _limits(shortest: float, frugal: float, points: int) -> list[float]:
-    """Return the limits from one makespan on, and before the other, s; one, if nothing is to be traded."""
+def _limits(shortest: float, frugal: float, runs: Iterable[Point], points: int) -> list[float]:
+    """Return the limits from one makespan on and before the other, s: evenly spaced, and those of runs in between.
+
+    Those closer than the margin count once: there is but one if nothing is to be traded.
+    """
     first = shortest * (1.0 + LIMIT_MARGIN)
-    limits: list[float] = np.unique(np.linspace(first, max(first, frugal), points)).tolist()
-    return limits[: points - 1]
+    others = (run.makespan * (1.0 + LIMIT_MARGIN) for run in runs)
+    even = np.linspace(first, max(first, frugal), points)[:-1].tolist()
+    limits = [first]
+    for limit in sorted(even + [limit for limit in others if first < limit < frugal]):
+        if limit > limits[-1] * (1.0 + LIMIT_MARGIN):
+            limits.append(limit)
+    return limits
 
 
 def _best(known: Iterable[Point], limit: float) -> Point:
