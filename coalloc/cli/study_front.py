@@ -38,7 +38,7 @@ Plot = Annotated[Path | None, Option(metavar="FIGURE", help="Picture: .png, .svg
 EXAMPLES = """
 Examples:
 
-coalloc generate pcbe --seed 1 -o pcbe.json && coalloc study front pcbe.json --policy pcbe --plot front.png
+coalloc study front example:pcbe-8 --policy pcbe --policy node-list --plot front.png
 
 coalloc study front pcbe.json --policy "pcbe criterion=edp" --policy node-list --points 40 -o front.csv
 """

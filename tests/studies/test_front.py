@@ -75,6 +75,8 @@ def test_what_is_proven_within_a_limit_is_proven_within_smaller_ones(seed):
     for policy in table[table["label"] != "exact"].itertuples():
         within = exact[exact["makespan_limit"] >= policy.makespan]
         assert within["energy"].max() <= policy.energy * (1.0 + 1e-9)
+        if policy.makespan < exact["makespan"].max():  # then its makespan is a limit
+            assert within["makespan_limit"].min() == pytest.approx(policy.makespan, rel=3e-6)
 
 
 def test_a_point_proven_within_several_limits_is_summed_up_in_one_row():
