@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,9 @@ WIDTH, HEIGHT = 7.6, 4.4
 
 LINE = 0.19
 """Height of a line of the key, inches."""
+
+LABEL = 100
+"""Characters of the label of a policy, at most."""
 
 MARGIN = 0.06
 """Room around the points, as a share of what they span."""
@@ -116,8 +118,10 @@ def _draw_envelope(ax: Axes, front: pd.DataFrame, units: Units, whose: str) -> N
     shade = palette.mixed(palette.BAND, palette.INK, 0.07)
     ax.fill_between(edges, bottom, heights, step="post", color=shade, zorder=0.5, label="proven impossible")
     text = f"certified lower envelope: every {whose} is on it or above"
-    edges[0] = least
-    ax.step(edges, heights, where="post", color=palette.MUTED, linewidth=1.1, linestyle="--", zorder=0.6, label=text)
+    from_least = np.maximum(edges, least)
+    ax.step(
+        from_least, heights, where="post", color=palette.MUTED, linewidth=1.1, linestyle="--", zorder=0.6, label=text
+    )
 
 
 def _draw_points(ax: Axes, front: pd.DataFrame, units: Units) -> None:
@@ -129,9 +133,9 @@ def _draw_points(ax: Axes, front: pd.DataFrame, units: Units) -> None:
     style = series_style(5) | {"marker": "o", "markersize": 4.5, "zorder": 3.5}  # visible on the mark of a policy
     reach = np.append(makespans, ax.get_xlim()[1])
     ax.step(reach, np.append(joules, joules[-1:]), where="post", linewidth=1.4, color=style["color"])
-    ax.plot(makespans[proven], joules[proven], linestyle="none", **style)
     hollow = style | {"markerfacecolor": palette.PAPER}
     ax.plot(makespans[~proven], joules[~proven], linestyle="none", **hollow)
+    ax.plot(makespans[proven], joules[proven], linestyle="none", **style)  # on top: proven within a smaller limit
     ax.plot([], [], linewidth=1.4, label=_proof(front), **(style if proven.any() else hollow))
 
 
@@ -141,8 +145,7 @@ def _proof(front: pd.DataFrame) -> str:
     limits = f"exact front, {plural(len(front), 'limit')} on the makespan"
     if not num_open:
         return f"{limits}, all proven"
-    gap = float(front["gap"].max())
-    return f"{limits}; hollow: {num_open} not proven" + ("" if math.isnan(gap) else f", gap up to {100.0 * gap:.2f} %")
+    return f"{limits}; hollow: {num_open} not proven, gap up to {100.0 * float(front['gap'].max()):.2f} %"
 
 
 def _draw_policies(ax: Axes, points: list[tuple[tuple[float, float], list[str]]], units: Units) -> None:
@@ -153,4 +156,6 @@ def _draw_policies(ax: Axes, points: list[tuple[tuple[float, float], list[str]]]
         look = series_style(POLICIES[number % len(POLICIES)])
         style = look | PAPER_EDGE | {"marker": marker, "markersize": size}
         x, y = seconds / units.seconds, joules / units.joules
-        ax.plot([x], [y], linestyle="none", label="\n".join(names), zorder=3.0, **style)
+        ax.plot(
+            [x], [y], linestyle="none", label="\n".join(shortened(name, LABEL) for name in names), zorder=3.0, **style
+        )
