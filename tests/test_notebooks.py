@@ -26,7 +26,7 @@ def texts(path: Path, kind: str) -> str:
 
 
 def test_there_are_notebooks():
-    assert [path.stem for path in NOTEBOOKS] == ["policies_and_bounds", "quickstart", "slot_size"]
+    assert [path.stem for path in NOTEBOOKS] == ["energy", "policies_and_bounds", "quickstart", "slot_size"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -57,7 +57,8 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch):
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=TIME_LIMIT, kernel_name="python3", resources=resources).execute()
-    assert _pictures(notebook) == len(re.findall(r"^(?:coalloc\.gantt|draw)\(", texts(path, "code"), re.MULTILINE))
+    drawn = re.findall(r"^(?:coalloc\.(?:gantt|power_plot)|draw)\(", texts(path, "code"), re.MULTILINE)
+    assert _pictures(notebook) == len(drawn)
 
 
 def _pictures(notebook: Any) -> int:

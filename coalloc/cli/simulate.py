@@ -86,6 +86,8 @@ coalloc simulate KTH-SP2.swf.gz --processors 100 --policy fcfs --passes per-even
 
 coalloc simulate wl1.json --policy easy -p allocation=first-fit -p scope=cluster -o schedule.json
 
+coalloc simulate example:pcbe-8 --policy pcbe -p criterion=edp --energy --power power.png
+
 The metrics are those of coalloc.metrics; --json shows them all. Ctrl-C says where the run was.
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -15,6 +15,9 @@ from coalloc.cli.output import note, say, say_json
 from coalloc.cli.studying import Plot, Policies, RunSeed, Table, Threads, TimeLimit, check_outputs, policies_of
 from coalloc.cli.tables import plain_rows, write_table
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 File = Annotated[str, Argument(metavar="FILE", help="Instance file with watts, or example:NAME for a bundled one.")]
 Points = Annotated[int, Option(min=2, help="Limits on the makespan, from the least makespan to that of least energy.")]
 Slot = Annotated[
@@ -22,13 +25,10 @@ Slot = Annotated[
 ]
 Within = Annotated[Scope, Option(help="Where the tasks of a job may be.")]
 
-SHOWN = ["label", "makespan_limit", "makespan", "energy", "bound", "gap", "edp", "status"]
-"""Columns that are printed."""
-
 EXAMPLES = """
 Examples:
 
-coalloc generate pcbe --seed 1 -o pcbe.json && coalloc study front pcbe.json --policy pcbe --plot front.png
+coalloc study front example:pcbe-8 --policy pcbe --policy node-list --plot front.png
 
 coalloc study front pcbe.json --policy "pcbe criterion=edp" --policy node-list --points 40 -o front.csv
 """
@@ -71,6 +71,31 @@ def front(
     if json:
         say_json(plain_rows(table))
     else:
-        say(table[SHOWN].to_string(index=False, float_format="{:.6g}".format, na_rep="-"))
-        say(f"\nno schedule has an EDP below {table.attrs['edp_bound']:.6g} J s")
+        say(_shown(table))
+        say(f"\n{_conclusion(table)}")
     return ExitCode.DONE
+
+
+def _shown(table: pd.DataFrame) -> str:
+    """Return the rows that say something new, as aligned text."""
+    from coalloc.studies.front import summary
+
+    rows = summary(table)
+    width = rows["label"].str.len().max()
+    rows["gap"] = [f"{gap:.2%}" if gap == 0.0 or gap >= 5e-5 else "<0.01%" for gap in rows["gap"]]
+    rows["on_front"] = rows["on_front"].map({True: "yes", False: "no"})
+    rows["label"] = rows["label"].str.ljust(width)
+    rows = rows.rename(columns={"label": "label".ljust(width)})
+    return rows.to_string(index=False, float_format="{:.6g}".format, na_rep="-")
+
+
+def _conclusion(table: pd.DataFrame) -> str:
+    """Return how many points are proven, and what is known of the least EDP."""
+    from coalloc.studies.front import EXACT
+
+    front = table[table["label"] == EXACT]
+    text = f"{(front['gap'] == 0.0).sum()} of {len(front)} points of the front are proven"
+    whose = "schedule" if table.attrs["slot"] is None else "schedule in slots"
+    bound = f"no {whose} has an EDP below {table.attrs['edp_bound']:.6g} J s"
+    best = table.sort_values("edp").iloc[0]
+    return f"{text}; {bound}, and {best['label']} has one of {best['edp']:.6g} J s"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, BadParameter, Option
+from typer import Argument, Option
 
 from coalloc.cli.output import check_writable
 from coalloc.cli.pairs import parameters_of
@@ -41,6 +41,4 @@ def policies_of(texts: Iterable[str] | None) -> dict[str, dict[str, Any]]:
 
 def _policy_of(text: str) -> dict[str, Any]:
     name, *pairs = text.split() or [""]
-    if not name:
-        raise BadParameter("must name a policy; coalloc policies lists them", param_hint="--policy")
     return {"policy": name, **parameters_of(pairs, "--policy")}

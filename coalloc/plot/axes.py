@@ -41,7 +41,7 @@ def style(ax: Axes) -> None:
 
 def title(ax: Axes, text: str) -> None:
     """Write a title at the left, above the axes."""
-    ax.set_title(text, loc="left", fontsize=9, fontweight="bold", color=palette.INK)
+    ax.set_title(text, loc="left", fontsize=9, fontweight="bold", color=palette.INK, **RAW)
 
 
 def label(ax: Axes, x: str = "", y: str = "") -> None:

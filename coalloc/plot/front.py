@@ -2,71 +2,160 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coalloc.plot import palette
 from coalloc.plot.axes import MARKERS, label, new_figure, series_style, title
+from coalloc.plot.wording import plural, prefix_for, shortened, unit_for
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+WIDTH, HEIGHT = 7.6, 4.4
+"""Of the picture without its key, inches."""
+
+LINE = 0.19
+"""Height of a line of the key, inches."""
+
+LABEL = 100
+"""Characters of the label of a policy, at most."""
+
 MARGIN = 0.06
 """Room around the points, as a share of what they span."""
+
+SAME = 1e-6
+"""Share up to which two policies are drawn as one point."""
+
+LARGE, SMALL = 11.0, 8.5
+"""Sizes of the marks of the first and of the last policy: marks that overlap stay visible."""
+
+POLICIES = (6, 8, 2, 3, 1, 10, 9, 7, 0, 4)
+"""Numbers of the series whose colours policies get, in order; that of the front is 5."""
+
+PAPER_EDGE: dict[str, Any] = {"markeredgecolor": palette.PAPER, "markeredgewidth": 0.8}
+"""For marks that may overlap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What the axes count in: symbols, and what they stand for in s and J."""
+
+    time: str
+    seconds: float
+    energy: str
+    joules: float
 
 
 def draw_front(table: pd.DataFrame, exact: str) -> Figure:
     """Draw what :func:`coalloc.energy_front` found; ``exact`` is the label of the rows of the front."""
-    figure, (ax,) = new_figure(7.2, 4.6)
-    front = table[table["label"] == exact]
-    title(ax, "Energy against makespan")
-    _set_limits(ax, table)
-    _draw_envelope(ax, front)
-    on_front = front[front["on_front"]].sort_values("makespan")
-    style = series_style(5) | {"marker": "o", "markersize": 4.0}
-    makespans, joules = (on_front[name].to_numpy(dtype=float) for name in ("makespan", "energy"))
-    ax.step(makespans, joules, where="post", linewidth=1.4, label="exact", **style)
-    policies = table[table["label"] != exact]
-    points = policies[["makespan", "energy"]].to_numpy(dtype=float).tolist()
-    for number, (name, point) in enumerate(zip(policies["label"], points, strict=True), start=1):
-        marks = series_style(number + 5) | {"marker": MARKERS[number % len(MARKERS)], "markersize": 6.5}
-        ax.plot(point[:1], point[1:], linestyle="none", label=str(name), **marks)
-    label(ax, "makespan, s", "energy, J")
-    legend = ax.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1.0))
-    for text in legend.get_texts():
+    units = units_of(table)
+    front, policies = table[table["label"] == exact], table[table["label"] != exact]
+    points = coincident(policies)
+    num_lines = 3 + sum(len(names) for _, names in points)
+    figure, (ax,) = new_figure(WIDTH, HEIGHT + LINE * num_lines)
+    title(ax, f"{shortened(str(table['instance'].iloc[0]), 48)}: energy against makespan")
+    label(ax, f"makespan, {units.time}", f"energy, {units.energy}")
+    _set_limits(ax, table, units)
+    _draw_envelope(ax, front, units, "schedule" if table.attrs.get("slot") is None else "schedule in slots")
+    _draw_points(ax, front, units)
+    _draw_policies(ax, points, units)
+    key = figure.legend(frameon=False, fontsize=8, loc="outside lower left", labelcolor=palette.INK)
+    for text in key.get_texts():
         text.set_parse_math(False)
     return figure
 
 
-def _set_limits(ax: Axes, table: pd.DataFrame) -> None:
+def units_of(table: pd.DataFrame) -> Units:
+    """Return the units in which the axes show a table."""
+    time = unit_for(float(table["makespan"].max()))
+    prefix, joules = prefix_for(float(table["energy"].max()))
+    return Units(time.symbol, time.seconds, f"{prefix}J", joules)
+
+
+def coincident(policies: pd.DataFrame) -> list[tuple[tuple[float, float], list[str]]]:
+    """Return the points (s, J) of policies, each with the labels of all policies there."""
+    found: list[tuple[tuple[float, float], list[str]]] = []
+    points = policies[["makespan", "energy"]].to_numpy(dtype=float).tolist()
+    for name, (seconds, joules) in zip(policies["label"], points, strict=True):
+        point = (seconds, joules)
+        same = (names for other, names in found if np.allclose(point, other, rtol=SAME, atol=0.0))
+        names = next(same, None)
+        if names is None:
+            found.append((point, [str(name)]))
+        else:
+            names.append(str(name))
+    return found
+
+
+def _set_limits(ax: Axes, table: pd.DataFrame, units: Units) -> None:
     """Show all points with some room around."""
-    for set_limits, name in ((ax.set_xlim, "makespan"), (ax.set_ylim, "energy")):
-        low, high = float(table[name].min()), float(table[name].max())
+    for set_limits, name, unit in ((ax.set_xlim, "makespan", units.seconds), (ax.set_ylim, "energy", units.joules)):
+        low, high = float(table[name].min()) / unit, float(table[name].max()) / unit
         if name == "energy":
-            low = min(low, float(table["bound"].min()))
+            low = min(low, float(table["bound"].min()) / unit)
         room = MARGIN * ((high - low) or abs(high) or 1.0)
         set_limits(low - room, high + room)
 
 
-def _draw_envelope(ax: Axes, front: pd.DataFrame) -> None:
-    """Shade what no schedule can reach: below the bound of the next limit, and before the least makespan."""
+def _draw_envelope(ax: Axes, front: pd.DataFrame, units: Units, whose: str) -> None:
+    """Shade what no schedule can reach: below the bound of the next limit, and before the least makespan.
+
+    ``whose`` names those that the bounds hold for.
+    """
     left, right = ax.get_xlim()
     bottom, top = ax.get_ylim()
-    least = float(front["edp_bound"].iloc[0] / front["bound"].iloc[0]) if front["bound"].iloc[0] else left
-    limits = np.minimum(front["makespan_limit"].to_numpy(dtype=float), right)
-    bounds = front["bound"].to_numpy(dtype=float)
+    first = front.iloc[0]
+    least = float(first["edp_bound"] / first["bound"]) / units.seconds if first["bound"] else left
+    limits = np.minimum(front["makespan_limit"].to_numpy(dtype=float) / units.seconds, right)
+    bounds = front["bound"].to_numpy(dtype=float) / units.joules
     edges = np.concatenate([[left, least], np.maximum(limits, least)])
     heights = np.concatenate([[top], bounds, bounds[-1:]])
-    ax.fill_between(
-        edges,
-        bottom,
-        heights,
-        step="post",
-        color=palette.mixed(palette.BAND, palette.INK, 0.07),
-        zorder=0.5,
-        label="proven impossible",
+    shade = palette.mixed(palette.BAND, palette.INK, 0.07)
+    ax.fill_between(edges, bottom, heights, step="post", color=shade, zorder=0.5, label="proven impossible")
+    text = f"certified lower envelope: every {whose} is on it or above"
+    from_least = np.maximum(edges, least)
+    ax.step(
+        from_least, heights, where="post", color=palette.MUTED, linewidth=1.1, linestyle="--", zorder=0.6, label=text
     )
-    ax.step(edges, heights, where="post", color=palette.MUTED, linewidth=0.9, linestyle="--", zorder=0.6)
+
+
+def _draw_points(ax: Axes, front: pd.DataFrame, units: Units) -> None:
+    """Draw the schedules of the front, and from each to the right what it makes possible."""
+    rows = front[front["on_front"]].sort_values("makespan")
+    makespans = rows["makespan"].to_numpy(dtype=float) / units.seconds
+    joules = rows["energy"].to_numpy(dtype=float) / units.joules
+    proven = (rows["gap"] == 0.0).to_numpy(dtype=bool)
+    style = series_style(5) | {"marker": "o", "markersize": 4.5, "zorder": 3.5}  # visible on the mark of a policy
+    reach = np.append(makespans, ax.get_xlim()[1])
+    ax.step(reach, np.append(joules, joules[-1:]), where="post", linewidth=1.4, color=style["color"])
+    hollow = style | {"markerfacecolor": palette.PAPER}
+    ax.plot(makespans[~proven], joules[~proven], linestyle="none", **hollow)
+    ax.plot(makespans[proven], joules[proven], linestyle="none", **style)  # on top: proven within a smaller limit
+    ax.plot([], [], linewidth=1.4, label=_proof(front), **(style if proven.any() else hollow))
+
+
+def _proof(front: pd.DataFrame) -> str:
+    """Return what the key says of the front."""
+    num_open = int((front["gap"] != 0.0).sum())
+    limits = f"exact front, {plural(len(front), 'limit')} on the makespan"
+    if not num_open:
+        return f"{limits}, all proven"
+    return f"{limits}; hollow: {num_open} not proven, gap up to {100.0 * float(front['gap'].max()):.2f} %"
+
+
+def _draw_policies(ax: Axes, points: list[tuple[tuple[float, float], list[str]]], units: Units) -> None:
+    """Draw policies, those at the same point as one mark."""
+    sizes = np.linspace(LARGE, SMALL, len(points)).tolist()
+    for number, (((seconds, joules), names), size) in enumerate(zip(points, sizes, strict=True)):
+        marker = MARKERS[1 + number % (len(MARKERS) - 1)]  # the first is that of the front
+        look = series_style(POLICIES[number % len(POLICIES)])
+        style = look | PAPER_EDGE | {"marker": marker, "markersize": size}
+        x, y = seconds / units.seconds, joules / units.joules
+        ax.plot(
+            [x], [y], linestyle="none", label="\n".join(shortened(name, LABEL) for name in names), zorder=3.0, **style
+        )

@@ -14,7 +14,7 @@ from coalloc.meter import PARTS, Idle, PowerCurve, power_curve
 from coalloc.plot import palette
 from coalloc.plot.pictures import DATELESS, picture_format, static_picture
 from coalloc.plot.static import KEY, RAW, Writer
-from coalloc.plot.wording import TimeUnit, duration_text, unit_for
+from coalloc.plot.wording import TimeUnit, amount_text, duration_text, prefix_for, unit_for
 from coalloc.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 SIZE = (9.0, 3.6)
 """Width and height, inches."""
 
+MOST_STEPS = 600
+"""Steps that a picture can show; of longer curves it shows means over as many equal steps, with the same area."""
+
 COLOURS = dict(zip(PARTS, (palette.RUNNING, palette.bar_colour(0), palette.bar_colour(1)), strict=True))
 """Colour of each part."""
 
@@ -32,6 +35,9 @@ def power_plot(
     instance: Instance, schedule: Schedule, path: str | os.PathLike[str] | None = None, *, idle: Idle = "always"
 ) -> Figure:
     """Draw the power of the platform over time: idle, static and dynamic; the area is the energy.
+
+    A schedule of more than :data:`MOST_STEPS` steps is drawn as means over so many equal steps, and the picture
+    says how long they are: the area stays the energy, and the peak in the caption that of the schedule.
 
     Parameters
     ----------
@@ -68,25 +74,36 @@ def _static_format(path: str | os.PathLike[str]) -> str:
     return extension
 
 
+def averaged(curve: PowerCurve, num_steps: int) -> PowerCurve:
+    """Return the means of a curve over equal steps of the same span; its integral over each step stays."""
+    joules = np.cumsum(curve.watts * np.diff(curve.instants), axis=1)
+    instants = np.linspace(curve.instants[0], curve.instants[-1], num_steps + 1)
+    until = [np.interp(instants, curve.instants, np.concatenate([[0.0], part])) for part in joules]
+    return PowerCurve(instants, np.diff(np.array(until), axis=1) / np.diff(instants))
+
+
 def draw(curve: PowerCurve, name: str) -> Figure:
     """Return the picture of a power curve; it belongs to no window and to no global list."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=SIZE, facecolor=palette.PAPER, layout="constrained")
     axes = figure.add_subplot()
-    draw_parts(axes, curve)
-    draw_frame(axes, curve)
+    shown = averaged(curve, MOST_STEPS) if len(curve.total) > MOST_STEPS else curve
+    draw_parts(axes, shown)
+    draw_frame(axes, shown)
     title = Writer().text(name, 48)
     axes.set_title(title, loc="left", pad=22, fontsize=13, fontweight="bold", color=palette.INK, **RAW)
-    axes.text(0.0, 1.03, summary(curve), transform=axes.transAxes, fontsize=9, color=palette.MUTED)
+    text = summary(curve) + (f"; means over {duration_text(_step(shown))}" if shown is not curve else "")
+    axes.text(0.0, 1.03, text, transform=axes.transAxes, fontsize=9, color=palette.MUTED)
     return figure
 
 
 def draw_parts(axes: Axes, curve: PowerCurve) -> None:
     """Draw the parts as steps, one upon the other, idle power at the bottom; and the key to them."""
     edges = (curve.instants / time_unit(curve).seconds).tolist()
+    _, factor = power_prefix(curve)
     below = np.zeros(len(curve.instants) - 1)
-    for part, watts in zip(PARTS, curve.watts, strict=True):
+    for part, watts in zip(PARTS, curve.watts / factor, strict=True):
         if len(edges) > 1:
             axes.stairs(below + watts, edges, baseline=below, fill=True, lw=0, color=COLOURS[part], label=part)
         below = below + watts
@@ -97,11 +114,12 @@ def draw_parts(axes: Axes, curve: PowerCurve) -> None:
 def draw_frame(axes: Axes, curve: PowerCurve) -> None:
     """Set the spans of both axes, and name them."""
     unit = time_unit(curve)
+    prefix, factor = power_prefix(curve)
     first, last = curve.instants[0] / unit.seconds, curve.instants[-1] / unit.seconds
     axes.set_xlim(first, last if last > first else first + 1.0)
-    axes.set_ylim(0.0, 1.05 * float(curve.total.max(initial=0.0)) or 1.0)
+    axes.set_ylim(0.0, 1.05 * float(curve.total.max(initial=0.0)) / factor or 1.0)
     axes.set_xlabel(f"time ({unit.symbol})", fontsize=8, color=palette.MUTED)
-    axes.set_ylabel("power (W)", fontsize=8, color=palette.MUTED)
+    axes.set_ylabel(f"power ({prefix}W)", fontsize=8, color=palette.MUTED)
     axes.tick_params(labelsize=8, labelcolor=palette.INK, color=palette.GRID)
     axes.grid(axis="y", color=palette.GRID, linewidth=0.6)
     axes.set_axisbelow(True)
@@ -113,10 +131,20 @@ def time_unit(curve: PowerCurve) -> TimeUnit:
     return unit_for(float(curve.instants[-1] - curve.instants[0]))
 
 
+def power_prefix(curve: PowerCurve) -> tuple[str, float]:
+    """Return the SI prefix of the power axis, and what it stands for."""
+    return prefix_for(float(curve.total.max(initial=0.0)))
+
+
 def summary(curve: PowerCurve) -> str:
     """Return the energy, the makespan and the mean and the highest power in words."""
     span = float(curve.instants[-1] - curve.instants[0])
     if not span:
         return "nothing is drawn"
-    peak = float(curve.total.max())
-    return f"{curve.joules:.6g} J in {duration_text(span)}, mean {curve.joules / span:.4g} W, peak {peak:.4g} W"
+    mean, peak = amount_text(curve.joules / span, "W"), amount_text(float(curve.total.max()), "W")
+    return f"{amount_text(curve.joules, 'J', 6)} in {duration_text(span)}, mean {mean}, peak {peak}"
+
+
+def _step(curve: PowerCurve) -> float:
+    """Return the length of the first step, s."""
+    return float(curve.instants[1] - curve.instants[0])

@@ -1,4 +1,4 @@
-"""How ids, times and shares are worded in pictures. Ids are data: they are shown escaped and kept short."""
+"""How ids, times, amounts and shares are worded in pictures. Ids are data: they are shown escaped and kept short."""
 
 from __future__ import annotations
 
@@ -29,6 +29,21 @@ def duration_text(seconds: float) -> str:
     """Return a duration with four digits in its own unit: ``7.755 d``."""
     unit = unit_for(abs(seconds))
     return f"{seconds / unit.seconds:.4g} {unit.symbol}"
+
+
+PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3))
+"""SI prefixes of large amounts, and what they stand for."""
+
+
+def prefix_for(amount: float) -> tuple[str, float]:
+    """Return the largest SI prefix of which an amount holds at least ten, and what it stands for; ``""`` is 1."""
+    return next((prefix for prefix in PREFIXES if amount >= 10 * prefix[1]), ("", 1.0))
+
+
+def amount_text(amount: float, unit: str, digits: int = 4) -> str:
+    """Return an amount with an SI prefix: ``1912 MJ``."""
+    prefix, factor = prefix_for(abs(amount))
+    return f"{amount / factor:.{digits}g} {prefix}{unit}"
 
 
 def share_text(share: float) -> str:

@@ -10,7 +10,8 @@ Y. Y. Haimes, L. S. Lasdon and D. A. Wismer, IEEE Transactions on Systems, Man, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,12 @@ from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.errors import InternalError
+from coalloc.instance.power import require_watts
+from coalloc.instance.sentences import shown
 from coalloc.meter import energy
+from coalloc.schedule import Schedule
 from coalloc.simulator.policy import Policy
+from coalloc.simulator.replaying import replay
 from coalloc.solvers.result import SolveResult, relative_gap
 from coalloc.studies.comparison import BOUND_TOLERANCE, contestants_of
 
@@ -35,10 +40,10 @@ EXACT = "exact"
 """Label of the rows of the front."""
 
 POINTS = 20
-"""Limits on the makespan, by default."""
+"""Evenly spaced limits on the makespan, by default."""
 
 LIMIT_MARGIN = 1e-6
-"""Share by which the first limit exceeds the least makespan, so that rounding does not exclude it."""
+"""Share by which a limit exceeds the makespan that it stands for, so that rounding does not exclude it."""
 
 COLUMNS = (
     "instance",
@@ -55,8 +60,27 @@ COLUMNS = (
 )
 """Columns of the table; docs/studies.md defines them."""
 
+SUMMARY = ("label", "makespan_limit", "makespan", "energy", "bound", "gap", "edp", "on_front", "status")
+"""Columns of :func:`summary`."""
+
 SCOPES: tuple[Scope, ...] = ("node", "cluster", "platform")
 """From narrow to wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A schedule, its makespan, s, and its energy, J."""
+
+    makespan: float
+    joules: float
+    schedule: Schedule
+
+
+def known_point(instance: Instance, schedule: Schedule) -> Point:
+    """Return a schedule, with real ends, and its metered makespan and energy."""
+    schedule = schedule if schedule.slot is None else replay(instance, schedule)
+    metered = energy(instance, schedule)
+    return Point(metered.makespan, metered.total, schedule)
 
 
 def energy_front(
@@ -78,7 +102,8 @@ def energy_front(
     policies
         As for :func:`coalloc.compare`; each within ``scope``.
     points
-        Limits on the makespan, evenly spaced from the least makespan to that of least energy.
+        Limits on the makespan, evenly spaced from the least makespan to that of least energy. In continuous time
+        the makespans of policies in between are limits too, so that each policy meets a schedule as short.
     slot, scope
         As for :func:`coalloc.solve`. The bounds of a slotted front do not hold for policies, which know no
         slots: these get the bound of :func:`coalloc.lower_bound`.
@@ -93,14 +118,15 @@ def energy_front(
         A row per limit, with label ``"exact"``, then one per policy. ``makespan`` and ``makespan_limit`` in s,
         ``energy`` in J as metered, ``edp`` in J s. ``bound``: no schedule within the limit (policies: with that
         makespan) takes less; ``gap`` = (energy - bound)/energy. ``edp_bound`` holds for all makespans above the
-        limit before; the least of the rows, also in ``attrs["edp_bound"]``, for all schedules.
+        limit before; the least of the rows, also in ``attrs["edp_bound"]``, for all schedules (on the grid
+        ``attrs["slot"]``, where that is not None).
         ``on_front``: no row is better in one and as good in the other.
 
     Raises
     ------
     CoallocError
-        If watts are missing, a policy is unknown or places jobs more widely than ``scope``, or
-        ``points`` is below 2.
+        If watts are missing, there are no jobs or some run already, a policy is unknown or places jobs more
+        widely than ``scope``, or ``points`` is below 2.
     InternalError
         If a policy beats a bound.
     """
@@ -108,22 +134,52 @@ def energy_front(
 
     if points < 2:
         raise CoallocError(f"points must be at least 2, got {points!r}")
+    _refuse_instance(instance)
     say = progress or (lambda _: None)
     contestants = contestants_of(policies) if policies else []
     made = [(contestant.label, contestant.make()) for contestant in contestants]
     for label, policy in made:
         _refuse_wider(instance, label, policy, scope)
     options: dict[str, Any] = {"slot": slot, "scope": scope, "threads": threads, "seed": seed, "time_limit": time_limit}
-    rows = list(_exact_rows(instance, points, options, say))
-    edp_bound = min((row["edp_bound"] for row in rows), default=math.nan)
-    envelope = [(row["makespan_limit"], row["bound"]) for row in rows]
+    runs = []
     for label, policy in made:
         say(f"{instance.name}: {label}")
-        rows.append(_policy_row(instance, label, policy, envelope if slot is None else None, seed))
+        runs.append((label, known_point(instance, simulate(instance, policy, seed=seed).schedule)))
+    rows = _exact_rows(instance, points, options, [run for _, run in runs] if slot is None else [], say)
+    edp_bound = min(row["edp_bound"] for row in rows)
+    envelope = [(row["makespan_limit"], row["bound"]) for row in rows]
+    for label, run in runs:
+        rows.append(_policy_row(instance, label, run, envelope if slot is None else None))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     table["on_front"] = _undominated(table)
-    table.attrs["edp_bound"] = edp_bound
+    table.attrs |= {"edp_bound": edp_bound, "slot": slot}
     return table
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of :func:`energy_front` that say something new: a proven point is there once.
+
+    Of the limits within which it is proven to take least, the largest stays: up to there, to wait saves nothing.
+    """
+    rows = table.to_dict("records")
+    kept = [not _is_same(row, after) for row, after in zip(rows, [*rows[1:], None], strict=True)]
+    return table.loc[kept, list(SUMMARY)]
+
+
+def _is_same(row: Mapping[Any, Any], after: Mapping[Any, Any] | None) -> bool:
+    """Return whether two rows are the same point of the front, proven in both."""
+    if after is None or {row["label"], after["label"]} != {EXACT} or row["gap"] != 0.0 or after["gap"] != 0.0:
+        return False
+    return all(math.isclose(row[name], after[name], rel_tol=LIMIT_MARGIN) for name in ("makespan", "energy"))
+
+
+def _refuse_instance(instance: Instance) -> None:
+    """Raise where there is no front, before anything is solved."""
+    require_watts(instance.platform)
+    if instance.running:
+        raise CoallocError(f"no front of instance {shown(instance.name)}: jobs run already; leave `running` out")
+    if not instance.jobs:
+        raise CoallocError(f"no front of instance {shown(instance.name)}: it has no jobs")
 
 
 def _refuse_wider(instance: Instance, label: str, policy: Policy, scope: Scope) -> None:
@@ -136,72 +192,111 @@ def _refuse_wider(instance: Instance, label: str, policy: Policy, scope: Scope) 
 
 
 def _exact_rows(
-    instance: Instance, points: int, options: dict[str, Any], say: Callable[[str], None]
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the front by rising limit; the last has none."""
+    instance: Instance, points: int, options: dict[str, Any], known: list[Point], say: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """Return the rows of the front by rising limit, of which the last has none; each starts from the best known."""
     say(f"{instance.name}: least makespan")
     shortest = solve(instance, objective="makespan", **options)
     say(f"{instance.name}: least energy")
-    frugal = solve(instance, objective="energy", **options)
-    if shortest.schedule is None or frugal.schedule is None or shortest.objective is None:
-        raise CoallocError(f"no front of instance {instance.name!r}: {shortest.message or frugal.message}")
-    first = shortest.objective * (1.0 + LIMIT_MARGIN)
-    last = max(first, energy(instance, frugal.schedule).makespan)
-    below, start = shortest.lower_bound or 0.0, shortest.schedule
-    for number, limit in enumerate(np.linspace(first, last, points)[:-1].tolist(), start=1):
-        say(f"{instance.name}: point {number} of {points}, within {limit:g} s")
-        found = solve(instance, objective="energy", makespan_limit=limit, start=start, **options)
-        start = found.schedule or start
-        yield _exact_row(instance, found, limit, below)
-        below = limit
-    yield _exact_row(instance, frugal, math.inf, below)
+    frugal = solve(instance, objective="energy", start=_best(known, math.inf).schedule if known else None, **options)
+    if shortest.schedule is None or frugal.schedule is None:
+        raise CoallocError(f"no front of instance {shown(instance.name)}: {shortest.message or frugal.message}")
+    ends = [known_point(instance, schedule) for schedule in (shortest.schedule, frugal.schedule)]
+    runs, known = known, [*known, *ends]
+    limits = _limits(ends[0].makespan, _best(known, math.inf).makespan, runs, points)
+    solved = []
+    for number, limit in enumerate(limits, start=1):
+        say(f"{instance.name}: point {number} of {len(limits) + 1}, within {limit:g} s")
+        start = _best(known, limit).schedule
+        solved.append(solve(instance, objective="energy", makespan_limit=limit, start=start, **options))
+        known.extend(known_point(instance, found) for found in (solved[-1].schedule,) if found is not None)
+    return _rows_of(instance, known, [*limits, math.inf], [*solved, frugal], _least_makespan(shortest))
 
 
-def _exact_row(instance: Instance, found: SolveResult, limit: float, below: float) -> dict[str, Any]:
-    """Return the row of a limit (s); ``below`` is the limit before, or the least makespan."""
-    bound = found.lower_bound if found.lower_bound is not None else 0.0
-    known = found.schedule is not None
-    makespan = energy(instance, found.schedule).makespan if found.schedule is not None else math.nan
-    joules = found.objective if known and found.objective is not None else math.nan
-    gap = relative_gap(found.objective, bound)
+def _limits(shortest: float, frugal: float, runs: Iterable[Point], points: int) -> list[float]:
+    """Return the limits from one makespan on and before the other, s: evenly spaced, and those of runs in between.
+
+    Those closer than the margin count once: there is but one if nothing is to be traded.
+    """
+    first = shortest * (1.0 + LIMIT_MARGIN)
+    others = (run.makespan * (1.0 + LIMIT_MARGIN) for run in runs)
+    even = np.linspace(first, max(first, frugal), points)[:-1].tolist()
+    limits = [first]
+    for limit in sorted(even + [limit for limit in others if first < limit < frugal]):
+        if limit > limits[-1] * (1.0 + LIMIT_MARGIN):
+            limits.append(limit)
+    return limits
+
+
+def _best(known: Iterable[Point], limit: float) -> Point:
+    """Return the point of least energy among those within a limit, s; of equal ones the shortest."""
+    within = [point for point in known if point.makespan <= limit * (1.0 + BOUND_TOLERANCE)]
+    least = min(point.joules for point in within) * (1.0 + BOUND_TOLERANCE)
+    return min((point for point in within if point.joules <= least), key=lambda point: point.makespan)
+
+
+def _least_makespan(shortest: SolveResult) -> float:
+    """Return what is proven of the least makespan, s; a real end is less than a slot before that of its slots."""
+    slot = shortest.schedule.slot if shortest.schedule is not None else None
+    return max(0.0, (shortest.lower_bound or 0.0) - (slot or 0.0))
+
+
+def _rows_of(
+    instance: Instance, known: list[Point], limits: list[float], solved: list[SolveResult], least_makespan: float
+) -> list[dict[str, Any]]:
+    """Return a row per limit. What is proven within a limit is true within every smaller one."""
+    proven = [found.lower_bound if found.lower_bound is not None else 0.0 for found in solved]
+    bounds = np.maximum.accumulate(proven[::-1])[::-1].tolist()
+    below = [least_makespan, *limits[:-1]]
+    rows = zip(limits, bounds, below, solved, strict=True)
+    return [
+        {
+            "instance": instance.name,
+            "label": EXACT,
+            "makespan_limit": limit,
+            **_measures(_best(known, limit), bound),
+            "edp_bound": low * bound,
+            "status": found.status.value,
+        }
+        for limit, bound, low, found in rows
+    ]
+
+
+def _measures(point: Point, bound: float) -> dict[str, float]:
+    """Return the columns that say how good a point is against a bound on its energy, J."""
     return {
-        "instance": instance.name,
-        "label": EXACT,
-        "makespan_limit": limit,
-        "makespan": makespan,
-        "energy": joules,
+        "makespan": point.makespan,
+        "energy": point.joules,
         "bound": bound,
-        "gap": math.nan if gap is None else gap,
-        "edp": joules * makespan,
-        "edp_bound": below * bound,
-        "status": found.status.value,
+        "gap": _gap(point.joules, bound),
+        "edp": point.joules * point.makespan,
     }
 
 
 def _policy_row(
-    instance: Instance, label: str, policy: Policy, envelope: list[tuple[float, float]] | None, seed: int
+    instance: Instance, label: str, run: Point, envelope: list[tuple[float, float]] | None
 ) -> dict[str, Any]:
     """Return the row of a policy; without an envelope its bound is that of the linear programme."""
-    run = simulate(instance, policy, seed=seed)
-    metered = energy(instance, run.schedule)
     if envelope is None:
         bound = lower_bound(instance, objective="energy")
     else:
-        bound = next(least for limit, least in envelope if metered.makespan <= limit)
-    if bound > metered.total * (1.0 + BOUND_TOLERANCE) + BOUND_TOLERANCE:
-        raise InternalError(f"policy {label!r} takes {metered.total:.12g} J, less than the bound {bound:.12g} J")
+        bound = next(least for limit, least in envelope if run.makespan <= limit)
+    if bound > run.joules * (1.0 + BOUND_TOLERANCE) + BOUND_TOLERANCE:
+        raise InternalError(f"policy {label!r} takes {run.joules:.12g} J, less than the bound {bound:.12g} J")
     return {
         "instance": instance.name,
         "label": label,
         "makespan_limit": math.nan,
-        "makespan": metered.makespan,
-        "energy": metered.total,
-        "bound": bound,
-        "gap": relative_gap(metered.total, bound),
-        "edp": metered.edp,
-        "edp_bound": metered.makespan * bound,
+        **_measures(run, bound),
+        "edp_bound": run.makespan * bound,
         "status": "policy",
     }
+
+
+def _gap(joules: float, bound: float) -> float:
+    """Return (energy - bound)/energy; what is only rounding is 0."""
+    gap = relative_gap(joules, bound)
+    return gap if gap is not None and gap > BOUND_TOLERANCE else 0.0
 
 
 def _undominated(table: pd.DataFrame) -> list[bool]:

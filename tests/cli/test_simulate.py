@@ -160,3 +160,14 @@ def test_a_run_is_metered(tmp_path):
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     document = json.loads(run("simulate", tmp_path / "i.json", "--energy", "--json", "--quiet").stdout)
     assert document["energy"]["total"] == 50.0
+
+
+@pytest.mark.parametrize("arguments", [["--energy"], ["--power", "p.png"]])
+def test_without_watts_every_group_of_nodes_is_named(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("simulate", "example:thesis-oas-1", "--jobs", "jobs.csv", "--quiet", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert [line.partition(" has no ")[0] for line in result.stderr.splitlines()] == [
+        f"coalloc: clusters[{c}].nodes[0] (cluster 'C{c + 1}')" for c in range(3)
+    ]
+    assert list(tmp_path.iterdir()) == []

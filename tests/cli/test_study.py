@@ -63,13 +63,56 @@ def test_bad_input_is_one_line_and_exit_code_2(tiny, tmp_path, arguments, senten
     assert not (tmp_path / "s.csv").exists()
 
 
+WATTS = {"idle_watts": 1.0, "static_watts": 2.0, "core_watts": 3.0}
+NODE = {"count": 2, "power": 1.0} | WATTS
+PLATFORM = {"clusters": [{"name": "C1", "link_bandwidth": 0.0, "nodes": [NODE]}]}
+JOB = {"id": "J1", "tasks": 1, "base_time": 10.0}
+RUNNING = {"job": JOB | {"id": "R"}, "nodes": ["C1/0"], "end": 5.0}
+METERED = {"format": "coalloc-instance", "version": 1, "name": "one", "platform": PLATFORM, "jobs": [JOB]}
+"""One job of 10 s on two nodes of one core: 2 + 3 W while it runs, and 1 W of the other node."""
+
+
+def test_a_front_of_one_job_is_a_point(tmp_path):
+    file, csv = write(tmp_path / "one.json", METERED), tmp_path / "f.csv"
+    result = run("study", "front", file, "--policy", "pcbe", "-o", csv, "--quiet")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert set(pd.read_csv(csv)["energy"]) == {60.0}
+    assert "no schedule has an EDP below 600 J s, and exact has one of 600 J s" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "sentence"),
+    [
+        ({}, ["--policy", "pcbee"], "there is no policy 'pcbee' (did you mean 'pcbe'?)"),
+        ({}, ["--policy", ""], "there is no policy ''"),
+        ({}, ["--policy", "pcbe criterion=power"], "criterion of policy 'pcbe' must be one of energy, edp"),
+        ({}, ["--policy", "easy"], "policy 'easy' places jobs within scope 'platform'"),
+        ({}, ["--points", "0"], "'--points'"),
+        ({}, ["--time-limit", "0"], "time_limit: must be above 0"),
+        ({}, ["--scope", "cluster"], "needs a slot"),
+        ({}, ["--plot", "x.html"], "the extension must be one of .png, .svg, .pdf"),
+        ({"platform": TINY["platform"]}, [], "clusters[0].nodes[0] (cluster 'C1') has no idle_watts"),
+        ({"running": [RUNNING]}, [], "no front of instance 'one': jobs run already"),
+        ({"jobs": []}, [], "no front of instance 'one': it has no jobs"),
+    ],
+)
+def test_a_front_that_cannot_be_is_one_line_and_exit_code_2(tmp_path, changes, arguments, sentence):
+    file, csv = write(tmp_path / "one.json", METERED | changes), tmp_path / "f.csv"
+    result = run("study", "front", file, *arguments, "-o", csv, "--quiet")
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not csv.exists()
+
+
 def test_no_study_is_bad_usage_and_shows_the_help():
     shown = run("study")
     assert (shown.exit_code, shown.stderr) == (2, "")
     assert "slot-size" in shown.stdout
 
 
-def test_every_study_has_help():
-    shown = run("study", "slot-size", "-h")
+@pytest.mark.parametrize("name", ["slot-size", "front"])
+def test_every_study_has_help(name):
+    shown = run("study", name, "-h")
     assert shown.exit_code == 0
-    assert "Usage: coalloc study slot-size" in shown.stdout
+    assert f"Usage: coalloc study {name}" in shown.stdout

@@ -7,6 +7,8 @@ from matplotlib.patches import StepPatch
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
+from coalloc.meter import PowerCurve
+from coalloc.plot.power import averaged
 from tests.plot.strange import IDS
 
 NODE = NodeGroup(2, 1.0, cores=2, idle_watts=3.0, static_watts=10.0, core_watts=5.0)
@@ -33,6 +35,34 @@ def test_idle_static_and_dynamic_power_are_stacked():
 
 def test_as_published_an_unused_node_draws_nothing():
     assert steps(coalloc.power_plot(INSTANCE, SCHEDULE, idle="from-first-use"))[0].get_data().values.tolist() == [0.0]
+
+
+def test_long_curves_are_drawn_as_means_of_the_same_area():
+    # One core is busy in every other of 2000 s: 1999 steps of 1 s, so 600 means over 1999/600 s.
+    jobs = tuple(Job(f"J{n}", 1, 1.0) for n in range(1000))
+    placed = Schedule(Placement(job.id, 2.0 * n, 2.0 * n + 1.0, ("C1/0.0",)) for n, job in enumerate(jobs))
+    instance = INSTANCE.replace(jobs=jobs)
+    figure = coalloc.power_plot(instance, placed)
+    values, edges, _ = steps(figure)[-1].get_data()
+    assert len(values) == 600
+    assert values @ np.diff(60.0 * edges) == pytest.approx(coalloc.energy(instance, placed).total, rel=1e-9)
+    assert figure.axes[0].texts[0].get_text().endswith("mean 12 W, peak 18 W; means over 3.332 s")
+
+
+def test_means_are_those_of_what_is_drawn():
+    # Idle: 3 W for 1 s, then 9 W for 3 s; in two steps of 2 s: (3 + 9)/2 and 9 W.
+    curve = PowerCurve(np.array([0.0, 1.0, 4.0]), np.array([[3.0, 9.0], [0.0, 0.0], [4.0, 0.0]]))
+    means = averaged(curve, 2)
+    assert means.instants.tolist() == [0.0, 2.0, 4.0]
+    assert means.watts.tolist() == [[6.0, 9.0], [0.0, 0.0], [2.0, 0.0]]
+
+
+def test_large_powers_have_a_prefix():
+    node = NODE.replace(static_watts=1e4)
+    figure = coalloc.power_plot(INSTANCE.replace(platform=Platform((Cluster("C1", (node,), 0.0),))), SCHEDULE)
+    assert figure.axes[0].get_ylabel() == "power (kW)"
+    assert steps(figure)[-1].get_data().values.tolist() == pytest.approx([10.013])
+    assert figure.axes[0].texts[0].get_text() == "4005.2 kJ in 6.667 min, mean 10.01 kW, peak 10.01 kW"
 
 
 @pytest.mark.parametrize("extension", ["png", "svg", "pdf"])

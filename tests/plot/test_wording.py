@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc.plot.wording import duration_text, plural, share_text, shortened, unit_for
+from coalloc.plot.wording import amount_text, duration_text, plural, share_text, shortened, unit_for
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,13 @@ def test_durations_are_worded_in_their_unit():
     assert duration_text(670000.0) == "7.755 d"
     assert duration_text(90.0) == "90 s"
     assert duration_text(-7200.0) == "-120 min"
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [(0.0, "0 J"), (9200.0, "9200 J"), (10e3, "10 kJ"), (-2.5e7, "-25 MJ"), (1.9115e12, "1912 GJ")]
+)
+def test_amounts_have_the_largest_prefix_of_which_they_hold_ten(amount, text):
+    assert amount_text(amount, "J") == text
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ def test_each_has_the_name_of_its_file():
         "mesd-example",
         "paper-oas-1",
         "pas-figure-3.3",
+        "pcbe-8",
         "perfect-packing-1",
         "thesis-oas-1",
         "thesis-pas-package-1",
@@ -29,6 +30,7 @@ def test_each_has_the_name_of_its_file():
         ("thesis-oas-1", "thesis-oas", 1, {}),
         ("paper-oas-1", "paper-oas", 1, {}),
         ("perfect-packing-1", "perfect-packing", 1, {}),
+        ("pcbe-8", "pcbe", 8, {}),
         ("thesis-pas-package-1", "thesis-pas", 401, PACKAGE),
     ],
 )
