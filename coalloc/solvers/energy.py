@@ -26,7 +26,7 @@ from coalloc.rules.generation import best_list_schedule, named_orders, start_in_
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.highs import Limits, solve_model
-from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel
+from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel, grid_cells
 from coalloc.solvers.result import PROOF_TOLERANCE, Progress, SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.search import Search
 from coalloc.solvers.time_units import in_seconds, in_units, time_unit
@@ -232,7 +232,8 @@ class EnergyRun:
     def _size(self, horizon: float) -> int:
         if self.problem.slot is None:
             return 0
-        return energy_configuration.estimate_nonzeros(self.problem, int(horizon))
+        nonzeros = energy_configuration.estimate_nonzeros(self.problem, int(horizon))
+        return max(nonzeros, grid_cells(self.problem, int(horizon)))
 
     def _too_slow(self, makespan_limit: float | None) -> bool:
         """Return whether building alone takes longer than the time that is left, and say so."""
