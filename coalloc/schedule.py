@@ -86,7 +86,8 @@ def assign_nodes(
 
     Within a class intervals are coloured by start with the lowest free processors; jobs that run
     already keep theirs until their end. It always succeeds when no class is overbooked, because
-    interval graphs are perfect. Raises ``ValueError`` where a class is overbooked.
+    interval graphs are perfect. What lasts no longer than the time tolerance, a job of no slot for one, occupies
+    nothing: it is put on the lowest processors, whoever holds them. Raises ``ValueError`` where a class is overbooked.
     """
     names = instance.platform.processor_names
     free, releases = _initial_state(instance, classes)
@@ -100,6 +101,9 @@ def assign_nodes(
                 heapq.heappush(free[g], processor)
         taken: list[int] = []
         for g, count in enumerate(interval.allocation):
+            if interval.end <= horizon:
+                taken += classes[g].processors[:count]
+                continue
             if count > len(free[g]):
                 raise ValueError(f"{count} tasks of {interval.job!r} do not fit on node class {g} at {interval.start}")
             processors = tuple(heapq.heappop(free[g]) for _ in range(count))

@@ -60,6 +60,18 @@ def test_back_to_back_within_rounding_is_no_conflict():
     assert assign_nodes(Instance(PLATFORM, ()), CLASSES, intervals) == [("C1/0", "C1/1")] * 2
 
 
+def test_what_lasts_no_time_occupies_nothing():
+    # Whoever holds both nodes; what comes after it is not hindered by it either.
+    intervals = [
+        Interval("A", 0.0, 10.0, (2, 0)),
+        Interval("none", 5.0, 5.0, (2, 0)),
+        Interval("B", 10.0, 20.0, (2, 0)),
+    ]
+    names = assign_nodes(Instance(PLATFORM, ()), CLASSES, intervals)
+    assert [sorted(of_job) for of_job in names[::2]] == [sorted(names[0])] * 2
+    assert names[1] == tuple(sorted(names[0])[:2])
+
+
 @LAW
 @given(instances(max_jobs=8, max_cores=2, max_running=2), st.sampled_from(("platform", "cluster", "node")))
 def test_counts_that_fit_can_always_be_coloured(instance, scope):

@@ -116,7 +116,7 @@ def by_levels(problem: Problem) -> list[Configuration] | None:
 
 
 def fastest_first(problem: Problem) -> list[Configuration] | None:
-    """Return an optimal package of JPR, None where the levels are not found.
+    """Return an optimal package of JPR, None where the levels are not found or a job would never end on its links.
 
     At the cheapest levels, the jobs whose levels have fewer classes choose first, and take the fastest processors
     left. They fill the fastest ones without a hole, and the levels leave room there: none gets a slower one than
@@ -133,6 +133,8 @@ def fastest_first(problem: Problem) -> list[Configuration] | None:
         if allocation is None:
             return None
         chosen[j] = problem.configuration(problem.jobs[j], allocation)
+        if not all(map(le, chosen[j].loads, link_limits(problem, j))):
+            return None
         free = tuple(map(sub, free, allocation))
     return [chosen[j] for j in range(len(levels))]
 

@@ -11,7 +11,7 @@ processor names, whatever characters they have, and no list of all processors is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from coalloc.instance.errors import Fault
@@ -21,6 +21,9 @@ from coalloc.instance.text import quoted
 
 MAX_PROCESSORS = 10_000_000
 """Most processors that a platform may have; each costs memory as soon as its name is asked for."""
+
+SMALLEST_POWER = 1e-100
+"""Least effective power of a node: its inverse stretches times, and they must stay finite."""
 
 Group = tuple[int, int]
 """Nodes of a group, and cores of each."""
@@ -42,7 +45,17 @@ def platform_faults(platform: object) -> list[Fault]:
     if processors is not None and processors > MAX_PROCESSORS:
         sentence = f"must have at most {MAX_PROCESSORS} processors in all, got {shown(processors)}"
         faults.append(Fault("clusters", sentence))
-    return faults
+    return faults + list(_power_faults(clusters))
+
+
+def _power_faults(clusters: Sequence[object]) -> Iterator[Fault]:
+    """Yield a fault for every group whose effective power is so little that its jobs would take for ever."""
+    for c, cluster in enumerate(clusters):
+        for g, group in enumerate(_list(cluster, "nodes")):
+            power, availability = _number(group, "power"), _number(group, "availability", default=1.0)
+            if power is not None and availability is not None and power * availability < SMALLEST_POWER:
+                sentence = f"times availability must be at least {SMALLEST_POWER:g}, got {shown(power * availability)}"
+                yield Fault(f"clusters[{c}].nodes[{g}].power", sentence)
 
 
 def workload_faults(instance: object) -> list[Fault]:
@@ -158,6 +171,14 @@ def _text(holder: object, key: str) -> str | None:
     """Return a field that is a text and not empty."""
     field = _field(holder, key)
     return field if isinstance(field, str) and field else None
+
+
+def _number(holder: object, key: str, default: float | None = None) -> float | None:
+    """Return a field that is a number above 0, ``default`` where the field is absent."""
+    field = _field(holder, key)
+    if field is None and not (isinstance(holder, dict) and key in holder):
+        return default
+    return field if isinstance(field, (int, float)) and not isinstance(field, bool) and field > 0 else None
 
 
 def _count(holder: object, key: str, default: int | None = None) -> int | None:

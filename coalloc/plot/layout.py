@@ -286,11 +286,12 @@ def link_curves(platform: Platform, bars: Iterable[Bar]) -> tuple[LinkCurve, ...
         for of_link, load in zip(intervals, link_loads(bar.job, bar.tasks, platform), strict=True):
             if load > 0.0 and bar.end > bar.start:
                 of_link.append((bar.start, bar.end, load))
-    return tuple(
+    curves = (
         link_curve(link.name, link.bandwidth, of_link)
         for link, of_link in zip(platform.links, intervals, strict=True)
         if of_link
     )
+    return tuple(curve for curve in curves if curve.shares)
 
 
 def most_loaded(curves: Sequence[LinkCurve], count: int) -> tuple[LinkCurve, ...]:

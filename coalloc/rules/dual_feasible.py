@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+MAX_FUNCTIONS = 1_000
+"""Functions that are looked at: on more processors the later ones are close to the shares."""
+
 
 def weight(tasks: int, processors: int, k: int) -> float:
     """Return the k-th weight of a job; k = 0 is its share of the processors."""
@@ -22,9 +25,11 @@ def weight(tasks: int, processors: int, k: int) -> float:
 
 
 def weightings(tasks: Sequence[int], processors: int) -> list[list[float]]:
-    """Return the weights of all jobs for every k that gives others than the ks before.
+    """Return the weights of all jobs for every k, up to ``MAX_FUNCTIONS``, that gives others than the ks before.
 
     Shape ``(num_weightings, num_jobs)``; the first are the shares of the processors.
     """
-    found = {tuple(weight(count, processors, k) for count in tasks): None for k in range(processors)}
+    found = {
+        tuple(weight(count, processors, k) for count in tasks): None for k in range(min(processors, MAX_FUNCTIONS))
+    }
     return [list(weights) for weights in found]

@@ -331,7 +331,8 @@ def brute_force_cbs(instance: Instance) -> BruteForceResult:
 
     Objectives: tasks that the largest chunks of the jobs lack to hold ``CHUNK_SHARE`` of each job, then the
     sum over all links of the jobs' loads, MB/s. Starts and free processors as in :func:`brute_force_pas`;
-    links are no constraint, and ends count no communication slowdown.
+    links are no constraint, but for a job that would never end (:meth:`_Package.ends`), and ends count no communication
+    slowdown.
 
     Source: thesis, section 3.1.3.1, as a lexicographic objective, since no cluster holds 75 % of a very large job.
     """
@@ -339,6 +340,8 @@ def brute_force_cbs(instance: Instance) -> BruteForceResult:
     wanted = [math.ceil(CHUNK_SHARE * job.tasks) for job in instance.jobs]
 
     def shortfall_and_load(options: Sequence[_Option]) -> tuple[float, float]:
+        if not package.ends(options):
+            return math.inf, math.inf
         shortfall = sum(max(0, chunk - max(o.tasks)) for chunk, o in zip(wanted, options, strict=True))
         return float(shortfall), math.fsum(load for o in options for load in o.loads)
 
@@ -349,13 +352,15 @@ def brute_force_jpr(instance: Instance) -> BruteForceResult:
     """Return the assignment to the best processors, whatever the links (Job Preference on Resources).
 
     Objectives: total execution time without communication slowdown, s, then minus the total effective
-    power used. Starts and free processors as in :func:`brute_force_pas`.
+    power used. Starts, free processors and links as in :func:`brute_force_cbs`.
 
     Source: thesis, section 3.1.3.1.
     """
     package = _Package.of(instance)
 
     def time_and_power(options: Sequence[_Option]) -> tuple[float, float]:
+        if not package.ends(options):
+            return math.inf, math.inf
         used = (zip(o.allocation, package.classes, strict=True) for o in options)
         power = math.fsum(count * c.effective_power for pairs in used for count, c in pairs)
         return math.fsum(package.dedicated_times(options)), -power
@@ -424,6 +429,10 @@ class _Package:
         """Return whether no link that an option loads carries more than its limit, MB/s."""
         totals = self.totals(options)
         return all(totals[k] <= limits[k] for o in options for k in self._link_range if o.loads[k] > 0.0)
+
+    def ends(self, options: Sequence[_Option]) -> bool:
+        """Return whether every job ends some day: none that communicates loads a link of no bandwidth."""
+        return math.isfinite(math.fsum(self.shared_times(options)))
 
     def dedicated_times(self, options: Sequence[_Option]) -> list[float]:
         """Return the execution time of each job where no link saturates, s."""

@@ -24,7 +24,9 @@ from coalloc.execution import link_load
 from coalloc.problem import Assignment, Problem
 
 LOAD_UNITS = 10**9
-"""Whole units that the capacity of a link is counted in; per MB/s on a link that carries nothing."""
+"""Whole units that the capacity of a link is counted in."""
+LEAST_BANDWIDTH = 1e-280
+"""MB/s below which a capacity counts as this much in its units, so that a unit is a finite number."""
 INTEGRALITY = 1e-6
 """How far above a whole number of slots a bound may be before it is rounded up."""
 GRACE = 1.0
@@ -80,8 +82,10 @@ def document_of(
     problem: Problem, start: Sequence[Assignment], *, objective: str, horizon: int, lower_bound: int
 ) -> dict[str, Any]:
     """Return what the child needs to know, in whole numbers."""
-    units = [LOAD_UNITS / limit if limit > 0.0 else LOAD_UNITS for limit in problem.bandwidths]
     links = problem.contended_links
+    units = {k: LOAD_UNITS / max(problem.bandwidths[k], LEAST_BANDWIDTH) for k in links}
+    capacities = {k: math.floor(problem.bandwidths[k] * units[k]) for k in links}
+    held = {k: _held(problem, k, units[k], capacities[k]) for k in links}
     hint = sorted(start, key=lambda a: a.job)
     return {
         "objective": objective,
@@ -89,16 +93,16 @@ def document_of(
         "lower_bound": lower_bound,
         "capacities": list(problem.capacities),
         "prefixes": _prefixes(problem),
-        "links": [
-            {"capacity": math.floor(problem.bandwidths[k] * units[k]), "classes": list(problem.classes_below[k])}
-            for k in links
-        ],
+        "links": [{"capacity": capacities[k], "classes": list(problem.classes_below[k])} for k in links],
         "jobs": [
             {
                 "tasks": job.tasks,
                 "release": int(problem.releases[j]),
                 "levels": [{"duration": int(lv.duration), "classes": list(lv.classes)} for lv in problem.levels[j]],
-                "loads": [[math.floor(link_load(n, job) * units[k]) for n in range(job.tasks + 1)] for k in links],
+                "loads": [
+                    [_whole(link_load(n, job), units[k], capacities[k] + 1) for n in range(job.tasks + 1)]
+                    for k in links
+                ],
             }
             for j, job in enumerate(problem.jobs)
         ],
@@ -106,9 +110,9 @@ def document_of(
             {
                 "end": int(busy.end),
                 "allocation": list(busy.allocation),
-                "loads": [math.floor(busy.loads[k] * units[k]) for k in links],
+                "loads": [held[k][b] for k in links],
             }
-            for busy in problem.busy
+            for b, busy in enumerate(problem.busy)
         ],
         "hint": [
             {
@@ -119,6 +123,24 @@ def document_of(
             for a in hint
         ],
     }
+
+
+def _whole(load: float, unit: float, most: int) -> int:
+    """Return a load (MB/s) in whole units, at most ``most``: what no link carries needs no larger number."""
+    return math.floor(min(load * unit, most))
+
+
+def _held(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
+    """Return what each running job takes of a link, in units.
+
+    All run from 0 on. Together they take the capacity at most: a link that they overload has nothing free until
+    enough of them end, and that is no fault of the jobs to schedule.
+    """
+    held, left = [0] * len(problem.busy), capacity
+    for b in sorted(range(len(held)), key=lambda b: -problem.busy[b].end):
+        held[b] = _whole(problem.busy[b].loads[k], unit, left)
+        left -= held[b]
+    return held
 
 
 def _prefixes(problem: Problem) -> list[list[int]]:

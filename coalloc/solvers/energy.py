@@ -26,9 +26,10 @@ from coalloc.rules.generation import best_list_schedule, named_orders, start_in_
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.highs import Limits, solve_model
-from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel
+from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel, grid_cells
 from coalloc.solvers.result import PROOF_TOLERANCE, Progress, SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.search import Search
+from coalloc.solvers.time_units import in_seconds, in_units, time_unit
 
 ENERGY_OBJECTIVES = ("energy", "edp")
 """Objectives that need watts."""
@@ -44,14 +45,15 @@ def solve_energy(
     run_model: RunModel = solve_model,
 ) -> SolveResult:
     """Solve for energy, EDP or makespan within ``options.scope``; see :func:`coalloc.solve`."""
-    problem = energy_problem(instance, options, formulation)
+    unit = time_unit(instance)
+    problem = energy_problem(instance, options, formulation, unit)
     search = Search(instance, options, progress)
     name = "configuration" if problem.slot is not None else "blocks"
     reasons = _why_impossible(problem)
     if reasons:
         search.message = "; ".join(reasons)
         return search.result(SolveStatus.INFEASIBLE, formulation=name)
-    runner = EnergyRun(search, problem, run_model)
+    runner = EnergyRun(search, problem, run_model, unit)
     try:
         runner.offer_start(start)
         status = _solve(runner)
@@ -71,8 +73,11 @@ def build_energy(instance: Instance, options: SolveOptions, formulation: str = "
     return EnergyRun(Search(instance, options), problem, solve_model).build(options.objective, options.makespan_limit)
 
 
-def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) -> Problem:
-    """Return the problem that options ask for; raises :class:`CoallocError` where they are not supported."""
+def energy_problem(instance: Instance, options: SolveOptions, formulation: Any, unit: float = 1.0) -> Problem:
+    """Return the problem that options ask for, with times in units of so many seconds.
+
+    Raises :class:`CoallocError` where they are not supported.
+    """
     if options.links != "strict":
         raise CoallocError(f"links of objective {options.objective!r} must be 'strict', got {options.links!r}")
     fitting = "configuration" if options.slot is not None else "blocks"
@@ -87,7 +92,8 @@ def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) 
             f'objective {options.objective!r} in continuous time is for scope="node"; scope={options.scope!r} needs a '
             'slot, such as slot="10%"'
         )
-    problem = discretise_for_energy(instance, options.slot, saturation=options.saturation, scope=options.scope)
+    slot = None if options.slot is None else options.slot / unit
+    problem = discretise_for_energy(in_units(instance, unit), slot, saturation=options.saturation, scope=options.scope)
     if options.objective in ENERGY_OBJECTIVES:
         costs_of(problem)
     elif instance.running:
@@ -147,12 +153,16 @@ class Least:
 
 
 class EnergyRun:
-    """How to run the energy models within one call; the best by the call's objective goes to ``search``."""
+    """How to run the energy models within one call; the best by the call's objective goes to ``search``.
 
-    def __init__(self, search: Search, problem: Problem, run_model: RunModel) -> None:
+    Times of the problem and of its models are in ``unit`` s, and so are their joules; all else is in s and J.
+    """
+
+    def __init__(self, search: Search, problem: Problem, run_model: RunModel, unit: float = 1.0) -> None:
         self.search = search
         self.problem = problem
         self.run_model = run_model
+        self.unit = unit
         needs_watts = search.options.objective in ENERGY_OBJECTIVES
         self.costs = costs_of(problem) if needs_watts else no_costs(problem)
         self.known: list[tuple[Schedule, list[Assignment] | None]] = []
@@ -200,8 +210,8 @@ class EnergyRun:
         if solution.status is SolveStatus.INFEASIBLE:
             return self._known_within(objective, makespan_limit, math.inf)
         if solution.objective is not None:
-            self._know(self._formulation.extract(model), None, "model")
-        return self._known_within(objective, makespan_limit, solution.lower_bound)
+            self._know(in_seconds(self._formulation.extract(model), self.unit), None, "model")
+        return self._known_within(objective, makespan_limit, solution.lower_bound * self.unit)
 
     def build(self, objective: str, makespan_limit: float | None) -> pyo.ConcreteModel:
         """Return the model."""
@@ -212,9 +222,8 @@ class EnergyRun:
                 f"the model would have about {size:.2g} nonzeros in {horizon:,} slots, more than {MAX_NONZEROS:,}: "
                 "take a coarser slot, a makespan_limit, or fewer jobs"
             )
-        return self._formulation.build(
-            self.problem, horizon=horizon, objective=objective, makespan_limit=makespan_limit
-        )
+        limit = None if makespan_limit is None else makespan_limit / self.unit
+        return self._formulation.build(self.problem, horizon=horizon, objective=objective, makespan_limit=limit)
 
     @property
     def _formulation(self) -> Any:
@@ -223,7 +232,8 @@ class EnergyRun:
     def _size(self, horizon: float) -> int:
         if self.problem.slot is None:
             return 0
-        return energy_configuration.estimate_nonzeros(self.problem, int(horizon))
+        nonzeros = energy_configuration.estimate_nonzeros(self.problem, int(horizon))
+        return max(nonzeros, grid_cells(self.problem, int(horizon)))
 
     def _too_slow(self, makespan_limit: float | None) -> bool:
         """Return whether building alone takes longer than the time that is left, and say so."""
@@ -236,16 +246,16 @@ class EnergyRun:
 
     def _horizon(self, objective: str, makespan_limit: float | None) -> float:
         """Return ticks within which an optimal schedule ends: see "Horizons" of docs/mathematics.md."""
-        problem, origin = self.problem, self.search.instance.origin
+        problem, origin = self.problem, self.problem.instance.origin
         longest = (max(c.duration for c in configurations) for configurations in problem.configurations)
         horizon = max(problem.releases) + sum(longest)
-        latest = math.inf if makespan_limit is None else origin + makespan_limit
+        latest = math.inf if makespan_limit is None else origin + makespan_limit / self.unit
         if objective == "energy" and self.costs.idle > 0.0:
             least = least_joules(problem, self.costs)
             within = self._known_within(objective, makespan_limit, -math.inf)
-            latest = min(latest, origin + (within.value - least) / self.costs.idle)
+            latest = min(latest, origin + (within.value / self.unit - least) / self.costs.idle)
         if objective == "makespan":
-            latest = min(latest, origin + self._known_within(objective, None, -math.inf).value)
+            latest = min(latest, origin + self._known_within(objective, None, -math.inf).value / self.unit)
         if math.isinf(latest):
             return horizon
         # starts are whole slots and processors are held for whole slots: real ends are within the last one
@@ -256,9 +266,8 @@ class EnergyRun:
         return self.search.options.gap if self.search.options.objective != "edp" else 0.0
 
     def _schedule(self, assignments: list[Assignment]) -> Schedule:
-        if self.problem.slot is None:
-            return schedule_of(self.problem, assignments)
-        return energy_configuration.replayed(self.problem, assignments)
+        make = schedule_of if self.problem.slot is None else energy_configuration.replayed
+        return in_seconds(make(self.problem, assignments), self.unit)
 
     def _know(self, schedule: Schedule, assignments: list[Assignment] | None, source: str) -> None:
         """Keep a schedule; where the call's own limit allows it, it is an incumbent."""

@@ -40,10 +40,14 @@ class ModelRun:
         return self.search.options.objective
 
     def size(self, problem: Problem, formulation: Formulation, first: Sequence[Assignment]) -> int:
-        """Return roughly how many nonzeros the model will have; 0 where the formulation cannot tell."""
+        """Return roughly how many nonzeros the model will have; 0 where the formulation cannot tell.
+
+        Slots before the first arrival have none, but what is free in them is kept as well.
+        """
         if not isinstance(formulation, EstimatesSize):
             return 0
-        return formulation.estimate_nonzeros(problem, safe_horizon(problem, first, self.objective))
+        horizon = safe_horizon(problem, first, self.objective)
+        return max(formulation.estimate_nonzeros(problem, horizon), grid_cells(problem, horizon))
 
     def build(
         self, problem: Problem, formulation: Formulation, first: Sequence[Assignment], lower_bound: int | None = None
@@ -109,6 +113,11 @@ class ModelRun:
                 f"the model would have about {nonzeros:.2g} nonzeros in {horizon:,} slots, more than {MAX_NONZEROS:,}: "
                 f"slot={problem.slot:g} means {problem.slot:g} s; take a coarser slot ({remedy}), or formulation='auto'"
             )
+
+
+def grid_cells(problem: Problem, horizon: int) -> int:
+    """Return how many numbers say what is free in each slot; arrivals in Unix time make them more than a model's."""
+    return horizon * (len(problem.classes) + len(problem.bandwidths))
 
 
 def _gap_scale(problem: Problem, bound: float, objective: str) -> float:

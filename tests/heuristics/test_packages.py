@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coalloc import simulate
 from coalloc.heuristics.packages import best_alone, cheapest_levels, together, without_mip
 from coalloc.instance import Instance, Job
 from coalloc.problem import Problem
@@ -82,3 +83,15 @@ def test_jpr_needs_no_mip_and_fills_the_fastest_processors() -> None:
     assert found is not None
     assert sorted(configuration.allocation for configuration in found) == [(0, 2), (1, 1), (2, 0)]
     assert found[2].allocation == (2, 0)
+
+
+def test_jpr_puts_no_job_that_communicates_across_a_link_of_no_bandwidth() -> None:
+    # C1 has three fast nodes, C2 three slow ones. J1 takes two fast nodes; J2 on the third and a slow one would never
+    # end, and takes two slow nodes instead: 10 s, and 10 * (0.5 * 2 + 0.5) = 15 s.
+    platform = star((3, 1.0, 0.0), (3, 0.5, 0.0))
+    instance = Instance(platform, tuple(Job(f"J{n}", 2, 10.0, 0.5, task_bandwidth=1.0) for n in (1, 2)))
+    run = simulate(instance, "pas", allocation="jpr")
+    assert sorted((p.start, p.end, {name[:2] for name in p.nodes}) for p in run.schedule) == [
+        (0.0, 10.0, {"C1"}),
+        (0.0, 15.0, {"C2"}),
+    ]

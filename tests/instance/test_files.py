@@ -56,8 +56,8 @@ maybe = st.none() | non_negative
 odd_groups = st.builds(
     NodeGroup,
     count=st.integers(1, 3),
-    power=positive,
-    availability=st.floats(0, 1, exclude_min=True),
+    power=st.floats(1e-40, allow_nan=False, allow_infinity=False),  # with the availability above 1e-100
+    availability=st.floats(1e-50, 1),
     cores=st.integers(1, 3),
     off_watts=maybe,
     idle_watts=maybe,

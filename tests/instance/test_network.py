@@ -145,3 +145,11 @@ def test_the_largest_platform():
     assert Platform([Cluster("C", [NodeGroup(MAX_PROCESSORS, 1.0)], 1.0)]).num_processors == MAX_PROCESSORS
     with pytest.raises(InstanceError, match="clusters: must have at most 10000000 processors in all, got 10000001"):
         Platform([Cluster("C", [NodeGroup(MAX_PROCESSORS, 1.0)], 1.0), cluster("D")])
+
+
+def test_nodes_that_hardly_do_anything_are_refused():
+    # 1/5e-324 is no finite number, and the product of two powers of 1e-200 is 0.
+    sentence = r"clusters\[0\]\.nodes\[1\]\.power: times availability must be at least 1e-100, got "
+    for slow in (NodeGroup(1, 5e-324), NodeGroup(1, 1e-200, 1e-200)):
+        with pytest.raises(InstanceError, match=sentence):
+            Platform([Cluster("C", [NodeGroup(1, 1.0), slow], 1.0)])

@@ -133,6 +133,12 @@ def test_links_of_cascaded_switches_have_curves_too():
     assert {c.name: c.peak for c in layout.curves} == {"C1": 0.05, "C2": 0.25, "S1": 0.5, "S2": 0.1}
 
 
+def test_a_link_that_is_loaded_for_less_than_times_are_precise_has_no_curve():
+    # At 1e15 s the instants of a schedule are 1000 s apart; a job of 10 s there is none.
+    job = Job("J", 4, 10.0, task_bandwidth=10.0)
+    assert layout_of(*placed(job, 1e15, 1e15 + 10.0, "C1/0", "C1/1", "C2/0.0", "C2/0.1")).curves == ()
+
+
 def test_loads_add_up_and_half_open_intervals_do_not_overlap():
     curve = link_curve("L", 10.0, [(0.0, 2.0, 4.0), (1.0, 3.0, 6.0), (3.0, 4.0, 10.0)])
     assert curve.edges == (0.0, 1.0, 2.0, 3.0, 4.0)

@@ -50,3 +50,11 @@ def test_weightings_begin_with_the_shares_and_repeat_none() -> None:
     assert [1.0, 0.0] in found
     assert len({tuple(weights) for weights in found}) == len(found)
     assert weightings([], 10) == [[]]
+
+
+def test_a_platform_of_a_million_processors_has_a_thousand_functions_at_most() -> None:
+    # More than half of the processors run alone: k = 1 says so as it does on few. One function each of 10^6 values of
+    # k would take minutes.
+    found = weightings([600_000, *range(1, 2_000)], 1_000_000)
+    assert len(found) <= 1_000
+    assert 1.0 in {weights[0] for weights in found}

@@ -14,6 +14,7 @@ import networkx as nx
 import pytest
 from hypothesis import given, settings
 
+import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Switch
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up
@@ -385,6 +386,17 @@ def every_start_on_every_processor(instance: Instance, slot: float, rounding: st
     arrivals = sum(job.arrival for job in instance.jobs)
     found = list(ends_of(instance.jobs))
     return slot * min(max(ends) for ends in found) - origin, slot * min(sum(ends) for ends in found) - arrivals
+
+
+@pytest.mark.parametrize("solve", [brute_force_cbs, brute_force_jpr])
+@pytest.mark.parametrize(("share", "is_feasible"), [(1.0, True), (0.5, False)])
+def test_no_model_puts_a_job_that_communicates_across_a_link_of_no_bandwidth(solve, share, is_feasible):
+    # Three tasks on two clusters of two: one link at least is loaded. Where the job communicates it never ends.
+    clusters = tuple(Cluster(name, (NodeGroup(2, 1.0),), link_bandwidth=0.0) for name in ("C1", "C2"))
+    instance = Instance(Platform(clusters), (Job("J1", 3, 10.0, share, task_bandwidth=1.0),))
+    assert solve(instance).feasible is is_feasible
+    model = "cbs" if solve is brute_force_cbs else "jpr"
+    assert (coalloc.solve(instance, model=model).status == "optimal") is is_feasible
 
 
 @pytest.mark.parametrize("rounding", ["up", "down"])

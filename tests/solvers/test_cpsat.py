@@ -3,7 +3,7 @@
 import pytest
 
 from coalloc.checker import check
-from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import discretise
 from coalloc.rules.generation import best_list_schedule
 from coalloc.schedule import schedule_of
@@ -60,6 +60,31 @@ def test_a_link_that_carries_nothing_takes_no_load_however_small():
     jobs = [Job(f"J{i}", 2, 100.0, 0.5, task_bandwidth=1e-3) for i in range(3)]
     problem = discretise(Instance(Platform(clusters), jobs), 100.0)
     bound, best = run(problem)
+    assert (bound, ticks_of(best, "makespan")) == (2, 2)
+
+
+def test_a_link_that_running_jobs_overload_has_nothing_free_until_enough_of_them_end():
+    # R1 and R2 load both links with 10 MB/s each, of which they carry 15: nothing is free until R1 ends at 100 s, and
+    # 5 MB/s until R2 ends at 200 s. The job spreads over both clusters of 3 nodes with 3 * 6 * 1/3 = 6 MB/s at least:
+    # two slots from 200 s on.
+    clusters = [Cluster(name, [NodeGroup(3, power=1.0)], link_bandwidth=15.0) for name in ("A", "B")]
+    running = [
+        RunningJob(Job(f"R{n}", 2, 1.0, 0.5, task_bandwidth=10.0), (f"A/{n}", f"B/{n}"), end=100.0 * n) for n in (1, 2)
+    ]
+    jobs = [Job("J1", 4, 200.0, 0.5, task_bandwidth=6.0), Job("J2", 1, 100.0)]
+    instance = Instance(Platform(clusters), jobs, running)
+    problem = discretise(instance, 100.0)
+    bound, best = run(problem)
+    assert (bound, ticks_of(best, "makespan")) == (4, 4)
+    assert check(instance, schedule_of(problem, best)) == []
+
+
+@pytest.mark.parametrize("bandwidth", [1e-300, 1e-12])
+def test_loads_far_above_the_capacity_of_a_link_are_no_obstacle(bandwidth):
+    # A job of two tasks cannot be over both clusters; one fits into each, the third comes after them.
+    clusters = [Cluster(name, [NodeGroup(3, power=1.0)], link_bandwidth=bandwidth) for name in ("A", "B")]
+    jobs = [Job(f"J{i}", 2, 100.0, 0.5, task_bandwidth=1e12) for i in range(3)]
+    bound, best = run(discretise(Instance(Platform(clusters), jobs), 100.0))
     assert (bound, ticks_of(best, "makespan")) == (2, 2)
 
 

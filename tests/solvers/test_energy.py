@@ -117,6 +117,24 @@ def test_a_job_waits_to_share_a_node():
     assert found.options.scope == "node"
 
 
+@pytest.mark.parametrize("unit", [2.0**-14, 2.0**30])
+@pytest.mark.parametrize(("seed", "slot"), [(4, None), (7, None), (7, 2.0), (11, 2.0)])
+def test_tiny_and_huge_seconds_change_nothing(seed, slot, unit):
+    # A watt for unit s is unit J. Where rows in seconds met absolute tolerances, schedules of 1e9 s were refused, and
+    # what was left was called optimal: 38.6 units of joules instead of 36.8 with seed 7.
+    instance = random_instance(seed)
+    expected = brute_force_energy(instance, slot, "energy", "node").objective
+    jobs = [
+        job.replace(base_time=job.base_time * unit, arrival=job.arrival * unit, estimate=job.estimate * unit)
+        for job in instance.jobs
+    ]
+    scaled = instance.replace(jobs=tuple(jobs))
+    found = coalloc.solve(scaled, objective="energy", scope="node", slot=slot and slot * unit)
+    assert found.status == "optimal"
+    assert found.objective / unit == pytest.approx(expected, rel=2e-6)
+    assert coalloc.lower_bound(scaled, "energy") / unit == pytest.approx(coalloc.lower_bound(instance, "energy"))
+
+
 def test_counting_cores_over_nodes_would_be_wrong():
     # Two nodes of two cores: jobs of 1, 2 and 1 tasks. At once they share nodes as 1 + 1 and 2: 24 W for 10 s.
     node = NodeGroup(2, power=1.0, cores=2, idle_watts=0.0, static_watts=10.0, core_watts=1.0)

@@ -385,3 +385,17 @@ def test_a_model_without_solution_is_not_called_an_infeasible_instance() -> None
 def test_a_formulation_of_ones_own_needs_a_slot() -> None:
     with pytest.raises(CoallocError, match="needs a slot"):
         coalloc.solve(five(), formulation=Own())
+
+
+def test_arrivals_in_unix_time_are_not_counted_out_in_slots(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each job needs two of three nodes: 60 s, then 120 s after the arrival. A model of slots of 10 s from time 0 on
+    # would keep what is free in 1.6e8 of them.
+    node = NodeGroup(3, power=1.0, idle_watts=1.0, static_watts=2.0, core_watts=1.0)
+    jobs = [Job(f"J{n}", 2, 60.0, arrival=1.6e9) for n in (1, 2)]
+    instance = Instance(Platform([Cluster("C1", [node], link_bandwidth=1.0)]), jobs)
+    for options in ({"formulation": "count"}, {"formulation": "configuration"}, {"objective": "energy"}):
+        with pytest.raises(CoallocError, match=r"in 160,000,0\d+ slots, more than"):
+            coalloc.solve(instance, slot=10.0, **options)
+    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+    found = coalloc.solve(instance, slot=10.0, objective="total-response-time", work_limit=1)
+    assert (found.status, found.objective) == (SolveStatus.FEASIBLE, 180.0)
