@@ -48,6 +48,8 @@ class ColumnGeneration:
         What a processor of each prefix costs at first.
     sets
         Sets to begin with.
+    is_complete
+        Whether these are all sets that matter, so that one LP is enough.
 
     ``worth`` is the best bound so far, ticks of the tail.
     """
@@ -61,7 +63,9 @@ class ColumnGeneration:
         values: Values,
         speed_prices: Values,
         sets: Iterable[Set] = (),
+        is_complete: bool = False,
     ) -> None:
+        self._is_complete = is_complete
         self._allowed = allowed
         self._least = np.array([job.durations[first] for job, (first, _) in zip(tail.jobs, allowed, strict=True)])
         self._shares = [list(_shares(job, *span)) for job, span in zip(tail.jobs, allowed, strict=True)]
@@ -86,6 +90,11 @@ class ColumnGeneration:
 
     def iterations(self, deadline: float) -> Iterator[tuple[float, float]]:
         """Yield the best bound so far on the ticks of the tail, and the value of the master, until they meet."""
+        if self._is_complete:
+            upper, dual = self._master.solve()
+            self._try(dual, deadline, dual)
+            yield self.worth, upper
+            return
         self._try(self._center, deadline)
         smoothing, in_turn = SMOOTHING, 0
         while time.perf_counter() < deadline:

@@ -26,16 +26,21 @@ from coalloc.problem import MAX_CONFIGURATIONS, Assignment, Configuration, Probl
 from coalloc.rules.generation import best_list_schedule, start_in_order
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers import cpsat
+from coalloc.solvers.event_search import EventSearch, may_search
 from coalloc.solvers.feasible_set import FeasibleSets
 from coalloc.solvers.level_branching import MAX_NODES
 from coalloc.solvers.local_search import improve
 from coalloc.solvers.model_run import MAX_NONZEROS, ModelRun
 from coalloc.solvers.neighbourhoods import explore
-from coalloc.solvers.objectives import in_seconds, objective_of, quick_bound, safe_horizon, ticks_of
+from coalloc.solvers.objectives import in_seconds, objective_of, safe_horizon, ticks_of
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.sampling import sample
 from coalloc.solvers.search import Search
 
+EVENT_NODES = 30_000
+"""Nodes of the exact search over events."""
+EVENT_SHARE = 0.25
+"""Share of the remaining time after which that search stops."""
 SAMPLES = 45
 """Plans that are sampled, times the number of jobs to the power of 3/2."""
 SAMPLE_SHARE = 0.25
@@ -75,11 +80,13 @@ class Portfolio:
         self.runner = runner
         self.objective = search.options.objective
         self.best: list[Assignment] = []
+        self._quick: float = 0.0
         self._worker: cpsat.Worker | None = None
 
-    def solve(self, first: Sequence[Assignment]) -> None:
-        """Close the gap as far as the limits allow, from a first schedule that was offered already."""
-        self.best = list(first)
+    def solve(self, first: Sequence[Assignment], quick: float) -> None:
+        """Close the gap as far as the limits allow, from a first schedule that was offered and the quick bound, ticks."""
+        self.best, self._quick = list(first), quick
+        self._bound(quick, self.problem, "longest job and packing")
         try:
             self._solve()
         finally:
@@ -87,7 +94,6 @@ class Portfolio:
                 self._worker.close()
 
     def _solve(self) -> None:
-        self._bound(quick_bound(self.problem, self.objective), self.problem, "longest job and packing")
         if self.search.is_closed:
             return
         self._raise_bound()
@@ -116,33 +122,53 @@ class Portfolio:
     def _bound(self, ticks: float, problem: Problem, source: str) -> None:
         self.search.raise_bound(in_seconds(problem, ticks, self.objective), source)
 
-    def _take(self, assignments: Sequence[Assignment], source: str) -> None:
-        """Take assignments of the problem if they are better than the best and pass the checker."""
+    def _take(self, assignments: Sequence[Assignment], source: str) -> bool:
+        """Take assignments of the problem if they are better than the best and pass the checker; return whether."""
         if ticks_of(assignments, self.objective) >= ticks_of(self.best, self.objective):
-            return
+            return False
         schedule = schedule_of(self.problem, assignments)
         if check(self.search.instance, schedule, saturation=self.search.options.saturation):
-            return  # CP-SAT's rounded loads let it through
+            return False  # rounded loads let it through
         self.best = list(assignments)
         self.search.offer(schedule, objective_of(self.search.instance, schedule, self.objective), source)
+        return True
 
     def _raise_bound(self) -> None:
         if self.objective != "makespan":
             return
-        sets = FeasibleSets(self.problem, [self.best])
+        sets = FeasibleSets(self.problem, [self.best], self._quick)
         with self.search.timed("bound"):
             sets.bound(
                 time_limit=BOUND_SHARE * self.search.remaining,
                 target=self._target(),
                 on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets"),
             )
-            if not self.search.is_closed:
+        if not self.search.is_closed:
+            self._search_events(sets)
+        if not self.search.is_closed:
+            with self.search.timed("bound"):
                 sets.branch(
                     max_nodes=self._limited(MAX_NODES),
                     time_limit=BRANCHING_SHARE * self.search.remaining,
                     target=self._target(),
                     on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets, level by level"),
                 )
+
+    def _search_events(self, sets: FeasibleSets) -> None:
+        """Search exhaustively where jobs and configurations are few, as far as a number of nodes goes."""
+        if not may_search(self.problem):
+            return
+        search = EventSearch(
+            self.problem,
+            sets.worths(),
+            best=ticks_of(self.best, self.objective),
+            target=self._goal,
+            on_schedule=lambda assignments: self._take(assignments, "event search"),
+        )
+        with self.search.timed("search"):
+            is_complete = search.run(self._limited(EVENT_NODES), self._instant(EVENT_SHARE))
+        if is_complete:
+            self._bound(search.proven, self.problem, "event search")
 
     def _target(self) -> float:
         """Return the bound, ticks, that proves the best schedule."""
