@@ -13,14 +13,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from coalloc.problem import Configuration, Problem
 from coalloc.rules.profile import SUBTRACTION_NOISE
 
-MAX_PAIRS = 20_000
-"""Pairs of a choice and a configuration that one job may have to try to join a crew."""
-MAX_STARTS = 5_000
+MAX_PAIRS = 2_000_000
+"""Pairs of a choice and a configuration that are tried in all; it limits memory."""
+MAX_STARTS = 10_000
 """Sets of jobs that may join one crew at one time."""
+FEW_STARTS = 150
+"""Such sets below which all are kept together, whoever waits."""
 LOAD_UNITS = 2**44
 """Units that the bandwidth of a link is counted in."""
 NOISE_UNITS = math.ceil(SUBTRACTION_NOISE * LOAD_UNITS)
@@ -32,7 +35,7 @@ Key = tuple[int, int]
 """A job and one of its durations, by index."""
 
 
-class TooMany(Exception):
+class TooManyError(Exception):
     """There are more ways to run jobs together than are looked at."""
 
 
@@ -70,7 +73,10 @@ class Crews:
     """
 
     def __init__(self, problem: Problem, worths: Sequence[float], ceiling: float) -> None:
+        self.num_pairs = 0
         self._digits = _Digits(problem)
+        self._processors = sum(problem.capacities)
+        self._tasks = [job.tasks for job in problem.jobs]
         self._configurations: dict[Key, list[Configuration]] = {}
         self._uses: dict[Key, list[int]] = {}
         self._rates: dict[Key, float] = {}
@@ -91,35 +97,43 @@ class Crews:
             self._known[known] = Crew(keys, rooms, sum([self._rates[key] for key in keys]))
         return self._known[known]
 
-    def duration(self, key: Key) -> float:
-        """Return a duration, ticks."""
-        return self.durations[key[0]][key[1]]
-
     def configuration(self, key: Key, index: int) -> Configuration:
         """Return one of the configurations of a job at a duration."""
         return self._configurations[key][index]
 
     def starts(self, crew: Crew, ready: int) -> list[Start]:
-        """Return the sets of jobs that can join a crew together, nobody first; ``ready`` has a bit for each job."""
-        if ready not in crew.starts:
-            jobs = [j for j in range(len(self.durations)) if ready >> j & 1]
-            found = crew.starts[ready] = []
-            for start in self._grown(Start((), 0, crew, math.inf, 0.0), jobs):
-                found.append(start)
-                if len(found) > MAX_STARTS:
-                    raise TooMany
+        """Return the sets of jobs, each at a duration, that can join a crew together, nobody first.
+
+        All of ``ready`` (a bit for each job) are in some set; others are too where these are few.
+        """
+        everyone = (1 << len(self.durations)) - 1
+        if everyone not in crew.starts:
+            crew.starts[everyone] = self._starts(crew, everyone, FEW_STARTS)
+        if len(crew.starts[everyone]) < FEW_STARTS:
+            return crew.starts[everyone]
+        if ready not in crew.starts or ready == everyone:
+            crew.starts[ready] = self._starts(crew, ready, MAX_STARTS)
+            if len(crew.starts[ready]) == MAX_STARTS:
+                raise TooManyError
         return crew.starts[ready]
 
-    def _grown(self, start: Start, jobs: Sequence[int]) -> Iterator[Start]:
+    def _starts(self, crew: Crew, ready: int, most: int) -> list[Start]:
+        members = {j for j, _ in crew.keys}
+        jobs = [j for j in range(len(self.durations)) if ready >> j & 1 and j not in members]
+        free = self._processors - sum([self._tasks[j] for j in members])
+        return list(islice(self._grown(Start((), 0, crew, math.inf, 0.0), jobs, free), most))
+
+    def _grown(self, start: Start, jobs: Sequence[int], free: int) -> Iterator[Start]:
         """Yield a start, and what it becomes with some of the jobs."""
         yield start
         for i, j in enumerate(jobs, 1):
-            for level, duration in enumerate(self.durations[j]):
+            left = free - self._tasks[j]
+            for level, duration in enumerate(self.durations[j]) if left >= 0 else ():
                 crew = self._join(start.crew, (j, level))
                 if crew is not None:
                     keys, together = (*start.keys, (j, level)), start.jobs | 1 << j
                     shortest, longest = min(start.shortest, duration), max(start.longest, duration)
-                    yield from self._grown(Start(keys, together, crew, shortest, longest), jobs[i:])
+                    yield from self._grown(Start(keys, together, crew, shortest, longest), jobs[i:], left)
 
     def _join(self, crew: Crew, key: Key) -> Crew | None:
         """Return a crew with one more job; None where nothing fits."""
@@ -133,8 +147,9 @@ class Crews:
     def _with(self, crew: Crew, key: Key, place: int) -> Iterator[tuple[Choice, int]]:
         """Yield the choices with one more job, and the room that each leaves."""
         uses, guards = self._uses[key], self._digits.guards
-        if len(uses) * len(crew.rooms) > MAX_PAIRS:
-            raise TooMany
+        self.num_pairs += len(uses) * len(crew.rooms)
+        if self.num_pairs > MAX_PAIRS:
+            raise TooManyError
         for choice, room in crew.rooms.items():
             before, after = choice[:place], choice[place:]
             for index, used in enumerate(uses):

@@ -14,11 +14,11 @@ import math
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import le
 
 from coalloc.problem import Assignment, Problem
-from coalloc.solvers.crews import Choice, Crew, Crews, Key, Start, TooMany
+from coalloc.solvers.crews import Choice, Crew, Crews, Key, Start, TooManyError
 from coalloc.solvers.link_sets import MAX_CHOICES
 from coalloc.solvers.result import PROOF_TOLERANCE
 
@@ -43,8 +43,7 @@ class _Node:
     bound: float
 
 
-@dataclass(slots=True)
-class _Stopped(Exception):
+class _StoppedError(Exception):
     """The search came to an end before it had seen everything."""
 
 
@@ -108,7 +107,7 @@ class EventSearch:
         self._max_nodes, self._deadline = max_nodes, deadline
         try:
             self._visit(self._root())
-        except (_Stopped, TooMany):
+        except (_StoppedError, TooManyError):
             return False
         return True
 
@@ -136,25 +135,26 @@ class EventSearch:
         self._num_nodes += 1
         is_late = self._num_nodes % STEPS_PER_CLOCK == 0 and time.perf_counter() > self._deadline
         if is_late or self._num_nodes > self._max_nodes:
-            raise _Stopped
+            raise _StoppedError
 
     def _children(self, node: _Node) -> Iterator[tuple[_Node, Start]]:
         """Yield the node after each start that may lead to something better."""
         now, ceiling = node.now, self._ceiling
         ready, arrival = self._ready(node)
-        first = min(node.ends, default=math.inf)
+        first = min(min(node.ends, default=math.inf), arrival)
         for start in self._crews.starts(node.crew, ready):
-            later = min(first, now + start.shortest, arrival)
-            bound = node.bound + (later - now) * (1.0 - start.crew.rate)
-            if bound > ceiling or now + start.longest > ceiling or later == math.inf:
+            later = min(first, now + start.shortest)
+            if start.jobs & ~ready or later == math.inf or now + start.longest > ceiling:
                 continue
+            bound = node.bound + (later - now) * (1.0 - start.crew.rate)
             waiting = node.waiting & ~start.jobs
-            if later + self._longest_of(waiting) <= ceiling:
+            if bound <= ceiling and later + self._longest_of(waiting) <= ceiling:
                 yield self._after(node, start, later, waiting, bound), start
 
     def _after(self, node: _Node, start: Start, later: float, waiting: int, bound: float) -> _Node:
         ends = dict(zip(node.crew.keys, node.ends, strict=True))
-        ends |= {key: node.now + self._crews.duration(key) for key in start.keys}
+        for key in start.keys:
+            ends[key] = node.now + self._crews.durations[key[0]][key[1]]
         keys = tuple([key for key in start.crew.keys if ends[key] > later])
         crew = self._crews.without(start.crew, keys)
         return _Node(later, crew, tuple([ends[key] for key in keys]), waiting, bound)
@@ -195,10 +195,13 @@ class EventSearch:
             for key, start in self._starts.items()
         ]
         end = max(assignment.end for assignment in found)
-        if end < self.best and self._on_schedule(found):
-            self.best = end
-            if end <= self._target:
-                raise _Stopped
+        if end >= self.best:
+            return
+        if not self._on_schedule(found):
+            raise _StoppedError  # another choice might be valid, so nothing would be proven
+        self.best = end
+        if end <= self._target:
+            raise _StoppedError
 
 
 def _is_no_worse(one: _Node, other: _Node) -> bool:

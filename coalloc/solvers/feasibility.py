@@ -17,11 +17,18 @@ def why_infeasible(problem: Problem) -> list[str]:
 
 def _fits_alone(problem: Problem, j: int) -> bool:
     job = problem.jobs[j]
+    if problem.scope != "node" and job.tasks <= max(_cluster_capacities(problem)):
+        return True  # within one cluster a job loads no link
     if any(True for _ in fillings(problem, job, problem.capacities, problem.bandwidths)):
         return True
     if problem.count_allocations(job) > MAX_CONFIGURATIONS:
         raise CoallocError(f"job {quoted(job.id)}: no allocation that the links carry was found among the first tried")
     return any(problem.fits_links(problem.configuration(job, a)) for a in problem.allocations(job))
+
+
+def _cluster_capacities(problem: Problem) -> list[int]:
+    """Return the processors of each cluster."""
+    return [cluster.num_processors for cluster in problem.instance.platform.clusters]
 
 
 def _mildest_overload(problem: Problem, j: int) -> str:

@@ -62,13 +62,11 @@ class _FloorPortfolio(Portfolio):
         """Take the latest end (ticks) of a schedule of the problem as what the bound has to meet."""
         self.search.objective = in_seconds(self.problem, ticks, self.objective)
 
-    def _take(self, assignments: Sequence[Assignment], source: str) -> bool:  # noqa: ARG002
+    def _take(self, assignments: Sequence[Assignment], source: str) -> None:  # noqa: ARG002
         ticks = ticks_of(assignments, self.objective)
-        if ticks >= ticks_of(self.best, self.objective):
-            return False
-        self.best = list(assignments)
-        self.know(ticks)
-        return True
+        if ticks < ticks_of(self.best, self.objective):
+            self.best = list(assignments)
+            self.know(ticks)
 
     def _run_model(
         self, problem: Problem, first: Sequence[Assignment], time_limit: float

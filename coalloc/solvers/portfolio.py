@@ -1,7 +1,8 @@
 """The portfolio behind ``formulation="auto"``: cheap bounds and schedules first, complete methods for the rest.
 
-1. Longest job and packing, then the feasible-set bound, by LP and by branching on the levels of jobs;
-   a list schedule, then parallel schedules by the prices of the area bound, local search, large neighbourhoods.
+1. Longest job and packing, then the feasible-set bound by LP. Few jobs are then searched exactly, over events, in slots
+   and in continuous time alike, and mostly that is all. Else branching on the levels of jobs raises the bound, and
+   after the list schedule come parallel ones by the prices of the area bound, local search, large neighbourhoods.
 2. Where a gap is left, a complete method is started from the best of both: CP-SAT where the extra is
    installed (its process loads beside the search where there is more than one thread), else the
    configuration or the count model. It looks only between bound and incumbent. Without the extra, what
@@ -37,7 +38,7 @@ from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.sampling import sample
 from coalloc.solvers.search import Search
 
-EVENT_NODES = 30_000
+EVENT_NODES = 60_000
 """Nodes of the exact search over events."""
 EVENT_SHARE = 0.25
 """Share of the remaining time after which that search stops."""
@@ -84,7 +85,7 @@ class Portfolio:
         self._worker: cpsat.Worker | None = None
 
     def solve(self, first: Sequence[Assignment], quick: float) -> None:
-        """Close the gap as far as the limits allow, from a first schedule that was offered and the quick bound, ticks."""
+        """Close the gap as far as the limits allow, from a schedule that was offered and the quick bound (ticks)."""
         self.best, self._quick = list(first), quick
         self._bound(quick, self.problem, "longest job and packing")
         try:
@@ -122,16 +123,15 @@ class Portfolio:
     def _bound(self, ticks: float, problem: Problem, source: str) -> None:
         self.search.raise_bound(in_seconds(problem, ticks, self.objective), source)
 
-    def _take(self, assignments: Sequence[Assignment], source: str) -> bool:
-        """Take assignments of the problem if they are better than the best and pass the checker; return whether."""
+    def _take(self, assignments: Sequence[Assignment], source: str) -> None:
+        """Take assignments of the problem if they are better than the best and pass the checker."""
         if ticks_of(assignments, self.objective) >= ticks_of(self.best, self.objective):
-            return False
+            return
         schedule = schedule_of(self.problem, assignments)
         if check(self.search.instance, schedule, saturation=self.search.options.saturation):
-            return False  # rounded loads let it through
+            return  # CP-SAT's rounded loads let it through
         self.best = list(assignments)
         self.search.offer(schedule, objective_of(self.search.instance, schedule, self.objective), source)
-        return True
 
     def _raise_bound(self) -> None:
         if self.objective != "makespan":
@@ -163,12 +163,17 @@ class Portfolio:
             sets.worths(),
             best=ticks_of(self.best, self.objective),
             target=self._goal,
-            on_schedule=lambda assignments: self._take(assignments, "event search"),
+            on_schedule=self._is_taken,
         )
         with self.search.timed("search"):
             is_complete = search.run(self._limited(EVENT_NODES), self._instant(EVENT_SHARE))
         if is_complete:
             self._bound(search.proven, self.problem, "event search")
+
+    def _is_taken(self, assignments: list[Assignment]) -> bool:
+        """Take a schedule of the search over events; return whether that was possible."""
+        self._take(assignments, "event search")
+        return ticks_of(self.best, self.objective) <= ticks_of(assignments, self.objective)
 
     def _target(self) -> float:
         """Return the bound, ticks, that proves the best schedule."""
