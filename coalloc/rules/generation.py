@@ -166,10 +166,10 @@ def best_list_schedule(problem: Problem, target: float = -math.inf) -> list[Assi
     """
     generation = Generation(problem)
     best, least = list[Assignment](), math.inf
-    for order in dict.fromkeys(map(tuple, named_orders(problem))):
+    for order in reversed(dict.fromkeys(map(tuple, named_orders(problem)))):  # the last are the best most often
         schedule = _list_schedule(generation, order)
         end = max((a.end for a in schedule), default=0)
-        if end < least:
+        if end <= least:
             best, least = schedule, end
         if least <= target:
             break

@@ -18,7 +18,7 @@ from itertools import islice
 from coalloc.problem import Configuration, Problem
 from coalloc.rules.profile import SUBTRACTION_NOISE
 
-MAX_PAIRS = 2_000_000
+MAX_PAIRS = 1_000_000
 """Pairs of a choice and a configuration that are tried in all; it limits memory."""
 MAX_STARTS = 10_000
 """Sets of jobs that may join one crew at one time."""

@@ -24,8 +24,6 @@ from coalloc.solvers.result import PROOF_TOLERANCE
 
 MAX_JOBS = 16
 """Jobs up to which the search is tried."""
-STEPS_PER_CLOCK = 64
-"""Nodes between two looks at the clock."""
 SLOT_NOISE, NOISE = 1e-6, 1e-12
 """What the sums of a bound may lose: in slots, and as a share of its size."""
 
@@ -133,8 +131,7 @@ class EventSearch:
 
     def _count(self) -> None:
         self._num_nodes += 1
-        is_late = self._num_nodes % STEPS_PER_CLOCK == 0 and time.perf_counter() > self._deadline
-        if is_late or self._num_nodes > self._max_nodes:
+        if self._num_nodes > self._max_nodes or time.perf_counter() > self._deadline:
             raise _StoppedError
 
     def _children(self, node: _Node) -> Iterator[tuple[_Node, Start]]:
@@ -172,8 +169,8 @@ class EventSearch:
         """Return the longest of the least durations of jobs, ticks."""
         if jobs not in self._longest:
             lowest = jobs & -jobs
-            rest = self._longest_of(jobs ^ lowest)
-            self._longest[jobs] = max(rest, self._crews.durations[lowest.bit_length() - 1][0])
+            shortest = min(self._crews.durations[lowest.bit_length() - 1], default=math.inf)
+            self._longest[jobs] = max(self._longest_of(jobs ^ lowest), shortest)
         return self._longest[jobs]
 
     def _is_known(self, node: _Node) -> bool:

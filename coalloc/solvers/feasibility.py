@@ -12,13 +12,13 @@ from coalloc.rules.generation import fillings
 
 def why_infeasible(problem: Problem) -> list[str]:
     """Return a sentence for each job that no allocation can hold without saturating a link."""
-    return [_mildest_overload(problem, j) for j in range(len(problem.jobs)) if not _fits_alone(problem, j)]
+    widest = _processors_of_the_widest_cluster(problem)
+    wider = [j for j, job in enumerate(problem.jobs) if job.tasks > widest]  # within one cluster no link is loaded
+    return [_mildest_overload(problem, j) for j in wider if not _fits_alone(problem, j)]
 
 
 def _fits_alone(problem: Problem, j: int) -> bool:
     job = problem.jobs[j]
-    if problem.scope != "node" and job.tasks <= max(_cluster_capacities(problem)):
-        return True  # within one cluster a job loads no link
     if any(True for _ in fillings(problem, job, problem.capacities, problem.bandwidths)):
         return True
     if problem.count_allocations(job) > MAX_CONFIGURATIONS:
@@ -26,9 +26,11 @@ def _fits_alone(problem: Problem, j: int) -> bool:
     return any(problem.fits_links(problem.configuration(job, a)) for a in problem.allocations(job))
 
 
-def _cluster_capacities(problem: Problem) -> list[int]:
-    """Return the processors of each cluster."""
-    return [cluster.num_processors for cluster in problem.instance.platform.clusters]
+def _processors_of_the_widest_cluster(problem: Problem) -> int:
+    """Return how many tasks of a job the scope lets be in one cluster at most; 0 where it must be on one node."""
+    if problem.scope == "node":
+        return 0
+    return max(cluster.num_processors for cluster in problem.instance.platform.clusters)
 
 
 def _mildest_overload(problem: Problem, j: int) -> str:

@@ -93,6 +93,13 @@ def test_a_job_of_no_slot_occupies_nothing() -> None:
     assert (found.is_complete, found.end) == (True, 1)
 
 
+def test_where_a_job_alone_takes_as_long_there_is_nothing_better() -> None:
+    # 30 s on the fast node.
+    found = Found(fast_and_slow(Job("J1", 1, 30.0), Job("J2", 1, 20.0), slot=1.0), best=30)
+    assert found.is_complete
+    assert found.schedules == []
+
+
 def test_only_better_schedules_are_looked_for() -> None:
     found = Found(fast_and_slow(Job("J1", 1, 30.0), Job("J2", 1, 20.0), slot=1.0), best=40)
     assert found.is_complete
