@@ -71,7 +71,8 @@ class ColumnGeneration:
         self._shares = [list(_shares(job, *span)) for job, span in zip(tail.jobs, allowed, strict=True)]
         self._master = _Master(self._least, self._shares)
         self._pricing = pricing
-        self._greedy = GreedyPricing(tail.capacities, tail.jobs, speed_prices)
+        is_slow = isinstance(pricing, MipPricing)
+        self._greedy = GreedyPricing(tail.capacities, tail.jobs, speed_prices) if is_slow else None
         self._center = values / self._least
         self.worth = 0.0
         self._master.add([((j, first),) for j, (first, _) in enumerate(allowed)])
@@ -129,7 +130,7 @@ class ColumnGeneration:
 
     def _add_greedy(self, trial: Values, dual: Values, in_turn: int) -> bool:
         """Add the sets that the heuristic finds, where exact pricing is slow and not due for other reasons."""
-        if not isinstance(self._pricing, MipPricing) or in_turn >= GREEDY_TURNS:
+        if self._greedy is None or in_turn >= GREEDY_TURNS:
             return False
         return self._add(list(self._greedy.sets(self._prices(trial))), dual)
 

@@ -8,6 +8,7 @@ from coalloc.instance import CoallocError
 from coalloc.instance.text import quoted
 from coalloc.problem import MAX_CONFIGURATIONS, Problem
 from coalloc.rules.generation import fillings
+from coalloc.solvers.tails import can_saturate
 
 
 def why_infeasible(problem: Problem) -> list[str]:
@@ -19,6 +20,8 @@ def why_infeasible(problem: Problem) -> list[str]:
 
 def _fits_alone(problem: Problem, j: int) -> bool:
     job = problem.jobs[j]
+    if problem.scope == "platform" and not can_saturate(problem, job):
+        return True
     if any(True for _ in fillings(problem, job, problem.capacities, problem.bandwidths)):
         return True
     if problem.count_allocations(job) > MAX_CONFIGURATIONS:
