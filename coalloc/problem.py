@@ -22,9 +22,8 @@ from coalloc.allocation import (
     allocation_of,
     node_classes,
     switched_classes,
-    tasks_per_cluster,
 )
-from coalloc.execution import execution_time, link_load, link_loads, processing_slowdown
+from coalloc.execution import execution_time, link_load, processing_slowdown
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
 
@@ -169,14 +168,26 @@ class Problem:
 
     def loads(self, job: Job, allocation: Sequence[int]) -> tuple[float, ...]:
         """Return the loads of an allocation on every link, MB/s."""
-        platform = self.instance.platform
-        return link_loads(job, tasks_per_cluster(allocation, self.classes, len(platform.clusters)), platform)
+        return tuple([link_load(sum([allocation[g] for g in below]), job) for below in self.classes_below])
+
+    @cached_property
+    def _powers(self) -> tuple[float, ...]:
+        """Effective power of each class."""
+        return tuple([node_class.effective_power for node_class in self.classes])
+
+    @cached_property
+    def _known_times(self) -> dict[Job, dict[float, tuple[float, float]]]:
+        """Execution times so far, in seconds and ticks, of each job by the least effective power that it uses."""
+        return {}
 
     def configuration(self, job: Job, allocation: Sequence[int]) -> Configuration:
         """Return the configuration of an allocation vector."""
-        used = (c.effective_power for c, count in zip(self.classes, allocation, strict=True) if count)
-        seconds = execution_time(job, processing_slowdown(used))
-        return Configuration(tuple(allocation), seconds, self.ticks(seconds), self.loads(job, allocation))
+        used = [power for power, count in zip(self._powers, allocation, strict=True) if count]
+        known, slowest = self._known_times.setdefault(job, {}), min(used)
+        if slowest not in known:
+            seconds = execution_time(job, processing_slowdown([slowest]))
+            known[slowest] = seconds, self.ticks(seconds)
+        return Configuration(tuple(allocation), *known[slowest], self.loads(job, allocation))
 
     def fits_links(self, configuration: Configuration) -> bool:
         """Return whether the configuration saturates no link when it is alone."""
@@ -255,12 +266,20 @@ class Problem:
 
     def _levels_of(self, job: Job) -> tuple[SpeedLevel, ...]:
         levels: dict[float, SpeedLevel] = {}
-        for power in sorted({c.effective_power for c in self.classes}, reverse=True):
-            allowed = tuple(g for g, c in enumerate(self.classes) if c.effective_power >= power)
-            duration = self.ticks(execution_time(job, 1.0 / power))
-            if sum(self.capacities[g] for g in allowed) >= job.tasks:
+        for power, allowed, capacity in self._prefixes:
+            if capacity >= job.tasks:
+                duration = self.ticks(execution_time(job, 1.0 / power))
                 levels[duration] = SpeedLevel(duration, allowed)
         return tuple(levels.values())
+
+    @cached_property
+    def _prefixes(self) -> list[tuple[float, tuple[int, ...], int]]:
+        """Effective powers, greatest first, with the classes that are at least as fast, and their processors."""
+        prefixes = []
+        for power in sorted(set(self._powers), reverse=True):
+            allowed = tuple([g for g, other in enumerate(self._powers) if other >= power])
+            prefixes.append((power, allowed, sum([self.capacities[g] for g in allowed])))
+        return prefixes
 
 
 def compositions(total: int, limits: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib import metadata
 
 LIBRARIES = ("highspy", "pyomo", "numpy", "scipy", "networkx", "pydantic", "pandas", "matplotlib", "plotly", "typer")
@@ -19,6 +20,7 @@ def versions() -> dict[str, str]:
     }
 
 
+@cache  # no package changes while a process runs, and to read its metadata takes a millisecond
 def _version(name: str) -> str:
     try:
         return metadata.version(name)

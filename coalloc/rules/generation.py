@@ -159,11 +159,21 @@ def named_orders(problem: Problem) -> list[list[int]]:
     return [[index[job.id] for job in ordered(problem.jobs, name)] for name in ORDERS]
 
 
-def best_list_schedule(problem: Problem) -> list[Assignment]:
-    """Return the schedule with the least latest end among those of all named orders."""
+def best_list_schedule(problem: Problem, target: float = -math.inf) -> list[Assignment]:
+    """Return the schedule with the least latest end among those of all named orders.
+
+    No further order is tried once one ends by ``target`` (ticks), a proven bound.
+    """
     generation = Generation(problem)
-    schedules = [_list_schedule(generation, order) for order in named_orders(problem)]
-    return min(schedules, key=lambda schedule: max((a.end for a in schedule), default=0))
+    best, least = list[Assignment](), math.inf
+    for order in reversed(dict.fromkeys(map(tuple, named_orders(problem)))):  # the last are the best most often
+        schedule = _list_schedule(generation, order)
+        end = max((a.end for a in schedule), default=0)
+        if end <= least:
+            best, least = schedule, end
+        if least <= target:
+            break
+    return best
 
 
 def start_in_order(problem: Problem, choices: Sequence[tuple[int, Configuration]]) -> list[Assignment]:

@@ -37,12 +37,12 @@ def packing(problem: Problem) -> float:
     releases = np.array(problem.releases, dtype=float)[order]
     durations = np.array(fastest_durations(problem), dtype=float)[order]
     ends = np.array([busy.end for busy in problem.busy], dtype=float)
-    best = 0.0
-    for of_size in np.array(weightings(sizes.tolist(), sum(problem.capacities))):
-        weights = of_size[size_of]
-        tails = np.cumsum((weights[: len(order)][order] * durations)[::-1])[::-1]
-        best = max(best, float(_done(releases, tails, weights[len(order) :], ends).max()))
-    return rounded(problem, best)
+    weights = np.array(weightings(sizes.tolist(), sum(problem.capacities)))[:, size_of]
+    tails = np.cumsum((weights[:, order] * durations)[:, ::-1], axis=1)[:, ::-1]
+    if not len(ends):
+        return rounded(problem, float((releases + tails).max()))
+    busy = weights[:, len(order) :]
+    return rounded(problem, max(float(_done(releases, *pair, ends).max()) for pair in zip(tails, busy, strict=True)))
 
 
 def _done(releases: Floats, work: Floats, weights: Floats, ends: Floats) -> Floats:

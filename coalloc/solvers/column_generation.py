@@ -48,6 +48,8 @@ class ColumnGeneration:
         What a processor of each prefix costs at first.
     sets
         Sets to begin with.
+    is_complete
+        Whether these are all sets that matter, so that one LP is enough.
 
     ``worth`` is the best bound so far, ticks of the tail.
     """
@@ -61,13 +63,16 @@ class ColumnGeneration:
         values: Values,
         speed_prices: Values,
         sets: Iterable[Set] = (),
+        is_complete: bool = False,
     ) -> None:
+        self._is_complete = is_complete
         self._allowed = allowed
         self._least = np.array([job.durations[first] for job, (first, _) in zip(tail.jobs, allowed, strict=True)])
         self._shares = [list(_shares(job, *span)) for job, span in zip(tail.jobs, allowed, strict=True)]
         self._master = _Master(self._least, self._shares)
         self._pricing = pricing
-        self._greedy = GreedyPricing(tail.capacities, tail.jobs, speed_prices)
+        is_slow = isinstance(pricing, MipPricing)
+        self._greedy = GreedyPricing(tail.capacities, tail.jobs, speed_prices) if is_slow else None
         self._center = values / self._least
         self.worth = 0.0
         self._master.add([((j, first),) for j, (first, _) in enumerate(allowed)])
@@ -86,6 +91,11 @@ class ColumnGeneration:
 
     def iterations(self, deadline: float) -> Iterator[tuple[float, float]]:
         """Yield the best bound so far on the ticks of the tail, and the value of the master, until they meet."""
+        if self._is_complete:
+            upper, dual = self._master.solve()
+            self._try(dual, deadline, dual)
+            yield self.worth, upper
+            return
         self._try(self._center, deadline)
         smoothing, in_turn = SMOOTHING, 0
         while time.perf_counter() < deadline:
@@ -120,7 +130,7 @@ class ColumnGeneration:
 
     def _add_greedy(self, trial: Values, dual: Values, in_turn: int) -> bool:
         """Add the sets that the heuristic finds, where exact pricing is slow and not due for other reasons."""
-        if not isinstance(self._pricing, MipPricing) or in_turn >= GREEDY_TURNS:
+        if self._greedy is None or in_turn >= GREEDY_TURNS:
             return False
         return self._add(list(self._greedy.sets(self._prices(trial))), dual)
 

@@ -8,20 +8,32 @@ from coalloc.instance import CoallocError
 from coalloc.instance.text import quoted
 from coalloc.problem import MAX_CONFIGURATIONS, Problem
 from coalloc.rules.generation import fillings
+from coalloc.solvers.tails import can_saturate
 
 
 def why_infeasible(problem: Problem) -> list[str]:
     """Return a sentence for each job that no allocation can hold without saturating a link."""
-    return [_mildest_overload(problem, j) for j in range(len(problem.jobs)) if not _fits_alone(problem, j)]
+    widest = _processors_of_the_widest_cluster(problem)
+    wider = [j for j, job in enumerate(problem.jobs) if job.tasks > widest]  # within one cluster no link is loaded
+    return [_mildest_overload(problem, j) for j in wider if not _fits_alone(problem, j)]
 
 
 def _fits_alone(problem: Problem, j: int) -> bool:
     job = problem.jobs[j]
+    if problem.scope == "platform" and not can_saturate(problem, job):
+        return True
     if any(True for _ in fillings(problem, job, problem.capacities, problem.bandwidths)):
         return True
     if problem.count_allocations(job) > MAX_CONFIGURATIONS:
         raise CoallocError(f"job {quoted(job.id)}: no allocation that the links carry was found among the first tried")
     return any(problem.fits_links(problem.configuration(job, a)) for a in problem.allocations(job))
+
+
+def _processors_of_the_widest_cluster(problem: Problem) -> int:
+    """Return how many tasks of a job the scope lets be in one cluster at most; 0 where it must be on one node."""
+    if problem.scope == "node":
+        return 0
+    return max(cluster.num_processors for cluster in problem.instance.platform.clusters)
 
 
 def _mildest_overload(problem: Problem, j: int) -> str:

@@ -25,7 +25,7 @@ from coalloc.solvers.area import Work
 from coalloc.solvers.bounds import rounded, simple_bound
 from coalloc.solvers.column_generation import IMPROVEMENT, ColumnGeneration, Set, all_levels
 from coalloc.solvers.level_branching import Root, branch
-from coalloc.solvers.link_sets import LinkSets, may_list
+from coalloc.solvers.link_sets import MAX_CHOICES, LinkSets, may_list
 from coalloc.solvers.pricing import ListedPricing, Pricing, pricing_for
 from coalloc.solvers.tails import Tail, levelled_jobs, tail_of
 from coalloc.solvers.wide_jobs import WidePairs
@@ -36,6 +36,9 @@ WIDE_SHARE = 0.4
 """Share of the time left in which the wide jobs of a release are covered by themselves."""
 LIST_SHARE = 0.6
 """Share of that time in which its sets must be listed."""
+
+MAX_AT_ONCE = 6_000
+"""Sets of a tail up to which one LP gets them all."""
 
 Schedules = Sequence[Sequence[Assignment]]
 
@@ -61,11 +64,11 @@ def feasible_set_bound(
 class FeasibleSets:
     """The bound of one problem, first by the LP of each release, then by branching on the levels of jobs.
 
-    ``best`` is the best bound so far, ticks.
+    ``best`` is the best bound so far, ticks; it begins with ``known``, a bound, or the simple one.
     """
 
-    def __init__(self, problem: Problem, schedules: Schedules = ()) -> None:
-        self.best = float(simple_bound(problem))
+    def __init__(self, problem: Problem, schedules: Schedules = (), known: float | None = None) -> None:
+        self.best = float(simple_bound(problem) if known is None else known)
         self._problem = problem
         self._schedules = schedules
         self._roots: list[Root] = []
@@ -88,6 +91,19 @@ class FeasibleSets:
         """Branch on the levels of the jobs, after :meth:`bound`, on at most so many nodes for each release."""
         return self._heard(self._branches(target, max_nodes, time.perf_counter() + time_limit), target, on_bound)
 
+    def worths(self) -> list[float]:
+        """Return the ticks that each job is worth at the best prices found: together no more than the bound.
+
+        A job that takes ``d`` ticks brings ``worth / d`` a tick, and no jobs that fit together more than 1.
+        """
+        worths = [0.0] * len(self._problem.jobs)
+        root = max(self._roots, key=lambda root: root.bound, default=None)
+        if root is not None and root.search.worth > 0.0:
+            for number, worth in zip(root.tail.numbers, root.search.values.tolist(), strict=True):
+                if number >= 0:
+                    worths[number] = worth
+        return worths
+
     def _heard(self, bounds: Iterator[float], target: float, on_bound: Callable[[float], None] | None) -> float:
         for bound in bounds:
             if bound > self.best:
@@ -104,6 +120,12 @@ class FeasibleSets:
         jobs = levelled_jobs(problem, use_links=True)
         if not jobs:
             return
+        if len(set(problem.releases)) == 1:
+            tail = tail_of(problem, jobs, problem.releases[0], self.best)
+            sets = _few_sets(problem, tail, deadline) if tail.jobs else []
+            if sets is not None:
+                yield from self._at_once(tail, sets, deadline)
+                return
         work = Work(problem, jobs, self.best)
         areas = work.bounds(deadline)
         yield rounded(problem, float(areas.max()))
@@ -116,6 +138,25 @@ class FeasibleSets:
                 yield from self._wide(tail, now + WIDE_SHARE * (deadline - now))
                 last = deadline if len(areas) == 1 else now + TAIL_SHARE * (deadline - now)
                 yield from self._lp(work, index, tail, last)
+
+    def _at_once(self, tail: Tail, sets: Sequence[Set], deadline: float) -> Iterator[float]:
+        """Yield the bound of a tail all of whose sets are known: one LP."""
+        if not tail.jobs:
+            return
+        pricing, no_prices = ListedPricing(sets, tail.jobs), np.zeros(len(tail.capacities))
+        values = np.array([job.durations[0] for job in tail.jobs])
+        search = ColumnGeneration(
+            tail,
+            all_levels(tail.jobs),
+            pricing,
+            values=values,
+            speed_prices=no_prices,
+            sets=sets,
+            is_complete=True,
+        )
+        self._roots.append(Root(tail, pricing, no_prices, search, is_complete=True))
+        for lower, _ in search.iterations(deadline):
+            yield rounded(self._problem, tail.release + lower)
 
     def _wide(self, tail: Tail, deadline: float) -> Iterator[float]:
         """Yield the bounds of the wide jobs of a tail."""
@@ -154,6 +195,13 @@ class FeasibleSets:
     def _branches(self, target: float, max_nodes: int, deadline: float) -> Iterator[float]:
         for root in sorted(self._roots, key=lambda root: -root.bound):
             yield from branch(self._problem, root, target=target, max_nodes=max_nodes, deadline=deadline)
+
+
+def _few_sets(problem: Problem, tail: Tail, deadline: float) -> list[Set] | None:
+    """Return all sets of a tail that fit where they are so few that one LP can take them all, else None."""
+    if sum(problem.count_allocations(job) for job in problem.jobs) > MAX_CHOICES:
+        return None
+    return LinkSets(problem, tail).listed(deadline, MAX_AT_ONCE)
 
 
 def _pricing(problem: Problem, tail: Tail, deadline: float) -> Pricing:

@@ -17,7 +17,7 @@ from coalloc.schedule import Schedule
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.highs import solve_model
 from coalloc.solvers.model_run import ModelRun
-from coalloc.solvers.objectives import in_seconds, ticks_of
+from coalloc.solvers.objectives import in_seconds, quick_bound, ticks_of
 from coalloc.solvers.portfolio import Portfolio
 from coalloc.solvers.result import SolveOptions
 from coalloc.solvers.search import Search
@@ -51,7 +51,7 @@ def floor_makespan(
     portfolio = _FloorPortfolio(search, problem, ModelRun(search, solve_model))
     first = best_list_schedule(problem)
     portfolio.know(ticks_of(first, "makespan"))
-    portfolio.solve(first)
+    portfolio.solve(first, quick_bound(problem, "makespan"))
     return Floor(search.lower_bound or 0.0, search.is_closed)
 
 

@@ -35,6 +35,7 @@ class Root:
     pricing: Pricing
     speed_prices: Values
     search: ColumnGeneration
+    is_complete: bool = False
 
     @property
     def bound(self) -> float:
@@ -44,7 +45,13 @@ class Root:
     def search_within(self, allowed: Allowed, values: Values, sets: Iterable[Set]) -> ColumnGeneration:
         """Return column generation within ranges of levels, from values of the jobs and sets that are known."""
         return ColumnGeneration(
-            self.tail, allowed, self.pricing, values=values, speed_prices=self.speed_prices, sets=sets
+            self.tail,
+            allowed,
+            self.pricing,
+            values=values,
+            speed_prices=self.speed_prices,
+            sets=sets,
+            is_complete=self.is_complete,
         )
 
 

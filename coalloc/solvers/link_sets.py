@@ -65,8 +65,9 @@ class LinkSets:
         """Return whether the members fit together; True as well where too many allocations would have to be tried."""
         return self._arranged(members) is not None
 
-    def listed(self, deadline: float) -> list[tuple[Member, ...]] | None:
-        """Return every set that fits; None where they are more than ``MAX_LISTED`` or the deadline passes."""
+    def listed(self, deadline: float, most: int | None = None) -> list[tuple[Member, ...]] | None:
+        """Return every set that fits; None where they are more than ``most`` (``MAX_LISTED``) or time is up."""
+        limit = MAX_LISTED if most is None else most
         if self._count_by_tasks() > MAX_TRIED:
             return None
         order = sorted(range(len(self._tail.jobs)), key=lambda j: (not self._is_running[j], -self._tasks(j), j))
@@ -74,7 +75,7 @@ class LinkSets:
         for members in self._grown((), self._empty, order):
             if members:
                 found.append(members)
-            if len(found) > MAX_LISTED or time.perf_counter() > deadline:
+            if len(found) > limit or time.perf_counter() > deadline:
                 return None
         return found
 

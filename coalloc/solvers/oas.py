@@ -6,6 +6,7 @@ A formulation that is asked for by name is run to its own proof; ``auto`` is the
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pyomo.environ as pyo
@@ -55,7 +56,8 @@ def solve_oas(
             search.offer(Schedule((), options.slot, instance.name), 0.0, "no jobs")
             search.raise_bound(0.0, "no jobs")
         elif formulation == "auto":
-            Portfolio(search, problem, runner).solve(_first(search, problem, start))
+            quick = quick_bound(problem, options.objective)
+            Portfolio(search, problem, runner).solve(_first(search, problem, start, quick), quick)
         else:
             chosen = formulation_of("oas", formulation) if isinstance(formulation, str) else formulation
             _solve_by_formulation(runner, problem, chosen, _first(search, problem, start))
@@ -99,10 +101,14 @@ def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
         raise CoallocError('a formulation needs a slot, such as slot="50%"; slot=None takes formulation="auto"')
 
 
-def _first(search: Search, problem: Problem, start: Schedule | None) -> list[Assignment]:
-    """Offer the best list schedule and the user's start, and return the better."""
+def _first(search: Search, problem: Problem, start: Schedule | None, quick: float = -math.inf) -> list[Assignment]:
+    """Offer a list schedule, the best unless an earlier one meets the quick bound (ticks), and the user's start.
+
+    Return the better of the two.
+    """
     objective = search.options.objective
-    candidates = [(best_list_schedule(problem), "list schedule")]
+    target = quick if objective == "makespan" else -math.inf
+    candidates = [(best_list_schedule(problem, target), "list schedule")]
     if start is not None:
         broken = check(search.instance, start, saturation=search.options.saturation)
         if broken:

@@ -1,7 +1,8 @@
 """The portfolio behind ``formulation="auto"``: cheap bounds and schedules first, complete methods for the rest.
 
-1. Longest job and packing, then the feasible-set bound, by LP and by branching on the levels of jobs;
-   a list schedule, then parallel schedules by the prices of the area bound, local search, large neighbourhoods.
+1. Longest job and packing, then the feasible-set bound by LP. Few jobs are then searched exactly, over events, in slots
+   and in continuous time alike, and mostly that is all. Else branching on the levels of jobs raises the bound, and
+   after the list schedule come parallel ones by the prices of the area bound, local search, large neighbourhoods.
 2. Where a gap is left, a complete method is started from the best of both: CP-SAT where the extra is
    installed (its process loads beside the search where there is more than one thread), else the
    configuration or the count model. It looks only between bound and incumbent. Without the extra, what
@@ -26,16 +27,21 @@ from coalloc.problem import MAX_CONFIGURATIONS, Assignment, Configuration, Probl
 from coalloc.rules.generation import best_list_schedule, start_in_order
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers import cpsat
+from coalloc.solvers.event_search import EventSearch, may_search
 from coalloc.solvers.feasible_set import FeasibleSets
 from coalloc.solvers.level_branching import MAX_NODES
 from coalloc.solvers.local_search import improve
 from coalloc.solvers.model_run import MAX_NONZEROS, ModelRun
 from coalloc.solvers.neighbourhoods import explore
-from coalloc.solvers.objectives import in_seconds, objective_of, quick_bound, safe_horizon, ticks_of
+from coalloc.solvers.objectives import in_seconds, objective_of, safe_horizon, ticks_of
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.sampling import sample
 from coalloc.solvers.search import Search
 
+EVENT_NODES = 60_000
+"""Nodes of the exact search over events."""
+EVENT_SHARE = 0.25
+"""Share of the remaining time after which that search stops."""
 SAMPLES = 45
 """Plans that are sampled, times the number of jobs to the power of 3/2."""
 SAMPLE_SHARE = 0.25
@@ -75,11 +81,13 @@ class Portfolio:
         self.runner = runner
         self.objective = search.options.objective
         self.best: list[Assignment] = []
+        self._quick: float = 0.0
         self._worker: cpsat.Worker | None = None
 
-    def solve(self, first: Sequence[Assignment]) -> None:
-        """Close the gap as far as the limits allow, from a first schedule that was offered already."""
-        self.best = list(first)
+    def solve(self, first: Sequence[Assignment], quick: float) -> None:
+        """Close the gap as far as the limits allow, from a schedule that was offered and the quick bound (ticks)."""
+        self.best, self._quick = list(first), quick
+        self._bound(quick, self.problem, "longest job and packing")
         try:
             self._solve()
         finally:
@@ -87,7 +95,6 @@ class Portfolio:
                 self._worker.close()
 
     def _solve(self) -> None:
-        self._bound(quick_bound(self.problem, self.objective), self.problem, "longest job and packing")
         if self.search.is_closed:
             return
         self._raise_bound()
@@ -129,20 +136,44 @@ class Portfolio:
     def _raise_bound(self) -> None:
         if self.objective != "makespan":
             return
-        sets = FeasibleSets(self.problem, [self.best])
+        sets = FeasibleSets(self.problem, [self.best], self._quick)
         with self.search.timed("bound"):
             sets.bound(
                 time_limit=BOUND_SHARE * self.search.remaining,
                 target=self._target(),
                 on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets"),
             )
-            if not self.search.is_closed:
+        if not self.search.is_closed:
+            self._search_events(sets)
+        if not self.search.is_closed:
+            with self.search.timed("bound"):
                 sets.branch(
                     max_nodes=self._limited(MAX_NODES),
                     time_limit=BRANCHING_SHARE * self.search.remaining,
                     target=self._target(),
                     on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets, level by level"),
                 )
+
+    def _search_events(self, sets: FeasibleSets) -> None:
+        """Search exhaustively where jobs and configurations are few, as far as a number of nodes goes."""
+        if not may_search(self.problem):
+            return
+        search = EventSearch(
+            self.problem,
+            sets.worths(),
+            best=ticks_of(self.best, self.objective),
+            target=self._goal,
+            on_schedule=self._is_taken,
+        )
+        with self.search.timed("search"):
+            is_complete = search.run(self._limited(EVENT_NODES), self._instant(EVENT_SHARE))
+        if is_complete:
+            self._bound(search.proven, self.problem, "event search")
+
+    def _is_taken(self, assignments: list[Assignment]) -> bool:
+        """Take a schedule of the search over events; return whether that was possible."""
+        self._take(assignments, "event search")
+        return ticks_of(self.best, self.objective) <= ticks_of(assignments, self.objective)
 
     def _target(self) -> float:
         """Return the bound, ticks, that proves the best schedule."""

@@ -69,7 +69,7 @@ def levelled_jobs(problem: Problem, *, use_links: bool) -> list[LevelledJob]:
 
 
 def _possible_levels(problem: Problem, job: Job, levels: Sequence[SpeedLevel]) -> Sequence[SpeedLevel]:
-    if problem.scope == "platform" and not _can_saturate(problem, job):
+    if problem.scope == "platform" and not can_saturate(problem, job):
         return levels
     first = 0
     while first < len(levels) - 1 and _is_impossible(problem, job, levels[first]):
@@ -77,7 +77,7 @@ def _possible_levels(problem: Problem, job: Job, levels: Sequence[SpeedLevel]) -
     return levels[first:]
 
 
-def _can_saturate(problem: Problem, job: Job) -> bool:
+def can_saturate(problem: Problem, job: Job) -> bool:
     """Return whether an even split would load some link above its limit; no other split loads one more."""
     half = job.tasks // 2
     return any(link_load(half, job) > limit for limit in problem.bandwidths)

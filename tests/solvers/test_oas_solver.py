@@ -25,7 +25,7 @@ from coalloc.solvers.highs import Limits
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.objectives import safe_horizon
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
-from tests.small_instances import TINY, slotted_instances
+from tests.small_instances import TINY, slotted_instances, small_instance
 from tests.strategies import LAW
 
 FORMULATIONS = ("node", "count", "configuration")
@@ -222,10 +222,27 @@ def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: True)
     monkeypatch.setattr(cpsat, "Worker", Worker)
+    monkeypatch.setattr(portfolio, "may_search", lambda _: False)
     monkeypatch.setattr(portfolio, "sample", interrupted)
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2)
     assert result.stopped_by == "interrupt"
     assert len(ended) == 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_other_methods_prove_what_the_search_over_events_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    instance, slot = small_instance(seed)
+    found = coalloc.solve(instance, slot=slot)
+    monkeypatch.setattr(portfolio, "may_search", lambda _: False)
+    other = coalloc.solve(instance, slot=slot)
+    assert (found.status, found.objective) == (other.status, other.objective)
+    assert "event search" not in {point.source for point in other.trace}
+
+
+@pytest.mark.parametrize("slot", ["5%", None])
+def test_the_search_over_events_proves_what_the_bounds_leave_open(slot: str | None) -> None:
+    result = coalloc.solve(coalloc.generate("thesis-oas", seed=18), slot=slot)
+    assert (result.status, result.trace[-1].source) == ("optimal", "event search")
 
 
 # ------------------------------------------------------------------------------ starts
