@@ -14,11 +14,18 @@ if TYPE_CHECKING:
 EXAMPLE = "example:"
 """Prefix of the name of a bundled instance, where a file could stand."""
 
+SWF_SUFFIXES = (".swf", ".swf.gz")
+"""How the name of a trace ends."""
+
 
 def read_instance(file: str) -> Instance:
     """Return the instance of a file, or the bundled one that ``example:NAME`` names."""
     if file.startswith(EXAMPLE) and not os.path.exists(file):
         return coalloc.example(file.removeprefix(EXAMPLE))
+    if file.endswith(SWF_SUFFIXES):
+        from coalloc.instance.text import visible
+
+        raise coalloc.CoallocError(f"{visible(file)} is a trace; `coalloc convert --from swf` makes an instance of it")
     return coalloc.read_instance(file)
 
 

@@ -160,3 +160,12 @@ def test_a_run_is_metered(tmp_path):
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     document = json.loads(run("simulate", tmp_path / "i.json", "--energy", "--json", "--quiet").stdout)
     assert document["energy"]["total"] == 50.0
+
+
+def test_a_file_that_cannot_be_written_after_all_costs_nothing_else(tiny, tmp_path):
+    table = tmp_path / "jobs.csv"
+    done = run("simulate", tiny, "-q", "-o", "/dev/full", "--jobs", table)
+    assert done.exit_code == 2
+    assert done.stderr.splitlines() == ["coalloc: /dev/full: cannot be written: no space left on device"]
+    assert "makespan   200 s" in done.stdout
+    assert table.read_text().count("\n") == 4  # a head and three jobs

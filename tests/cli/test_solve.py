@@ -223,3 +223,21 @@ def read_terminal(descriptor):
         pass
     os.close(descriptor)
     return seen.decode()
+
+
+def test_a_file_that_cannot_be_written_after_all_costs_nothing_else(tiny, tmp_path):
+    # /dev/full is writable until something is written: like a disk that fills up during the work.
+    result = tmp_path / "r.json"
+    done = run("solve", tiny, "-q", "-o", "/dev/full", "--result", result)
+    assert done.exit_code == 2
+    assert done.stderr.splitlines() == ["coalloc: /dev/full: cannot be written: no space left on device"]
+    assert "objective  200 s" in done.stdout
+    assert f"result     {result}" in done.stdout
+    assert coalloc.read_result(result).objective == 200.0
+
+
+def test_a_trace_is_no_instance(tmp_path):
+    done = run("solve", tmp_path / "t.swf.gz")
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("t.swf.gz is a trace; `coalloc convert --from swf` makes an instance of it")
