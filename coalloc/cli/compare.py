@@ -9,7 +9,7 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import read_instance
+from coalloc.cli.inputs import read_instances
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import check_writable, note, say, say_json
 from coalloc.cli.pairs import parameters_of
@@ -65,7 +65,7 @@ def compare(
         raise BadParameter("name at least one policy; coalloc policies lists them", param_hint="--policy")
     if baseline is not None and baseline not in policies:
         raise BadParameter(f"must be one of the policies given, got {baseline!r}", param_hint="--baseline")
-    instances = [read_instance(file) for file in files]
+    instances = read_instances(files)
     table = coalloc.compare(
         instances,
         policies,
@@ -91,5 +91,5 @@ def compare(
 
 def policy_of(text: str) -> dict[str, Any]:
     """Return the policy and the options that a text names."""
-    name, *pairs = text.split()
+    name, *pairs = text.split() or [""]  # no name: one that there is not
     return {"policy": name, **parameters_of(pairs, "--policy")}

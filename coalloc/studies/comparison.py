@@ -24,6 +24,7 @@ from coalloc.simulator.events import Passes
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
 from coalloc.solvers.result import SolveResult, SolveStatus
+from coalloc.studies.instances import instances_of
 from coalloc.studies.intervals import mean_interval
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def compare(
     import pandas as pd
 
     contestants = contestants_of(policies)
-    given = [instances] if isinstance(instances, Instance) else list(instances)
+    given = instances_of(instances)
     if not given or not contestants:
         raise CoallocError("compare needs at least one instance and one policy")
     say = progress or (lambda _: None)
