@@ -126,6 +126,20 @@ def test_interrupted_before_anything_is_known(monkeypatch):
     assert (stopped.exit_code, stopped.stderr) == (1, "coalloc: interrupted\n")
 
 
+def test_a_thread_that_does_not_end_does_not_keep_the_command():
+    # A solver that is slow to notice its interrupt; the command ends, or else the test does not.
+    program = (
+        "import threading, time\n"
+        "threading.Thread(target=time.sleep, args=(1000.0,)).start()\n"
+        "from coalloc.cli import main\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", program, "schema", "no such kind"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+
+
 def test_a_reader_that_goes_away_is_no_fault():
     # 64 kB fill the pipe: the schema of results is printed into a pipe whose reader closed it at once.
     process = subprocess.Popen([*PYTHON, "schema", "result"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

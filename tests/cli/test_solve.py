@@ -182,13 +182,14 @@ def test_ids_are_data_wherever_they_are_shown(tmp_path):
     assert sorted(entry.name for entry in tmp_path.parent.iterdir()) == before
 
 
-def test_an_interrupt_writes_the_best_known(hard, tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_writes_the_best_known(hard, tmp_path, sent):
     output, result = tmp_path / "schedule.json", tmp_path / "result.json"
     command = [*PYTHON, "solve", hard, *HARD, "-o", output, "--result", result]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stderr.readline()  # the first incumbent
     process.stderr.readline()  # the first bound: now the model is built and solved
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     shown, said = process.communicate(timeout=50)
     assert process.returncode == 0
     assert "Traceback" not in said
