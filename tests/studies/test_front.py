@@ -56,13 +56,6 @@ def test_the_picture_names_every_series(tmp_path):
     assert (tmp_path / "front.svg").read_text().startswith("<?xml")
 
 
-def test_points_that_are_not_proven_are_hollow():
-    table = coalloc.energy_front(two_nodes(), points=2)
-    table.loc[1, "status"] = "feasible"
-    texts = [text.get_text() for text in draw(table).axes[0].get_legend().get_texts()]
-    assert texts == ["proven impossible", "exact", "exact, not proven least"]
-
-
 def test_the_command(tmp_path):
     app = typer.Typer()
     app.command()(front)
