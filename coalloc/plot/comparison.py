@@ -19,6 +19,10 @@ ROW = 0.24
 """Height of the row of a policy, inches."""
 
 
+SMALLEST = 0.1
+"""Least end of the axis of gaps, %: what is proven within a millionth is not spread over the whole width."""
+
+
 def draw_comparison(table: pd.DataFrame, profile: pd.DataFrame, differences: pd.DataFrame, baseline: str) -> Figure:
     """Draw what :func:`coalloc.compare` found.
 
@@ -60,7 +64,8 @@ def _draw_gaps(ax: Axes, table: pd.DataFrame, labels: list[str]) -> None:
         ax.plot(gaps, row + spread, linestyle="none", alpha=0.75, **series_style(row))
     _name_rows(ax, labels)
     label(ax, "(makespan - bound) / makespan, %")
-    ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
+    low, high = ax.get_xlim()
+    ax.set_xlim(min(0.0, low, -SMALLEST / 20.0), max(high, SMALLEST))
 
 
 def _draw_profile(ax: Axes, profile: pd.DataFrame, labels: list[str]) -> None:

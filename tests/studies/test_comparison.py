@@ -183,3 +183,10 @@ def test_the_picture_names_every_policy(tmp_path):
     assert "that of b" in differences.get_xlabel()
     with pytest.raises(CoallocError, match="must be one of"):
         draw(TABLE, path=tmp_path / "c.html")
+
+
+def test_gaps_of_nothing_are_not_spread_over_the_width():
+    proven = TABLE.assign(gap=[1e-8 * row for row in range(len(TABLE))])
+    low, high = draw(proven, baseline="b").axes[0].get_xlim()
+    assert low < 0.0
+    assert high >= 0.1

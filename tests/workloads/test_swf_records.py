@@ -129,7 +129,7 @@ def test_a_truncated_gzip_file_and_an_absent_one_are_refused(tmp_path):
         list(read_records(path))
     with pytest.raises(InstanceError, match="cannot be read: no such file"):
         list(read_records(tmp_path / "absent.swf"))
-    with pytest.raises(InstanceError, match="cannot be read: Is a directory"):
+    with pytest.raises(InstanceError, match="cannot be read: is a directory"):
         list(read_records(tmp_path))
     with pytest.raises(InstanceError, match="cannot be read: embedded null byte"):
         list(read_records("a\0b"))
