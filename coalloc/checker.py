@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from coalloc.instance import CoallocError, Instance, Job, Link
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, capacity_limit, merge_instants, slots_up, time_tolerance
 from coalloc.instance.text import visible
-from coalloc.schedule import Placement, Schedule
+from coalloc.schedule import Placement, Schedule, require_schedule
 
 Links = Literal["strict", "shared", "ignore"]
 Scope = Literal["platform", "cluster", "node"]
@@ -104,8 +104,9 @@ def check(
     Raises
     ------
     CoallocError
-        If an option, or a combination of options, is not supported; never because of the schedule.
+        If an option, or a combination of options, is not supported; never because of what the schedule says.
     """
+    require_schedule(instance, schedule)
     _refuse_unsupported(links, saturation, scope)
     with np.errstate(all="ignore"):  # finite numbers of any size are allowed, and their sums may overflow
         rows = _rows(instance, schedule)

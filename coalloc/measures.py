@@ -22,7 +22,7 @@ from coalloc.execution import link_loads
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import capacity_limit, merge_instants
 from coalloc.instance.text import visible
-from coalloc.schedule import Schedule
+from coalloc.schedule import Schedule, require_schedule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -201,6 +201,7 @@ def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:
 
 def observe(instance: Instance, schedule: Schedule) -> Observed:
     """Return a schedule as columns; raises as :func:`metrics` does."""
+    require_schedule(instance, schedule)
     placements = schedule.placements
     jobs = placed_jobs(instance, schedule)
     start = np.fromiter((p.start for p in placements), np.float64, len(placements))

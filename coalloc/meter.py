@@ -20,7 +20,7 @@ from coalloc.instance.power import known_watts, require_watts
 from coalloc.instance.rounding import time_tolerance
 from coalloc.instance.text import quoted
 from coalloc.measures import ROWS_AT_ONCE, placed_jobs, processor_indices
-from coalloc.schedule import Schedule
+from coalloc.schedule import Schedule, require_schedule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -323,6 +323,7 @@ class Draw:
 
 def draw_of(instance: Instance, schedule: Schedule, idle: Idle) -> Draw:
     """Return what the nodes draw under a schedule; raises as :func:`energy` does."""
+    require_schedule(instance, schedule)
     if idle not in get_args(Idle):
         raise CoallocError(f"idle must be one of {', '.join(get_args(Idle))}, got {idle!r}")
     require_watts(instance.platform)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from coalloc.instance import Instance
+from coalloc.instance import CoallocError, Instance, require_instance
 from coalloc.instance.rounding import time_tolerance
 from coalloc.instance.values import PositiveSeconds, Text, Value, value
 
@@ -67,6 +67,15 @@ class Schedule(Value):
 
         columns = ["job", "start", "end", "nodes", "outcome"]
         return pd.DataFrame([[getattr(p, c) for c in columns] for p in self.placements], columns=columns)
+
+
+def require_schedule(instance: object, schedule: object) -> None:
+    """Raise :class:`CoallocError` where something else is given as an instance and a schedule of it."""
+    require_instance(instance)
+    if schedule is None:
+        raise CoallocError("schedule must be a Schedule, got None: a result without a schedule has none to look at")
+    if not isinstance(schedule, Schedule):
+        raise CoallocError(f"schedule must be a Schedule, got {type(schedule).__name__}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -352,3 +352,56 @@ print(result.status.value, result.stopped_by, 0 < result.lower_bound < result.ob
 def test_ctrl_c_returns_the_best_known(delay):
     # At once, while the model is built; later, while HiGHS is at work.
     assert python(INTERRUPTED.replace("DELAY", str(delay))) == "feasible interrupt True\n"
+
+
+# ------------------------------------------------------------------------------ other things than instances
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        coalloc.solve,
+        lambda given: coalloc.build_model(given, slot="50%"),
+        coalloc.lower_bound,
+        lambda given: coalloc.simulate(given, "easy"),
+        lambda given: coalloc.check(given, Schedule(())),
+        lambda given: coalloc.metrics(given, Schedule(())),
+        lambda given: coalloc.energy(given, Schedule(())),
+        lambda given: coalloc.gantt(given, Schedule(())),
+        lambda given: coalloc.replay(given, Schedule(())),
+    ],
+)
+def test_a_path_in_place_of_an_instance_is_refused_with_the_remedy(call):
+    with pytest.raises(CoallocError, match=r"got 'wl1.json'; coalloc.read_instance\(path\) reads one"):
+        call("wl1.json")
+
+
+@pytest.mark.parametrize("look", [coalloc.check, coalloc.metrics, coalloc.energy, coalloc.gantt, coalloc.replay])
+def test_a_result_without_a_schedule_has_none_to_look_at(look):
+    result = coalloc.solve(overloaded())
+    with pytest.raises(CoallocError, match="schedule must be a Schedule, got None"):
+        look(overloaded(), result.schedule)
+
+
+def test_something_else_than_a_schedule_is_refused():
+    with pytest.raises(CoallocError, match="schedule must be a Schedule, got Instance"):
+        coalloc.check(tiny(), tiny())
+    with pytest.raises(CoallocError, match="schedule must be a Schedule, got SolveResult"):
+        coalloc.solve(tiny(), start=coalloc.solve(tiny()))
+
+
+def test_a_policy_is_an_object_and_not_its_type():
+    class Mine:
+        scope = "platform"
+
+        def decide(self, state):
+            return []
+
+    with pytest.raises(CoallocError, match=r"got the type Mine: give Mine\(...\)"):
+        coalloc.simulate(tiny(), Mine)
+
+
+@pytest.mark.parametrize("seed", [-1, "a", 1.5, None])
+def test_a_seed_of_a_run_is_a_whole_number(seed):
+    with pytest.raises(CoallocError, match="seed must be a whole number from 0 on"):
+        coalloc.simulate(tiny(), "easy", seed=seed)

@@ -78,3 +78,18 @@ def test_links_lead_to_files(page):
     targets = re.findall(r"\]\(([^)#]+)[^)]*\)", (ROOT / page).read_text())
     assert targets
     assert [target for target in targets if not ((ROOT / page).parent / target).exists()] == []
+
+
+def anchors(page):
+    """Return the anchors of a page's headings, as a forge makes them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
+def test_links_lead_to_headings(page):
+    path = ROOT / "docs" / page
+    links = re.findall(r"\]\(([\w./-]*\.md)?#([^)]+)\)", path.read_text())
+    assert [
+        f"{file}#{anchor}" for file, anchor in links if anchor not in anchors(path.parent / file if file else path)
+    ] == []

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 from coalloc.heuristics.registry import policy_named
-from coalloc.instance import CoallocError, Instance
+from coalloc.instance import CoallocError, Instance, require_instance
 from coalloc.simulator.engine import Position
 from coalloc.simulator.events import Passes
 from coalloc.simulator.policy import Policy
@@ -59,12 +59,17 @@ def simulate(
     KeyboardInterrupt
         At Ctrl-C; its message says where the run was.
     """
+    require_instance(instance)
     if passes not in get_args(Passes):
         raise CoallocError(f"passes must be one of {', '.join(get_args(Passes))}, got {passes!r}")
+    if not isinstance(seed, int) or seed < 0:
+        raise CoallocError(f"seed must be a whole number from 0 on, got {seed!r}")
     if isinstance(policy, str):
         chosen, name = policy_named(policy, policy_options), policy
     elif policy_options:
         raise CoallocError(f"options are for policies by name, got {', '.join(policy_options)} with an object")
+    elif isinstance(policy, type):
+        raise CoallocError(f"policy must be an object, got the type {policy.__name__}: give {policy.__name__}(...)")
     elif not isinstance(policy, Policy):
         raise CoallocError(f"policy must be a name, or have a scope and decide(state), got {policy!r}")
     else:

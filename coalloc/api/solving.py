@@ -14,11 +14,11 @@ import pyomo.environ as pyo
 
 from coalloc.allocation import Scope
 from coalloc.api.keywords import refuse_unknown
-from coalloc.instance import CoallocError, Instance
+from coalloc.instance import CoallocError, Instance, require_instance
 from coalloc.models.time_grid import OBJECTIVES
 from coalloc.problem import Links, discretise, slot_seconds
 from coalloc.result_files import instance_hash
-from coalloc.schedule import Schedule
+from coalloc.schedule import Schedule, require_schedule
 from coalloc.solvers.bound_methods import METHODS, latest_end_bound, sum_of_ends_bound
 from coalloc.solvers.energy import ENERGY_OBJECTIVES
 from coalloc.solvers.energy_bound import energy_bound
@@ -99,6 +99,7 @@ def solve(
         An option is unknown or not supported with the others, or a model would be too large.
     """
     refuse_unknown(unknown, SOLVE_KEYWORDS)
+    require_instance(instance)
     options = SolveOptions(
         model=model,
         formulation=_name_of(formulation),
@@ -115,6 +116,8 @@ def solve(
         threads=threads,
         seed=seed,
     )
+    if start is not None:
+        require_schedule(instance, start)
     run_model = solve_model if solver == "highs" else solver_named(solver, work_limit=options.work_limit)
     reporter = progress if callable(progress) else _print_point if progress else None
     if options.model == "oas":
@@ -146,6 +149,7 @@ def build_model(
 ) -> pyo.ConcreteModel:
     """Return the Pyomo model that ``solve`` would solve, to extend or export; arguments as there."""
     refuse_unknown(unknown, BUILD_KEYWORDS)
+    require_instance(instance)
     options = SolveOptions(
         model=model,
         formulation=formulation,
@@ -200,6 +204,7 @@ def lower_bound(
         An argument is unknown; the message lists those that there are.
     """
     refuse_unknown(unknown, LOWER_BOUND_KEYWORDS)
+    require_instance(instance)
     needs_watts = objective in ENERGY_OBJECTIVES
     methods = ("lp",) if needs_watts else METHODS
     method = method or ("lp" if needs_watts else "feasible-set")

@@ -34,6 +34,10 @@ class Curve:
 
 
 STYLES = ("-", "--", ":", "-.")
+WIDTHS = (3.2, 1.4)
+"""Widths of the first and of the last curve, points: where curves coincide, those below show on both sides."""
+SPAN, DECADES, STEPS = 8.0, 500.0, (1.0, 2.0, 5.0)
+"""An axis whose ends have a ratio below these has too few powers of ten: equal steps, or these between powers."""
 LABEL_LENGTH = 48
 FASTEST = 1e-3
 """Seconds below which times are not told apart."""
@@ -74,9 +78,11 @@ def _stepped(curves: Sequence[Curve], title: str, name: str, start: float) -> Fi
     end = 1.15 * max(point for curve in curves for point in curve.points)
     for curve in curves:
         round_, colour = divmod(curve.number, len(palette.BASE))
-        style: dict[str, Any] = {"color": palette.BASE[colour], "linestyle": STYLES[round_ % len(STYLES)]}
+        line = STYLES[(round_ + curve.number) % len(STYLES)]
+        style: dict[str, Any] = {"color": palette.BASE[colour], "linestyle": line}
+        style["linewidth"] = np.interp(curve.number, (0, max(1, len(curves) - 1)), WIDTHS)
         label = shortened(visible(curve.label), LABEL_LENGTH)
-        axes.step(*_steps(curve, start, end), where="post", label=label, linewidth=1.8, alpha=0.9, **style)
+        axes.step(*_steps(curve, start, end), where="post", label=label, **style)
     _dress(axes, title, name, (start, end))
     return figure
 
@@ -89,11 +95,14 @@ def _steps(curve: Curve, start: float, end: float) -> tuple[list[float], list[fl
 
 def _dress(axes: Axes, title: str, name: str, ends: tuple[float, float]) -> None:
     """Give the axes their look."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
     axes.set_xscale("log")
     axes.set_xlim(*ends)
-    if ends[1] / ends[0] < 8.0:  # too short for powers of ten
-        ticks = np.round(np.geomspace(*ends, 5), 3)
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    if (span := ends[1] / ends[0]) < DECADES:
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]) if span < SPAN else LogLocator(subs=STEPS))
+        axes.xaxis.set_major_formatter(lambda tick, _: f"{tick:.6g}")
         axes.minorticks_off()
     axes.set_ylim(-0.02, 1.02)
     axes.set_yticks(SHARES, [f"{100 * share:.0f} %" for share in SHARES])

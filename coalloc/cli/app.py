@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
 import sys
+import threading
 from importlib import metadata
 from typing import Annotated
 
@@ -82,8 +85,26 @@ app.command()(versions)
 
 
 def main() -> None:
-    """Run the command line of the process and exit."""
+    """Run the command line of the process and exit.
+
+    SIGTERM, which batch systems send before they kill, is an interrupt like Ctrl-C: what is known is kept.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    app()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        app()
+    except SystemExit as end:
+        _leave_threads_behind(end)
+        raise
+
+
+def _leave_threads_behind(end: SystemExit) -> None:
+    """Exit now where a thread still runs: a solver that is slow to notice its interrupt has nothing to add.
+
+    Every line that was printed has been flushed, and every file been renamed.
+    """
+    if all(thread.daemon or thread is threading.main_thread() for thread in threading.enumerate()):
+        return
+    os._exit(end.code if isinstance(end.code, int) else ExitCode.DONE)

@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.options import Quiet
-from coalloc.cli.output import check_writable, note, say
+from coalloc.cli.output import check_writable, make_folder, note, say
 from coalloc.cli.progress import shown_samples
 
 if TYPE_CHECKING:
@@ -115,7 +115,9 @@ def report(store: Store, *, name: Name = None, output: Folder = None, quiet: Qui
 
     with BenchStore(store, writes=False) as opened:
         found = findings(opened, name)
-    paths = write_report(found, output or store.with_name(f"{store.stem}-report"))
+    folder = output or store.with_name(f"{store.stem}-report")
+    make_folder("--output", folder)
+    paths = write_report(found, folder)
     say(markdown(found.tables["Summary"]))
     for warning in found.warnings:
         note(visible(warning))

@@ -13,7 +13,7 @@ import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance, read_schedule
 from coalloc.cli.options import Json
-from coalloc.cli.output import say, say_fields, say_json
+from coalloc.cli.output import note, say, say_fields, say_json
 
 if TYPE_CHECKING:
     from coalloc import Instance, Schedule, Violation
@@ -52,6 +52,7 @@ def check(
 ) -> ExitCode:
     """Check a schedule of any origin against its instance, and say every rule that it breaks."""
     given, placed = read_instance(instance), read_schedule(schedule)
+    _note_other_name(given, placed)
     # The checker names the options that there are.
     options: dict[str, Any] = {"links": links, "saturation": saturation, "scope": scope}
     violations = coalloc.check(given, placed, **options)
@@ -62,6 +63,14 @@ def check(
     else:
         _show_metrics(given, placed)
     return ExitCode.NOTHING if violations else ExitCode.DONE
+
+
+def _note_other_name(instance: Instance, schedule: Schedule) -> None:
+    """Say where a schedule names another instance; names are no identities, so that breaks no rule."""
+    from coalloc.instance.text import quoted
+
+    if schedule.instance not in (instance.name, coalloc.Schedule(()).instance):
+        note(f"coalloc: the schedule names the instance {quoted(schedule.instance)}, this is {quoted(instance.name)}")
 
 
 def _plain(violation: Violation) -> dict[str, Any]:

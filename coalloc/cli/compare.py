@@ -8,7 +8,7 @@ from typer import BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import read_instance
+from coalloc.cli.inputs import read_instances
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note, say, say_json
 from coalloc.cli.studying import Files, Plot, Policies, RunSeed, Table, Threads, TimeLimit, check_outputs, policies_of
@@ -49,7 +49,7 @@ def compare(
         raise BadParameter("name at least one policy; coalloc policies lists them", param_hint="--policy")
     if baseline is not None and baseline not in policies:
         raise BadParameter(f"must be one of the policies given, got {baseline!r}", param_hint="--baseline")
-    instances = [read_instance(file) for file in files]
+    instances = read_instances(files)
     table = coalloc.compare(
         instances,
         policies,

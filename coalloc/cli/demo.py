@@ -11,7 +11,7 @@ import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.instance_output import size_of
 from coalloc.cli.options import Json, Quiet
-from coalloc.cli.output import check_writable, note, say_fields
+from coalloc.cli.output import check_writable, make_folder, note, say_fields
 from coalloc.cli.solving import ResultFiles, run_solve, show_result
 
 EXAMPLE = "thesis-oas-1"
@@ -32,7 +32,7 @@ def demo(directory: Directory = Path("coalloc-demo"), json: Json = False, quiet:
         result=directory / "result.json",
         plots=(directory / "gantt.png", directory / "gantt.html"),
     )
-    _make(directory)
+    make_folder("--directory", directory)
     check_writable({path.name: path for path in (given, *files.all)})
     coalloc.write_instance(instance, given)
     if not quiet:
@@ -50,16 +50,6 @@ def _show_check(instance: coalloc.Instance, schedule: coalloc.Schedule) -> None:
     """Print what the independent checker says."""
     violations = coalloc.check(instance, schedule)
     say_fields([("check", f"{len(violations)} violations by the independent checker")])
-
-
-def _make(directory: Path) -> None:
-    """Make the folder of the files."""
-    from coalloc.instance.text import visible
-
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise coalloc.CoallocError(f"--directory: {visible(str(directory))} cannot be made: {error.strerror}") from None
 
 
 def _introduce(instance: coalloc.Instance) -> None:

@@ -25,6 +25,10 @@ class ExitCode(IntEnum):
     """A fault of coalloc."""
 
 
+WORDS = (("Input should be ", "must be "), ("Value error, ", ""))
+"""What the library of the shell says of a value, and what we say everywhere."""
+
+
 def exit_code_of(run: Callable[[], int], help_command: str, debug: bool) -> int:
     """Run a command and return its exit code; whatever it raises becomes lines on standard error.
 
@@ -49,6 +53,8 @@ def exit_code_of(run: Callable[[], int], help_command: str, debug: bool) -> int:
 def _sentence(error: typer.TyperException) -> str:
     """Return the message of a usage error as a part of a sentence."""
     message = " ".join(error.format_message().split())
+    for found, ours in WORDS:
+        message = message.replace(found, ours)
     return (message[:1].lower() + message[1:]).rstrip(".")
 
 

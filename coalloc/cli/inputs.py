@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +16,29 @@ if TYPE_CHECKING:
 EXAMPLE = "example:"
 """Prefix of the name of a bundled instance, where a file could stand."""
 
+SWF_SUFFIXES = (".swf", ".swf.gz")
+"""How the name of a trace ends."""
+
 
 def read_instance(file: str) -> Instance:
     """Return the instance of a file, or the bundled one that ``example:NAME`` names."""
     if file.startswith(EXAMPLE) and not os.path.exists(file):
         return coalloc.example(file.removeprefix(EXAMPLE))
+    if file.endswith(SWF_SUFFIXES):
+        from coalloc.instance.text import visible
+
+        raise coalloc.CoallocError(f"{visible(file)} is a trace; `coalloc convert --from swf` makes an instance of it")
     return coalloc.read_instance(file)
+
+
+def read_instances(files: Sequence[str]) -> list[Instance]:
+    """Return the instances of several files; where some have one name, the names of their files are added."""
+    instances = [read_instance(file) for file in files]
+    times = Counter(instance.name for instance in instances)
+    return [
+        instance if times[instance.name] == 1 else instance.replace(name=f"{instance.name} ({file})")
+        for instance, file in zip(instances, files, strict=True)
+    ]
 
 
 def read_schedule(path: Path) -> Schedule:

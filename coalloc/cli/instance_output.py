@@ -28,6 +28,9 @@ def write_or_say_instance(instance: Instance, output: Path | None) -> None:
 
 def size_of(instance: Instance) -> str:
     """Return the size of an instance in words."""
+    from coalloc.plot.wording import plural
+
     platform = instance.platform
     clusters = ", ".join(str(cluster.num_processors) for cluster in platform.clusters)
-    return f"{len(instance.jobs)} jobs; clusters of {clusters} processors"
+    noun = "clusters" if len(platform.clusters) > 1 else "one cluster"
+    return f"{plural(len(instance.jobs), 'job')}; {noun} of {clusters} processors"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -81,3 +82,42 @@ def _obstacle(path: Path) -> str:
 def _is_device(path: str | Path) -> bool:
     """Return whether something is written to directly, like ``/dev/stdout``."""
     return os.path.exists(path) and not os.path.isfile(path)
+
+
+def make_folder(option: str, folder: Path) -> None:
+    """Make the folder that an option names, where it is missing."""
+    from coalloc.instance import CoallocError
+    from coalloc.instance.storage import reason_of
+    from coalloc.instance.text import visible
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CoallocError(f"{option}: {visible(str(folder))} cannot be made: {reason_of(error)}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of files: a name and a path for each that is written, a line for each that could not be."""
+
+    fields: list[tuple[str, str]] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def write(self, name: str, path: Path, write: Callable[[Path], object]) -> None:
+        """Write a file, whatever became of those before: a full disk must not cost what still can be kept."""
+        from coalloc.instance import CoallocError
+        from coalloc.instance.text import visible
+
+        try:
+            write(path)
+        except CoallocError as error:
+            self.faults.append(str(error))
+        else:
+            self.fields.append((name, visible(str(path))))
+
+    def raise_faults(self) -> None:
+        """Raise what went wrong, once the rest is done."""
+        from coalloc.instance import CoallocError
+
+        if self.faults:
+            raise CoallocError("\n".join(self.faults))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +14,9 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import read_instance
+from coalloc.cli.inputs import SWF_SUFFIXES, read_instance
 from coalloc.cli.options import Json, Quiet
-from coalloc.cli.output import check_writable, note, say_fields, say_json
+from coalloc.cli.output import Written, check_writable, note, say_fields, say_json
 from coalloc.cli.pairs import parameters_of
 from coalloc.cli.progress import shown_run
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 INPUT, ENGINE, OUTPUT = "What to run", "How it runs", "What to write"
 """Panels of the help page."""
-
-SWF_SUFFIXES = (".swf", ".swf.gz")
 
 File = Annotated[
     str, Argument(metavar="FILE", help="Instance file, example:NAME for a bundled one, or a trace (.swf, .swf.gz).")
@@ -140,7 +139,8 @@ def simulate(
         say_json(_document(run, engine) | ({"energy": joules} if energy else {}))
     else:
         metered = [("energy", f"{joules['total']:.6g} J, EDP {joules['edp']:.6g} J s")] if energy else []
-        say_fields(run.lines() + metered + written)
+        say_fields(run.lines() + metered + written.fields)
+    written.raise_faults()
     return ExitCode.DONE
 
 
@@ -161,23 +161,20 @@ def _read(file: str, processors: int | None, platform: Path | None, quiet: bool)
     return instance
 
 
-def _write(run: SimulationResult, files: Mapping[str, Path | None], quiet: bool) -> list[tuple[str, str]]:
-    """Write the files that are asked for; return what each is with its path."""
-    from coalloc.instance.text import visible
-
-    asked = {name: path for name, path in files.items() if path is not None}
-    for name, path in asked.items():
-        if name == "schedule":
-            coalloc.write_schedule(run.schedule, path)
-        elif name == "jobs":
-            _write_jobs(run, path)
-        elif name == "trace":
-            _write_trace(run, path, quiet)
-        elif name == "power":
-            coalloc.power_plot(run.instance, run.schedule, path)
-        else:
-            coalloc.gantt(run.instance, run.schedule, path)
-    return [(name, visible(str(path))) for name, path in asked.items()]
+def _write(run: SimulationResult, files: Mapping[str, Path | None], quiet: bool) -> Written:
+    """Write the files that are asked for."""
+    writers: dict[str, Callable[[Path], object]] = {
+        "schedule": partial(coalloc.write_schedule, run.schedule),
+        "jobs": partial(_write_jobs, run),
+        "trace": partial(_write_trace, run, quiet=quiet),
+        "gantt": partial(coalloc.gantt, run.instance, run.schedule),
+        "power": partial(coalloc.power_plot, run.instance, run.schedule),
+    }
+    written = Written()
+    for name, path in files.items():
+        if path is not None:
+            written.write(name, path, writers[name])
+    return written
 
 
 def _write_jobs(run: SimulationResult, path: Path) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.output import note, say, say_fields
+from coalloc.cli.output import Written, note, say, say_fields
 from coalloc.cli.progress import shown_progress
 
 if TYPE_CHECKING:
-    from coalloc import Instance, Schedule, SolveResult
+    from coalloc import Instance, SolveResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,27 +27,18 @@ class ResultFiles:
     plots: tuple[Path, ...] = ()
     model: Path | None = None
 
-    def write(self, instance: Instance, result: SolveResult) -> list[tuple[str, str]]:
-        """Write what there is, and return what each file is with its path."""
-        from coalloc.instance.text import visible
-
-        written = [] if self.model is None else [("model file", self.model)]
+    def write(self, instance: Instance, result: SolveResult) -> Written:
+        """Write what there is, the pictures last: they can be drawn again."""
+        written = Written()
+        if self.model is not None:
+            written.write("model file", self.model, lambda _: None)
         if self.result is not None:
-            coalloc.write_result(result, self.result)
-            written.append(("result", self.result))
+            written.write("result", self.result, partial(coalloc.write_result, result))
         if result.schedule is not None:
-            written += self._write_schedule(instance, result.schedule)
-        return [(name, visible(str(path))) for name, path in written]
-
-    def _write_schedule(self, instance: Instance, schedule: Schedule) -> list[tuple[str, Path]]:
-        """Write what needs a schedule, the pictures last: they can be drawn again."""
-        written = []
-        if self.schedule is not None:
-            coalloc.write_schedule(schedule, self.schedule)
-            written.append(("schedule", self.schedule))
-        for plot in self.plots:
-            coalloc.gantt(instance, schedule, plot)
-            written.append(("gantt", plot))
+            if self.schedule is not None:
+                written.write("schedule", self.schedule, partial(coalloc.write_schedule, result.schedule))
+            for plot in self.plots:
+                written.write("gantt", plot, partial(coalloc.gantt, instance, result.schedule))
         return written
 
     @property
@@ -74,7 +66,8 @@ def show_result(instance: Instance, result: SolveResult, files: ResultFiles, as_
     if as_json:
         say(result_text(result))
     else:
-        say_fields([(name, visible(text)) for name, text in result.lines()] + written)
+        say_fields([(name, visible(text)) for name, text in result.lines()] + written.fields)
+    written.raise_faults()
     if result.schedule is not None:
         return ExitCode.DONE
     for path in files.of_schedule:

@@ -11,7 +11,7 @@ from typer import BadParameter, Option
 import coalloc
 from coalloc.cli import study_front
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import read_instance
+from coalloc.cli.inputs import read_instances
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note, say, say_json
 from coalloc.cli.studying import Files, Plot, RunSeed, Table, Threads, TimeLimit, check_outputs
@@ -77,7 +77,7 @@ def slot_size(
     fractions = [_share(text, "--fraction") for text in fraction or []] or FRACTIONS
     tolerated = _share(within, "--within")
     table = coalloc.slot_study(
-        [read_instance(file) for file in files],
+        read_instances(files),
         fractions,
         continuous=continuous,
         formulation=formulation,

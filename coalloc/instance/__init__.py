@@ -2,7 +2,7 @@
 
 from coalloc.instance.errors import CoallocError, Fault, InstanceError
 from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
-from coalloc.instance.instance import Instance, RunningJob
+from coalloc.instance.instance import Instance, RunningJob, require_instance
 from coalloc.instance.job import Job
 from coalloc.instance.network import Link
 from coalloc.instance.platform import Cluster, Node, NodeGroup, Platform, Switch
@@ -22,6 +22,7 @@ __all__ = [
     "Switch",
     "read_instance",
     "read_platform",
+    "require_instance",
     "write_instance",
     "write_platform",
 ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 
 from coalloc.instance.consistency import workload_faults
-from coalloc.instance.errors import InstanceError
+from coalloc.instance.errors import CoallocError, InstanceError
 from coalloc.instance.job import Job
 from coalloc.instance.platform import Platform
+from coalloc.instance.text import quoted
 from coalloc.instance.values import Seconds, Text, Value, value
 
 
@@ -50,3 +51,10 @@ class Instance(Value):
     def mean_base_time(self) -> float:
         """Mean base time of the jobs, s; the unit of slots given in percent."""
         return sum(job.base_time for job in self.jobs) / max(1, len(self.jobs))
+
+
+def require_instance(given: object) -> None:
+    """Raise :class:`CoallocError` where something else is given as an instance, such as the path of its file."""
+    if not isinstance(given, Instance):
+        shown = quoted(given) if isinstance(given, str) else type(given).__name__
+        raise CoallocError(f"instance must be an Instance, got {shown}; coalloc.read_instance(path) reads one")

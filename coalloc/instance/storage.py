@@ -35,7 +35,7 @@ def read_bytes(path: FilePath, limit: int = FILE_LIMIT) -> bytes:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         sentence = f"is not a complete gzip file: {visible(str(error))}"
     except OSError as error:
-        sentence = f"cannot be read: {_reason(error)}"
+        sentence = f"cannot be read: {reason_of(error)}"
     except ValueError as error:
         sentence = str(error)
     raise InstanceError([Fault("", sentence)], source)
@@ -75,7 +75,7 @@ def write_atomically(path: FilePath, content: str | bytes) -> None:
         else:
             _replace(target, encoded)
     except (OSError, ValueError) as error:
-        raise CoallocError(f"{visible(os.fspath(path))}: cannot be written: {_reason(error)}") from None
+        raise CoallocError(f"{visible(os.fspath(path))}: cannot be written: {reason_of(error)}") from None
 
 
 def _replace(target: Path, content: bytes) -> None:
@@ -94,7 +94,7 @@ def compressed(content: bytes) -> bytes:
     return gzip.compress(content, mtime=0)
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """Return why the system refused, without the path."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return visible(reason[:1].lower() + reason[1:])

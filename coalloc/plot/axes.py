@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from coalloc.plot import palette
@@ -17,6 +19,10 @@ MARKERS = "osD^vPX*<>"
 """Marks of the series, in order: colours are not the only difference."""
 
 
+PAGE = 7.2
+"""Width of a figure, inches: two columns of a paper, so that nothing is printed smaller than it is drawn."""
+
+
 def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Axes]]:
     """Return a figure of ``width`` x ``height`` inches and its axes, row by row, in the house's look."""
     from matplotlib.figure import Figure
@@ -26,6 +32,30 @@ def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> 
     for ax in axes:
         style(ax)
     return figure, axes
+
+
+def page_figure(height: float, rows: Sequence[int] = (1,), ratios: Sequence[float] | None = None) -> Figure:
+    """Return a figure as wide as a page and ``height`` inches high, with axes row by row, in the house's look.
+
+    ``rows`` says how many axes there are in each row, ``ratios`` how high the rows are, relative to each other.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(PAGE, height), layout="constrained", facecolor=palette.PAPER)
+    columns = math.lcm(*rows)
+    grid = figure.add_gridspec(len(rows), columns, height_ratios=ratios)
+    for row, count in enumerate(rows):
+        width = columns // count
+        for place in range(count):
+            style(figure.add_subplot(grid[row, place * width : (place + 1) * width]))
+    return figure
+
+
+def key(ax: Axes) -> None:
+    """Put the legend at the right of the axes, where it covers no data."""
+    legend = ax.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def style(ax: Axes) -> None:

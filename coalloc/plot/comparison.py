@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coalloc.plot import palette
-from coalloc.plot.axes import RAW, label, new_figure, series_style, title
+from coalloc.plot.axes import RAW, key, label, page_figure, series_style, title
+from coalloc.plot.wording import plural
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PANEL = 4.2
-"""Width of a panel, inches."""
+ROW = 0.24
+"""Height of the row of a policy, inches."""
+
+
+SMALLEST = 0.1
+"""Least end of the axis of gaps, %: what is proven within a millionth is not spread over the whole width."""
 
 
 def draw_comparison(table: pd.DataFrame, profile: pd.DataFrame, differences: pd.DataFrame, baseline: str) -> Figure:
@@ -25,11 +30,15 @@ def draw_comparison(table: pd.DataFrame, profile: pd.DataFrame, differences: pd.
     colour and mark in all three panels.
     """
     labels = list(dict.fromkeys(table["policy"]))
-    height = max(3.0, 1.2 + 0.32 * len(labels))
-    figure, (gaps, shares, paired) = new_figure(3 * PANEL, height, columns=3)
+    heights = [max(1.6, 0.8 + ROW * len(labels)), max(2.4, 0.6 + 0.14 * len(labels))]
+    figure = page_figure(sum(heights), rows=(2, 1), ratios=heights)
+    gaps, paired, shares = figure.axes
     _draw_gaps(gaps, table, labels)
-    _draw_profile(shares, profile, labels)
     _draw_differences(paired, differences, labels, baseline)
+    paired.tick_params(labelleft=False)  # the rows are those of the gaps
+    _draw_profile(shares, profile, labels)
+    count = table["instance"].nunique()
+    figure.suptitle(plural(count, "instance"), fontsize=8, color=palette.MUTED, x=0.995, ha="right")
     return figure
 
 
@@ -55,31 +64,30 @@ def _draw_gaps(ax: Axes, table: pd.DataFrame, labels: list[str]) -> None:
         ax.plot(gaps, row + spread, linestyle="none", alpha=0.75, **series_style(row))
     _name_rows(ax, labels)
     label(ax, "(makespan - bound) / makespan, %")
-    ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
+    low, high = ax.get_xlim()
+    ax.set_xlim(min(0.0, low, -SMALLEST / 20.0), max(high, SMALLEST))
 
 
 def _draw_profile(ax: Axes, profile: pd.DataFrame, labels: list[str]) -> None:
     """Draw the share of instances within each factor of the best makespan."""
-    title(ax, "Performance profile")
+    title(ax, "Performance profile: share of instances within a factor of the best")
     factors = profile.index.to_numpy()
     for number, name in enumerate(labels):
         style = series_style(number) | {"markevery": max(1, len(factors) // 8)}
         ax.step(factors, 100.0 * profile[name].to_numpy(), where="post", linewidth=1.4, label=name, **style)
-    label(ax, "factor of the best makespan on the instance", "instances within it, %")
+    label(ax, "factor of the best makespan on the instance", "share of instances, %")
     ax.set_ylim(-3.0, 103.0)
-    legend = ax.legend(frameon=False, fontsize=7, loc="lower right")
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    key(ax)
 
 
 def _draw_differences(ax: Axes, differences: pd.DataFrame, labels: list[str], baseline: str) -> None:
     """Draw the mean difference of each policy to the baseline, with its interval."""
-    title(ax, "Mean difference, 95 % intervals")
+    title(ax, "Mean difference, 95 % interval")
     ax.axvline(0.0, color=palette.MUTED, linewidth=1.0)
     for found in differences.itertuples():
         row = labels.index(str(found.policy))
         mean, low, high = (100.0 * np.asarray([found.mean, found.low, found.high], dtype=float)).tolist()
-        ax.plot([low, high], [row, row], color=palette.MUTED, linewidth=1.6)
+        ax.plot([low, high], [row, row], color=palette.MUTED, linewidth=1.6, marker="|", markersize=6.0)
         ax.plot([mean], [row], **series_style(row))
     ax.plot([0.0], [labels.index(baseline)], **series_style(labels.index(baseline)))
     _name_rows(ax, labels)

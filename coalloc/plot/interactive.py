@@ -355,6 +355,7 @@ def titles(layout: Layout) -> Iterator[dict[str, Any]]:
     left: dict[str, Any] = top | {"x": 0, "xanchor": "left"}
     yield note(f"<b>{safe(layout.name)}</b>", **left, yshift=62) | {"font": {"size": 18}}
     key = ["hatched: co-allocated"] if layout.num_coallocated and is_hatched(layout) else []
+    key += ["red outline: killed"] if any(bar.killed for bar in layout.bars) else []
     key += ["grey: running already"] if layout.num_running else []
     yield note("; ".join([layout.summary, *key]), **left, yshift=40)
     if layout.makespan is not None:

@@ -6,12 +6,12 @@ After figures 3.14 to 3.17 of the thesis, with the band drawn. Slots stand at eq
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coalloc.plot import palette
-from coalloc.plot.axes import RAW, label, new_figure, series_style, title
+from coalloc.plot.axes import PAGE, RAW, label, new_figure, series_style, title
 from coalloc.plot.wording import TimeUnit, unit_for
 
 if TYPE_CHECKING:
@@ -22,15 +22,18 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-PANEL = (4.4, 3.1)
-"""Width and height of a panel, inches."""
+SIZE = (PAGE, 8.8)
+"""Width and height of the figure, inches."""
+
+KEY: dict[str, Any] = {"loc": "outside lower left", "ncols": 4, "frameon": False, "fontsize": 7}
+"""The key to the makespans stands below all panels, where it covers no data."""
 
 SCHEDULES = {
-    "slotted": ("slotted: whole slots", 5),
-    "replayed": ("replayed: real ends", 1),
-    "compacted": ("compacted: moved left", 2),
+    "slotted": ("slotted: whole slots", 5, 0.06),
+    "replayed": ("replayed: real ends", 1, 0.0),
+    "compacted": ("compacted: moved left", 2, -0.06),
 }
-"""Label, and number of the series, of the makespans of schedules, from the longest."""
+"""Label, number of the series, and place of the intervals beside the slot, of the makespans of schedules."""
 
 SHADE = palette.mixed(palette.LINK, palette.PAPER, 0.65)
 """Colour of the certified band."""
@@ -41,11 +44,11 @@ def draw_slot_study(curves: pd.DataFrame, caption: str, is_relative: bool) -> Fi
 
     ``is_relative``: makespans are multiples of the best certified bound, else s.
     """
-    figure, axes = new_figure(3 * PANEL[0], 2 * PANEL[1], columns=3, rows=2)
+    figure, axes = new_figure(*SIZE, columns=2, rows=3)
     makespan, seconds, nonzeros, compaction, response, slowdown = axes
     _draw_makespans(makespan, curves, is_relative)
     _draw_in_decades(seconds, curves, "solve_time")
-    _head(seconds, "Time to solve", "s")
+    _head(seconds, "Time to solve", "time, s")
     _draw_in_decades(nonzeros, curves, "estimated_nonzeros")
     _head(nonzeros, "Size of the model", "nonzeros (estimate)")
     _draw_curve(compaction, curves, "compaction", factor=100.0)
@@ -55,6 +58,8 @@ def draw_slot_study(curves: pd.DataFrame, caption: str, is_relative: bool) -> Fi
     _head(slowdown, "Execution slowdown, replayed", "(mean Te - mean Tb) / mean Tb, %")
     for ax in axes:
         _name_slots(ax, curves)
+    key = makespan.get_legend_handles_labels()
+    figure.legend(*key, title="Makespan", title_fontsize=8, alignment="left", **KEY)
     figure.suptitle(caption, fontsize=8, color=palette.MUTED, x=0.995, ha="right", **RAW)
     return figure
 
@@ -67,13 +72,12 @@ def _draw_makespans(ax: Axes, curves: pd.DataFrame, is_relative: bool) -> None:
     x = np.arange(len(curves))
     ax.fill_between(x, scale * low, scale * high, color=SHADE, linewidth=0.0, label="certified band of the optimum")
     _draw_edges(ax, curves, scale)
-    for name, (text, number) in SCHEDULES.items():
-        _draw_curve(ax, curves, name, number, text=text, factor=scale)
+    for name, (text, number, aside) in SCHEDULES.items():
+        _draw_curve(ax, curves, name, number, text=text, factor=scale, aside=aside)
     if not curves["slotted", "proven"].all():
         hollow = series_style(SCHEDULES["slotted"][1]) | {"markerfacecolor": palette.PAPER}
         ax.plot([], [], linestyle="none", label="hollow: not proven", **hollow)
-    _head(ax, "Makespan", "multiple of the best certified bound" if is_relative else unit.symbol)
-    ax.legend(frameon=False, fontsize=7, loc="upper left")
+    _head(ax, "Makespan", "multiple of the best certified bound" if is_relative else f"makespan, {unit.symbol}")
 
 
 def _draw_edges(ax: Axes, curves: pd.DataFrame, scale: float) -> None:
@@ -88,13 +92,20 @@ def _draw_edges(ax: Axes, curves: pd.DataFrame, scale: float) -> None:
 
 
 def _draw_curve(
-    ax: Axes, curves: pd.DataFrame, name: str, number: int = 0, *, text: str | None = None, factor: float = 1.0
+    ax: Axes,
+    curves: pd.DataFrame,
+    name: str,
+    number: int = 0,
+    *,
+    text: str | None = None,
+    factor: float = 1.0,
+    aside: float = 0.0,
 ) -> None:
     """Draw a quantity over the slots, with intervals where there are any; hollow where solves are not proven."""
     x = np.arange(len(curves))
     mean, low, high = (factor * _values(curves, name, statistic) for statistic in ("mean", "low", "high"))
     style = series_style(number)
-    ax.vlines(x, low, high, color=style["color"], linewidth=1.0, alpha=0.7)
+    ax.vlines(x + aside, low, high, color=style["color"], linewidth=1.0, alpha=0.7)
     ax.plot(x, mean, linewidth=1.4, label=text, **style)
     hollow = ~curves["slotted", "proven"].to_numpy(dtype=bool)
     ax.plot(x[hollow], mean[hollow], linestyle="none", **style | {"markerfacecolor": palette.PAPER})
@@ -120,7 +131,7 @@ def _draw_response(ax: Axes, curves: pd.DataFrame) -> None:
     scale = 1.0 / unit.seconds
     ax.bar(x, scale * execution, width=0.6, color=series_style(0)["color"], label="execution")
     ax.bar(x, scale * wait, width=0.6, bottom=scale * execution, color=series_style(1)["color"], label="wait")
-    _head(ax, "Mean response, replayed", unit.symbol)
+    _head(ax, "Mean response, replayed", f"time, {unit.symbol}")
     ax.set_ylim(top=1.25 * scale * highest or 1.0)
     ax.legend(frameon=False, fontsize=7, loc="upper left", ncols=2)
 
@@ -132,7 +143,7 @@ def _values(curves: pd.DataFrame, name: str, statistic: str = "mean") -> Floats:
 
 def _head(ax: Axes, text: str, unit: str) -> None:
     title(ax, text)
-    label(ax, "slot, % of the mean base time", unit)
+    label(ax, "slot, % of mean base time", unit)
 
 
 def _name_slots(ax: Axes, curves: pd.DataFrame) -> None:

@@ -61,6 +61,10 @@ KEY: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": palette.IN
 """How arrivals, co-allocated jobs, running jobs and the key to them look."""
 
 
+SPIKE = 0.5
+"""Width of the outline of a link's load, points: a peak too short to be seen would belie the peak that is named."""
+
+
 @dataclass(frozen=True)
 class Sheet:
     """Sizes of the picture, inches; ``names_width`` is the room that the names of the bands take."""
@@ -411,10 +415,10 @@ def draw_strip(axes: Axes, curve: LinkCurve, sheet: Sheet, writer: Writer) -> No
 
     shares = np.minimum(curve.shares, curve.shown)
     edges = np.array(curve.edges) / sheet.layout.unit.seconds
-    axes.add_artist(StepPatch(shares, edges, fill=True, color=palette.LINK, linewidth=0))
+    axes.add_artist(StepPatch(shares, edges, fill=True, color=palette.LINK, linewidth=SPIKE))
     if curve.peak > OVERLOADED:
         above = np.maximum(shares, 1.0)
-        axes.add_artist(StepPatch(above, edges, baseline=1.0, fill=True, color=palette.OVERLOAD, linewidth=0))
+        axes.add_artist(StepPatch(above, edges, baseline=1.0, fill=True, color=palette.OVERLOAD, linewidth=SPIKE))
     axes.axhline(1.0, color=palette.OVERLOAD, linewidth=0.9, linestyle="--")
     axes.set_ylim(0.0, curve.shown)
     axes.set_yticks([0.0, 1.0], ["0", "100 %"])

@@ -24,7 +24,7 @@ from coalloc.instance.rounding import time_tolerance
 from coalloc.instance.text import quoted
 from coalloc.simulator.contention import Contention, Flow
 from coalloc.simulator.events import EventQueue, Passes
-from coalloc.simulator.occupancy import Occupancy, refuse_too_large
+from coalloc.simulator.occupancy import Occupancy, refuse_too_large, starts_of
 from coalloc.simulator.policy import Policy, Running, Start, State, View, as_described
 from coalloc.simulator.processors import Processors, processors_of
 
@@ -183,7 +183,7 @@ class Engine:
     def _pass(self) -> None:
         """Let the policy decide, and start what it says."""
         began = perf_counter()
-        starts = list(self._policy.decide(self._state))
+        starts = starts_of(self._policy.decide(self._state))
         seconds = perf_counter() - began
         self._decisions += 1
         self._decision_total += seconds

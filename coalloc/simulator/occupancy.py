@@ -7,13 +7,13 @@ within the scope.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from operator import or_
+import operator
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.instance import CoallocError, Instance, Job, Platform
-from coalloc.instance.text import quoted
+from coalloc.instance.text import quoted, shortened, visible
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
 
 
@@ -27,6 +27,17 @@ class Start(NamedTuple):
     job_id: str
     counts: Sequence[int] = ()
     nodes: Sequence[str] = ()
+
+
+def starts_of(answer: object) -> list[Start]:
+    """Return what a policy answers, a list of starts; raises :class:`CoallocError` where it is something else."""
+    if not isinstance(answer, Iterable):
+        raise CoallocError(f"decide(state) must return the jobs to start, [] for none, got {_shown(answer)}")
+    starts = list(answer)
+    for start in starts:
+        if not isinstance(start, Start):
+            raise CoallocError(f"decide(state) must return coalloc.Start objects, got {_shown(start)} among them")
+    return starts
 
 
 class Occupancy:
@@ -48,24 +59,26 @@ class Occupancy:
     @property
     def free(self) -> Processors:
         """The free processors of all classes."""
-        return functools.reduce(or_, self._free)
+        return functools.reduce(operator.or_, self._free)
 
     def take(self, job: Job, start: Start) -> tuple[Allocation, Processors]:
         """Occupy what a start asks for; return the counts per class and the processors.
 
         Raises :class:`CoallocError` where the start is not possible.
         """
-        if start.nodes:
-            counts, parts = self._named(job, start.nodes)
-        else:
-            counts, parts = self._lowest(job, tuple(start.counts))
+        try:
+            nodes, asked = tuple(start.nodes), tuple(map(operator.index, start.counts))
+        except TypeError:
+            given = _shown(start.nodes or start.counts)
+            raise CoallocError(f"gave {quoted(job.id)} {given}, not names or whole numbers") from None
+        counts, parts = self._named(job, nodes) if nodes else self._lowest(job, asked)
         if self._scope != "platform" and not self._is_within_scope(counts):
             raise CoallocError(f"started {quoted(job.id)} outside its scope, one {self._scope}")
         for g, count in enumerate(counts):
             if count:
                 self._free[g] ^= parts[g]
                 self._counts[g] -= count
-        return counts, functools.reduce(or_, parts)
+        return counts, functools.reduce(operator.or_, parts)
 
     def occupy(self, processors: Processors) -> Allocation:
         """Occupy given processors that are free; return the counts per class."""
@@ -138,6 +151,10 @@ def refuse_too_large(instance: Instance, classes: Sequence[NodeClass], scope: Sc
     ]
     if lines:
         raise CoallocError("\n".join(lines))
+
+
+def _shown(answer: object) -> str:
+    return visible(shortened(repr(answer)))
 
 
 def _listed(counts: Allocation) -> str:

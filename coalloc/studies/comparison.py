@@ -23,7 +23,8 @@ from coalloc.instance.errors import InternalError
 from coalloc.simulator.events import Passes
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
-from coalloc.solvers.result import SolveResult, SolveStatus
+from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
+from coalloc.studies.instances import instances_of
 from coalloc.studies.intervals import mean_interval
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ TIME_LIMIT = 20.0
 
 BOUND_TOLERANCE = 1e-9
 """Share by which rounding may lift a bound above a value that meets it."""
+
+TIE = PROOF_TOLERANCE
+"""Makespans that differ by a smaller share are equally good: ``optimal`` says no more."""
 
 COLUMNS = (
     "instance",
@@ -126,7 +130,7 @@ def compare(
     import pandas as pd
 
     contestants = contestants_of(policies)
-    given = [instances] if isinstance(instances, Instance) else list(instances)
+    given = instances_of(instances)
     if not given or not contestants:
         raise CoallocError("compare needs at least one instance and one policy")
     say = progress or (lambda _: None)
@@ -260,9 +264,10 @@ def performance_profile(table: pd.DataFrame, points: Sequence[float]) -> pd.Data
     import pandas as pd
 
     pivoted = table.pivot(index="instance", columns="policy", values="makespan")[list(_labels(table))]
-    factors = pivoted.div(pivoted.min(axis=1), axis=0)
+    best = pivoted.min(axis=1)
+    factors = pivoted.div(best, axis=0).mask(pivoted.eq(best, axis=0), 1.0)  # the best is, even where it is 0
     return pd.DataFrame(
-        {label: [float((factors[label] <= point).mean()) for point in points] for label in factors},
+        {label: [float((factors[label] <= (1.0 + TIE) * point).mean()) for point in points] for label in factors},
         index=pd.Index(points, name="factor"),
     )
 

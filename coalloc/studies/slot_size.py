@@ -28,6 +28,7 @@ from coalloc.simulator.replaying import replay
 from coalloc.solvers.floor import floor_makespan
 from coalloc.solvers.objectives import safe_horizon
 from coalloc.solvers.result import SolveResult, SolveStatus
+from coalloc.studies.instances import instances_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +144,7 @@ def slot_study(
     """
     import pandas as pd
 
-    given = [instances] if isinstance(instances, Instance) else list(instances)
+    given = instances_of(instances)
     _refuse_unusable(given, fractions)
     formulation_of("oas", formulation)
     limits = Limits(time_limit, threads, seed, formulation)
@@ -168,11 +169,6 @@ def _refuse_unusable(instances: Sequence[Instance], fractions: Sequence[float]) 
             raise CoallocError(f"a fraction must be a finite number above 0, such as 0.5 for 50 %, got {fraction!r}")
     if len(set(fractions)) < len(fractions):
         raise CoallocError("fractions must be distinct")
-    names = [instance.name for instance in instances]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        shown = ", ".join(visible(name) for name in repeated)
-        raise CoallocError(f"instances need distinct names, got {shown} more than once")
 
 
 # ------------------------------------------------------------------------------ one row

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import IO, NamedTuple, cast, get_type_hints
 
 from coalloc.instance import Fault, InstanceError
-from coalloc.instance.storage import FilePath
+from coalloc.instance.storage import FilePath, reason_of
 
 MAX_LINE_BYTES = 65_536
 """Longest line that is read, comments included."""
@@ -154,8 +154,7 @@ def _bounded_lines(source: str) -> Iterator[bytes]:
             while line := stream.readline(MAX_LINE_BYTES + 1):
                 yield line
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InstanceError([Fault("", f"cannot be read: {reason}")], source) from None
+        raise InstanceError([Fault("", f"cannot be read: {reason_of(error)}")], source) from None
 
 
 @contextmanager

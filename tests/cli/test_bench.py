@@ -164,3 +164,9 @@ def test_stores_of_different_benchmarks_cannot_be_compared(spec, store):
     refused = run("bench", "compare", store, spec.with_name("else.sqlite"))
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr.startswith("coalloc: the stores have no sample in common")
+
+
+def test_a_report_has_a_folder_of_its_own(store):
+    done = run("bench", "report", store, "-o", store)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"coalloc: --output: {store} cannot be made: file exists\n"

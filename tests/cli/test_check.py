@@ -119,3 +119,9 @@ def test_a_bad_schedule_file_has_a_line_per_fault(tiny, tmp_path):
         f"{path}: placements[0].start: must be a number, got 'soon'",
         f"{path}: placements[1].job: must not be empty",
     ]
+
+
+def test_a_schedule_that_names_another_instance_is_said(tiny, tmp_path):
+    done = run("check", tiny, write(tmp_path / "s.json", {**VALID, "instance": "another"}))
+    assert done.exit_code == 0
+    assert done.stderr == "coalloc: the schedule names the instance 'another', this is 'tiny'\n"

@@ -39,6 +39,7 @@ def test_json_is_pure(tiny):
     [
         ([], "name at least one policy"),
         (["--policy", "eazy"], "there is no policy 'eazy'"),
+        (["--policy", ""], "there is no policy ''"),
         (["--policy", "easy alloc"], "must be KEY=VALUE, got 'alloc'"),
         (["--policy", "easy", "--baseline", "fcfs"], "must be one of the policies given, got 'fcfs'"),
         (["--policy", "easy", "--plot", "x.html"], "the extension must be one of .png, .svg, .pdf"),
@@ -50,3 +51,16 @@ def test_bad_input_is_one_line_and_exit_code_2(tiny, tmp_path, arguments, senten
     assert sentence in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert not (tmp_path / "c.csv").exists()
+
+
+def test_instances_of_one_name_are_told_apart_by_their_files(tiny, tmp_path):
+    other = write(tmp_path / "other.json", {**TINY, "jobs": TINY["jobs"][:1]})
+    result = run("compare", tiny, other, "--policy", "fcfs", "--json", "--quiet", "--no-exact")
+    assert [row["instance"] for row in json.loads(result.stdout)] == [f"tiny ({tiny})", f"tiny ({other})"]
+
+
+def test_one_instance_twice_is_refused_before_the_work_begins(tiny):
+    result = run("compare", tiny, tiny, "--policy", "fcfs")
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"coalloc: instances need distinct names, got tiny ({tiny}) more than once")

@@ -180,7 +180,7 @@ def test_files_of_irmasim_become_an_instance(irmasim, tmp_path):
     platform, workload = irmasim
     output = tmp_path / "pcbe.json"
     made = run("convert", "--from", "irmasim", workload, "--platform", platform, "-o", output, "--name", "one")
-    assert (made.exit_code, made.stderr) == (0, f"{output}: 1 jobs; clusters of 2 processors\n")
+    assert (made.exit_code, made.stderr) == (0, f"{output}: 1 job; one cluster of 2 processors\n")
     instance = read_instance(output)
     assert (instance.name, instance.jobs[0].id, instance.jobs[0].base_time) == ("one", "7", 3.0)
     assert run("simulate", output, "--policy", "pcbe", "-p", "criterion=edp").exit_code == 0

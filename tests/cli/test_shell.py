@@ -70,7 +70,7 @@ def test_no_command_is_bad_usage_and_shows_the_help():
         (["slove"], "coalloc: no such command 'slove'. Did you mean 'solve'?; see `coalloc --help`"),
         (["solve"], "coalloc: missing argument 'FILE'; see `coalloc solve --help`"),
         (["solve", "x.json", "--sloth", "3"], "coalloc: no such option: --sloth"),
-        (["solve", "x.json", "--seed", "one"], "coalloc: invalid value for '--seed'"),
+        (["solve", "x.json", "--seed", "one"], "coalloc: invalid value for '--seed': must be a valid integer"),
         (["convert", "t.swf", "--from", "gwf", "--platform", "p.json"], "coalloc: invalid value for --from"),
         (["schema", "job"], "coalloc: there is no kind of file 'job'; there are instance, platform, schedule, result"),
     ],
@@ -124,6 +124,20 @@ def test_interrupted_before_anything_is_known(monkeypatch):
     monkeypatch.setattr(coalloc, "schema", interrupted)
     stopped = run("schema", "instance")
     assert (stopped.exit_code, stopped.stderr) == (1, "coalloc: interrupted\n")
+
+
+def test_a_thread_that_does_not_end_does_not_keep_the_command():
+    # A solver that is slow to notice its interrupt; the command ends, or else the test does not.
+    program = (
+        "import threading, time\n"
+        "threading.Thread(target=time.sleep, args=(1000.0,)).start()\n"
+        "from coalloc.cli import main\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", program, "schema", "no such kind"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
 
 
 def test_a_reader_that_goes_away_is_no_fault():

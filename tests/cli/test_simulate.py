@@ -171,3 +171,12 @@ def test_without_watts_every_group_of_nodes_is_named(arguments, tmp_path, monkey
         f"coalloc: clusters[{c}].nodes[0] (cluster 'C{c + 1}')" for c in range(3)
     ]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_written_after_all_costs_nothing_else(tiny, tmp_path):
+    table = tmp_path / "jobs.csv"
+    done = run("simulate", tiny, "-q", "-o", "/dev/full", "--jobs", table)
+    assert done.exit_code == 2
+    assert done.stderr.splitlines() == ["coalloc: /dev/full: cannot be written: no space left on device"]
+    assert "makespan   200 s" in done.stdout
+    assert table.read_text().count("\n") == 4  # a head and three jobs

@@ -182,13 +182,14 @@ def test_ids_are_data_wherever_they_are_shown(tmp_path):
     assert sorted(entry.name for entry in tmp_path.parent.iterdir()) == before
 
 
-def test_an_interrupt_writes_the_best_known(hard, tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_writes_the_best_known(hard, tmp_path, sent):
     output, result = tmp_path / "schedule.json", tmp_path / "result.json"
     command = [*PYTHON, "solve", hard, *HARD, "-o", output, "--result", result]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stderr.readline()  # the first incumbent
     process.stderr.readline()  # the first bound: now the model is built and solved
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     shown, said = process.communicate(timeout=50)
     assert process.returncode == 0
     assert "Traceback" not in said
@@ -223,3 +224,21 @@ def read_terminal(descriptor):
         pass
     os.close(descriptor)
     return seen.decode()
+
+
+def test_a_file_that_cannot_be_written_after_all_costs_nothing_else(tiny, tmp_path):
+    # /dev/full is writable until something is written: like a disk that fills up during the work.
+    result = tmp_path / "r.json"
+    done = run("solve", tiny, "-q", "-o", "/dev/full", "--result", result)
+    assert done.exit_code == 2
+    assert done.stderr.splitlines() == ["coalloc: /dev/full: cannot be written: no space left on device"]
+    assert "objective  200 s" in done.stdout
+    assert f"result     {result}" in done.stdout
+    assert coalloc.read_result(result).objective == 200.0
+
+
+def test_a_trace_is_no_instance(tmp_path):
+    done = run("solve", tmp_path / "t.swf.gz")
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("t.swf.gz is a trace; `coalloc convert --from swf` makes an instance of it")

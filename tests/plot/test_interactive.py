@@ -164,3 +164,12 @@ def test_pointing_at_a_job_fades_all_others(tmp_path):
     seen = visit(path, tmp_path)
     faded = seen.dom.count('class="point" style="opacity: 0.25')
     assert faded == num_pieces(layout) - len(layout.bars[5].pieces)
+
+
+def test_killed_jobs_are_outlined_and_the_page_says_so():
+    instance = random_instance(2, 3, (4, 4, 4), 9, bandwidth=40.0, spread=5000.0)
+    whole = list_schedule(instance)
+    placements = [p.replace(outcome="killed") if p.job == instance.jobs[0].id else p for p in whole]
+    for schedule, says in ((whole, False), (whole.replace(placements=placements), True)):
+        figure = go.Figure(draw(layout_of(instance, schedule)))
+        assert any("red outline: killed" in note.text for note in figure.layout.annotations) == says

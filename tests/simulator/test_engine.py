@@ -1,5 +1,6 @@
 """The engine by hand: ends over shared links, kills, passes, running jobs, and what it refuses."""
 
+import numpy as np
 import pytest
 
 import coalloc
@@ -244,3 +245,57 @@ def test_the_decisions_are_counted_and_timed():
     run = Engine(TWO, Listed({"J1": (1,), "J2": (2,)})).run()
     assert run.decisions == 2
     assert 0.0 < run.decision_max <= run.decision_total
+
+
+# ------------------------------------------------------------------------------ answers of a policy
+
+
+class Answers:
+    """A policy that answers the same whatever it sees."""
+
+    scope = "platform"
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def decide(self, state):
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (None, r"decide\(state\) must return the jobs to start, \[\] for none, got None"),
+        (5, "got 5"),
+        (["J1"], r"must return coalloc.Start objects, got 'J1' among them"),
+        ([None], "got None among them"),
+        ([("J1", (1, 1))], "Start objects"),
+        ([Start("J1", (1.0, 1.0))], r"gave 'J1' \(1.0, 1.0\), not names or whole numbers"),
+        ([Start("J1", "ab")], "gave 'J1' 'ab', not names or whole numbers"),
+        ([Start("J1", 2)], "gave 'J1' 2, not names"),
+        ([Start("J1", nodes=3)], "gave 'J1' 3, not names"),
+        ([Start("J1")], "gave 'J1' 0 counts, there are 2 node classes"),
+        ([Start("J1", nodes=("X/0", "C1/0"))], "gave 'J1' 'X/0', no processor"),
+        ([Start(None, (1, 1))], "'None', which is not waiting"),
+        ([Start("J9", (1, 1))], "'J9', which is not waiting"),
+        ([Start("J1", (1, 1)), Start("J1", (1, 1))], "'J1', which is not waiting"),
+    ],
+)
+def test_an_answer_that_is_no_start_is_refused_in_words(answer, message):
+    with pytest.raises(CoallocError, match=message) as caught:
+        coalloc.simulate(Instance(two_clusters(), [spread("J1")]), Answers(answer))
+    assert "\n" not in str(caught.value)
+
+
+def test_counts_may_come_from_numpy():
+    run = coalloc.simulate(Instance(two_clusters(20.0), [spread("J1")]), Answers([Start("J1", np.array([1, 1]))]))
+    assert spans(run) == {"J1": (0.0, 100.0)}
+
+
+def test_what_a_policy_raises_is_what_its_author_sees():
+    class Faulty(Answers):
+        def decide(self, state):
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        coalloc.simulate(Instance(two_clusters(), [spread("J1")]), Faulty(None))

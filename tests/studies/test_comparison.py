@@ -161,14 +161,32 @@ def test_the_summary_has_a_row_per_policy():
     assert found.loc["b", ["instances", "proven", "ratio_mean"]].tolist() == [2, 1, 1.0]
 
 
+def test_a_makespan_of_nothing_is_the_best():
+    nothing = TABLE.assign(makespan=0.0)
+    assert performance_profile(nothing, [1.0, 2.0]).to_numpy().tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_what_is_optimal_within_its_tolerance_is_the_best():
+    # The exact row may be a millionth above the optimum that a policy meets.
+    nearly = TABLE.assign(makespan=[100.00001 if name == "a" else 100.0 for name in TABLE["policy"]])
+    assert performance_profile(nearly, [1.0]).to_numpy().tolist() == [[1.0, 1.0]]
+
+
 def test_the_picture_names_every_policy(tmp_path):
     draw(TABLE, path=tmp_path / "c.svg")
     text = (tmp_path / "c.svg").read_text()
     assert text.startswith("<?xml")
     figure = draw(TABLE, baseline="b")
-    gaps, profile, differences = figure.axes
+    gaps, differences, profile = figure.axes
     assert [label.get_text() for label in gaps.get_yticklabels()] == ["a", "b"]
     assert [line.get_label() for line in profile.get_lines()] == ["a", "b"]
     assert "that of b" in differences.get_xlabel()
     with pytest.raises(CoallocError, match="must be one of"):
         draw(TABLE, path=tmp_path / "c.html")
+
+
+def test_gaps_of_nothing_are_not_spread_over_the_width():
+    proven = TABLE.assign(gap=[1e-8 * row for row in range(len(TABLE))])
+    low, high = draw(proven, baseline="b").axes[0].get_xlim()
+    assert low < 0.0
+    assert high >= 0.1

@@ -225,7 +225,7 @@ def test_the_picture_shows_the_band_and_marks_what_is_not_proven(tmp_path):
     assert [tick.get_text() for tick in slowdown.get_xticklabels()] == ["25", "50", "100"]
     assert makespan.get_ylabel() == "multiple of the best certified bound"
     alone = draw(TABLE[3:]).axes[0]
-    assert alone.get_ylabel() == "min"
+    assert alone.get_ylabel() == "makespan, min"
     assert "hollow: not proven" not in alone.get_legend_handles_labels()[1]
     with pytest.raises(CoallocError, match="must be one of"):
         draw(TABLE, tmp_path / "slots.html")

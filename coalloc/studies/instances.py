@@ -1,0 +1,25 @@
+"""The instances of a study: one or several, which its table tells apart by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from coalloc.instance import CoallocError, Instance, require_instance
+from coalloc.instance.text import visible
+
+
+def instances_of(instances: Instance | Iterable[Instance]) -> list[Instance]:
+    """Return the instances of a study; raises :class:`CoallocError` where two have one name, or one is none."""
+    if not isinstance(instances, Iterable) or isinstance(instances, str):
+        require_instance(instances)
+    given = [instances] if isinstance(instances, Instance) else list(instances)
+    for instance in given:
+        require_instance(instance)
+    names = [instance.name for instance in given]
+    repeated = sorted({visible(name) for name in names if names.count(name) > 1})
+    if repeated:
+        raise CoallocError(
+            f"instances need distinct names, got {', '.join(repeated)} more than once; "
+            "instance.replace(name=...) gives another"
+        )
+    return given
