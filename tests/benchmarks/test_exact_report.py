@@ -31,7 +31,14 @@ def open_row(**known):
     return row(status="feasible", time=60.5, lower_bound=98.0) | known
 
 
-KILLED = {"status": "killed", "message": "killed", "time": None, "objective": None, "lower_bound": None, "memory": None}
+KILLED = {
+    "status": "timeout",
+    "message": "killed",
+    "time": None,
+    "objective": None,
+    "lower_bound": None,
+    "memory": None,
+}
 
 
 def test_what_is_not_proven_counts_with_its_limit_at_least():
