@@ -1,9 +1,9 @@
 """How fast the simulator replays traces, in how much memory, and beside AccaSim where it is installed.
 
-Every sample is a process of its own. A replay reads a trace; simulates it (engine with all starts
-validated, nodes named, metrics), which is what the targets are about; and checks the schedule. Each
-of the three phases has its CPU and wall seconds and the peak resident memory up to its end. Protocol:
-benchmarks/README.md.
+Every sample is a process that has loaded nothing but what it needs. A replay reads a trace; simulates
+it (engine with all starts validated, nodes named, metrics), which is what the targets are about; and
+checks the schedule. Each of the three phases has its CPU and wall seconds and the peak resident memory
+up to its end. Protocol: benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -25,9 +25,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from runner import HERE, RESULTS, Row, Store, markdown_table, provenance, run_missing, write_csv
+from sampling import HERE, RESULTS, code_columns, exit_with, run_shown
 
 import coalloc
+from coalloc.bench.calls import Call
+from coalloc.bench.outcomes import Outcome, Row
+from coalloc.bench.provenance import code_sentence
+from coalloc.bench.running import outcomes_of
+from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.checker import check
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance.storage import write_atomically
@@ -53,8 +58,8 @@ LUBLIN_JOBS, LUBLIN_PROCESSORS = 20_000, 256
 CLUSTERS, CLUSTER_SIZE = 4, 60
 MESD_JOBS, MESD_QUEUE, MESD_QUEUES = 15_000, 200, 20
 PAS_JOBS = 60
-LIMIT = 900.0
-"""Seconds after which a sample is killed."""
+LIMIT, GRACE = 900.0, 60.0
+"""Seconds that AccaSim gets; a sample is killed a minute later."""
 
 COLUMNS = (
     *("kind", "trace", "policy", "num_jobs", "run", "status", "jobs"),
@@ -80,8 +85,24 @@ class Sample:
 # --- what is measured, in the process of a sample -------------------------------------------------
 
 
+def measure_afresh(argument: Mapping[str, Any]) -> Row:
+    """Measure a sample, given as a dictionary, in an interpreter of its own: memory is measured from its start."""
+    command = [sys.executable, __file__, "--sample", json.dumps(dict(argument))]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        return crash_of(ran)
+    row: Row = json.loads(ran.stdout)
+    return row
+
+
+def crash_of(ran: subprocess.CompletedProcess[str]) -> Row:
+    """Return the last words of a process that failed."""
+    last = (ran.stderr.strip().splitlines() or ["no message"])[-1]
+    return {"status": "crashed", "message": f"exit code {ran.returncode}: {last}"}
+
+
 def measure(sample: Sample) -> Row:
-    """Measure one sample; times in s, memory in MB, rate in jobs per CPU second."""
+    """Measure one sample in this process; times in s, memory in MB, rate in jobs per CPU second."""
     logging.disable(logging.WARNING)
     load = os.getloadavg()[0]
     if sample.policy not in coalloc.policies():
@@ -155,15 +176,11 @@ def four_clusters() -> coalloc.Platform:
     )
 
 
-class Decided(Exception):  # noqa: N818 - no error
-    """The decision that was to be timed has been taken."""
-
-
 class Timed:
-    """A policy whose decisions are timed; with ``once`` it stops the run after the first."""
+    """A policy whose decisions are timed."""
 
-    def __init__(self, policy: Policy, once: bool) -> None:
-        self._policy, self._once = policy, once
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
         self.scope = policy.scope
         self.seconds: list[float] = []
 
@@ -172,8 +189,6 @@ class Timed:
         began = time.process_time()
         starts = list(self._policy.decide(state))
         self.seconds.append(time.process_time() - began)
-        if self._once:
-            raise Decided
         return starts
 
 
@@ -183,19 +198,21 @@ def first_decisions(sample: Sample) -> Row:
     for queue in range(MESD_QUEUES):
         instance = read(sample, first=queue * sample.num_jobs)
         jobs = tuple(job.replace(arrival=0.0) for job in instance.jobs)
-        timed = Timed(policy_named(sample.policy, {}), once=True)
-        try:
-            Engine(instance.replace(jobs=jobs), timed).run()
-        except Decided:
-            seconds += timed.seconds
+        seconds.append(timed_decisions(instance.replace(jobs=jobs), sample.policy)[0])
     return _decisions(seconds, sample.num_jobs)
 
 
 def all_decisions(sample: Sample) -> Row:
     """Time every decision of a run over the workload of the thesis, 64 nodes."""
-    timed = Timed(policy_named(sample.policy, {}), once=False)
-    Engine(coalloc.generate("thesis-pas", seed=1, jobs=sample.num_jobs), timed).run()
-    return _decisions(timed.seconds, sample.num_jobs)
+    instance = coalloc.generate("thesis-pas", seed=1, jobs=sample.num_jobs)
+    return _decisions(timed_decisions(instance, sample.policy), sample.num_jobs)
+
+
+def timed_decisions(instance: coalloc.Instance, policy: str) -> list[float]:
+    """Return the CPU seconds of every decision of a run."""
+    timed = Timed(policy_named(policy, {}))
+    Engine(instance, timed).run()
+    return timed.seconds
 
 
 def _decisions(seconds: Sequence[float], num_jobs: int) -> Row:
@@ -218,7 +235,7 @@ def accasim(sample: Sample) -> Row:
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         ran = subprocess.run([*command, str(starts)], capture_output=True, text=True, check=False, env=environment)
         if ran.returncode:
-            return {"status": "crashed", "message": ran.stderr.strip().splitlines()[-1]}
+            return crash_of(ran)
         peer = json.loads(ran.stdout.splitlines()[-1])
         started = {job: float(start) for job, start in (line.split() for line in starts.read_text().splitlines())}
     schedule, values = simulate(instance, policy_named(sample.policy, {}))
@@ -267,10 +284,11 @@ def samples(folder: Path, runs: int, peer: str, peer_jobs: int) -> Iterator[Samp
         yield make("all-decisions", "thesis-pas", "pas", PAS_JOBS, run)
 
 
-def key_of(sample: Sample, source: Mapping[str, str]) -> str:
-    """Return the key under which a sample is stored."""
-    asked = {name: value for name, value in asdict(sample).items() if name not in ("folder", "peer")}
-    return json.dumps(asked | {"code": source["code"]}, sort_keys=True)
+def call_of(sample: Sample) -> Call:
+    """Return the call that measures a sample; where traces and the peer lie is no part of what is measured."""
+    argument = asdict(sample)
+    local = {name: argument.pop(name) for name in ("folder", "peer")}
+    return Call(measure_afresh, argument, LIMIT + GRACE, local=local)
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -292,7 +310,7 @@ def best_and_median(rows: Sequence[Row], name: str, digits: int = 2) -> str:
     return f"{min(values):.{digits}f} ({statistics.median(values):.{digits}f})"
 
 
-def report(rows: Sequence[Row], source: Mapping[str, str], command: str, note: str) -> str:
+def report(rows: Sequence[Row], command: str, note: str) -> str:
     """Return the page of results."""
     groups = grouped(rows)
     measured = {group: [r for r in found if r["status"] == "measured"] for group, found in groups.items()}
@@ -300,10 +318,9 @@ def report(rows: Sequence[Row], source: Mapping[str, str], command: str, note: s
     loads = [row["load"] for row in rows if "load" in row]
     sections = [
         "# Speed of the simulator",
-        f"coalloc {source['version']} (commit {source['commit']}, code {source['code']}), Python {source['python']}, "
-        f"{platform.machine()} with {os.cpu_count()} cores. Command: `{command}`. One-minute load before the samples: "
-        f"{min(loads):.1f} to {max(loads):.1f} (median {statistics.median(loads):.1f}); times on a machine with other "
-        "work are too long, CPU times less so. The protocol is in [../README.md](../README.md).",
+        f"{code_sentence(['python'])}, {platform.machine()} with {os.cpu_count()} cores. "
+        f"Command: `{command}`. One-minute load before the samples: {min(loads):.1f} to {max(loads):.1f} "
+        f"(median {statistics.median(loads):.1f}); times on a machine with other work are too long, CPU times less so. The protocol is in [../README.md](../README.md).",
         *([note] if note else []),
         "Times are seconds, best of the runs (median); memory is the peak resident set up to the end of the phase, "
         "MB = 10^6 bytes. Simulating is the engine with every start validated, nodes named, and all metrics.",
@@ -338,7 +355,7 @@ def replay_table(measured: Mapping[Group, Sequence[Row]]) -> str:
         peak = best_and_median(rows, "simulate_peak", 0)
         wait = f"{rows[0]['wait_mean']:.1f}"
         lines.append([trace, policy, f"{jobs:,}", *simulated, peak, *read_and_check, wait, len(rows)])
-    return markdown_table(heads, lines)
+    return markdown(Table.of(heads, lines))
 
 
 def peer_section(measured: Mapping[Group, Sequence[Row]]) -> list[str]:
@@ -362,7 +379,7 @@ def peer_section(measured: Mapping[Group, Sequence[Row]]) -> list[str]:
         lines.append([trace, policy, f"{theirs[0]['jobs']:,}", *times, *memory, *same, *waits])
     if not lines:
         return ["AccaSim was not run (`--accasim-python`)."]
-    return [markdown_table(heads, lines), PEERS]
+    return [markdown(Table.of(heads, lines)), PEERS]
 
 
 PEERS = """Both get the same file of jobs. The times of both include reading it: AccaSim reads as it goes and
@@ -434,24 +451,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3, help="processes per question")
     parser.add_argument("--accasim-python", default="", help="an interpreter (< 3.10) that has accasim 1.1.3")
     parser.add_argument("--accasim-jobs", type=int, default=20_000, help="so many of the first jobs are compared")
+    parser.add_argument("--output", type=Path, default=RESULTS / "simulator", help="tables: this name, .md and .csv")
+    parser.add_argument("--store", type=Path, default=RESULTS / "simulator.sqlite", help="where samples are kept")
     parser.add_argument("--note", default="", help="a sentence for the page of results")
+    parser.add_argument("--sample", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    if options.sample:
+        print(json.dumps(measure(Sample(**json.loads(options.sample)))))
+        return 0
     if not Path(options.traces, TRACES[MAIN][0]).exists():
         print(f"no traces in {options.traces}: skipped, a synthetic trace ({LUBLIN}) instead", file=sys.stderr)
-    source = provenance()
-    store = Store(RESULTS / "simulator.sqlite")
-    asked = [
-        (key_of(sample, source), sample)
-        for sample in samples(options.traces, options.runs, options.accasim_python, options.accasim_jobs)
-    ]
-    for key, row in run_missing(store, asked, measure, LIMIT + 60.0, 1):
-        print(key, row.get("status"), f"{row.get('rate', 0.0):,.0f} jobs/s", file=sys.stderr, flush=True)
-    rows = [{**asdict(sample), **(store.get(key) or {}), **source} for key, sample in asked]
-    write_csv(RESULTS / "simulator.csv", COLUMNS, rows)
-    page = report(rows, source, command_of(options), options.note)
-    write_atomically(RESULTS / "simulator.md", page)
+    asked = list(samples(options.traces, options.runs, options.accasim_python, options.accasim_jobs))
+    calls = [call_of(sample) for sample in asked]
+    if not run_shown(calls, options.store, 1, _line):
+        return 0
+    outcomes = zip(asked, outcomes_of(calls, options.store), strict=True)
+    rows = [asdict(sample) | (outcome or {}) | code_columns() for sample, outcome in outcomes]
+    write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
+    page = report(rows, command_of(options), options.note)
+    write_atomically(options.output.with_suffix(".md"), page)
     print(page)
     return 0
+
+
+def _line(call: Call, outcome: Outcome) -> str:
+    asked = ", ".join(str(call.argument[name]) for name in ("kind", "trace", "policy", "num_jobs"))
+    detail = outcome.get("message") or f"{outcome.get('rate', 0.0):,.0f} jobs/s"
+    return f"{asked}, run {call.argument['run']}: {outcome['status']}, {detail}"
 
 
 def command_of(options: argparse.Namespace) -> str:
@@ -461,4 +487,4 @@ def command_of(options: argparse.Namespace) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -33,7 +33,6 @@ def open_row(**known):
 
 KILLED = {
     "status": "timeout",
-    "message": "killed",
     "time": None,
     "objective": None,
     "lower_bound": None,
@@ -127,5 +126,5 @@ def test_a_bound_in_continuous_time_is_below_what_any_slot_reaches():
 def test_what_is_open_is_listed_worst_first():
     table = open_table([row(), open_row(), row(**KILLED)]).splitlines()
     assert len(table) == 4
-    assert "killed" in table[2]
+    assert "timeout" in table[2]
     assert open_table([row()]) == "None."
