@@ -10,56 +10,36 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
 import os
 import platform
 import statistics
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from sampling import HERE, RESULTS, code_columns, exit_with, run_shown
+from simulator_process import LIMIT, LUBLIN, TRACES, Sample
 
-import coalloc
 from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Outcome, Row
 from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import Table, csv_of, markdown
-from coalloc.checker import check
-from coalloc.heuristics.registry import policy_named
 from coalloc.instance.storage import write_atomically
-from coalloc.measures import metrics
-from coalloc.schedule import Schedule
-from coalloc.simulator.engine import Engine
-from coalloc.simulator.policy import Policy, Start, State
-from coalloc.simulator.simulation import schedule_of_run
 
-TRACES: Mapping[str, tuple[str, int]] = {
-    "HPC2N": ("HPC2N-2002-2.2-cln.swf.gz", 240),
-    "SDSC-SP2": ("SDSC-SP2-1998-4.2-cln.swf.gz", 128),
-    "KTH-SP2": ("KTH-SP2-1996-2.1-cln.swf.gz", 100),
-}
-"""File and processors of each trace."""
 MAIN = "HPC2N"
 SHARED = HERE.parent.parent / "shared" / "data" / "swf"
 NUM_HPC2N = 202_871
-LUBLIN = "lublin"
-"""The synthetic trace that stands in where there are no others: 20,000 jobs on 256 processors."""
-LUBLIN_JOBS, LUBLIN_PROCESSORS = 20_000, 256
-
-CLUSTERS, CLUSTER_SIZE = 4, 60
-MESD_JOBS, MESD_QUEUE, MESD_QUEUES = 15_000, 200, 20
+LUBLIN_JOBS = 20_000
+MESD_JOBS, MESD_QUEUE = 15_000, 200
 PAS_JOBS = 60
-LIMIT, GRACE = 900.0, 60.0
-"""Seconds that AccaSim gets; a sample is killed a minute later."""
+GRACE = 60.0
+"""Seconds beyond the limit of AccaSim after which a sample is killed."""
 
 COLUMNS = (
     *("kind", "trace", "policy", "num_jobs", "run", "status", "jobs"),
@@ -69,195 +49,15 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One process: what is measured, on the first ``num_jobs`` of which trace, under which policy."""
-
-    kind: str
-    trace: str
-    policy: str
-    num_jobs: int
-    run: int
-    folder: str
-    peer: str = ""
-
-
-# --- what is measured, in the process of a sample -------------------------------------------------
-
-
-def measure_afresh(argument: Mapping[str, Any]) -> Row:
-    """Measure a sample, given as a dictionary, in an interpreter of its own: memory is measured from its start."""
-    command = [sys.executable, __file__, "--sample", json.dumps(dict(argument))]
+def measure(argument: Mapping[str, Any]) -> Row:
+    """Return what was measured of a sample, given as a dictionary, in an interpreter of its own."""
+    command = [sys.executable, str(HERE / "simulator_process.py"), json.dumps(dict(argument))]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     if ran.returncode:
-        return crash_of(ran)
+        last = (ran.stderr.strip().splitlines() or ["no message"])[-1]
+        return {"status": "crashed", "message": f"exit code {ran.returncode}: {last}"}
     row: Row = json.loads(ran.stdout)
     return row
-
-
-def crash_of(ran: subprocess.CompletedProcess[str]) -> Row:
-    """Return the last words of a process that failed."""
-    last = (ran.stderr.strip().splitlines() or ["no message"])[-1]
-    return {"status": "crashed", "message": f"exit code {ran.returncode}: {last}"}
-
-
-def measure(sample: Sample) -> Row:
-    """Measure one sample in this process; times in s, memory in MB, rate in jobs per CPU second."""
-    logging.disable(logging.WARNING)
-    load = os.getloadavg()[0]
-    if sample.policy not in coalloc.policies():
-        return {"status": "skipped", "message": f"there is no policy {sample.policy!r} yet"}
-    return {"status": "measured", "load": load, **MEASURES[sample.kind](sample)}
-
-
-class Phases:
-    """CPU and wall seconds of phases, and the peak memory up to their ends."""
-
-    def __init__(self) -> None:
-        self.row: dict[str, float] = {}
-
-    def run(self, phase: str, function: Callable[[], Any]) -> Any:
-        """Return what the function returns."""
-        wall, cpu = time.perf_counter(), time.process_time()
-        value = function()
-        self.row[f"{phase}_cpu"] = time.process_time() - cpu
-        self.row[f"{phase}_wall"] = time.perf_counter() - wall
-        self.row[f"{phase}_peak"] = peak_memory()
-        return value
-
-
-def peak_memory() -> float:
-    """Return the peak resident memory of this process, MB (Linux; ``ru_maxrss`` begins with that of the parent)."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
-
-
-def replay(sample: Sample) -> Row:
-    """Read, simulate, check."""
-    phases, policy = Phases(), policy_named(sample.policy, {})
-    instance = phases.run("read", lambda: read(sample))
-    schedule, values = phases.run("simulate", lambda: simulate(instance, policy))
-    violations = phases.run("check", lambda: check(instance, schedule, links="shared", scope=policy.scope))
-    num_jobs = len(instance.jobs)
-    return {
-        **phases.row,
-        "status": "invalid" if violations else "measured",
-        "jobs": num_jobs,
-        "rate": num_jobs / phases.row["simulate_cpu"],
-        "wait_mean": values["wait_mean"],
-    }
-
-
-def simulate(instance: coalloc.Instance, policy: Policy) -> tuple[Schedule, Mapping[str, float]]:
-    """Return the schedule and its metrics, as ``coalloc.simulate`` does before it checks them."""
-    schedule = schedule_of_run(instance, Engine(instance, policy).run())
-    return schedule, metrics(instance, schedule)
-
-
-def read(sample: Sample, first: int = 0) -> coalloc.Instance:
-    """Return jobs ``first`` to ``first + num_jobs`` of the trace, on one pool or (MESD) on four clusters."""
-    if sample.trace == LUBLIN:
-        return coalloc.generate("lublin", seed=1, jobs=sample.num_jobs, nodes=LUBLIN_PROCESSORS, clusters=1)
-    file, processors = TRACES[sample.trace]
-    part = f"{first}:{first + sample.num_jobs}" if sample.num_jobs else None
-    path = Path(sample.folder, file)
-    if sample.policy == "mesd":
-        return coalloc.read_swf(path, platform=four_clusters(), slice=part)
-    return coalloc.read_swf(path, processors=processors, slice=part)
-
-
-def four_clusters() -> coalloc.Platform:
-    """Return clusters of 60 nodes of powers 1.0, 0.9, 0.8 and 0.7."""
-    return coalloc.Platform(
-        tuple(
-            coalloc.Cluster(f"C{c}", (coalloc.NodeGroup(CLUSTER_SIZE, power=1.0 - 0.1 * c),), link_bandwidth=1000.0)
-            for c in range(CLUSTERS)
-        )
-    )
-
-
-class Timed:
-    """A policy whose decisions are timed."""
-
-    def __init__(self, policy: Policy) -> None:
-        self._policy = policy
-        self.scope = policy.scope
-        self.seconds: list[float] = []
-
-    def decide(self, state: State) -> list[Start]:
-        """Return what the policy decides."""
-        began = time.process_time()
-        starts = list(self._policy.decide(state))
-        self.seconds.append(time.process_time() - began)
-        return starts
-
-
-def first_decisions(sample: Sample) -> Row:
-    """Time the first decision on each of several queues of ``num_jobs`` jobs, all there at time 0."""
-    seconds = []
-    for queue in range(MESD_QUEUES):
-        instance = read(sample, first=queue * sample.num_jobs)
-        jobs = tuple(job.replace(arrival=0.0) for job in instance.jobs)
-        seconds.append(timed_decisions(instance.replace(jobs=jobs), sample.policy)[0])
-    return _decisions(seconds, sample.num_jobs)
-
-
-def all_decisions(sample: Sample) -> Row:
-    """Time every decision of a run over the workload of the thesis, 64 nodes."""
-    instance = coalloc.generate("thesis-pas", seed=1, jobs=sample.num_jobs)
-    return _decisions(timed_decisions(instance, sample.policy), sample.num_jobs)
-
-
-def timed_decisions(instance: coalloc.Instance, policy: str) -> list[float]:
-    """Return the CPU seconds of every decision of a run."""
-    timed = Timed(policy_named(policy, {}))
-    Engine(instance, timed).run()
-    return timed.seconds
-
-
-def _decisions(seconds: Sequence[float], num_jobs: int) -> Row:
-    return {
-        "jobs": num_jobs,
-        "decisions": len(seconds),
-        "decision_median": statistics.median(seconds),
-        "decision_max": max(seconds),
-    }
-
-
-def accasim(sample: Sample) -> Row:
-    """Run AccaSim on the jobs as coalloc writes them, then compare its starts with those of coalloc."""
-    instance = read(sample)
-    with tempfile.TemporaryDirectory() as folder:
-        trace, starts = Path(folder, "trace.swf"), Path(folder, "starts.txt")
-        coalloc.write_swf(instance, trace)
-        processors = str(instance.platform.num_processors)
-        command = [sample.peer, str(HERE / "accasim_run.py"), str(trace), processors, sample.policy, str(LIMIT)]
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        ran = subprocess.run([*command, str(starts)], capture_output=True, text=True, check=False, env=environment)
-        if ran.returncode:
-            return crash_of(ran)
-        peer = json.loads(ran.stdout.splitlines()[-1])
-        started = {job: float(start) for job, start in (line.split() for line in starts.read_text().splitlines())}
-    schedule, values = simulate(instance, policy_named(sample.policy, {}))
-    both = [(started[p.job], p.start) for p in schedule if p.job in started]
-    return {
-        "jobs": peer["jobs"],
-        "simulate_cpu": peer["cpu"],
-        "simulate_wall": peer["wall"],
-        "simulate_peak": peer["peak"],
-        "rate": peer["jobs"] / peer["cpu"],
-        "same_starts": sum(theirs == ours for theirs, ours in both) / len(both),
-        "peer_wait_mean": statistics.fmean(started[j.id] - j.arrival for j in instance.jobs if j.id in started),
-        "wait_mean": values["wait_mean"],
-    }
-
-
-MEASURES: Mapping[str, Callable[[Sample], Row]] = {
-    "replay": replay,
-    "accasim": accasim,
-    "first-decisions": first_decisions,
-    "all-decisions": all_decisions,
-}
 
 
 # --- which samples --------------------------------------------------------------------------------
@@ -288,7 +88,7 @@ def call_of(sample: Sample) -> Call:
     """Return the call that measures a sample; where traces and the peer lie is no part of what is measured."""
     argument = asdict(sample)
     local = {name: argument.pop(name) for name in ("folder", "peer")}
-    return Call(measure_afresh, argument, LIMIT + GRACE, local=local)
+    return Call(measure, argument, LIMIT + GRACE, local=local)
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -320,7 +120,8 @@ def report(rows: Sequence[Row], command: str, note: str) -> str:
         "# Speed of the simulator",
         f"{code_sentence(['python'])}, {platform.machine()} with {os.cpu_count()} cores. "
         f"Command: `{command}`. One-minute load before the samples: {min(loads):.1f} to {max(loads):.1f} "
-        f"(median {statistics.median(loads):.1f}); times on a machine with other work are too long, CPU times less so. The protocol is in [../README.md](../README.md).",
+        f"(median {statistics.median(loads):.1f}); times on a machine with other work are "
+        "too long, CPU times less so. The protocol is in [../README.md](../README.md).",
         *([note] if note else []),
         "Times are seconds, best of the runs (median); memory is the peak resident set up to the end of the phase, "
         "MB = 10^6 bytes. Simulating is the engine with every start validated, nodes named, and all metrics.",
@@ -454,11 +255,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=RESULTS / "simulator", help="tables: this name, .md and .csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "simulator.sqlite", help="where samples are kept")
     parser.add_argument("--note", default="", help="a sentence for the page of results")
-    parser.add_argument("--sample", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.sample:
-        print(json.dumps(measure(Sample(**json.loads(options.sample)))))
-        return 0
     if not Path(options.traces, TRACES[MAIN][0]).exists():
         print(f"no traces in {options.traces}: skipped, a synthetic trace ({LUBLIN}) instead", file=sys.stderr)
     asked = list(samples(options.traces, options.runs, options.accasim_python, options.accasim_jobs))
