@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from coalloc.cli.inputs import read_instance
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import check_writable, note, say, say_json
 from coalloc.cli.pairs import parameters_of
-from coalloc.cli.tables import plain_rows, write_table
+from coalloc.cli.tables import plain_rows, written_table
 
 Files = Annotated[list[str], Argument(metavar="FILE ...", help="Instance files, or example:NAME for bundled ones.")]
 Policies = Annotated[
@@ -66,7 +67,8 @@ def compare(
     if baseline is not None and baseline not in policies:
         raise BadParameter(f"must be one of the policies given, got {baseline!r}", param_hint="--baseline")
     instances = [read_instance(file) for file in files]
-    table = coalloc.compare(
+    study = partial(
+        coalloc.compare,
         instances,
         policies,
         exact=exact,
@@ -75,9 +77,10 @@ def compare(
         seed=seed,
         progress=None if quiet else note,
     )
+    table = written_table(study, output, json)
+    if table is None:
+        return ExitCode.DONE
     base = baseline or next(iter(policies))
-    if output is not None:
-        write_table(table, output)
     if plot is not None:
         draw(table, base, plot)
     if json:

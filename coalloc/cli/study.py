@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,7 +16,7 @@ from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import check_writable, note, say, say_json
-from coalloc.cli.tables import plain_rows, write_table
+from coalloc.cli.tables import plain_rows, written_table
 
 app = typer.Typer(name="study")
 
@@ -85,7 +86,8 @@ def slot_size(
     check_writable({"--output": output, "--plot": plot}, inputs=files)
     fractions = [_share(text, "--fraction") for text in fraction or []] or FRACTIONS
     tolerated = _share(within, "--within")
-    table = coalloc.slot_study(
+    study = partial(
+        coalloc.slot_study,
         [read_instance(file) for file in files],
         fractions,
         continuous=continuous,
@@ -95,8 +97,9 @@ def slot_size(
         seed=seed,
         progress=None if quiet else note,
     )
-    if output is not None:
-        write_table(table, output)
+    table = written_table(study, output, json)
+    if table is None:
+        return ExitCode.DONE
     if not table["slotted"].notna().any():
         note("coalloc: no instance has a schedule")
         return ExitCode.NOTHING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance, slot_of
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import check_writable, note, say, say_json
-from coalloc.cli.tables import plain_rows, write_table
+from coalloc.cli.tables import plain_rows, written_table
 
 File = Annotated[str, Argument(metavar="FILE", help="Instance file with watts, or example:NAME for a bundled one.")]
 Policies = Annotated[
@@ -66,7 +67,8 @@ def front(
     if plot is not None:
         chart_format(plot)
     check_writable({"--output": output, "--plot": plot}, inputs=(file,))
-    table = coalloc.energy_front(
+    study = partial(
+        coalloc.energy_front,
         read_instance(file),
         {text: policy_of(text) for text in policy or []},
         points=points,
@@ -77,8 +79,9 @@ def front(
         seed=seed,
         progress=None if quiet else note,
     )
-    if output is not None:
-        write_table(table, output)
+    table = written_table(study, output, json)
+    if table is None:
+        return ExitCode.DONE
     if plot is not None:
         draw(table, plot)
     if json:

@@ -10,7 +10,8 @@ Y. Y. Haimes, L. S. Lasdon and D. A. Wismer, IEEE Transactions on Systems, Man, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from coalloc.meter import energy
 from coalloc.simulator.policy import Policy
 from coalloc.solvers.result import SolveResult, relative_gap
 from coalloc.studies.comparison import BOUND_TOLERANCE, contestants_of
+from coalloc.studies.interruption import gathered, uninterrupted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,9 +105,9 @@ def energy_front(
         ``points`` is below 2.
     InternalError
         If a policy beats a bound.
+    Interrupted
+        At Ctrl-C, with the rows that are complete (:mod:`coalloc.studies.interruption`).
     """
-    import pandas as pd
-
     if points < 2:
         raise CoallocError(f"points must be at least 2, got {points!r}")
     say = progress or (lambda _: None)
@@ -114,16 +116,36 @@ def energy_front(
     for label, policy in made:
         _refuse_wider(instance, label, policy, scope)
     options: dict[str, Any] = {"slot": slot, "scope": scope, "threads": threads, "seed": seed, "time_limit": time_limit}
-    rows = list(_exact_rows(instance, points, options, say))
-    edp_bound = min((row["edp_bound"] for row in rows), default=math.nan)
-    envelope = [(row["makespan_limit"], row["bound"]) for row in rows]
-    for label, policy in made:
-        say(f"{instance.name}: {label}")
-        rows.append(_policy_row(instance, label, policy, envelope if slot is None else None, seed))
+    planned = [*(_point(instance, number, points) for number in range(1, points + 1)), *(label for label, _ in made)]
+    return gathered(_rows(instance, made, points, options, say), planned, partial(_table, points))
+
+
+def _table(points: int, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the table of rows; only a front of all its points bounds the EDP."""
+    import pandas as pd
+
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     table["on_front"] = _undominated(table)
-    table.attrs["edp_bound"] = edp_bound
+    exact = table[table["label"] == EXACT]
+    table.attrs["edp_bound"] = float(exact["edp_bound"].min()) if len(exact) == points else math.nan
     return table
+
+
+def _rows(
+    instance: Instance,
+    policies: Sequence[tuple[str, Policy]],
+    points: int,
+    options: Mapping[str, Any],
+    say: Callable[[str], None],
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the front, then those of the policies."""
+    envelope = []
+    for row in _exact_rows(instance, points, options, say):
+        envelope.append((row["makespan_limit"], row["bound"]))
+        yield row
+    for label, policy in policies:
+        say(f"{instance.name}: {label}")
+        yield _policy_row(instance, label, policy, envelope if options["slot"] is None else None, options["seed"])
 
 
 def _refuse_wider(instance: Instance, label: str, policy: Policy, scope: Scope) -> None:
@@ -136,25 +158,29 @@ def _refuse_wider(instance: Instance, label: str, policy: Policy, scope: Scope) 
 
 
 def _exact_rows(
-    instance: Instance, points: int, options: dict[str, Any], say: Callable[[str], None]
+    instance: Instance, points: int, options: Mapping[str, Any], say: Callable[[str], None]
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the front by rising limit; the last has none."""
     say(f"{instance.name}: least makespan")
-    shortest = solve(instance, objective="makespan", **options)
+    shortest = uninterrupted(solve(instance, objective="makespan", **options))
     say(f"{instance.name}: least energy")
-    frugal = solve(instance, objective="energy", **options)
+    frugal = uninterrupted(solve(instance, objective="energy", **options))
     if shortest.schedule is None or frugal.schedule is None or shortest.objective is None:
         raise CoallocError(f"no front of instance {instance.name!r}: {shortest.message or frugal.message}")
     first = shortest.objective * (1.0 + LIMIT_MARGIN)
     last = max(first, energy(instance, frugal.schedule).makespan)
     below, start = shortest.lower_bound or 0.0, shortest.schedule
     for number, limit in enumerate(np.linspace(first, last, points)[:-1].tolist(), start=1):
-        say(f"{instance.name}: point {number} of {points}, within {limit:g} s")
-        found = solve(instance, objective="energy", makespan_limit=limit, start=start, **options)
+        say(f"{_point(instance, number, points)}, within {limit:g} s")
+        found = uninterrupted(solve(instance, objective="energy", makespan_limit=limit, start=start, **options))
         start = found.schedule or start
         yield _exact_row(instance, found, limit, below)
         below = limit
     yield _exact_row(instance, frugal, math.inf, below)
+
+
+def _point(instance: Instance, number: int, points: int) -> str:
+    return f"{instance.name}: point {number} of {points}"
 
 
 def _exact_row(instance: Instance, found: SolveResult, limit: float, below: float) -> dict[str, Any]:

@@ -228,6 +228,21 @@ def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatc
     assert len(ended) == 1
 
 
+@pytest.mark.parametrize("slot", [10.0, None])
+def test_ctrl_c_in_a_model_ends_the_portfolio(monkeypatch: pytest.MonkeyPatch, slot: float | None) -> None:
+    # Without CP-SAT and search a model has to close the gap; HiGHS takes Ctrl-C as a reason to stop.
+    runs = []
+
+    def interrupted(*_: Any, **__: Any) -> ModelSolution:
+        runs.append(1)
+        return ModelSolution(SolveStatus.UNKNOWN, "interrupt", None, 0.0, ModelSize(0, 0, 0, 0))
+
+    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+    monkeypatch.setattr(portfolio.Portfolio, "_improve", lambda *_: None)
+    result = solve_oas(five(), SolveOptions(slot=slot), run_model=interrupted)
+    assert (result.stopped_by, result.status, len(runs)) == ("interrupt", "feasible", 1)
+
+
 # ------------------------------------------------------------------------------ starts
 
 

@@ -1,6 +1,7 @@
 """The front of makespan and energy, and its picture and command."""
 
 import json
+import math
 
 import pytest
 import typer
@@ -9,7 +10,9 @@ from typer.testing import CliRunner
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.cli.study_front import front
+from coalloc.studies import front as front_module
 from coalloc.studies.front import draw
+from coalloc.studies.interruption import Interrupted
 
 
 def two_nodes() -> Instance:
@@ -39,6 +42,24 @@ def test_a_slotted_front_bounds_policies_by_the_linear_programme():
     table = coalloc.energy_front(two_nodes(), ["pcbe"], points=2, slot=10.0)
     assert table["energy"].tolist() == pytest.approx([280.0, 160.0, 280.0])
     assert table["bound"].tolist()[-1] == pytest.approx(coalloc.lower_bound(two_nodes(), "energy"))
+
+
+def test_an_interrupted_front_keeps_its_points_and_bounds_no_edp(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    whole = coalloc.energy_front(two_nodes(), points=3)
+    limits = whole["makespan_limit"].tolist()
+    solve = front_module.solve
+    monkeypatch.setattr(
+        front_module, "solve", lambda *a, **k: interrupted() if k.get("makespan_limit") == limits[1] else solve(*a, **k)
+    )
+    with pytest.raises(Interrupted) as interrupt:
+        coalloc.energy_front(two_nodes(), ["pcbe"], points=3)
+    table = interrupt.value.table
+    assert table["makespan"].tolist() == pytest.approx([20.0])
+    assert math.isnan(table.attrs["edp_bound"])
+    assert interrupt.value.missing == ("two: point 2 of 3", "two: point 3 of 3", "pcbe")
 
 
 def test_what_is_refused():
