@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sampling import RESULTS, exit_with, run_shown
+from sampling import RESULTS, command_of, exit_with, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -257,14 +257,15 @@ def worth(case: Case, schedule: coalloc.Schedule) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     seeds = [Seed(number, options.limit, options.node_limit) for number in range(options.seeds)]
     calls = [Call(compare, asdict(seed), SOLVES * options.limit + GRACE) for seed in seeds]
     run_shown(calls, options.store, options.jobs, _line)
     outcomes = zip(seeds, outcomes_of(calls, options.store), strict=True)
     rows = [row for seed, outcome in outcomes if outcome is not None for row in rows_of(outcome, "all", seed.seed)]
     write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
-    write_atomically(options.output.with_suffix(".md"), report(rows, options))
+    write_atomically(options.output.with_suffix(".md"), report(rows, options, command_of("agreement", parser, options)))
     num_seeds = len({row["seed"] for row in rows})
     print(f"wrote {options.output.with_suffix('.md')} and .csv: {num_seeds} of {options.seeds} seeds")
     return 1 if any(row["disagreement"] for row in rows) else 0
@@ -307,14 +308,14 @@ def sentence(row: Row) -> str:
     return f"seed {row['seed']}, {', '.join(row[name] for name in GROUP)}: {row['disagreement']}"
 
 
-def report(rows: Sequence[Row], options: argparse.Namespace) -> str:
+def report(rows: Sequence[Row], options: argparse.Namespace, command: str) -> str:
     """Return the page in Markdown."""
     paragraphs = [
         "# Agreement with brute force",
         f"{code_sentence()}. Seeds 0 to {options.seeds - 1}, {len({row['seed'] for row in rows})} of them "
         f"compared; {options.limit:g} s per solve, {options.node_limit:g} s for the node model with up to 5 jobs, "
         f"{CONTINUOUS_LIMIT:g} s in continuous time. "
-        "The protocol is in [../README.md](../README.md).",
+        f"Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "Worst difference: the largest of |found - optimum| / max(1, optimum) over what was called optimal.",
         *verdicts(rows),
     ]

@@ -33,7 +33,7 @@ from exact_report import (
     table_by_slot,
 )
 from formulations import run_formulation
-from sampling import HERE, RESULTS, code_columns, exit_with, hidden, run_shown
+from sampling import HERE, RESULTS, code_columns, command_of, exit_with, hidden, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -317,7 +317,8 @@ def makespan_of(problem: Problem, chosen: Sequence[tuple[int, int]]) -> tuple[fl
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     size = QUICK if options.quick else FULL if options.full else DEFAULT
     output = options.output or RESULTS / ("exact-quick" if options.quick else "exact")
     samples = [sample for work in WORKS for sample in samples_of(work, size, options.threads)]
@@ -329,7 +330,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = [_row(sample, outcome) for sample, outcome in outcomes if outcome is not None]
     write_atomically(output.with_suffix(".csv"), csv_of(COLUMNS, rows))
     planned = Counter(sample.work for sample in samples)
-    write_atomically(output.with_suffix(".md"), report(rows, planned, size, options.threads))
+    page = report(rows, planned, size, options.threads, command_of("exact", parser, options))
+    write_atomically(output.with_suffix(".md"), page)
     pictures = _draw(rows, output) if rows else []
     print(f"wrote {output}.md, .csv and {len(pictures)} pictures: {len(rows)} of {len(samples)} samples")
     return 1 if contradictions(rows) else 0
@@ -392,7 +394,7 @@ def _line(call: Call, outcome: Outcome) -> str:
     return f"{sample.work} {sample.seed}, {slot}, {sample.method}: {outcome['status']}, {detail}"
 
 
-def report(rows: Sequence[Row], planned: Mapping[str, int], size: str, threads: int) -> str:
+def report(rows: Sequence[Row], planned: Mapping[str, int], size: str, threads: int, command: str) -> str:
     """Return the page in Markdown; ``planned`` are samples per work."""
     by_work = {name: [row for row in rows if row["work"] == name] for name in planned}
     wrong = contradictions(rows)
@@ -400,7 +402,7 @@ def report(rows: Sequence[Row], planned: Mapping[str, int], size: str, threads: 
         "# Proving optimality: the speed table",
         f"{code_sentence(('highspy', 'ortools', 'python'))}; {threads} threads per solve, makespan. "
         f"The {size} run; samples that ran: {_shares(by_work, planned)}. "
-        "The protocol is in [../README.md](../README.md).",
+        f"Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "## Targets",
         "What was not proven counts with its limit. The targets are for the portfolio with CP-SAT; the verdict is also "
         "given for what it does without.",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyomo.environ as pyo
-from sampling import RESULTS, code_columns, exit_with, run_shown
+from sampling import RESULTS, code_columns, command_of, exit_with, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -127,7 +127,8 @@ def _is_known(problem: Problem) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     samples = [
         Sample(seed, slot, formulation, options.limit)
         for slot in options.slots
@@ -140,7 +141,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes = zip(samples, outcomes_of(calls, options.store), strict=True)
     rows = [_row(sample, outcome) for sample, outcome in outcomes if outcome is not None]
     write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
-    write_atomically(options.output.with_suffix(".md"), report(rows, len(samples), options.limit))
+    write_atomically(
+        options.output.with_suffix(".md"),
+        report(rows, len(samples), options.limit, command_of("formulations", parser, options)),
+    )
     print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(rows)} of {len(samples)} samples")
     return 1 if disagreements(rows) else 0
 
@@ -211,12 +215,12 @@ def ratios(rows: Iterable[Row]) -> list[float]:
     return found
 
 
-def report(rows: Sequence[Row], planned: int, limit: float) -> str:
+def report(rows: Sequence[Row], planned: int, limit: float, command: str) -> str:
     """Return the page in Markdown."""
     paragraphs = [
         "# Formulations of OAS side by side",
         f"{code_sentence()}. `paper-oas` (6 nodes, 8 jobs), makespan, {limit:g} s per solve, one thread; "
-        f"{len(rows)} of {planned} samples ran. The protocol is in [../README.md](../README.md).",
+        f"{len(rows)} of {planned} samples ran. Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "## Summary",
         f"Per formulation: optima proven / samples, and the shifted geometric mean of the times (s; shift {SHIFT:g} s; "
         f"what was not proven counts {limit:g} s). Ratio: geometric mean of time of node / time of configuration, "

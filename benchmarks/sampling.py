@@ -6,6 +6,7 @@ Running, killing and keeping the samples is the work of :mod:`coalloc.bench`.
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -22,6 +23,10 @@ from coalloc.instance import CoallocError
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
+SILENT = ("store", "output", "report", "note")
+"""Options that change nothing of what a page says of the samples."""
+PLACES = ("peer_python", "accasim_python", "traces")
+"""Options that name a place on this machine."""
 USAGE = 2
 """Exit code where a store or an option is not usable."""
 
@@ -40,6 +45,20 @@ def run_shown(calls: Sequence[Call], store: Path, jobs: int, line: Callable[[Cal
     if progress.is_interrupted:
         say("interrupted; run again to go on")
     return not progress.is_interrupted
+
+
+def command_of(script: str, parser: ArgumentParser, options: Namespace) -> str:
+    """Return the command that makes a page: what was asked for, but no defaults and no paths of this machine."""
+    words = [f"python benchmarks/{script}.py"]
+    for name, value in vars(options).items():
+        if name in SILENT or value == parser.get_default(name):
+            continue
+        words.append(f"--{name.replace('_', '-')}")
+        if name in PLACES:
+            words.append("PATH")
+        elif value is not True:
+            words += map(str, value) if isinstance(value, Sequence) and not isinstance(value, str) else [str(value)]
+    return " ".join(words)
 
 
 def say(text: str) -> None:

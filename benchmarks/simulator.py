@@ -22,7 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sampling import HERE, RESULTS, code_columns, exit_with, run_shown
+from sampling import HERE, RESULTS, code_columns, command_of, exit_with, run_shown
 from simulator_process import LIMIT, LUBLIN, TRACES, Sample
 
 from coalloc.bench.calls import Call
@@ -265,7 +265,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes = zip(asked, outcomes_of(calls, options.store), strict=True)
     rows = [asdict(sample) | (outcome or {}) | code_columns() for sample, outcome in outcomes]
     write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
-    page = report(rows, command_of(options), options.note)
+    page = report(rows, command_of("simulator", parser, options), options.note)
     write_atomically(options.output.with_suffix(".md"), page)
     print(page)
     return 0
@@ -275,12 +275,6 @@ def _line(call: Call, outcome: Outcome) -> str:
     asked = ", ".join(str(call.argument[name]) for name in ("kind", "trace", "policy", "num_jobs"))
     detail = outcome.get("message") or f"{outcome.get('rate', 0.0):,.0f} jobs/s"
     return f"{asked}, run {call.argument['run']}: {outcome['status']}, {detail}"
-
-
-def command_of(options: argparse.Namespace) -> str:
-    """Return the command, without the paths of this machine."""
-    peer = f" --accasim-python PYTHON --accasim-jobs {options.accasim_jobs}" if options.accasim_python else ""
-    return f"python benchmarks/simulator.py --traces DIR --runs {options.runs}{peer}"
 
 
 if __name__ == "__main__":

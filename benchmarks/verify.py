@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agreement import COLUMNS, Case, Finding, by_solve, judged, rows_of, verdict_on, verdicts
-from sampling import RESULTS, exit_with, hidden, run_shown
+from sampling import RESULTS, command_of, exit_with, hidden, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -120,7 +120,8 @@ def verify(argument: Mapping[str, Any]) -> Row:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     samples = list(planned(options))
     calls = [Call(verify, asdict(sample), SOLVES * options.limit + GRACE) for sample in samples]
     if not options.report:
@@ -129,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ran = [(sample, outcome) for sample, outcome in zip(samples, outcomes, strict=True) if outcome is not None]
     rows = [row for sample, outcome in ran for row in sample_rows(sample, outcome)]
     write_atomically(options.output.with_suffix(".csv"), csv_of((*COLUMNS, "source"), rows))
-    page = report(rows, Counter(sample.kind for sample, _ in ran), options)
+    page = report(rows, Counter(sample.kind for sample, _ in ran), options, command_of("verify", parser, options))
     write_atomically(options.output.with_suffix(".md"), page)
     print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(ran)} of {len(samples)} instances")
     return 1 if any(row["disagreement"] for row in rows) else 0
@@ -171,7 +172,7 @@ def _line(call: Call, outcome: Outcome) -> str:
     return f"{sample.kind} {sample.number}: {verdict_on(sample_rows(sample, outcome))}"
 
 
-def report(rows: Sequence[Row], ran: Mapping[Kind, int], options: argparse.Namespace) -> str:
+def report(rows: Sequence[Row], ran: Mapping[Kind, int], options: argparse.Namespace, command: str) -> str:
     """Return the page in Markdown; ``ran`` are instances by kind."""
     claimed = [row for row in rows if row["status"] == "optimal"]
     confirmed = sum(not row["disagreement"] for row in claimed)
@@ -181,7 +182,7 @@ def report(rows: Sequence[Row], ran: Mapping[Kind, int], options: argparse.Names
         f"instances, against brute force; {ran['packing']} of {len(PACKING_JOBS)} perfect packings of "
         f"{PACKING_JOBS[0]} to {PACKING_JOBS[-1]} jobs, against the rectangle that they were cut from. "
         f"{options.limit:g} s per solve; {options.continuous_limit:g} s in continuous time and for a packing. "
-        "The protocol is in [../README.md](../README.md).",
+        f"Made by `{command}`; the protocol is in [../README.md](../README.md).",
         f'"Optimal" was claimed {len(claimed)} times in {len(rows)} solves, and {confirmed} of these are confirmed. '
         f"Solves that disagree in any way: {sum(bool(row['disagreement']) for row in rows)}.",
         "Worst difference: the largest of |found - optimum| / max(1, optimum) over what was called optimal.",

@@ -14,8 +14,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn
+
+import psutil
 
 from coalloc.bench.protocol import Message, read_exactly, read_message, write_message
 from coalloc.bench.provenance import code_versions, machine
@@ -98,8 +101,11 @@ def _preload() -> None:
 
 
 def end(*_: object) -> NoReturn:
-    """End at SIGTERM: what runs is seen dead on the way."""
-    raise SystemExit
+    """End at SIGTERM, and with it whatever was started here, also in other sessions."""
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            process.kill()
+    os._exit(0)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from importlib.util import find_spec
 
 import pytest
@@ -34,6 +35,20 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path, capsys):
     assert not sampling.run_shown(calls, tmp_path / "store.sqlite", 1, interrupted)
     assert capsys.readouterr().err == "interrupted; run again to go on\n"
     assert [outcome is None for outcome in outcomes_of(calls, tmp_path / "store.sqlite")] == [False, True, True]
+
+
+def test_the_command_of_a_page_has_what_differs_from_the_defaults_and_no_places():
+    parser = ArgumentParser()
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--node-limit", type=float, default=10.0)
+    parser.add_argument("--rows", nargs="+", default=("slots", "node"))
+    parser.add_argument("--peer-python")
+    parser.add_argument("--store")
+    arguments = ["--full", "--node-limit", "0.5", "--rows", "node", "slots", "--peer-python", "/a/b", "--store", "/c"]
+    options = parser.parse_args(arguments)
+    expected = "python benchmarks/exact.py --full --node-limit 0.5 --rows node slots --peer-python PATH"
+    assert sampling.command_of("exact", parser, options) == expected
+    assert sampling.command_of("exact", parser, parser.parse_args([])) == "python benchmarks/exact.py"
 
 
 def test_what_cannot_be_used_is_a_line(capsys):
