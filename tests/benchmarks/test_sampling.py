@@ -41,12 +41,12 @@ def test_the_command_of_a_page_has_what_differs_from_the_defaults_and_no_places(
     parser = ArgumentParser()
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--node-limit", type=float, default=10.0)
-    parser.add_argument("--rows", nargs="+", default=("slots", "node"))
+    parser.add_argument("--slots", nargs="+", type=int, default=(250, 100))
     parser.add_argument("--peer-python")
     parser.add_argument("--store")
-    arguments = ["--full", "--node-limit", "0.5", "--rows", "node", "slots", "--peer-python", "/a/b", "--store", "/c"]
+    arguments = ["--full", "--node-limit", "0.5", "--slots", "100", "50", "--peer-python", "/a/b", "--store", "/c"]
     options = parser.parse_args(arguments)
-    expected = "python benchmarks/exact.py --full --node-limit 0.5 --rows node slots --peer-python PATH"
+    expected = "python benchmarks/exact.py --full --node-limit 0.5 --slots 100 50 --peer-python PATH"
     assert sampling.command_of("exact", parser, options) == expected
     assert sampling.command_of("exact", parser, parser.parse_args([])) == "python benchmarks/exact.py"
 
