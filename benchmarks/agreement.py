@@ -11,18 +11,21 @@ bound and with slots to spare. Protocol: benchmarks/README.md.
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from runner import RESULTS, Row, Store, markdown_table, provenance, run_missing, write_csv
+from sampling import RESULTS, command_of, exit_with, run_shown
 
 import coalloc
+from coalloc.bench.calls import Call
+from coalloc.bench.outcomes import Outcome, Row
+from coalloc.bench.provenance import code_sentence
+from coalloc.bench.running import outcomes_of
+from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.instance.storage import write_atomically
 from coalloc.models import formulation_of
 from coalloc.problem import discretise
@@ -188,8 +191,9 @@ def by_model(case: Case, limit: float) -> Finding:
 # --- judging ---------------------------------------------------------------------------------------
 
 
-def compare(sample: Seed) -> Row:
-    """Return the rows of a seed, under ``rows``."""
+def compare(argument: Mapping[str, Any]) -> Row:
+    """Return the rows of a seed, given as a dictionary, under ``rows``."""
+    sample = Seed(**argument)
     rows = [{**case.names, "seed": sample.seed, **judged(case, sample.limit)} for case in cases(sample)]
     return {"status": "compared", "rows": rows}
 
@@ -253,18 +257,15 @@ def worth(case: Case, schedule: coalloc.Schedule) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    facts = provenance()
-    seeds = {_key(s, facts): s for s in (Seed(n, options.limit, options.node_limit) for n in range(options.seeds))}
-    store = Store(options.store)
-    try:
-        for key, outcome in run_missing(store, seeds.items(), compare, SOLVES * options.limit + GRACE, options.jobs):
-            _announce(seeds[key], outcome)
-    except KeyboardInterrupt:
-        print("interrupted; run again to go on", file=sys.stderr)
-    rows = [row for key, seed in seeds.items() for row in _rows(seed, store.get(key))]
-    write_csv(options.output.with_suffix(".csv"), COLUMNS, rows)
-    write_atomically(options.output.with_suffix(".md"), report(rows, facts, options))
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    seeds = [Seed(number, options.limit, options.node_limit) for number in range(options.seeds)]
+    calls = [Call(compare, asdict(seed), SOLVES * options.limit + GRACE) for seed in seeds]
+    run_shown(calls, options.store, options.jobs, _line)
+    outcomes = zip(seeds, outcomes_of(calls, options.store), strict=True)
+    rows = [row for seed, outcome in outcomes if outcome is not None for row in rows_of(outcome, "all", seed.seed)]
+    write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
+    write_atomically(options.output.with_suffix(".md"), report(rows, options, command_of("agreement", parser, options)))
     num_seeds = len({row["seed"] for row in rows})
     print(f"wrote {options.output.with_suffix('.md')} and .csv: {num_seeds} of {options.seeds} seeds")
     return 1 if any(row["disagreement"] for row in rows) else 0
@@ -283,26 +284,23 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _key(seed: Seed, facts: Row) -> str:
-    return json.dumps([seed.seed, seed.limit, seed.node_limit, facts["version"], facts["code"], facts["highspy"]])
-
-
-def _rows(seed: Seed, outcome: Row | None) -> list[Row]:
-    """Return the rows of a seed; one that says why where its process did not answer."""
-    if outcome is None:
-        return []
+def rows_of(outcome: Outcome, family: str, seed: int) -> list[Row]:
+    """Return the rows of a process; one that says why for the whole ``family`` where it did not answer."""
     if "rows" in outcome:
         rows: list[Row] = outcome["rows"]
         return rows
-    lost = {"seed": seed.seed, "status": outcome["status"], "disagreement": outcome["message"]}
-    return [dict.fromkeys(GROUP, "all") | lost]
+    return [dict.fromkeys(GROUP, family) | {"seed": seed, "status": "crashed", "disagreement": outcome["message"]}]
 
 
-def _announce(seed: Seed, outcome: Row) -> None:
-    wrong = [row for row in _rows(seed, outcome) if row["disagreement"]]
-    print(f"seed {seed.seed}: {'agrees' if not wrong else f'{len(wrong)} disagree'}", file=sys.stderr, flush=True)
-    for row in wrong:
-        print(f"  {sentence(row)}", file=sys.stderr, flush=True)
+def _line(call: Call, outcome: Outcome) -> str:
+    seed = call.argument["seed"]
+    return f"seed {seed}: {verdict_on(rows_of(outcome, 'all', seed))}"
+
+
+def verdict_on(rows: Sequence[Row]) -> str:
+    """Return how many rows disagree, and a line for each of them."""
+    wrong = [row for row in rows if row["disagreement"]]
+    return "\n".join([f"{len(wrong)} disagree" if wrong else "agrees", *(f"  {sentence(row)}" for row in wrong)])
 
 
 def sentence(row: Row) -> str:
@@ -310,15 +308,14 @@ def sentence(row: Row) -> str:
     return f"seed {row['seed']}, {', '.join(row[name] for name in GROUP)}: {row['disagreement']}"
 
 
-def report(rows: Sequence[Row], facts: Row, options: argparse.Namespace) -> str:
+def report(rows: Sequence[Row], options: argparse.Namespace, command: str) -> str:
     """Return the page in Markdown."""
     paragraphs = [
         "# Agreement with brute force",
-        f"coalloc {facts['version']} (commit {facts['commit']}, code {facts['code']}), highspy {facts['highspy']}, "
-        f"Python {facts['python']}. Seeds 0 to {options.seeds - 1}, {len({row['seed'] for row in rows})} of them "
+        f"{code_sentence()}. Seeds 0 to {options.seeds - 1}, {len({row['seed'] for row in rows})} of them "
         f"compared; {options.limit:g} s per solve, {options.node_limit:g} s for the node model with up to 5 jobs, "
         f"{CONTINUOUS_LIMIT:g} s in continuous time. "
-        "The protocol is in [../README.md](../README.md).",
+        f"Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "Worst difference: the largest of |found - optimum| / max(1, optimum) over what was called optimal.",
         *verdicts(rows),
     ]
@@ -332,11 +329,11 @@ def verdicts(rows: Sequence[Row]) -> list[str]:
         groups.setdefault(tuple(row[name] for name in GROUP), []).append(row)
     heads = (*GROUP, "solves", *STATUSES, "worst difference", "disagreements", "time, s", "longest, s")
     wrong = [f"- {sentence(row)}" for row in rows if row["disagreement"]]
-    table = markdown_table(heads, [_line(name, group) for name, group in groups.items()])
-    return [table, "## Disagreements", "\n".join(wrong) if wrong else "None."]
+    table = Table.of(heads, [_figures(name, group) for name, group in groups.items()])
+    return [markdown(table), "## Disagreements", "\n".join(wrong) if wrong else "None."]
 
 
-def _line(name: Sequence[str], group: Sequence[Row]) -> list[Any]:
+def _figures(name: Sequence[str], group: Sequence[Row]) -> list[Any]:
     differences = [row["difference"] for row in group if row.get("difference") is not None]
     times = [row.get("time", 0.0) for row in group]
     counts = [sum(row["status"] == status for row in group) for status in STATUSES]
@@ -345,4 +342,4 @@ def _line(name: Sequence[str], group: Sequence[Row]) -> list[Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -1,7 +1,7 @@
 """How fast optimality is proven: the portfolio on 8 to 200 jobs, beside PyJobShop (CP-SAT) and the paper's node model.
 
 Every solve runs in a process of its own, which is killed with its children when it does not end by
-itself, and goes to a store, so that an interrupted run resumes. The methods take turns on each
+itself, and goes to a store, so that an interrupted run resumes (:mod:`coalloc.bench`). The methods take turns on each
 (instance, slot), so that whatever else the machine does strikes them alike. Protocol: benchmarks/README.md.
 """
 
@@ -14,14 +14,14 @@ import random
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from exact_report import (
-    SHIFT,
     Comparison,
     Line,
     Target,
@@ -33,9 +33,15 @@ from exact_report import (
     table_by_slot,
 )
 from formulations import run_formulation
-from runner import HERE, RESULTS, Row, Store, hidden, peak_memory, provenance, run_missing, write_csv
+from sampling import HERE, RESULTS, code_columns, command_of, exit_with, hidden, run_shown
 
 import coalloc
+from coalloc.bench.calls import Call
+from coalloc.bench.outcomes import Outcome, Row, is_failed
+from coalloc.bench.provenance import code_sentence
+from coalloc.bench.running import outcomes_of
+from coalloc.bench.statistics import SHIFT
+from coalloc.bench.tables import csv_of
 from coalloc.instance.storage import write_atomically
 from coalloc.problem import Assignment, Problem, discretise, slot_seconds
 from coalloc.result_files import instance_hash
@@ -48,7 +54,7 @@ OURS = (PORTFOLIO, NO_CPSAT)
 LINK_UNITS = 10**9
 """Whole units that PyJobShop counts the capacity of a link in; loads are rounded down, which is in its favour."""
 GRACE = 15.0
-"""Seconds beyond the time limit after which a sample is killed; starting Python is part of them."""
+"""Seconds beyond the time limit after which a sample is killed; the warm-up is part of them."""
 OVERRUN, LEAST_OVERRUN = 0.1, 1.0
 """A time limit holds within this share of it, at least these seconds."""
 PEER_SEED, PEER_INSTANCES, PEER_SLOTS = 0, 10, SLOTS[1::2]
@@ -206,13 +212,13 @@ def samples_of(work: Work, size: str, threads: int) -> Iterator[Sample]:
 # --- solving, in a process of its own ---------------------------------------------------------------
 
 
-def solve(sample: Sample, peer_python: str) -> Row:
-    """Return status, time (s), objective and bound (s), trace and peak memory (MB) of one solve."""
+def solve(argument: Mapping[str, Any]) -> Row:
+    """Return status, time (s), objective and bound (s), and trace of one solve: a sample, with ``peer_python``."""
+    sample = Sample(**{name: part for name, part in argument.items() if name != "peer_python"})
     if sample.method == PYJOBSHOP:
-        return solve_by_pyjobshop(sample, peer_python)
+        return solve_by_pyjobshop(sample, argument["peer_python"])
     if sample.method == NODE:
-        found = run_formulation(sample.instance, f"{sample.slot}%", "node", sample.limit, sample.threads)
-        return {**found, "memory": peak_memory()}
+        return run_formulation(sample.instance, f"{sample.slot}%", "node", sample.limit, sample.threads)
     if sample.method == NO_CPSAT:
         with hidden("ortools"):
             return solve_by_portfolio(sample)
@@ -233,7 +239,6 @@ def solve_by_portfolio(sample: Sample) -> Row:
         "lower_bound": result.lower_bound,
         "source": result.trace[-1].source if result.trace else "",
         "trace": [(point.time, point.incumbent, point.lower_bound, point.source) for point in result.trace],
-        "memory": peak_memory(),
         "message": result.message,
     }
 
@@ -289,7 +294,6 @@ def row_of_peer(problem: Problem, answer: Mapping[str, Any]) -> Row:
         "time": answer["time"],
         "objective": objective,
         "lower_bound": lower_bound,
-        "memory": answer["memory"],
         "message": message,
         "peer": answer["peer"],
     }
@@ -313,36 +317,35 @@ def makespan_of(problem: Problem, chosen: Sequence[tuple[int, int]]) -> tuple[fl
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     size = QUICK if options.quick else FULL if options.full else DEFAULT
     output = options.output or RESULTS / ("exact-quick" if options.quick else "exact")
-    facts = provenance()
-    planned = {work.name: _keyed(work, size, options.threads, facts) for work in WORKS}
-    store = Store(options.store)
-    try:
-        for work in WORKS:
-            if work.name in options.rows and not options.report:
-                _run(work, planned[work.name], store, options)
-    except KeyboardInterrupt:
-        print("interrupted; run again to go on", file=sys.stderr)
-    rows = [
-        _row(sample, facts | found)
-        for samples in planned.values()
-        for key, sample in samples.items()
-        if (found := store.get(key)) is not None
-    ]
-    write_csv(output.with_suffix(".csv"), COLUMNS, rows)
-    num_planned = {name: len(samples) for name, samples in planned.items()}
-    write_atomically(output.with_suffix(".md"), report(rows, num_planned, size, facts, options.threads))
+    samples = [sample for work in WORKS for sample in samples_of(work, size, options.threads)]
+    calls = [call_of(sample, options.peer_python) for sample in samples]
+    if not options.report:
+        wanted = [call for call in calls if call.argument["work"] in options.rows]
+        run_shown(wanted, options.store, options.jobs, _line)
+    outcomes = zip(samples, outcomes_of(calls, options.store), strict=True)
+    rows = [_row(sample, outcome) for sample, outcome in outcomes if outcome is not None]
+    write_atomically(output.with_suffix(".csv"), csv_of(COLUMNS, rows))
+    planned = Counter(sample.work for sample in samples)
+    page = report(rows, planned, size, options.threads, command_of("exact", parser, options))
+    write_atomically(output.with_suffix(".md"), page)
     pictures = _draw(rows, output) if rows else []
-    print(f"wrote {output}.md, .csv and {len(pictures)} pictures: {len(rows)} of {sum(num_planned.values())} samples")
+    print(f"wrote {output}.md, .csv and {len(pictures)} pictures: {len(rows)} of {len(samples)} samples")
     return 1 if contradictions(rows) else 0
 
 
-def _run(work: Work, samples: Mapping[str, Sample], store: Store, options: argparse.Namespace) -> None:
-    function = partial(solve, peer_python=options.peer_python)
-    for key, row in run_missing(store, samples.items(), function, work.limit + GRACE, options.jobs):
-        print(_line(samples[key], row), file=sys.stderr, flush=True)
+def call_of(sample: Sample, peer_python: str) -> Call:
+    """Return the call that solves a sample; another Python for the peer is no other sample."""
+    return Call(
+        solve,
+        asdict(sample),
+        sample.limit + GRACE,
+        given=_identity(sample.work, sample.seed),
+        local={"peer_python": peer_python},
+    )
 
 
 def _draw(rows: Sequence[Row], output: Path) -> list[Path]:
@@ -374,18 +377,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _keyed(work: Work, size: str, threads: int, facts: Row) -> dict[str, Sample]:
-    return {_key(sample, facts): sample for sample in samples_of(work, size, threads)}
-
-
-def _key(sample: Sample, facts: Row) -> str:
-    identity = asdict(sample) | _identity(sample.work, sample.seed)
-    identity |= {name: facts[name] for name in ("version", "code", "highspy", "ortools")}
-    return json.dumps(identity, sort_keys=True)
-
-
-def _row(sample: Sample, outcome: Row) -> Row:
-    return _identity(sample.work, sample.seed) | asdict(sample) | dict(outcome)
+def _row(sample: Sample, outcome: Outcome) -> Row:
+    return code_columns() | _identity(sample.work, sample.seed) | asdict(sample) | outcome
 
 
 @cache
@@ -394,22 +387,22 @@ def _identity(work: str, seed: int) -> dict[str, str]:
     return {"instance": instance.name, "instance_sha256": instance_hash(instance)}
 
 
-def _line(sample: Sample, row: Row) -> str:
-    detail = f"{row['time']:.2f} s" if "time" in row else row["message"]
+def _line(call: Call, outcome: Outcome) -> str:
+    sample = Sample(**call.argument)
+    detail = outcome["message"] if is_failed(outcome) else f"{outcome['time']:.2f} s"
     slot = sample.slot_option or "continuous"
-    return f"{sample.work} {sample.seed}, {slot}, {sample.method}: {row['status']}, {detail}"
+    return f"{sample.work} {sample.seed}, {slot}, {sample.method}: {outcome['status']}, {detail}"
 
 
-def report(rows: Sequence[Row], planned: Mapping[str, int], size: str, facts: Row, threads: int) -> str:
+def report(rows: Sequence[Row], planned: Mapping[str, int], size: str, threads: int, command: str) -> str:
     """Return the page in Markdown; ``planned`` are samples per work."""
     by_work = {name: [row for row in rows if row["work"] == name] for name in planned}
     wrong = contradictions(rows)
     paragraphs = [
         "# Proving optimality: the speed table",
-        f"coalloc {facts['version']} (commit {facts['commit']}, code {facts['code']}), highspy {facts['highspy']}, "
-        f"ortools {facts['ortools']}, Python {facts['python']}; {threads} threads per solve, makespan. "
+        f"{code_sentence(('highspy', 'ortools', 'python'))}; {threads} threads per solve, makespan. "
         f"The {size} run; samples that ran: {_shares(by_work, planned)}. "
-        "The protocol is in [../README.md](../README.md).",
+        f"Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "## Targets",
         "What was not proven counts with its limit. The targets are for the portfolio with CP-SAT; the verdict is also "
         "given for what it does without.",
@@ -454,4 +447,4 @@ def _by_slot(work: Work, rows: Sequence[Row]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

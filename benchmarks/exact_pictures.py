@@ -12,8 +12,8 @@ from exact_report import gap_of, is_proven, slot_text
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
-from runner import Row
 
+from coalloc.bench.outcomes import Row
 from coalloc.plot.palette import BAND, BASE, GRID, INK, MUTED
 from coalloc.solvers.result import relative_gap
 

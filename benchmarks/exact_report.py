@@ -11,14 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runner import Row, geometric_mean, markdown_table, percentile
+import numpy as np
 
+from coalloc.bench.outcomes import CRASHED, KILLED, Row
+from coalloc.bench.statistics import SHIFT, geometric_mean
+from coalloc.bench.tables import Table, markdown
 from coalloc.solvers.result import relative_gap
 
 AGREEMENT = 1e-6
 """Relative difference up to which two results agree."""
-SHIFT = 1.0
-"""Shift of the shifted geometric mean of times, s."""
 
 # --- measures --------------------------------------------------------------------------------------
 
@@ -42,7 +43,7 @@ def gap_of(row: Row) -> float:
 
 def overrun(row: Row) -> float:
     """Return the seconds beyond the time limit, infinite where the process had to be killed."""
-    return math.inf if row["status"] == "killed" else max(0.0, (row.get("time") or 0.0) - row["limit"])
+    return math.inf if row["status"] in KILLED else max(0.0, (row.get("time") or 0.0) - row["limit"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +66,24 @@ class Measures:
 
 def measures(rows: Sequence[Row]) -> Measures:
     """Return the figures of samples; the 95th percentile is the smallest time that 95 % of them do not exceed."""
-    times = [counted_time(row) for row in rows]
+    median, percentile95 = _quantiles([counted_time(row) for row in rows])
     return Measures(
         ran=len(rows),
         proven=sum(map(is_proven, rows)),
-        median=percentile(times, 0.5),
-        percentile95=percentile(times, 0.95),
+        median=median,
+        percentile95=percentile95,
         worst_gap=max(map(gap_of, rows), default=math.inf),
         memory=max((row["memory"] for row in rows if row.get("memory")), default=None),
         worst_overrun=max(map(overrun, rows), default=0.0),
     )
+
+
+def _quantiles(times: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
+    """Return the least of the times that half of them, and that 95 % of them, do not exceed; none of nothing."""
+    if not times:
+        return None, None
+    median, percentile95 = np.quantile(times, [0.5, 0.95], method="inverted_cdf").tolist()
+    return median, percentile95
 
 
 # --- targets ---------------------------------------------------------------------------------------
@@ -164,7 +173,7 @@ class Pair:
 
 def pairs(rows: Sequence[Row], ours: str, theirs: str) -> list[Pair]:
     """Return the pairs of two methods among samples; what crashed is in none."""
-    by = {(row["instance"], row["slot"], row["method"]): row for row in rows if row["status"] != "crashed"}
+    by = {(row["instance"], row["slot"], row["method"]): row for row in rows if row["status"] not in CRASHED}
     return [
         Pair(row, by[instance, slot, theirs])
         for (instance, slot, method), row in by.items()
@@ -278,9 +287,13 @@ def _figures(found: Measures) -> list[Any]:
 FIGURES = ("proven/ran", "median, s", "95th percentile, s", "worst gap", "peak memory, MB")
 
 
+def _markdown(heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
+    return markdown(Table.of(heads, lines))
+
+
 def speed_table(lines: Iterable[Line]) -> str:
     """Return the table of targets and verdicts."""
-    return markdown_table(("work", "method", "target", *FIGURES, "verdict"), [line.cells() for line in lines])
+    return _markdown(("work", "method", "target", *FIGURES, "verdict"), [line.cells() for line in lines])
 
 
 def table_by_slot(rows: Sequence[Row]) -> str:
@@ -293,7 +306,7 @@ def table_by_slot(rows: Sequence[Row]) -> str:
         found = measures(group)
         mean = geometric_mean([counted_time(row) for row in group], SHIFT)
         lines.append([slot_text(slot), method, f"{found.proven}/{found.ran}", *_figures(found), mean])
-    return markdown_table(("slot", "method", *FIGURES, "mean, s"), lines)
+    return _markdown(("slot", "method", *FIGURES, "mean, s"), lines)
 
 
 def ratio_table(found: Sequence[Pair]) -> str:
@@ -307,7 +320,7 @@ def ratio_table(found: Sequence[Pair]) -> str:
         groups["all"].append(pair)
     heads = ("slot", "pairs", "we prove", "they prove", "our mean, s", "their mean, s")
     ratios = ("ratio, where they prove", "ratio, all", "our bound is weaker")
-    return markdown_table((*heads, *ratios), [[name, *_ratio_cells(group)] for name, group in groups.items()])
+    return _markdown((*heads, *ratios), [[name, *_ratio_cells(group)] for name, group in groups.items()])
 
 
 def _ratio_cells(group: Sequence[Pair]) -> list[Any]:
@@ -336,4 +349,4 @@ def open_table(rows: Iterable[Row]) -> str:
         ]
         for row in rows
     ]
-    return markdown_table(heads, lines) if lines else "None."
+    return _markdown(heads, lines) if lines else "None."

@@ -9,19 +9,23 @@ whatever else the machine does strikes them alike. It is the model that is run, 
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pyomo.environ as pyo
-from runner import RESULTS, Row, Store, geometric_mean, markdown_table, provenance, run_missing, write_csv
+from sampling import RESULTS, code_columns, command_of, exit_with, run_shown
 
 import coalloc
+from coalloc.bench.calls import Call
+from coalloc.bench.outcomes import Outcome, Row, is_failed
+from coalloc.bench.provenance import code_sentence
+from coalloc.bench.running import outcomes_of
+from coalloc.bench.statistics import SHIFT, geometric_mean
+from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.instance.storage import write_atomically
 from coalloc.models import formulation_of
 from coalloc.problem import Problem
@@ -36,9 +40,7 @@ FORMULATIONS = ("configuration", "count", "node")
 FEW, FULL = 5, 20
 """Numbers of instances: seeds 1, 2, ..."""
 GRACE = 15.0
-"""Seconds beyond the time limit after which a sample is killed; starting Python is part of them."""
-SHIFT = 1.0
-"""Shift of the geometric mean of times, s."""
+"""Seconds beyond the time limit after which a sample is killed; the warm-up is part of them."""
 AGREEMENT = 1e-6
 """Relative difference up to which two proven optima agree."""
 TARGET_RATIO, PROVEN_FROM = 20.0, 50
@@ -66,8 +68,9 @@ class Sample:
         return coalloc.generate("paper-oas", seed=self.seed)
 
 
-def solve(sample: Sample) -> Row:
-    """Build one model and run it; see :func:`run_formulation`."""
+def solve(argument: Mapping[str, Any]) -> Row:
+    """Build one model and run it, for a sample given as a dictionary; see :func:`run_formulation`."""
+    sample = Sample(**argument)
     return run_formulation(sample.instance, f"{sample.slot}%", sample.formulation, sample.limit)
 
 
@@ -124,7 +127,8 @@ def _is_known(problem: Problem) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     samples = [
         Sample(seed, slot, formulation, options.limit)
         for slot in options.slots
@@ -132,17 +136,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for formulation in FORMULATIONS
         if formulation in options.only
     ]
-    facts = provenance()
-    keys = {_key(sample, facts): sample for sample in samples}
-    store = Store(options.store)
-    try:
-        for key, row in run_missing(store, keys.items(), solve, options.limit + GRACE, options.jobs):
-            print(_line(keys[key], row), file=sys.stderr, flush=True)
-    except KeyboardInterrupt:
-        print("interrupted; run again to go on", file=sys.stderr)
-    rows = [_row(sample, facts | found) for key, sample in keys.items() if (found := store.get(key)) is not None]
-    write_csv(options.output.with_suffix(".csv"), COLUMNS, rows)
-    write_atomically(options.output.with_suffix(".md"), report(rows, len(samples), options.limit))
+    calls = [Call(solve, asdict(s), options.limit + GRACE, given=_identity(s.instance)) for s in samples]
+    run_shown(calls, options.store, options.jobs, _line)
+    outcomes = zip(samples, outcomes_of(calls, options.store), strict=True)
+    rows = [_row(sample, outcome) for sample, outcome in outcomes if outcome is not None]
+    write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
+    write_atomically(
+        options.output.with_suffix(".md"),
+        report(rows, len(samples), options.limit, command_of("formulations", parser, options)),
+    )
     print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(rows)} of {len(samples)} samples")
     return 1 if disagreements(rows) else 0
 
@@ -159,25 +161,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _key(sample: Sample, facts: Row) -> str:
-    identity = asdict(sample) | {
-        "instance": instance_hash(sample.instance),
-        "version": facts["version"],
-        "code": facts["code"],
-        "highspy": facts["highspy"],
-    }
-    return json.dumps(identity, sort_keys=True)
+def _identity(instance: coalloc.Instance) -> dict[str, str]:
+    return {"instance": instance.name, "instance_sha256": instance_hash(instance)}
 
 
-def _row(sample: Sample, outcome: Row) -> Row:
-    instance = sample.instance
-    identity = {"instance": instance.name, "instance_sha256": instance_hash(instance)}
-    return identity | asdict(sample) | dict(outcome)
+def _row(sample: Sample, outcome: Outcome) -> Row:
+    return code_columns() | _identity(sample.instance) | asdict(sample) | outcome
 
 
-def _line(sample: Sample, row: Row) -> str:
-    detail = f"{row['time']:.2f} s" if "time" in row else row["message"]
-    return f"paper-oas-{sample.seed} at {sample.slot} %, {sample.formulation}: {row['status']}, {detail}"
+def _line(call: Call, outcome: Outcome) -> str:
+    sample = Sample(**call.argument)
+    detail = outcome["message"] if is_failed(outcome) else f"{outcome['time']:.2f} s"
+    return f"paper-oas-{sample.seed} at {sample.slot} %, {sample.formulation}: {outcome['status']}, {detail}"
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -220,12 +215,12 @@ def ratios(rows: Iterable[Row]) -> list[float]:
     return found
 
 
-def report(rows: Sequence[Row], planned: int, limit: float) -> str:
+def report(rows: Sequence[Row], planned: int, limit: float, command: str) -> str:
     """Return the page in Markdown."""
     paragraphs = [
         "# Formulations of OAS side by side",
-        f"{_provenance(rows)} `paper-oas` (6 nodes, 8 jobs), makespan, {limit:g} s per solve, one thread; "
-        f"{len(rows)} of {planned} samples ran. The protocol is in [../README.md](../README.md).",
+        f"{code_sentence()}. `paper-oas` (6 nodes, 8 jobs), makespan, {limit:g} s per solve, one thread; "
+        f"{len(rows)} of {planned} samples ran. Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "## Summary",
         f"Per formulation: optima proven / samples, and the shifted geometric mean of the times (s; shift {SHIFT:g} s; "
         f"what was not proven counts {limit:g} s). Ratio: geometric mean of time of node / time of configuration, "
@@ -239,21 +234,13 @@ def report(rows: Sequence[Row], planned: int, limit: float) -> str:
     return "\n\n".join(paragraphs) + "\n"
 
 
-def _provenance(rows: Sequence[Row]) -> str:
-    first = rows[0] if rows else provenance()
-    return (
-        f"coalloc {first['version']} (commit {first['commit']}, code {first['code']}), highspy {first['highspy']}, "
-        f"Python {first['python']}."
-    )
-
-
 def _summary(rows: Sequence[Row], limit: float) -> str:
     columns = ["slot", *(f"{f}: {what}" for f in FORMULATIONS for what in ("proven", "time")), "ratio", "ratio, open"]
     lines = [
         _summary_line(f"{slot} %", [row for row in rows if row["slot"] == slot], limit)
         for slot in dict.fromkeys(row["slot"] for row in rows)
     ]
-    return markdown_table(columns, [*lines, _summary_line("all", rows, limit)])
+    return markdown(Table.of(columns, [*lines, _summary_line("all", rows, limit)]))
 
 
 def _summary_line(name: str, rows: Sequence[Row], limit: float) -> list[Any]:
@@ -294,8 +281,8 @@ def _samples(rows: Sequence[Row]) -> str:
     names = ("slot", "instance", "formulation", "status", "stopped_by", "time", "objective", "lower_bound", "nonzeros")
     heads = ("slot, %", "instance", "formulation", "status", "stopped by", "time, s", "objective, s", "bound, s")
     lines = [[row.get(name) for name in names] for row in rows]
-    return markdown_table((*heads, "nonzeros"), lines)
+    return markdown(Table.of((*heads, "nonzeros"), lines))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -8,7 +8,6 @@ the problem is put to that library by its own documentation (multi-mode project 
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from importlib.metadata import version
@@ -45,7 +44,6 @@ def answer(document: dict[str, Any]) -> dict[str, Any]:
         "lower_bound": result.lower_bound,
         "chosen": [[task.mode - begin, task.start] for begin, task in zip(first, tasks, strict=False)],
         "time": total,
-        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3),
         "peer": f"PyJobShop {version('pyjobshop')}, ortools {version('ortools')}",
     }
 

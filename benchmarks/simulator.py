@@ -1,60 +1,45 @@
 """How fast the simulator replays traces, in how much memory, and beside AccaSim where it is installed.
 
-Every sample is a process of its own. A replay reads a trace; simulates it (engine with all starts
-validated, nodes named, metrics), which is what the targets are about; and checks the schedule. Each
-of the three phases has its CPU and wall seconds and the peak resident memory up to its end. Protocol:
-benchmarks/README.md.
+Every sample is a process that has loaded nothing but what it needs. A replay reads a trace; simulates
+it (engine with all starts validated, nodes named, metrics), which is what the targets are about; and
+checks the schedule. Each of the three phases has its CPU and wall seconds and the peak resident memory
+up to its end. Protocol: benchmarks/README.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import logging
 import os
 import platform
 import statistics
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from runner import HERE, RESULTS, Row, Store, markdown_table, provenance, run_missing, write_csv
+from sampling import HERE, RESULTS, code_columns, command_of, exit_with, run_shown
+from simulator_process import LIMIT, LUBLIN, TRACES, Sample
 
-import coalloc
-from coalloc.checker import check
-from coalloc.heuristics.registry import policy_named
+from coalloc.bench.calls import Call
+from coalloc.bench.outcomes import Outcome, Row
+from coalloc.bench.provenance import code_sentence
+from coalloc.bench.running import outcomes_of
+from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.instance.storage import write_atomically
-from coalloc.measures import metrics
-from coalloc.schedule import Schedule
-from coalloc.simulator.engine import Engine
-from coalloc.simulator.policy import Policy, Start, State
-from coalloc.simulator.simulation import schedule_of_run
 
-TRACES: Mapping[str, tuple[str, int]] = {
-    "HPC2N": ("HPC2N-2002-2.2-cln.swf.gz", 240),
-    "SDSC-SP2": ("SDSC-SP2-1998-4.2-cln.swf.gz", 128),
-    "KTH-SP2": ("KTH-SP2-1996-2.1-cln.swf.gz", 100),
-}
-"""File and processors of each trace."""
 MAIN = "HPC2N"
 SHARED = HERE.parent.parent / "shared" / "data" / "swf"
 NUM_HPC2N = 202_871
-LUBLIN = "lublin"
-"""The synthetic trace that stands in where there are no others: 20,000 jobs on 256 processors."""
-LUBLIN_JOBS, LUBLIN_PROCESSORS = 20_000, 256
-
-CLUSTERS, CLUSTER_SIZE = 4, 60
-MESD_JOBS, MESD_QUEUE, MESD_QUEUES = 15_000, 200, 20
+LUBLIN_JOBS = 20_000
+MESD_JOBS, MESD_QUEUE = 15_000, 200
 PAS_JOBS = 60
-LIMIT = 900.0
-"""Seconds after which a sample is killed."""
+GRACE = 60.0
+"""Seconds beyond the limit of AccaSim after which a sample is killed."""
 
 COLUMNS = (
     *("kind", "trace", "policy", "num_jobs", "run", "status", "jobs"),
@@ -64,183 +49,15 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One process: what is measured, on the first ``num_jobs`` of which trace, under which policy."""
-
-    kind: str
-    trace: str
-    policy: str
-    num_jobs: int
-    run: int
-    folder: str
-    peer: str = ""
-
-
-# --- what is measured, in the process of a sample -------------------------------------------------
-
-
-def measure(sample: Sample) -> Row:
-    """Measure one sample; times in s, memory in MB, rate in jobs per CPU second."""
-    logging.disable(logging.WARNING)
-    load = os.getloadavg()[0]
-    if sample.policy not in coalloc.policies():
-        return {"status": "skipped", "message": f"there is no policy {sample.policy!r} yet"}
-    return {"status": "measured", "load": load, **MEASURES[sample.kind](sample)}
-
-
-class Phases:
-    """CPU and wall seconds of phases, and the peak memory up to their ends."""
-
-    def __init__(self) -> None:
-        self.row: dict[str, float] = {}
-
-    def run(self, phase: str, function: Callable[[], Any]) -> Any:
-        """Return what the function returns."""
-        wall, cpu = time.perf_counter(), time.process_time()
-        value = function()
-        self.row[f"{phase}_cpu"] = time.process_time() - cpu
-        self.row[f"{phase}_wall"] = time.perf_counter() - wall
-        self.row[f"{phase}_peak"] = peak_memory()
-        return value
-
-
-def peak_memory() -> float:
-    """Return the peak resident memory of this process, MB (Linux; ``ru_maxrss`` begins with that of the parent)."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
-
-
-def replay(sample: Sample) -> Row:
-    """Read, simulate, check."""
-    phases, policy = Phases(), policy_named(sample.policy, {})
-    instance = phases.run("read", lambda: read(sample))
-    schedule, values = phases.run("simulate", lambda: simulate(instance, policy))
-    violations = phases.run("check", lambda: check(instance, schedule, links="shared", scope=policy.scope))
-    num_jobs = len(instance.jobs)
-    return {
-        **phases.row,
-        "status": "invalid" if violations else "measured",
-        "jobs": num_jobs,
-        "rate": num_jobs / phases.row["simulate_cpu"],
-        "wait_mean": values["wait_mean"],
-    }
-
-
-def simulate(instance: coalloc.Instance, policy: Policy) -> tuple[Schedule, Mapping[str, float]]:
-    """Return the schedule and its metrics, as ``coalloc.simulate`` does before it checks them."""
-    schedule = schedule_of_run(instance, Engine(instance, policy).run())
-    return schedule, metrics(instance, schedule)
-
-
-def read(sample: Sample, first: int = 0) -> coalloc.Instance:
-    """Return jobs ``first`` to ``first + num_jobs`` of the trace, on one pool or (MESD) on four clusters."""
-    if sample.trace == LUBLIN:
-        return coalloc.generate("lublin", seed=1, jobs=sample.num_jobs, nodes=LUBLIN_PROCESSORS, clusters=1)
-    file, processors = TRACES[sample.trace]
-    part = f"{first}:{first + sample.num_jobs}" if sample.num_jobs else None
-    path = Path(sample.folder, file)
-    if sample.policy == "mesd":
-        return coalloc.read_swf(path, platform=four_clusters(), slice=part)
-    return coalloc.read_swf(path, processors=processors, slice=part)
-
-
-def four_clusters() -> coalloc.Platform:
-    """Return clusters of 60 nodes of powers 1.0, 0.9, 0.8 and 0.7."""
-    return coalloc.Platform(
-        tuple(
-            coalloc.Cluster(f"C{c}", (coalloc.NodeGroup(CLUSTER_SIZE, power=1.0 - 0.1 * c),), link_bandwidth=1000.0)
-            for c in range(CLUSTERS)
-        )
-    )
-
-
-class Decided(Exception):  # noqa: N818 - no error
-    """The decision that was to be timed has been taken."""
-
-
-class Timed:
-    """A policy whose decisions are timed; with ``once`` it stops the run after the first."""
-
-    def __init__(self, policy: Policy, once: bool) -> None:
-        self._policy, self._once = policy, once
-        self.scope = policy.scope
-        self.seconds: list[float] = []
-
-    def decide(self, state: State) -> list[Start]:
-        """Return what the policy decides."""
-        began = time.process_time()
-        starts = list(self._policy.decide(state))
-        self.seconds.append(time.process_time() - began)
-        if self._once:
-            raise Decided
-        return starts
-
-
-def first_decisions(sample: Sample) -> Row:
-    """Time the first decision on each of several queues of ``num_jobs`` jobs, all there at time 0."""
-    seconds = []
-    for queue in range(MESD_QUEUES):
-        instance = read(sample, first=queue * sample.num_jobs)
-        jobs = tuple(job.replace(arrival=0.0) for job in instance.jobs)
-        timed = Timed(policy_named(sample.policy, {}), once=True)
-        try:
-            Engine(instance.replace(jobs=jobs), timed).run()
-        except Decided:
-            seconds += timed.seconds
-    return _decisions(seconds, sample.num_jobs)
-
-
-def all_decisions(sample: Sample) -> Row:
-    """Time every decision of a run over the workload of the thesis, 64 nodes."""
-    timed = Timed(policy_named(sample.policy, {}), once=False)
-    Engine(coalloc.generate("thesis-pas", seed=1, jobs=sample.num_jobs), timed).run()
-    return _decisions(timed.seconds, sample.num_jobs)
-
-
-def _decisions(seconds: Sequence[float], num_jobs: int) -> Row:
-    return {
-        "jobs": num_jobs,
-        "decisions": len(seconds),
-        "decision_median": statistics.median(seconds),
-        "decision_max": max(seconds),
-    }
-
-
-def accasim(sample: Sample) -> Row:
-    """Run AccaSim on the jobs as coalloc writes them, then compare its starts with those of coalloc."""
-    instance = read(sample)
-    with tempfile.TemporaryDirectory() as folder:
-        trace, starts = Path(folder, "trace.swf"), Path(folder, "starts.txt")
-        coalloc.write_swf(instance, trace)
-        processors = str(instance.platform.num_processors)
-        command = [sample.peer, str(HERE / "accasim_run.py"), str(trace), processors, sample.policy, str(LIMIT)]
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        ran = subprocess.run([*command, str(starts)], capture_output=True, text=True, check=False, env=environment)
-        if ran.returncode:
-            return {"status": "crashed", "message": ran.stderr.strip().splitlines()[-1]}
-        peer = json.loads(ran.stdout.splitlines()[-1])
-        started = {job: float(start) for job, start in (line.split() for line in starts.read_text().splitlines())}
-    schedule, values = simulate(instance, policy_named(sample.policy, {}))
-    both = [(started[p.job], p.start) for p in schedule if p.job in started]
-    return {
-        "jobs": peer["jobs"],
-        "simulate_cpu": peer["cpu"],
-        "simulate_wall": peer["wall"],
-        "simulate_peak": peer["peak"],
-        "rate": peer["jobs"] / peer["cpu"],
-        "same_starts": sum(theirs == ours for theirs, ours in both) / len(both),
-        "peer_wait_mean": statistics.fmean(started[j.id] - j.arrival for j in instance.jobs if j.id in started),
-        "wait_mean": values["wait_mean"],
-    }
-
-
-MEASURES: Mapping[str, Callable[[Sample], Row]] = {
-    "replay": replay,
-    "accasim": accasim,
-    "first-decisions": first_decisions,
-    "all-decisions": all_decisions,
-}
+def measure(argument: Mapping[str, Any]) -> Row:
+    """Return what was measured of a sample, given as a dictionary, in an interpreter of its own."""
+    command = [sys.executable, str(HERE / "simulator_process.py"), json.dumps(dict(argument))]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        last = (ran.stderr.strip().splitlines() or ["no message"])[-1]
+        return {"status": "crashed", "message": f"exit code {ran.returncode}: {last}"}
+    row: Row = json.loads(ran.stdout)
+    return row
 
 
 # --- which samples --------------------------------------------------------------------------------
@@ -267,10 +84,11 @@ def samples(folder: Path, runs: int, peer: str, peer_jobs: int) -> Iterator[Samp
         yield make("all-decisions", "thesis-pas", "pas", PAS_JOBS, run)
 
 
-def key_of(sample: Sample, source: Mapping[str, str]) -> str:
-    """Return the key under which a sample is stored."""
-    asked = {name: value for name, value in asdict(sample).items() if name not in ("folder", "peer")}
-    return json.dumps(asked | {"code": source["code"]}, sort_keys=True)
+def call_of(sample: Sample) -> Call:
+    """Return the call that measures a sample; where traces and the peer lie is no part of what is measured."""
+    argument = asdict(sample)
+    local = {name: argument.pop(name) for name in ("folder", "peer")}
+    return Call(measure, argument, LIMIT + GRACE, local=local)
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -292,7 +110,7 @@ def best_and_median(rows: Sequence[Row], name: str, digits: int = 2) -> str:
     return f"{min(values):.{digits}f} ({statistics.median(values):.{digits}f})"
 
 
-def report(rows: Sequence[Row], source: Mapping[str, str], command: str, note: str) -> str:
+def report(rows: Sequence[Row], command: str, note: str) -> str:
     """Return the page of results."""
     groups = grouped(rows)
     measured = {group: [r for r in found if r["status"] == "measured"] for group, found in groups.items()}
@@ -300,10 +118,10 @@ def report(rows: Sequence[Row], source: Mapping[str, str], command: str, note: s
     loads = [row["load"] for row in rows if "load" in row]
     sections = [
         "# Speed of the simulator",
-        f"coalloc {source['version']} (commit {source['commit']}, code {source['code']}), Python {source['python']}, "
-        f"{platform.machine()} with {os.cpu_count()} cores. Command: `{command}`. One-minute load before the samples: "
-        f"{min(loads):.1f} to {max(loads):.1f} (median {statistics.median(loads):.1f}); times on a machine with other "
-        "work are too long, CPU times less so. The protocol is in [../README.md](../README.md).",
+        f"{code_sentence(['python'])}, {platform.machine()} with {os.cpu_count()} cores. "
+        f"Command: `{command}`. One-minute load before the samples: {min(loads):.1f} to {max(loads):.1f} "
+        f"(median {statistics.median(loads):.1f}); times on a machine with other work are "
+        "too long, CPU times less so. The protocol is in [../README.md](../README.md).",
         *([note] if note else []),
         "Times are seconds, best of the runs (median); memory is the peak resident set up to the end of the phase, "
         "MB = 10^6 bytes. Simulating is the engine with every start validated, nodes named, and all metrics.",
@@ -338,7 +156,7 @@ def replay_table(measured: Mapping[Group, Sequence[Row]]) -> str:
         peak = best_and_median(rows, "simulate_peak", 0)
         wait = f"{rows[0]['wait_mean']:.1f}"
         lines.append([trace, policy, f"{jobs:,}", *simulated, peak, *read_and_check, wait, len(rows)])
-    return markdown_table(heads, lines)
+    return markdown(Table.of(heads, lines))
 
 
 def peer_section(measured: Mapping[Group, Sequence[Row]]) -> list[str]:
@@ -362,7 +180,7 @@ def peer_section(measured: Mapping[Group, Sequence[Row]]) -> list[str]:
         lines.append([trace, policy, f"{theirs[0]['jobs']:,}", *times, *memory, *same, *waits])
     if not lines:
         return ["AccaSim was not run (`--accasim-python`)."]
-    return [markdown_table(heads, lines), PEERS]
+    return [markdown(Table.of(heads, lines)), PEERS]
 
 
 PEERS = """Both get the same file of jobs. The times of both include reading it: AccaSim reads as it goes and
@@ -434,31 +252,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3, help="processes per question")
     parser.add_argument("--accasim-python", default="", help="an interpreter (< 3.10) that has accasim 1.1.3")
     parser.add_argument("--accasim-jobs", type=int, default=20_000, help="so many of the first jobs are compared")
+    parser.add_argument("--output", type=Path, default=RESULTS / "simulator", help="tables: this name, .md and .csv")
+    parser.add_argument("--store", type=Path, default=RESULTS / "simulator.sqlite", help="where samples are kept")
     parser.add_argument("--note", default="", help="a sentence for the page of results")
     options = parser.parse_args(arguments)
     if not Path(options.traces, TRACES[MAIN][0]).exists():
         print(f"no traces in {options.traces}: skipped, a synthetic trace ({LUBLIN}) instead", file=sys.stderr)
-    source = provenance()
-    store = Store(RESULTS / "simulator.sqlite")
-    asked = [
-        (key_of(sample, source), sample)
-        for sample in samples(options.traces, options.runs, options.accasim_python, options.accasim_jobs)
-    ]
-    for key, row in run_missing(store, asked, measure, LIMIT + 60.0, 1):
-        print(key, row.get("status"), f"{row.get('rate', 0.0):,.0f} jobs/s", file=sys.stderr, flush=True)
-    rows = [{**asdict(sample), **(store.get(key) or {}), **source} for key, sample in asked]
-    write_csv(RESULTS / "simulator.csv", COLUMNS, rows)
-    page = report(rows, source, command_of(options), options.note)
-    write_atomically(RESULTS / "simulator.md", page)
+    asked = list(samples(options.traces, options.runs, options.accasim_python, options.accasim_jobs))
+    calls = [call_of(sample) for sample in asked]
+    if not run_shown(calls, options.store, 1, _line):
+        return 0
+    outcomes = zip(asked, outcomes_of(calls, options.store), strict=True)
+    rows = [asdict(sample) | (outcome or {}) | code_columns() for sample, outcome in outcomes]
+    write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
+    page = report(rows, command_of("simulator", parser, options), options.note)
+    write_atomically(options.output.with_suffix(".md"), page)
     print(page)
     return 0
 
 
-def command_of(options: argparse.Namespace) -> str:
-    """Return the command, without the paths of this machine."""
-    peer = f" --accasim-python PYTHON --accasim-jobs {options.accasim_jobs}" if options.accasim_python else ""
-    return f"python benchmarks/simulator.py --traces DIR --runs {options.runs}{peer}"
+def _line(call: Call, outcome: Outcome) -> str:
+    asked = ", ".join(str(call.argument[name]) for name in ("kind", "trace", "policy", "num_jobs"))
+    detail = outcome.get("message") or f"{outcome.get('rate', 0.0):,.0f} jobs/s"
+    return f"{asked}, run {call.argument['run']}: {outcome['status']}, {detail}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

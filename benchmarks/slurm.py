@@ -13,6 +13,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+COALLOC = (sys.executable, "-c", "from coalloc.cli import main; main()")
+"""The command of the environment that this script runs in, whatever ``PATH`` says."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options, others = _parser().parse_known_args(arguments)
@@ -25,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(cluster.job_script())
             return 0
         cluster.scale(jobs=options.workers)
-        command = ["coalloc", "bench", "run", options.spec, "--scheduler", cluster.scheduler_address, *others]
+        command = [*COALLOC, "bench", "run", options.spec, "--scheduler", cluster.scheduler_address, *others]
         signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the runner, which ends with what it has
         return subprocess.run(command, check=False).returncode
 

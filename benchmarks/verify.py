@@ -9,18 +9,21 @@ and no schedule below. What counts as a disagreement is said in agreement.py; pr
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agreement import COLUMNS, GROUP, Case, Finding, by_solve, judged, sentence, verdicts
-from runner import RESULTS, Row, Store, hidden, markdown_table, provenance, run_missing, write_csv
+from agreement import COLUMNS, Case, Finding, by_solve, judged, rows_of, verdict_on, verdicts
+from sampling import RESULTS, command_of, exit_with, hidden, run_shown
 
 import coalloc
+from coalloc.bench.calls import Call
+from coalloc.bench.outcomes import Outcome, Row
+from coalloc.bench.provenance import code_sentence
+from coalloc.bench.running import outcomes_of
+from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.instance.storage import write_atomically
 from coalloc.solvers.brute_force import BruteForceResult, Objective, brute_force_oas
 from coalloc.workloads.small import small_instance
@@ -106,8 +109,9 @@ def by_solve_without_cpsat(case: Case, limit: float) -> Finding:
         return by_solve(case, limit)
 
 
-def verify(sample: Sample) -> Row:
-    """Return the rows of a sample, under ``rows``."""
+def verify(argument: Mapping[str, Any]) -> Row:
+    """Return the rows of a sample, given as a dictionary, under ``rows``."""
+    sample = Sample(**argument)
     rows = [{**case.names, "seed": sample.number, **judged(case, sample.limit)} for case in cases(sample)]
     return {"status": "compared", "rows": rows}
 
@@ -116,23 +120,19 @@ def verify(sample: Sample) -> Row:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    facts = provenance()
-    samples = {_key(sample, facts): sample for sample in planned(options)}
-    store = Store(options.store)
-    try:
-        seconds = SOLVES * options.limit + GRACE
-        wanted = () if options.report else samples.items()
-        for key, outcome in run_missing(store, wanted, verify, seconds, options.jobs):
-            _announce(samples[key], outcome)
-    except KeyboardInterrupt:
-        print("interrupted; run again to go on", file=sys.stderr)
-    outcomes = [(sample, found) for key, sample in samples.items() if (found := store.get(key)) is not None]
-    rows = [row for sample, outcome in outcomes for row in rows_of(sample, outcome)]
-    write_csv(options.output.with_suffix(".csv"), (*COLUMNS, "source"), rows)
-    ran = Counter(sample.kind for sample, _ in outcomes)
-    write_atomically(options.output.with_suffix(".md"), report(rows, ran, facts, options))
-    print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(outcomes)} of {len(samples)} instances")
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    samples = list(planned(options))
+    calls = [Call(verify, asdict(sample), SOLVES * options.limit + GRACE) for sample in samples]
+    if not options.report:
+        run_shown(calls, options.store, options.jobs, _line)
+    outcomes = outcomes_of(calls, options.store)
+    ran = [(sample, outcome) for sample, outcome in zip(samples, outcomes, strict=True) if outcome is not None]
+    rows = [row for sample, outcome in ran for row in sample_rows(sample, outcome)]
+    write_atomically(options.output.with_suffix(".csv"), csv_of((*COLUMNS, "source"), rows))
+    page = report(rows, Counter(sample.kind for sample, _ in ran), options, command_of("verify", parser, options))
+    write_atomically(options.output.with_suffix(".md"), page)
+    print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(ran)} of {len(samples)} instances")
     return 1 if any(row["disagreement"] for row in rows) else 0
 
 
@@ -162,40 +162,27 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _key(sample: Sample, facts: Row) -> str:
-    solvers = (facts["version"], facts["code"], facts["highspy"], facts["ortools"])
-    return json.dumps([*astuple(sample), *solvers])
+def sample_rows(sample: Sample, outcome: Outcome) -> list[Row]:
+    """Return the rows of a sample."""
+    return rows_of(outcome, sample.kind, sample.number)
 
 
-def rows_of(sample: Sample, outcome: Row) -> list[Row]:
-    """Return the rows of a sample; one that says why where its process did not answer."""
-    if "rows" in outcome:
-        rows: list[Row] = outcome["rows"]
-        return rows
-    lost = {"seed": sample.number, "status": outcome["status"], "disagreement": outcome["message"]}
-    return [dict.fromkeys(GROUP, sample.kind) | lost]
+def _line(call: Call, outcome: Outcome) -> str:
+    sample = Sample(**call.argument)
+    return f"{sample.kind} {sample.number}: {verdict_on(sample_rows(sample, outcome))}"
 
 
-def _announce(sample: Sample, outcome: Row) -> None:
-    wrong = [row for row in rows_of(sample, outcome) if row["disagreement"]]
-    verdict = f"{len(wrong)} disagree" if wrong else "agrees"
-    print(f"{sample.kind} {sample.number}: {verdict}", file=sys.stderr, flush=True)
-    for row in wrong:
-        print(f"  {sentence(row)}", file=sys.stderr, flush=True)
-
-
-def report(rows: Sequence[Row], ran: Mapping[Kind, int], facts: Row, options: argparse.Namespace) -> str:
+def report(rows: Sequence[Row], ran: Mapping[Kind, int], options: argparse.Namespace, command: str) -> str:
     """Return the page in Markdown; ``ran`` are instances by kind."""
     claimed = [row for row in rows if row["status"] == "optimal"]
     confirmed = sum(not row["disagreement"] for row in claimed)
     paragraphs = [
         "# Every claimed optimum, confirmed",
-        f"coalloc {facts['version']} (commit {facts['commit']}, code {facts['code']}), highspy {facts['highspy']}, "
-        f"ortools {facts['ortools']}, Python {facts['python']}. Ran: {ran['small']} of {options.seeds} small "
+        f"{code_sentence(('highspy', 'ortools', 'python'))}. Ran: {ran['small']} of {options.seeds} small "
         f"instances, against brute force; {ran['packing']} of {len(PACKING_JOBS)} perfect packings of "
         f"{PACKING_JOBS[0]} to {PACKING_JOBS[-1]} jobs, against the rectangle that they were cut from. "
         f"{options.limit:g} s per solve; {options.continuous_limit:g} s in continuous time and for a packing. "
-        "The protocol is in [../README.md](../README.md).",
+        f"Made by `{command}`; the protocol is in [../README.md](../README.md).",
         f'"Optimal" was claimed {len(claimed)} times in {len(rows)} solves, and {confirmed} of these are confirmed. '
         f"Solves that disagree in any way: {sum(bool(row['disagreement']) for row in rows)}.",
         "Worst difference: the largest of |found - optimum| / max(1, optimum) over what was called optimal.",
@@ -214,8 +201,8 @@ def closings(claimed: Sequence[Row]) -> str:
     for row in claimed:
         groups.setdefault((row["family"], row["objective"]), Counter())[row["source"]] += 1
     lines = [[*name, *(counts[source] for source in sources)] for name, counts in groups.items()]
-    return markdown_table(("family", "objective", *sources), lines)
+    return markdown(Table.of(("family", "objective", *sources), lines))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
+from measures import OAS, OAS_LEFT, OPTIMUM
+from results_table import SLOT, Results
 
 from coalloc.studies.intervals import Interval, mean_interval
-from thesis.measures import OAS, OAS_LEFT, OPTIMUM
-from thesis.results_table import SLOT, Results
 
 CLASSICS = ("FCFS", "SJF", "BJF", "FPFS", "SPT", "LPT")
 PAS = tuple(f"PAS-{name}" for name in CLASSICS)
@@ -43,7 +43,7 @@ class Claim:
 
 def saving(wide: pd.DataFrame, ours: str, others: Sequence[str]) -> pd.Series:
     """Return the mean over the others of 1 - ours/other."""
-    return sum((1.0 - wide[ours] / wide[other] for other in others), start=0.0) / len(others)  # type: ignore[return-value]
+    return 1.0 - wide[list(others)].rdiv(wide[ours], axis=0).mean(axis=1, skipna=False)
 
 
 def excess(wide: pd.DataFrame, other: str, ours: str) -> pd.Series:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from runner import Store
+from measures import Sample
+from workloads import HPC2N, TRACES, Workload, has_trace
 
+from coalloc.bench.calls import Call
+from coalloc.bench.outcomes import Outcome, Row, is_failed
+from coalloc.bench.running import Progress, outcomes_of, run_calls
+from coalloc.bench.workers import LocalWorkers
 from coalloc.instance import CoallocError
-from thesis.measures import Row, Sample, measured
-from thesis.workloads import HPC2N, TRACES, Workload, has_trace
 
 HERE = Path(__file__).resolve().parent
 NAMES = ("pas-allocation", "pas-selection", "oas-workloads", "mesd-oas", "mesd-large", "mesd-estimates")
@@ -71,33 +73,25 @@ def experiment(name: str, is_full: bool = False, seeds: int | None = None) -> Ex
     )
 
 
-def run(wanted: Experiment, store: Store, code: str, jobs: int) -> None:
-    """Measure the samples that the store lacks, ``jobs`` at a time, and keep each as it ends."""
-    samples = {sample.key(code): sample for sample in wanted.samples()}
-    missing = {key: sample for key, sample in samples.items() if store.get(key) is None}
-    print(f"{wanted.name}: {len(missing)} of {len(samples)} samples to run", file=sys.stderr)
-    for number, (key, row) in enumerate(_outcomes(missing, jobs), start=1):
-        store.add(key, row)
-        if number % max(1, len(missing) // 20) == 0:
-            print(f"{wanted.name}: {number}/{len(missing)}", file=sys.stderr, flush=True)
+def run(wanted: Experiment, store: Path, jobs: int) -> bool:
+    """Measure the samples that the store lacks, ``jobs`` at a time; return whether all have been measured."""
+    calls = [sample.call for sample in wanted.samples()]
+
+    def report(_call: Call, _outcome: Outcome, progress: Progress) -> None:
+        if progress.in_store % max(1, len(calls) // 20) == 0:
+            print(f"{wanted.name}: {progress}", file=sys.stderr, flush=True)
+
+    return not run_calls(calls, store, partial(LocalWorkers, jobs), report).is_interrupted
 
 
-def _outcomes(samples: Mapping[str, Sample], jobs: int) -> Iterator[tuple[str, Row]]:
-    """Yield the outcome of each sample by key; in this process if it is one at a time."""
-    if jobs == 1:
-        for key, sample in samples.items():
-            yield key, measured(sample)
-        return
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
-        running = {pool.submit(measured, sample): key for key, sample in samples.items()}
-        for future in as_completed(running):
-            yield running[future], future.result()
-
-
-def rows_of(wanted: Experiment, store: Store, code: str) -> list[Row]:
-    """Return the rows of all samples of an experiment, in their order; ``CoallocError`` where some have not run."""
-    found = [store.get(sample.key(code)) for sample in wanted.samples()]
+def rows_of(wanted: Experiment, store: Path) -> list[Row]:
+    """Return the rows of all samples of an experiment, in their order; ``CoallocError`` where some are missing."""
+    found = outcomes_of([sample.call for sample in wanted.samples()], store)
     missing = sum(outcome is None for outcome in found)
     if missing:
         raise CoallocError(f"{wanted.name}: {missing} of {len(found)} samples have not run: leave out --report")
-    return [row for outcome in found if outcome is not None for row in outcome["rows"]]
+    outcomes = [outcome for outcome in found if outcome is not None]
+    failed = [outcome["message"] for outcome in outcomes if is_failed(outcome)]
+    if failed:
+        raise CoallocError(f"{wanted.name}: {len(failed)} of {len(found)} samples failed, the first: {failed[0]}")
+    return [row for outcome in outcomes for row in outcome["rows"]]

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from claims import CLASSICS, PAS, slot_makespans
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from measures import OAS, OAS_LEFT, OPTIMUM, SLOWDOWN_EDGES
+from results_table import Results, picked
 
 from coalloc.plot import palette
 from coalloc.plot.axes import label, new_figure, series_style, title
 from coalloc.studies.intervals import Interval, mean_interval
-from thesis.claims import CLASSICS, PAS, slot_makespans
-from thesis.measures import OAS, OAS_LEFT, OPTIMUM, SLOWDOWN_EDGES
-from thesis.results_table import Results, picked
 
 ALL_OAS = (OPTIMUM, OAS_LEFT, OAS)
 FIRST_FIT = tuple(f"{name}, first-fit" for name in CLASSICS)

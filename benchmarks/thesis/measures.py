@@ -6,18 +6,18 @@ seed and the strategy. What is proven goes into a row of its own, the strategy `
 
 from __future__ import annotations
 
-import functools
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+from workloads import Point, Workload
 
 import coalloc
 from coalloc import Instance, Schedule
+from coalloc.bench.calls import Call
+from coalloc.bench.outcomes import Row
 from coalloc.measures import busy_time
-from thesis.workloads import Point, Workload
 
 REFERENCE = "reference"
 """Strategy of the rows that hold bounds and optima."""
@@ -45,7 +45,8 @@ LONGEST_JOBS = 5_000
 SLOWDOWN_EDGES = tuple(round(-0.5 + 0.1 * i, 1) for i in range(16))
 """Edges of the classes of (Te - Tb)/Tb there; what is beyond counts in the outermost."""
 
-Row = Mapping[str, Any]
+TIME_LIMIT = 7200.0
+"""Seconds after which a sample is killed: far more than any takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +59,18 @@ class Sample:
     seed: int
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def key(self, code: str) -> str:
-        """Return what tells this sample from all others, ``code`` standing for the code that it runs."""
-        return json.dumps([asdict(self), code], sort_keys=True)
+    @property
+    def call(self) -> Call:
+        """The call that measures the sample."""
+        return Call(measured, asdict(self), TIME_LIMIT)
 
 
-def measured(sample: Sample) -> Row:
-    """Return the rows of a sample, as what a store keeps."""
-    instance = instance_of(json.dumps([asdict(sample.workload), sample.point, sample.seed]))
-    about = {**sample.point, "seed": sample.seed}
-    rows = [{**about, **row} for row in MEASURES[sample.measure](instance, **sample.options)]
-    return {"status": "ok", "rows": rows}
-
-
-@functools.lru_cache(maxsize=1)
-def instance_of(description: str) -> Instance:
-    """Return the instance of a workload, a point and a seed in JSON; the last one is kept, for all its strategies."""
-    workload, point, seed = json.loads(description)
-    return Workload(**workload).instance(point, seed)
+def measured(argument: Mapping[str, Any]) -> Row:
+    """Return the rows of a sample, given as a dictionary, as what a store keeps."""
+    point, seed = argument["point"], argument["seed"]
+    instance = Workload(**argument["workload"]).instance(point, seed)
+    rows = MEASURES[argument["measure"]](instance, **argument["options"])
+    return {"status": "done", "rows": [{**point, "seed": seed, **row} for row in rows]}
 
 
 # --- policies and the bounds that hold for them ----------------------------------------------------

@@ -7,16 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
-from runner import markdown_table, provenance, write_csv
+from claims import Claim, claims_of
+from experiment import Experiment
+from figures import FIGURES
+from measures import OAS, OAS_LEFT
+from results_table import Results, csv_columns, results_of
 
+from coalloc.bench.outcomes import Row
+from coalloc.bench.provenance import code_sentence
+from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.instance.storage import write_atomically
 from coalloc.plot.pictures import write_figure
 from coalloc.studies.intervals import Interval, mean_interval
-from thesis.claims import Claim, claims_of
-from thesis.experiment import Experiment
-from thesis.figures import FIGURES
-from thesis.measures import OAS, OAS_LEFT, Row
-from thesis.results_table import Results, csv_columns, results_of
 
 TIMES = {"makespan": "makespan", "response_mean": "response", "wait_mean": "wait", "execution_mean": "execution"}
 """Columns of times in the table of strategies; the first two with intervals."""
@@ -39,7 +41,7 @@ def write(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Pat
     folder.mkdir(parents=True, exist_ok=True)
     page, table = folder / f"{experiment.name}.md", folder / f"{experiment.name}.csv"
     columns = csv_columns(pd.concat([results.runs, results.slots]))
-    write_csv(table, columns, records(results))
+    write_atomically(table, csv_of(columns, records(results)))
     write_atomically(page, "\n".join(page_of(experiment, results)) + "\n")
     paths = [page, table]
     for suffix, draw in FIGURES[experiment.name].items():
@@ -64,11 +66,10 @@ def _cell(value: object) -> object:
 
 def page_of(experiment: Experiment, results: Results) -> Iterator[str]:
     """Yield the lines of the page of an experiment."""
-    facts = provenance()
     yield f"# {experiment.title}"
     yield ""
     yield f"{experiment.figures} of the thesis, rerun with `python benchmarks/thesis/run.py {experiment.name}`."
-    yield f"{experiment.seeds} seeds; coalloc {facts['version']}, HiGHS {facts['highspy']}. Every run is in"
+    yield f"{experiment.seeds} seeds; {code_sentence(['highspy'])}. Every run is in"
     yield f"[{experiment.name}.csv]({experiment.name}.csv); [README](../README.md) says what follows."
     yield ""
     yield "## What the thesis says, and what comes out"
@@ -98,7 +99,7 @@ def claims_table(claims: Iterable[Claim]) -> str:
     """Return the claims as a table in Markdown."""
     columns = ("the thesis says", "measured as", "thesis, %", "here, %", "95 % interval", "samples")
     found = [(claim, claim.interval) for claim in claims]
-    return markdown_table(
+    return _markdown(
         columns,
         [(c.says, c.quantity, c.source, f"{i.mean:.1f}", f"{i.low:.1f} to {i.high:.1f}", i.samples) for c, i in found],
     )
@@ -113,7 +114,11 @@ def strategies_table(results: Results) -> str:
     grouped = results.runs.groupby([*varied, "strategy"], sort=False)
     order = {name: number for number, name in enumerate(results.strategies)}
     groups = sorted(grouped, key=lambda item: (*_point_key(item[0][:-1], results, varied), order[item[0][-1]]))
-    return markdown_table(columns, [[*key, *strategy_cells(part, scale)] for key, part in groups])
+    return _markdown(columns, [[*key, *strategy_cells(part, scale)] for key, part in groups])
+
+
+def _markdown(heads: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    return markdown(Table.of(heads, lines))
 
 
 def _point_key(values: Sequence[object], results: Results, varied: Sequence[str]) -> tuple[int, ...]:
@@ -151,9 +156,8 @@ def slots_table(results: Results) -> str:
         "slot, %", "slotted", "starts kept", "moved left", "compaction (kept), %", "response (kept), s",
         "slowdown, %", "proven", "median solve, s",
     )  # fmt: skip
-    return (
-        "Makespans in percent above what is proven in continuous time, means over all workloads.\n\n"
-        + markdown_table(columns, [slot_cells(float(slot), part) for slot, part in results.slots.groupby("slot")])
+    return "Makespans in percent above what is proven in continuous time, means over all workloads.\n\n" + _markdown(
+        columns, [slot_cells(float(slot), part) for slot, part in results.slots.groupby("slot")]
     )
 
 

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
+from experiment import Experiment
+from measures import METRICS, OAS, OAS_LEFT, OPTIMUM, REFERENCE
 
-from thesis.experiment import Experiment
-from thesis.measures import METRICS, OAS, OAS_LEFT, OPTIMUM, REFERENCE, Row
+from coalloc.bench.outcomes import Row
 
 SLOT = 50.0
 """Slot of OAS where nothing else is said, percent of the mean base time. Source: thesis 3.2.2.1."""

@@ -12,32 +12,24 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+from experiment import NAMES, experiment, rows_of, run
+from report import write
 
-from runner import Store, provenance  # noqa: E402
+from coalloc.instance import CoallocError
 
-from coalloc.instance import CoallocError  # noqa: E402
-from thesis.experiment import NAMES, experiment, rows_of, run  # noqa: E402
-from thesis.report import write  # noqa: E402
-
-RESULTS = HERE / "results"
+RESULTS = Path(__file__).resolve().parent / "results"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the experiments named, write their tables and figures; return the exit code."""
     options = _parser().parse_args(arguments)
-    facts = provenance()
-    store, code = Store(options.store), "-".join(facts[name] for name in ("code", "highspy", "ortools"))
     for name in options.experiments or NAMES:
         try:
             wanted = experiment(name, options.full, options.seeds)
-            if not options.report:
-                run(wanted, store, code, options.jobs)
-            rows = rows_of(wanted, store, code)
-        except KeyboardInterrupt:
-            print("interrupted; run again to go on", file=sys.stderr)
-            return 130
+            if not options.report and not run(wanted, options.store, options.jobs):
+                print("interrupted; run again to go on", file=sys.stderr)
+                return 130
+            rows = rows_of(wanted, options.store)
         except CoallocError as error:
             print(error, file=sys.stderr)
             return 2

@@ -10,6 +10,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeVar
@@ -79,11 +80,14 @@ class ClusterWorkers:
             ended.add(future)
 
     def _answer(self, future: Any) -> Message:
-        """Return the answer of a task, or that it has killed every worker that tried it."""
-        if future.status in ("cancelled", "lost"):
-            raise CoallocError(GONE)
+        """Return the answer of a task, or that it has killed every worker that tried it.
+
+        An answer that was lost with its worker is waited for: the scheduler gives the task to another one.
+        """
         try:
             answer: Message = future.result()
+        except CancelledError:
+            raise CoallocError(GONE) from None
         except self._distributed.KilledWorker as error:
             return {"status": "crashed", "message": f"lost its worker again and again: {error}", "time": None}
         return answer

@@ -17,8 +17,14 @@ Row = Mapping[str, Any]
 SOLVED = ("optimal", "infeasible", "done")
 """Statuses of samples that reached their aim: a proof, or the end of a simulation or of a bound."""
 
-FAILED = ("error", "timeout", "memory", "crashed")
-"""Statuses of samples without a result: refused, killed at one of their limits, or ended by themselves."""
+CRASHED = ("error", "crashed")
+"""Statuses of samples that ended by themselves without a result: refused, or fallen."""
+
+KILLED = ("timeout", "memory")
+"""Statuses of samples that were killed at one of their limits."""
+
+FAILED = (*CRASHED, *KILLED)
+"""Statuses of samples without a result."""
 
 NOT_RUN = "not run"
 """Status of a sample that is planned."""

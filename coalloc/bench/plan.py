@@ -7,13 +7,12 @@ its limits, and of the versions of the code. Names, paths and machines have no p
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from coalloc.bench.methods import METHODS, faults_of_options
+from coalloc.bench.protocol import Task, digest
 from coalloc.bench.provenance import code_versions
 from coalloc.bench.sources import Recipe, made
 from coalloc.bench.spec import Limits, MethodSpec, Scalar, Spec, read_spec
@@ -78,12 +77,24 @@ class Sample:
     def content(self) -> str:
         """Digest of what is run, whatever the versions of the code that runs it."""
         nameless = {key: part for key, part in self.identity.items() if key not in ("instance", "jobs", "label")}
-        return _digest(nameless)
+        return digest(nameless)
 
     @property
     def key(self) -> str:
         """Digest of what is run and of the code that runs it."""
-        return _digest([self.content, code_versions()])
+        return digest([self.content, code_versions()])
+
+    @property
+    def task(self) -> Task:
+        """The sample as a worker gets it."""
+        return Task(
+            function="coalloc.bench.methods:run_method",
+            argument={"method": self.method, "options": dict(self.options), "seed": self.seed},
+            time=self.limits.time,
+            memory=self.limits.memory,
+            sha256=self.given.sha256,
+            text=lambda: self.given.text,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +166,3 @@ def _samples(spec: Spec, givens: Sequence[Given]) -> Iterator[Sample]:
             for label, options in method.variants():
                 for seed in seeds:
                     yield Sample(given, label, method.method, options, seed, spec.limits)
-
-
-def _digest(part: object) -> str:
-    return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:32]

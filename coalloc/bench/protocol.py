@@ -6,6 +6,7 @@ holds the last instance, so that a text is sent once for all samples of an insta
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -54,6 +55,11 @@ class Task:
             "sha256": self.sha256,
             "folder": self.folder,
         }
+
+
+def digest(part: object) -> str:
+    """Return what identifies something that JSON can hold, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def encoded(message: Mapping[str, Any]) -> bytes:

@@ -12,6 +12,7 @@ import hashlib
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import coalloc
@@ -29,6 +30,18 @@ def code_versions() -> dict[str, str]:
     """Return what identifies the code that makes a sample; a part of its key."""
     known = versions()
     return {name: known[name] for name in DECISIVE} | {"commit": _commit(), "code": _code_digest()}
+
+
+def decisive_versions() -> dict[str, str]:
+    """Return what decides a result: all but the commit, of which the digest of the source files says as much."""
+    return {name: version for name, version in code_versions().items() if name != "commit"}
+
+
+def code_sentence(libraries: Iterable[str] = ("highspy", "python")) -> str:
+    """Return what made a table in words: coalloc's version, commit and digest, then these libraries."""
+    known = code_versions()
+    others = [f"{name} {known[name]}" for name in libraries]
+    return ", ".join([f"coalloc {known['coalloc']} (commit {known['commit']}, code {known['code']})", *others])
 
 
 def machine() -> dict[str, str]:

@@ -25,6 +25,15 @@ SAMPLE_COLUMNS = (
     *("instance", "label", "seed", "status", "stopped_by", "time", "objective", "lower_bound", "gap", "memory"),
     "message",
 )
+HEADS = {
+    "label": "method",
+    "stopped_by": "stopped by",
+    "time": "time, s",
+    "lower_bound": "bound",
+    "gap": "gap, %",
+    "memory": "peak memory, MB",
+}
+"""How columns are headed where that is not their name; objective and bound are in the unit of the objective."""
 CSV_COLUMNS = (
     *("instance", "instance_sha256", "jobs", "label", "method", "options", "seed", "time_limit", "memory_limit"),
     *("status", "stopped_by", "time", "cpu", "memory", "objective", "lower_bound", "gap", "build"),
@@ -34,7 +43,7 @@ CSV_COLUMNS = (
 READING = (
     "Solved are samples that ended with a proof, and simulations and bounds that ended. Time is the shifted geometric "
     "mean; a sample that was not solved counts its time limit. Objectives are compared with the best known for the "
-    "same instance, model, objective, slot and links."
+    "same instance, model, objective, slot and links; makespans and other times are in s, energies in J."
 )
 
 
@@ -128,8 +137,17 @@ def _summary_csv(found: Findings) -> str:
     return csv_of(table.heads, [dict(zip(table.heads, line, strict=True)) for line in table.lines])
 
 
-def _sample_table(rows: Sequence[Row], columns: tuple[str, ...]) -> Table:
-    return Table(columns, tuple(tuple(row.get(column) for column in columns) for row in rows))
+def _sample_table(rows: Sequence[Row], columns: Sequence[str]) -> Table:
+    """Return a line per row, with the columns in which any of them has something."""
+    filled = [column for column in columns if any(row.get(column) not in (None, "") for row in rows)]
+    heads = [HEADS.get(column, column) for column in filled]
+    return Table.of(heads, [[_shown(row, column) for column in filled] for row in rows])
+
+
+def _shown(row: Row, column: str) -> Any:
+    """Return an entry in the unit of its head."""
+    entry = row.get(column)
+    return 100.0 * entry if column == "gap" and entry is not None else entry
 
 
 def _distinct(texts: Iterator[str]) -> list[str]:

@@ -1,22 +1,50 @@
-"""A run of a benchmark: what its plan asks for and its store lacks, each sample on the disk as it ends."""
+"""A run of a benchmark: what is asked for and its store lacks, each sample on the disk as it ends.
+
+Samples come from the plan of a specification (:func:`run_plan`), or are calls of a script's own functions
+(:func:`run_calls`, :func:`outcomes_of`).
+"""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
+from coalloc.bench.calls import Call
 from coalloc.bench.lock import held
-from coalloc.bench.outcomes import Outcome, is_failed, is_solved
+from coalloc.bench.outcomes import CRASHED, Outcome, Row, is_failed, is_solved
 from coalloc.bench.plan import Plan, Sample
 from coalloc.bench.protocol import Message, Task
 from coalloc.bench.provenance import code_versions
 from coalloc.bench.store import Store
 from coalloc.bench.workers import Workers
+
+
+class Runnable(Protocol):
+    """What a store keeps the outcome of: what is run, the digests of that, and how a worker gets it."""
+
+    @property
+    def identity(self) -> Row:
+        """What is run, as a row of a table says it."""
+
+    @property
+    def content(self) -> str:
+        """Digest of what is run."""
+
+    @property
+    def key(self) -> str:
+        """Digest of what is run and of the code that runs it."""
+
+    @property
+    def task(self) -> Task:
+        """What a worker gets."""
+
+
+S = TypeVar("S", bound=Runnable)
 
 
 @dataclass(slots=True)
@@ -47,15 +75,15 @@ class Progress:
         )
 
 
-Report = Callable[[Sample, Outcome, Progress], None]
+Report = Callable[[S, Outcome, Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What counts as done: samples of other versions of the code, and failures unless they are to be tried again."""
+    """What counts as done: samples of other versions of the code, and which statuses are to be tried again."""
 
     reuse_versions: bool = False
-    retry_failed: bool = False
+    retry: Collection[str] = ()
 
 
 def run_plan(
@@ -63,7 +91,7 @@ def run_plan(
     path: Path,
     workers: Callable[[], Workers],
     choices: Choices = Choices(),
-    report: Report = lambda *_: None,
+    report: Report[Sample] = lambda *_: None,
 ) -> Progress:
     """Run what the store at ``path`` lacks of a plan; return where it is.
 
@@ -76,16 +104,39 @@ def run_plan(
         The store is in use, cannot be written, or is none.
     """
     with held(path), Store(path) as store, _terminable():
-        progress, missing = _missing(plan, keys := _keys(plan, store, choices), store, choices)
-        keys |= {sample.content: key for key, sample in missing}
+        run = _Run(store, workers, report, Progress(len(plan.samples)))
+        keys = _keys(plan, store, choices)
+        missing = run.missing(plan.samples, keys, choices.retry)
+        keys |= {sample.content: sample.key for sample in missing}
         entries = [(keys[sample.content], sample.content, sample.identity) for sample in plan.samples]
         store.plan(plan.spec.name, str(plan.spec.source), plan.spec.text, entries)
-        try:
-            if missing:
-                _run_missing(missing, store, workers(), progress, report)
-        except KeyboardInterrupt:
-            progress.is_interrupted = True
-        return progress
+        return run.complete(missing)
+
+
+def run_calls(
+    calls: Sequence[Call], path: Path, workers: Callable[[], Workers], report: Report[Call] = lambda *_: None
+) -> Progress:
+    """Run those of a script's calls, in their order, that the store at ``path`` lacks; return where it is.
+
+    Calls that ended by themselves without a result (``error``, ``crashed``) are tried again; those that
+    were killed at a limit are not. Interrupts and errors: :func:`run_plan`.
+    """
+    with held(path), Store(path) as store, _terminable():
+        run = _Run(store, workers, report, Progress(len(calls)))
+        return run.complete(run.missing(calls, {call.content: call.key for call in calls}, CRASHED))
+
+
+def outcomes_of(calls: Sequence[Call], path: Path) -> list[Outcome | None]:
+    """Return the outcome of each call, None where the store at ``path`` has none.
+
+    Raises
+    ------
+    CoallocError
+        There is no such store, or the file is none.
+    """
+    with Store(path, writes=False) as store:
+        known = store.outcomes(call.key for call in calls)
+    return [known.get(call.key) for call in calls]
 
 
 def _keys(plan: Plan, store: Store, choices: Choices) -> dict[str, str]:
@@ -96,47 +147,47 @@ def _keys(plan: Plan, store: Store, choices: Choices) -> dict[str, str]:
     return {s.content: s.key if s.key in own else store.latest_key(s.content) or s.key for s in plan.samples}
 
 
-def _missing(
-    plan: Plan, keys: dict[str, str], store: Store, choices: Choices
-) -> tuple[Progress, list[tuple[str, Sample]]]:
-    """Return where a run stands before it begins, and the samples that it has to run with their keys."""
-    known = store.outcomes(keys.values())
-    progress, missing = Progress(len(plan.samples)), []
-    for sample in plan.samples:
-        outcome = known.get(keys[sample.content])
-        if outcome is None or (choices.retry_failed and is_failed(outcome)):
-            missing.append((sample.key, sample))
-        else:
-            progress.kept += 1
-            progress.count(outcome)
-    return progress, missing
+@dataclass(frozen=True, slots=True)
+class _Run(Generic[S]):
+    """One run: its store, what starts its workers, whom it tells of each sample, and where it is."""
 
+    store: Store
+    workers: Callable[[], Workers]
+    report: Report[S]
+    progress: Progress
 
-def _run_missing(
-    missing: Sequence[tuple[str, Sample]], store: Store, workers: Workers, progress: Progress, report: Report
-) -> None:
-    samples = dict(missing)
-    tasks = ((key, task_of(sample)) for key, sample in missing)
-    with closing(workers), closing(workers.run(tasks)) as answers:
-        for key, answer in answers:
-            sample, outcome, machine = samples[key], *_parts(answer)
-            made_by = {"versions": code_versions(), "machine": machine}
-            store.add(key, sample.content, sample.identity, outcome, made_by)
-            progress.ran += 1
-            progress.count(outcome)
-            report(sample, outcome, progress)
+    def missing(self, samples: Sequence[S], keys: Mapping[str, str], retry: Collection[str]) -> list[S]:
+        """Count what the store has under these keys (by content), and return the samples that are to be run."""
+        known = self.store.outcomes(keys.values())
+        missing = []
+        for sample in samples:
+            outcome = known.get(keys[sample.content])
+            if outcome is None or outcome["status"] in retry:
+                missing.append(sample)
+            else:
+                self.progress.kept += 1
+                self.progress.count(outcome)
+        return missing
 
+    def complete(self, missing: Sequence[S]) -> Progress:
+        """Run what is missing, until it is done or interrupted."""
+        try:
+            if missing:
+                self._run(missing)
+        except KeyboardInterrupt:
+            self.progress.is_interrupted = True
+        return self.progress
 
-def task_of(sample: Sample) -> Task:
-    """Return a sample as a worker gets it."""
-    return Task(
-        function="coalloc.bench.methods:run_method",
-        argument={"method": sample.method, "options": dict(sample.options), "seed": sample.seed},
-        time=sample.limits.time,
-        memory=sample.limits.memory,
-        sha256=sample.given.sha256,
-        text=lambda: sample.given.text,
-    )
+    def _run(self, missing: Sequence[S]) -> None:
+        workers = self.workers()
+        with closing(workers), closing(workers.run((sample, sample.task) for sample in missing)) as answers:
+            for sample, answer in answers:
+                outcome, machine = _parts(answer)
+                made_by = {"versions": code_versions(), "machine": machine}
+                self.store.add(sample.key, sample.content, sample.identity, outcome, made_by)
+                self.progress.ran += 1
+                self.progress.count(outcome)
+                self.report(sample, outcome, self.progress)
 
 
 def _parts(answer: Message) -> tuple[Outcome, dict[str, Any]]:

@@ -14,8 +14,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
+
+import psutil
 
 from coalloc.bench.protocol import Message, read_exactly, read_message, write_message
 from coalloc.bench.provenance import code_versions, machine
@@ -97,6 +100,14 @@ def _preload() -> None:
     gc.freeze()
 
 
+def end(*_: object) -> NoReturn:
+    """End at SIGTERM, and with it whatever was started here, also in other sessions."""
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            process.kill()
+    os._exit(0)
+
+
 def main() -> None:
     """Serve whoever started this process."""
     for name in ONE_THREAD:
@@ -105,6 +116,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, end)
     _preload()
     Server(asker, answers).serve()
 

@@ -7,7 +7,7 @@ strike solvers that reserve more than they use.
 
 from __future__ import annotations
 
-import ctypes
+import fcntl
 import json
 import os
 import resource
@@ -33,8 +33,6 @@ FAREWELL = 5.0
 MEGABYTE = 1e6
 MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes per unit of ``ru_maxrss``."""
-DIE_WITH_PARENT = 1
-"""Linux: PR_SET_PDEATHSIG."""
 
 
 class RunnerGoneError(Exception):
@@ -43,7 +41,7 @@ class RunnerGoneError(Exception):
 
 @dataclass(slots=True)
 class Lifeline:
-    """A pipe that nobody writes to: it ends when the process that watches over the calls does."""
+    """A pipe that nobody writes to: it ends when the process that watches over the calls does, however it ends."""
 
     reader: int
     writer: int
@@ -52,6 +50,18 @@ class Lifeline:
     def new(cls) -> Lifeline:
         """Return a new pipe."""
         return cls(*os.pipe())
+
+    def bind(self) -> None:
+        """Let this process and its group, which it heads, be killed at the end of the pipe.
+
+        Linux does that by itself, whatever the process is busy with; elsewhere a thread has to come round to it.
+        """
+        os.close(self.writer)
+        if sys.platform == "linux":
+            fcntl.fcntl(self.reader, fcntl.F_SETOWN, -os.getpid())
+            fcntl.fcntl(self.reader, fcntl.F_SETSIG, signal.SIGKILL)
+            fcntl.fcntl(self.reader, fcntl.F_SETFL, fcntl.fcntl(self.reader, fcntl.F_GETFL) | os.O_ASYNC)
+        Thread(target=_die_with, args=(self.reader,), daemon=True).start()
 
 
 def supervised(call: Callable[[], Any], limits: tuple[float, float], lifeline: Lifeline, asker: int) -> Message:
@@ -87,10 +97,8 @@ def _be_child(call: Callable[[], Any], writer: int, lifeline: Lifeline) -> NoRet
 def _settle(lifeline: Lifeline) -> None:
     """Become the head of a group of processes that dies with the parent, and be silent."""
     os.setsid()
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
-    os.close(lifeline.writer)
-    Thread(target=_die_with, args=(lifeline.reader,), daemon=True).start()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    lifeline.bind()
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)

@@ -22,6 +22,11 @@ class Table:
     heads: tuple[str, ...]
     lines: tuple[tuple[Any, ...], ...]
 
+    @classmethod
+    def of(cls, heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> Table:
+        """Return a table of any sequences."""
+        return cls(tuple(heads), tuple(map(tuple, lines)))
+
     @property
     def texts(self) -> list[list[str]]:
         """The entries as a person reads them."""

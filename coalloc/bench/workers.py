@@ -21,6 +21,8 @@ from coalloc.instance import CoallocError
 
 ATTEMPTS = 2
 """How often a sample is started whose process something else has killed."""
+FAREWELL = 2.0
+"""Seconds that a server has to end what it runs, also what has left the group of its sample."""
 PACKAGE_FOLDER = str(Path(coalloc.__file__).resolve().parents[1])
 
 SERVER = "coalloc.bench.server"
@@ -58,7 +60,7 @@ class Worker:
         return answer | {"machine": dict(self._machine)}
 
     def stop(self) -> None:
-        """Kill the server; its sample dies with it."""
+        """End the server; its sample dies with it, and whatever that has started."""
         self._is_stopped = True
         self._kill()
 
@@ -105,6 +107,9 @@ class Worker:
         process, self._process = self._process, None
         if process is None:
             return
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(FAREWELL)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

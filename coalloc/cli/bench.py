@@ -77,6 +77,7 @@ def run(
 ) -> ExitCode:
     """Run the samples of a specification that its store lacks, each in a process of its own."""
     _refuse_without_fork()
+    from coalloc.bench.outcomes import FAILED
     from coalloc.bench.plan import read_plan
     from coalloc.bench.running import Choices, run_plan
     from coalloc.instance.text import visible
@@ -86,8 +87,9 @@ def run(
         return _list(plan)
     path = store or spec.with_suffix(".sqlite")
     check_writable({"--store": path}, inputs=(spec,))
+    choices = Choices(reuse_versions, FAILED if retry_failed else ())
     with shown_samples(len(plan.samples), quiet) as report:
-        progress = run_plan(plan, path, _workers(jobs, scheduler), Choices(reuse_versions, retry_failed), report)
+        progress = run_plan(plan, path, _workers(jobs, scheduler), choices, report)
     say(f"{visible(str(path))}: {progress}")
     if progress.is_interrupted:
         note("interrupted; run the same command again to go on")

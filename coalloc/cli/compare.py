@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from typer import BadParameter, Option
@@ -12,7 +13,7 @@ from coalloc.cli.inputs import read_instances
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note, say, say_json
 from coalloc.cli.studying import Files, Plot, Policies, RunSeed, Table, Threads, TimeLimit, check_outputs, policies_of
-from coalloc.cli.tables import plain_rows, write_table
+from coalloc.cli.tables import plain_rows, written_table
 
 Exact = Annotated[bool, Option("--exact/--no-exact", help="Solve each instance as well, or only compute bounds.")]
 Baseline = Annotated[str | None, Option(help="Policy that the others are paired with.", show_default="the first")]
@@ -50,7 +51,8 @@ def compare(
     if baseline is not None and baseline not in policies:
         raise BadParameter(f"must be one of the policies given, got {baseline!r}", param_hint="--baseline")
     instances = read_instances(files)
-    table = coalloc.compare(
+    study = partial(
+        coalloc.compare,
         instances,
         policies,
         exact=exact,
@@ -60,8 +62,9 @@ def compare(
         progress=None if quiet else note,
     )
     base = baseline or next(iter(policies))
-    if output is not None:
-        write_table(table, output)
+    table = written_table(study, output, json)
+    if table is None:
+        return ExitCode.DONE
     if plot is not None:
         draw(table, base, plot)
     if json:

@@ -152,7 +152,7 @@ class _Decimals:
 
 
 @contextmanager
-def shown_samples(num_samples: int, quiet: bool) -> Iterator[Report]:
+def shown_samples(num_samples: int, quiet: bool) -> Iterator[Report[Sample]]:
     """Show where a benchmark is while the block runs: a bar on a terminal, else a line per tenth; and each failure."""
     if quiet:
         yield lambda *_: None
@@ -164,7 +164,7 @@ def shown_samples(num_samples: int, quiet: bool) -> Iterator[Report]:
 
 
 @contextmanager
-def _sample_bar(num_samples: int) -> Iterator[Report]:
+def _sample_bar(num_samples: int) -> Iterator[Report[Sample]]:
     """Keep a progress bar of samples at the foot of the terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

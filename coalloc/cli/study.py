@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -15,7 +16,7 @@ from coalloc.cli.inputs import read_instances
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note, say, say_json
 from coalloc.cli.studying import Files, Plot, RunSeed, Table, Threads, TimeLimit, check_outputs
-from coalloc.cli.tables import plain_rows, write_table
+from coalloc.cli.tables import plain_rows, written_table
 
 app = typer.Typer(name="study")
 
@@ -76,7 +77,8 @@ def slot_size(
     check_outputs(output, plot, files)
     fractions = [_share(text, "--fraction") for text in fraction or []] or FRACTIONS
     tolerated = _share(within, "--within")
-    table = coalloc.slot_study(
+    study = partial(
+        coalloc.slot_study,
         read_instances(files),
         fractions,
         continuous=continuous,
@@ -86,8 +88,9 @@ def slot_size(
         seed=seed,
         progress=None if quiet else note,
     )
-    if output is not None:
-        write_table(table, output)
+    table = written_table(study, output, json)
+    if table is None:
+        return ExitCode.DONE
     if not table["slotted"].notna().any():
         note("coalloc: no instance has a schedule")
         return ExitCode.NOTHING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -13,7 +14,7 @@ from coalloc.cli.inputs import read_instance, slot_of
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note, say, say_json
 from coalloc.cli.studying import Plot, Policies, RunSeed, Table, Threads, TimeLimit, check_outputs, policies_of
-from coalloc.cli.tables import plain_rows, write_table
+from coalloc.cli.tables import plain_rows, written_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +54,8 @@ def front(
     from coalloc.studies.front import draw
 
     check_outputs(output, plot, (file,))
-    table = coalloc.energy_front(
+    study = partial(
+        coalloc.energy_front,
         read_instance(file),
         policies_of(policy),
         points=points,
@@ -64,8 +66,9 @@ def front(
         seed=seed,
         progress=None if quiet else note,
     )
-    if output is not None:
-        write_table(table, output)
+    table = written_table(study, output, json)
+    if table is None:
+        return ExitCode.DONE
     if plot is not None:
         draw(table, plot)
     if json:

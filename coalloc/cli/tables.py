@@ -3,11 +3,41 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coalloc.cli.output import note, say, say_json
+
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def written_table(study: Callable[[], pd.DataFrame], output: Path | None, json: bool) -> pd.DataFrame | None:
+    """Return the table of a study, and write it where ``output`` is; None where the study was interrupted.
+
+    Then the rows that are complete are written there, or else printed: as CSV, or as ``json``. An interrupt
+    before the first of them is raised.
+    """
+    from coalloc.studies.interruption import Interrupted
+
+    try:
+        table = study()
+        is_whole = True
+    except Interrupted as interrupt:
+        if interrupt.table.empty:
+            raise
+        table, is_whole = interrupt.table, False
+        note(f"coalloc: {interrupt}")
+    if output is not None:
+        write_table(table, output)
+    if is_whole:
+        return table
+    if json:
+        say_json(plain_rows(table))
+    elif output is None:
+        say(table.to_csv(index=False).rstrip())
+    return None
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

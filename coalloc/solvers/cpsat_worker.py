@@ -9,9 +9,11 @@ and a number of tasks on each class; classes and contended links are cumulative 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
+from queue import Queue
 from typing import Any
 
 from ortools.sat.python import cp_model
@@ -153,9 +155,18 @@ def write(message: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Solve the problems on standard input, one after another."""
+    """Solve the problems on standard input, one after another, until whoever asks is gone."""
+    problems: Queue[str] = Queue()
+    threading.Thread(target=read_into, args=(problems,), daemon=True).start()
+    while True:
+        solve(json.loads(problems.get()))
+
+
+def read_into(problems: Queue[str]) -> None:
+    """Queue the lines of standard input; at its end the process ends, whatever it does."""
     for line in sys.stdin:
-        solve(json.loads(line))
+        problems.put(line)
+    os._exit(0)
 
 
 def solve(document: dict[str, Any]) -> None:

@@ -261,6 +261,7 @@ class Portfolio:
             self._take(assignments_of(self.problem, schedule), "model")
         if bound is not None:
             self._bound(bound, self.problem, "model")
+        self._heed_interrupt()
 
     def _close_continuous(self) -> None:
         if cpsat.is_installed():
@@ -277,10 +278,17 @@ class Portfolio:
         schedule, _ = self._run_model(up, start_in_order(up, on_grid(up, self.best)), self.search.remaining / 2)
         if schedule is not None:
             self._take_moved_left(assignments_of(up, schedule), "model, moved left")
+        self._heed_interrupt()
         if not self.search.is_closed:
             _, bound = self._run_model(down, best_list_schedule(down), self.search.remaining)
             if bound is not None:
                 self._bound(bound, down, "model, rounded down")
+            self._heed_interrupt()
+
+    def _heed_interrupt(self) -> None:
+        """Raise KeyboardInterrupt where Ctrl-C has stopped the last model, now that what it found is taken."""
+        if self.search.stopped_by == "interrupt":
+            raise KeyboardInterrupt
 
     def _grids(self) -> list[float]:
         """Return slots of ever finer grids, s; one alone where every time is a whole number of it."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
 from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
 from coalloc.studies.instances import instances_of
+from coalloc.studies.interruption import gathered, uninterrupted
 from coalloc.studies.intervals import mean_interval
 
 if TYPE_CHECKING:
@@ -80,6 +82,15 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """What each solve gets: seconds, threads and a seed."""
+
+    time: float
+    threads: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Contestant:
     """A policy with a label; ``make`` returns a new one for every run."""
 
@@ -126,6 +137,8 @@ def compare(
         If a policy or an option is unknown, or there is nothing to compare.
     InternalError
         If a bound exceeds what a policy reached.
+    Interrupted
+        At Ctrl-C, with the rows that are complete (:mod:`coalloc.studies.interruption`).
     """
     import pandas as pd
 
@@ -133,20 +146,34 @@ def compare(
     given = instances_of(instances)
     if not given or not contestants:
         raise CoallocError("compare needs at least one instance and one policy")
-    say = progress or (lambda _: None)
-    rows: list[dict[str, Any]] = []
-    for instance in given:
+    labels = [*([EXACT] if exact else []), *(contestant.label for contestant in contestants)]
+    planned = [f"{instance.name}: {label}" for instance in given for label in labels]
+    limits = Limits(time_limit, threads, seed)
+    run = partial(simulate, passes=passes, kill=kill, seed=seed)
+    rows = _rows(given, contestants, exact, limits, run, say=progress or (lambda _: None))
+    return gathered(rows, planned, partial(pd.DataFrame, columns=list(COLUMNS)))
+
+
+def _rows(
+    instances: Sequence[Instance],
+    contestants: Sequence[Contestant],
+    exact: bool,
+    limits: Limits,
+    run: Callable[[Instance, Policy], SimulationResult],
+    *,
+    say: Callable[[str], None],
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the table."""
+    for instance in instances:
         say(f"{instance.name}: bounds")
-        strict, shared, solved = _references(instance, exact, time_limit, threads, seed)
+        strict, shared, solved = _references(instance, exact, limits)
         if solved is not None:
-            rows.append(_exact_row(instance, solved, strict))
+            yield _exact_row(instance, solved, strict)
         for contestant in contestants:
             say(f"{instance.name}: {contestant.label}")
             policy = contestant.make()
-            run = simulate(instance, policy, passes=passes, kill=kill, seed=seed)
             reference = strict if getattr(policy, "links", "shared") == "strict" else shared
-            rows.append(_row(contestant.label, run, reference))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+            yield _row(contestant.label, run(instance, policy), reference)
 
 
 def contestants_of(policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]]) -> list[Contestant]:
@@ -178,23 +205,25 @@ def _given(policy: Policy) -> Contestant:
     return Contestant(type(policy).__name__, lambda: policy)
 
 
-def _references(
-    instance: Instance, exact: bool, time_limit: float, threads: int, seed: int
-) -> tuple[Reference, Reference, SolveResult | None]:
+def _references(instance: Instance, exact: bool, limits: Limits) -> tuple[Reference, Reference, SolveResult | None]:
     """Return what is proven with strict links, and whatever links do; and how the exact solve ended."""
     quiet = instance.replace(jobs=[job.replace(task_bandwidth=0.0) for job in instance.jobs])
-    quiet_bound = lower_bound(quiet, method="best", time_limit=time_limit)
+    quiet_bound = lower_bound(quiet, method="best", time_limit=limits.time)
     if not exact:
         shared = Reference(quiet_bound, "bounds without links")
         return shared, shared, None
-    solved = solve(instance, time_limit=time_limit, threads=threads, seed=seed)
+    solved = _solved(instance, limits)
     strict = _reference(solved, "oas")
-    free = _reference(solve(quiet, time_limit=time_limit, threads=threads, seed=seed), "oas without links")
+    free = _reference(_solved(quiet, limits), "oas without links")
     shared = max(free, Reference(quiet_bound, "bounds without links"), key=lambda reference: reference.bound)
     shared = Reference(shared.bound, shared.source, free.optimum)
     if shared.bound > strict.bound:
         strict = Reference(shared.bound, shared.source, strict.optimum)
     return strict, shared, solved
+
+
+def _solved(instance: Instance, limits: Limits) -> SolveResult:
+    return uninterrupted(solve(instance, time_limit=limits.time, threads=limits.threads, seed=limits.seed))
 
 
 def _reference(result: SolveResult, source: str) -> Reference:

@@ -10,8 +10,9 @@ Y. Y. Haimes, L. S. Lasdon and D. A. Wismer, IEEE Transactions on Systems, Man, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from coalloc.simulator.policy import Policy
 from coalloc.simulator.replaying import replay
 from coalloc.solvers.result import SolveResult, relative_gap
 from coalloc.studies.comparison import BOUND_TOLERANCE, contestants_of
+from coalloc.studies.interruption import gathered, uninterrupted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,9 +131,10 @@ def energy_front(
         widely than ``scope``, or ``points`` is below 2.
     InternalError
         If a policy beats a bound.
+    Interrupted
+        At Ctrl-C between the first limit and the last, with the rows that are known
+        (:mod:`coalloc.studies.interruption`). They bound all schedules, only less tightly.
     """
-    import pandas as pd
-
     if points < 2:
         raise CoallocError(f"points must be at least 2, got {points!r}")
     _refuse_instance(instance)
@@ -145,15 +148,73 @@ def energy_front(
     for label, policy in made:
         say(f"{instance.name}: {label}")
         runs.append((label, known_point(instance, simulate(instance, policy, seed=seed).schedule)))
-    rows = _exact_rows(instance, points, options, [run for _, run in runs] if slot is None else [], say)
-    edp_bound = min(row["edp_bound"] for row in rows)
-    envelope = [(row["makespan_limit"], row["bound"]) for row in rows]
-    for label, run in runs:
-        rows.append(_policy_row(instance, label, run, envelope if slot is None else None))
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    table["on_front"] = _undominated(table)
-    table.attrs |= {"edp_bound": edp_bound, "slot": slot}
-    return table
+    front = _Front(instance, options, runs, say)
+    limits = front.limits(points)
+    planned = [f"{instance.name}: point {number} of {len(limits) + 1}" for number in range(1, len(limits) + 1)]
+    return gathered(front.solved(limits, planned, say), planned, partial(front.table, limits))
+
+
+class _Front:
+    """A front while it is found: its ends, the runs of policies beside it, and the schedules that solves start from."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        options: Mapping[str, Any],
+        runs: Sequence[tuple[str, Point]],
+        say: Callable[[str], None],
+    ) -> None:
+        self._instance, self._options, self._runs = instance, options, runs
+        self._on_grid = options["slot"] is not None
+        self._between = [] if self._on_grid else [run for _, run in runs]
+        say(f"{instance.name}: least makespan")
+        shortest = uninterrupted(solve(instance, objective="makespan", **options))
+        say(f"{instance.name}: least energy")
+        start = _best(self._between, math.inf).schedule if self._between else None
+        self._frugal = uninterrupted(solve(instance, objective="energy", start=start, **options))
+        if shortest.schedule is None or self._frugal.schedule is None:
+            raise CoallocError(
+                f"no front of instance {shown(instance.name)}: {shortest.message or self._frugal.message}"
+            )
+        self._shortest = known_point(instance, shortest.schedule)
+        self._known = [*self._between, self._shortest, known_point(instance, self._frugal.schedule)]
+        # a real end is less than a slot before that of its slots
+        self._least_makespan = max(0.0, (shortest.lower_bound or 0.0) - (shortest.schedule.slot or 0.0))
+
+    def limits(self, points: int) -> list[float]:
+        """Return the limits from the least makespan on and before that of least energy, s."""
+        return _limits(self._shortest.makespan, _best(self._known, math.inf).makespan, self._between, points)
+
+    def solved(
+        self, limits: Sequence[float], names: Sequence[str], say: Callable[[str], None]
+    ) -> Iterator[SolveResult]:
+        """Yield the least energy within each limit; each solve starts from the best that is known."""
+        for limit, name in zip(limits, names, strict=True):
+            say(f"{name}, within {limit:g} s")
+            start = _best(self._known, limit).schedule
+            found = solve(self._instance, objective="energy", makespan_limit=limit, start=start, **self._options)
+            if found.schedule is not None:
+                self._known.append(known_point(self._instance, found.schedule))
+            yield uninterrupted(found)
+
+    def table(self, limits: Sequence[float], solved: Sequence[SolveResult]) -> pd.DataFrame:
+        """Return the table of as many limits as are solved, of the front's end, and of the runs."""
+        import pandas as pd
+
+        rows = _rows_of(
+            self._instance,
+            self._known,
+            [*limits[: len(solved)], math.inf],
+            [*solved, self._frugal],
+            self._least_makespan,
+        )
+        edp_bound = min(row["edp_bound"] for row in rows)
+        envelope = [(row["makespan_limit"], row["bound"]) for row in rows] if not self._on_grid else None
+        rows += [_policy_row(self._instance, label, run, envelope) for label, run in self._runs]
+        table = pd.DataFrame(rows, columns=list(COLUMNS))
+        table["on_front"] = _undominated(table)
+        table.attrs |= {"edp_bound": edp_bound, "slot": self._options["slot"]}
+        return table
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -191,28 +252,6 @@ def _refuse_wider(instance: Instance, label: str, policy: Policy, scope: Scope) 
         raise CoallocError(f"policy {label!r} may saturate links, and the front does not: compare jobs without traffic")
 
 
-def _exact_rows(
-    instance: Instance, points: int, options: dict[str, Any], known: list[Point], say: Callable[[str], None]
-) -> list[dict[str, Any]]:
-    """Return the rows of the front by rising limit, of which the last has none; each starts from the best known."""
-    say(f"{instance.name}: least makespan")
-    shortest = solve(instance, objective="makespan", **options)
-    say(f"{instance.name}: least energy")
-    frugal = solve(instance, objective="energy", start=_best(known, math.inf).schedule if known else None, **options)
-    if shortest.schedule is None or frugal.schedule is None:
-        raise CoallocError(f"no front of instance {shown(instance.name)}: {shortest.message or frugal.message}")
-    ends = [known_point(instance, schedule) for schedule in (shortest.schedule, frugal.schedule)]
-    runs, known = known, [*known, *ends]
-    limits = _limits(ends[0].makespan, _best(known, math.inf).makespan, runs, points)
-    solved = []
-    for number, limit in enumerate(limits, start=1):
-        say(f"{instance.name}: point {number} of {len(limits) + 1}, within {limit:g} s")
-        start = _best(known, limit).schedule
-        solved.append(solve(instance, objective="energy", makespan_limit=limit, start=start, **options))
-        known.extend(known_point(instance, found) for found in (solved[-1].schedule,) if found is not None)
-    return _rows_of(instance, known, [*limits, math.inf], [*solved, frugal], _least_makespan(shortest))
-
-
 def _limits(shortest: float, frugal: float, runs: Iterable[Point], points: int) -> list[float]:
     """Return the limits from one makespan on and before the other, s: evenly spaced, and those of runs in between.
 
@@ -233,12 +272,6 @@ def _best(known: Iterable[Point], limit: float) -> Point:
     within = [point for point in known if point.makespan <= limit * (1.0 + BOUND_TOLERANCE)]
     least = min(point.joules for point in within) * (1.0 + BOUND_TOLERANCE)
     return min((point for point in within if point.joules <= least), key=lambda point: point.makespan)
-
-
-def _least_makespan(shortest: SolveResult) -> float:
-    """Return what is proven of the least makespan, s; a real end is less than a slot before that of its slots."""
-    slot = shortest.schedule.slot if shortest.schedule is not None else None
-    return max(0.0, (shortest.lower_bound or 0.0) - (slot or 0.0))
 
 
 def _rows_of(

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coalloc.api.solving import lower_bound, solve
@@ -29,6 +30,7 @@ from coalloc.solvers.floor import floor_makespan
 from coalloc.solvers.objectives import safe_horizon
 from coalloc.solvers.result import SolveResult, SolveStatus
 from coalloc.studies.instances import instances_of
+from coalloc.studies.interruption import gathered, uninterrupted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,6 +143,8 @@ def slot_study(
         If there is nothing to study, or a fraction or an option is not supported.
     InternalError
         If makespans and bounds contradict each other.
+    Interrupted
+        At Ctrl-C, with the rows that are complete (:mod:`coalloc.studies.interruption`).
     """
     import pandas as pd
 
@@ -148,15 +152,29 @@ def slot_study(
     _refuse_unusable(given, fractions)
     formulation_of("oas", formulation)
     limits = Limits(time_limit, threads, seed, formulation)
-    say = progress or (lambda _: None)
-    rows: list[dict[str, Any]] = []
-    for instance in given:
+    planned = [_step(instance, fraction) for instance in given for fraction in fractions]
+    rows = _rows(given, fractions, continuous, limits, progress or (lambda _: None))
+    return gathered(rows, planned, partial(pd.DataFrame, columns=list(COLUMNS)))
+
+
+def _rows(
+    instances: Sequence[Instance],
+    fractions: Sequence[float],
+    continuous: bool,
+    limits: Limits,
+    say: Callable[[str], None],
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the table."""
+    for instance in instances:
         say(f"{instance.name}: continuous time")
         known = _continuous(instance, continuous, limits)
         for fraction in fractions:
-            say(f"{instance.name}: slots of {percent(fraction)}")
-            rows.append(_row(instance, float(fraction), known, limits))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+            say(_step(instance, fraction))
+            yield _row(instance, float(fraction), known, limits)
+
+
+def _step(instance: Instance, fraction: float) -> str:
+    return f"{instance.name}: slots of {percent(fraction)}"
 
 
 def _refuse_unusable(instances: Sequence[Instance], fractions: Sequence[float]) -> None:
@@ -186,19 +204,18 @@ def _continuous(instance: Instance, is_solved: bool, limits: Limits) -> Continuo
 
 
 def _solved(instance: Instance, slot: float | None, limits: Limits) -> SolveResult:
-    """Return the result of one solve; an interrupt ends the study, and not this solve alone."""
+    """Return the result of one solve."""
     formulation = "auto" if slot is None else limits.formulation
-    result = solve(
-        instance,
-        slot=slot,
-        formulation=formulation,
-        time_limit=limits.time,
-        threads=limits.threads,
-        seed=limits.seed,
+    return uninterrupted(
+        solve(
+            instance,
+            slot=slot,
+            formulation=formulation,
+            time_limit=limits.time,
+            threads=limits.threads,
+            seed=limits.seed,
+        )
     )
-    if result.stopped_by == "interrupt":
-        raise KeyboardInterrupt(f"interrupted while solving {visible(instance.name)}")
-    return result
 
 
 def _row(instance: Instance, fraction: float, known: Continuous, limits: Limits) -> dict[str, Any]:

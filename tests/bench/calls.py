@@ -40,7 +40,8 @@ def hold(argument: dict[str, Any]) -> dict[str, Any]:
 
 
 def hold_in_a_child(argument: dict[str, Any]) -> dict[str, Any]:
-    child = subprocess.Popen([sys.executable, "-c", HOLDER, str(argument["megabytes"])])
+    command = [sys.executable, "-c", HOLDER, str(argument["megabytes"])]
+    child = subprocess.Popen(command, start_new_session=argument.get("in_a_session", False))
     Path(argument["file"]).write_text(str(child.pid))
     child.wait()
     return {}

@@ -83,6 +83,36 @@ def test_no_scheduler_is_one_line(monkeypatch):
         ClusterWorkers("nonsense://x")
 
 
+class Lost:
+    """A future whose answer was lost with its worker, and is computed again when it is asked for."""
+
+    status = "lost"
+
+    def result(self):
+        return {"status": "done"}
+
+
+class Cancelled:
+    """A future of a scheduler that is gone."""
+
+    status = "cancelled"
+
+    def result(self):
+        from distributed.client import FutureCancelledError
+
+        raise FutureCancelledError("key", "scheduler-connection-lost")
+
+
+def test_an_answer_that_is_lost_is_waited_for_and_a_lost_scheduler_is_one_line():
+    import distributed
+
+    runner = object.__new__(ClusterWorkers)
+    runner._distributed = distributed
+    assert runner._answer(Lost()) == {"status": "done"}
+    with pytest.raises(CoallocError, match="the scheduler is gone; start it and run the same command again"):
+        runner._answer(Cancelled())
+
+
 def undisturbed_and_begun(plan, folder):
     """Return the store of a run that nothing disturbed, and that of one that has 120 of its 200 samples."""
     undisturbed, begun = folder / "undisturbed.sqlite", folder / "begun.sqlite"

@@ -14,7 +14,7 @@ import pytest
 
 from coalloc.bench import store as store_module
 from coalloc.bench.lock import SUFFIX, held
-from coalloc.bench.outcomes import is_solved
+from coalloc.bench.outcomes import FAILED, is_solved
 from coalloc.bench.plan import read_plan
 from coalloc.bench.provenance import code_versions
 from coalloc.bench.running import Choices, run_plan
@@ -227,5 +227,5 @@ def test_failures_stay_until_they_are_to_be_tried_again(tmp_path):
         database.execute("""UPDATE samples SET outcome = '{"status": "crashed", "time": null, "message": "gone"}'""")
     progress = run_plan(plan, store, lambda: pytest.fail("they are there"))
     assert (progress.kept, progress.failed) == (2, 2)
-    progress = run_plan(plan, store, Inline, Choices(retry_failed=True))
+    progress = run_plan(plan, store, Inline, Choices(retry=FAILED))
     assert (progress.ran, progress.failed) == (2, 0)

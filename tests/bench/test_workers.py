@@ -44,6 +44,10 @@ def is_gone(pid):
         return True
 
 
+def kill_the_server(worker):
+    worker._process.kill()
+
+
 def test_a_call_runs_in_a_process_of_its_own(worker):
     first, second = worker.run(task("echo", x=1)), worker.run(task("echo", x=2))
     assert (first["status"], first["x"], second["x"]) == ("done", 1, 2)
@@ -138,6 +142,21 @@ def test_a_sample_dies_with_its_worker_when_nobody_asks_any_more(tmp_path, monke
     wait_until(lambda: is_gone(pid) and is_gone(server))
     worker.stop()
     thread.join()
+
+
+@pytest.mark.parametrize(("ends", "in_a_session"), [(Worker.stop, True), (kill_the_server, False)])
+def test_what_a_sample_has_started_dies_with_the_worker(tmp_path, monkeypatch, ends, in_a_session):
+    monkeypatch.setattr(workers_module, "ATTEMPTS", 1)
+    worker, file = Worker(), tmp_path / "pid"
+    call = task("hold_in_a_child", megabytes=1, file=str(file), in_a_session=in_a_session)
+    thread = threading.Thread(target=worker.run, args=[call])
+    thread.start()
+    wait_until(lambda: file.exists() and file.read_text())
+    child = psutil.Process(int(file.read_text()))
+    ends(worker)
+    wait_until(lambda: is_gone(child.pid))
+    thread.join()
+    worker.stop()
 
 
 def test_the_worker_holds_an_instance_for_all_its_samples(worker):

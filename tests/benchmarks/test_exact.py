@@ -109,7 +109,7 @@ def test_a_gap_is_reached_when_the_trace_says_so_or_with_the_proof():
 
 
 def test_pictures_are_drawn_also_of_what_failed(tmp_path):
-    killed = {"work": "slots", "seed": 2, "slot": 5, "method": "node model", "limit": 60.0, "status": "killed"}
+    killed = {"work": "slots", "seed": 2, "slot": 5, "method": "node model", "limit": 60.0, "status": "timeout"}
     rows = [sample_row(), sample_row(work="node", lower_bound=90.0, status="feasible"), killed]
     panels = [Panel(work.name, work.title, 0.01) for work in exact.WORKS]
     for draw in (draw_progress, draw_solved):

@@ -31,7 +31,13 @@ def open_row(**known):
     return row(status="feasible", time=60.5, lower_bound=98.0) | known
 
 
-KILLED = {"status": "killed", "message": "killed", "time": None, "objective": None, "lower_bound": None, "memory": None}
+KILLED = {
+    "status": "timeout",
+    "time": None,
+    "objective": None,
+    "lower_bound": None,
+    "memory": None,
+}
 
 
 def test_what_is_not_proven_counts_with_its_limit_at_least():
@@ -120,5 +126,5 @@ def test_a_bound_in_continuous_time_is_below_what_any_slot_reaches():
 def test_what_is_open_is_listed_worst_first():
     table = open_table([row(), open_row(), row(**KILLED)]).splitlines()
     assert len(table) == 4
-    assert "killed" in table[2]
+    assert "timeout" in table[2]
     assert open_table([row()]) == "None."

@@ -6,14 +6,13 @@ import dataclasses
 
 import pandas as pd
 import pytest
-from runner import Store
-from thesis import report
-from thesis.claims import excess, is_least, saving
-from thesis.experiment import NAMES, Experiment, experiment, rows_of, run
-from thesis.figures import FIGURES
-from thesis.measures import OAS, OAS_LEFT, OPTIMUM, measured
-from thesis.results_table import results_of
-from thesis.workloads import QUEUES, has_trace
+import report
+from claims import excess, is_least, saving
+from experiment import NAMES, Experiment, experiment, rows_of, run
+from figures import FIGURES
+from measures import OAS, OAS_LEFT, OPTIMUM, measured
+from results_table import results_of
+from workloads import QUEUES, has_trace
 
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError
@@ -44,7 +43,7 @@ def test_specifications_name_policies_and_figures_that_there_are(name: str) -> N
     assert FIGURES[name]
     full = experiment(name, is_full=True)
     assert full.seeds > wanted.seeds
-    assert len({sample.key("") for sample in wanted.samples()}) == len(list(wanted.samples()))
+    assert len({sample.call.key for sample in wanted.samples()}) == len(list(wanted.samples()))
 
 
 def test_an_unknown_experiment_is_refused() -> None:
@@ -96,20 +95,21 @@ def test_strategies_compete_with_the_bound_of_what_they_may_do() -> None:
 def test_slots_are_worth_less_kept_than_moved_left() -> None:
     wanted = small("mesd-oas", workload=("WL-3",))
     (sample,) = (sample for sample in wanted.samples() if sample.measure == "slots")
-    kept, left = measured(sample)["rows"]
+    kept, left = measured(dataclasses.asdict(sample))["rows"]
     assert left["makespan"] <= kept["makespan"] <= kept["slotted_makespan"]
     assert (kept["starts"], left["starts"], kept["strategy"]) == ("keep", "left", OAS)
 
 
 def test_an_experiment_runs_resumes_and_reports(tmp_path) -> None:
     wanted = small("pas-selection", heterogeneity=(50,), jobs=(6,))
-    store = Store(tmp_path / "store.sqlite")
-    with pytest.raises(CoallocError, match="7 of 7 samples have not run"):
-        rows_of(wanted, store, "code")
-    run(wanted, store, "code", jobs=1)
-    rows = rows_of(wanted, store, "code")
-    run(wanted, store, "code", jobs=1)
-    assert rows_of(wanted, store, "code") == rows
+    store = tmp_path / "store.sqlite"
+    run(dataclasses.replace(wanted, strategies={}), store, jobs=1)
+    with pytest.raises(CoallocError, match="6 of 7 samples have not run"):
+        rows_of(wanted, store)
+    assert run(wanted, store, jobs=1)
+    rows = rows_of(wanted, store)
+    assert run(wanted, store, jobs=1)
+    assert rows_of(wanted, store) == rows
     assert [path.suffix for path in report.write(wanted, rows, tmp_path)] == [".md", ".csv", ".png"]
     page = (tmp_path / "pas-selection.md").read_text()
     assert "| Makespan hardly depends on the selection |" in page

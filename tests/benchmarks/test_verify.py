@@ -46,7 +46,7 @@ def test_a_false_claim_about_a_known_optimum_is_a_disagreement(status, objective
 
 def test_a_process_that_was_killed_is_a_disagreement():
     sample = verify.Sample("small", 7, 5.0, 1.0)
-    (row,) = verify.rows_of(sample, {"status": "killed", "message": "did not end"})
+    (row,) = verify.sample_rows(sample, {"status": "timeout", "message": "did not end"})
     assert (row["seed"], row["disagreement"]) == (7, "did not end")
 
 
@@ -54,7 +54,8 @@ def test_the_page_counts_claims_and_who_had_the_last_word():
     claim = {"family": "small", "formulation": "auto", "objective": "makespan", "seed": 0, "status": "optimal"}
     rows = [claim | {"source": "CP-SAT", "disagreement": ""}, claim | {"source": "model", "disagreement": "wrong"}]
     options = verify._parser().parse_args([])
-    page = verify.report(rows, {"small": 1, "packing": 0}, verify.provenance(), options)
+    page = verify.report(rows, {"small": 1, "packing": 0}, options, "python benchmarks/verify.py --seeds 2")
+    assert "Made by `python benchmarks/verify.py --seeds 2`;" in page
     assert "Ran: 1 of 500 small instances" in page
     assert "claimed 2 times in 2 solves, and 1 of these are confirmed" in page
     assert "| small | makespan | 1 | 1 |" in page

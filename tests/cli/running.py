@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,19 @@ def run_process(*arguments: object, **options: Any) -> subprocess.CompletedProce
     """Run a command in a process of its own."""
     command = [*PYTHON, *(str(argument) for argument in arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+def interrupted_at(line: str, *arguments: object) -> tuple[int, str, str]:
+    """Run a command, press Ctrl-C when a line of standard error begins like this; return exit code, output, errors."""
+    command = [*PYTHON, *(str(argument) for argument in arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for said in process.stderr:
+            if said.startswith(line):
+                break
+        process.send_signal(signal.SIGINT)
+        out, rest = process.communicate(timeout=60)
+    return process.returncode, out, rest
 
 
 def write(path: Path, document: object) -> Path:

@@ -1,10 +1,13 @@
 """``coalloc compare``, as a user runs it."""
 
 import json
+from io import StringIO
 
 import pandas as pd
 import pytest
 
+import coalloc
+from coalloc.studies.interruption import Interrupted
 from tests.cli.running import TINY, run, write
 
 
@@ -24,6 +27,21 @@ def test_a_comparison_is_printed_and_written(tiny, tmp_path):
     assert pd.read_csv(table)["policy"].tolist() == ["oas (exact)", "sjf", "fcfs allocation=first-fit"]
     assert figure.read_bytes().startswith(b"\x89PNG")
     assert "tiny: bounds" in result.stderr
+
+
+def test_ctrl_c_prints_the_rows_that_are_complete_and_names_the_others(tiny, monkeypatch):
+    part = coalloc.compare(coalloc.read_instance(tiny), ["fcfs"])
+
+    def interrupted(*_, **__):
+        raise Interrupted(part, ["hard: oas (exact)", "hard: fcfs"])
+
+    monkeypatch.setattr(coalloc, "compare", interrupted)
+    result = run("compare", tiny, "--policy", "fcfs")
+    assert result.exit_code == 0
+    assert pd.read_csv(StringIO(result.stdout))["policy"].tolist() == ["oas (exact)", "fcfs"]
+    assert result.stderr == "coalloc: interrupted with 2 of 4 rows; missing: hard: oas (exact), hard: fcfs\n"
+    shown = run("compare", tiny, "--policy", "fcfs", "--json")
+    assert [row["policy"] for row in json.loads(shown.stdout)] == ["oas (exact)", "fcfs"]
 
 
 def test_json_is_pure(tiny):

@@ -5,7 +5,10 @@ import json
 import pandas as pd
 import pytest
 
-from tests.cli.running import TINY, run, write
+import coalloc
+from coalloc.studies.interruption import Interrupted
+from coalloc.studies.slot_size import COLUMNS
+from tests.cli.running import TINY, interrupted_at, run, write
 
 
 @pytest.fixture
@@ -22,6 +25,34 @@ def test_a_slot_study_is_printed_and_written(tiny, tmp_path):
     assert pd.read_csv(table)["slotted"].tolist() == pytest.approx([200.0, 200.0])
     assert figure.read_bytes().startswith(b"\x89PNG")
     assert result.stderr.splitlines() == ["tiny: continuous time", "tiny: slots of 60 %", "tiny: slots of 120 %"]
+
+
+@pytest.fixture
+def hard(tmp_path):
+    """Return an instance that takes longer than any test."""
+    path = tmp_path / "hard.json"
+    coalloc.write_instance(coalloc.generate("thesis-oas", seed=5, jobs=40).replace(name="hard"), path)
+    return path
+
+
+def test_ctrl_c_writes_the_rows_that_are_complete_and_names_the_others(tiny, hard, tmp_path):
+    command = ["study", "slot-size", tiny, hard, "--fraction", "60%", "--plot", tmp_path / "s.png"]
+    code, out, said = interrupted_at("hard: continuous time", *command, "-o", tmp_path / "s.csv")
+    assert (code, out) == (0, "")
+    assert said == "coalloc: interrupted with 1 of 2 rows; missing: hard: slots of 60 %\n"
+    assert pd.read_csv(tmp_path / "s.csv")["slotted"].tolist() == pytest.approx([200.0])
+    assert not (tmp_path / "s.png").exists()
+
+
+def test_ctrl_c_before_the_first_row_is_exit_code_1(tiny, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise Interrupted(pd.DataFrame(columns=list(COLUMNS)), ["tiny: slots of 60 %"])
+
+    monkeypatch.setattr(coalloc, "slot_study", interrupted)
+    result = run("study", "slot-size", tiny, "--fraction", "60%", "-o", tmp_path / "s.csv")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "coalloc: interrupted with 0 of 1 rows; missing: tiny: slots of 60 %\n"
+    assert not (tmp_path / "s.csv").exists()
 
 
 def test_json_is_pure(tiny):

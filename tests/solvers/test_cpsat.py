@@ -2,6 +2,7 @@
 
 import pytest
 
+import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import discretise
@@ -52,6 +53,18 @@ def test_rounded_down_its_bound_is_the_floor_optimum(seed):
     bound, _ = run(problem)
     floor = brute_force_oas(instance, slot, rounding="down").objective
     assert max(0.0, problem.seconds(bound) - instance.origin) == pytest.approx(max(0.0, floor), rel=1e-6)
+
+
+def test_it_ends_when_nobody_asks_any_more():
+    problem = discretise(coalloc.generate("thesis-oas", seed=5, jobs=40), 10_000.0)
+    first = best_list_schedule(problem)
+    horizon = safe_horizon(problem, first, "makespan")
+    document = cpsat.document_of(problem, first, objective="makespan", horizon=horizon, lower_bound=0)
+    with cpsat.Worker() as worker:
+        news = worker.messages(document | {"time_limit": 120.0, "work_limit": None, "threads": 1, "seed": 0}, 120.0)
+        assert "status" not in next(news)
+        worker._input.close()  # as the system does when whoever asks is killed
+        assert worker._child.wait(20.0) == 0
 
 
 def test_a_link_that_carries_nothing_takes_no_load_however_small():

@@ -1,6 +1,7 @@
 """Comparisons with bounds: what each row says, and that no bound is ever beaten."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.instance.errors import InternalError
 from coalloc.studies import comparison
 from coalloc.studies.comparison import COLUMNS, EXACT, draw, paired_differences, performance_profile, summary
+from coalloc.studies.interruption import Interrupted
 from coalloc.workloads.small import small_instance
 from tests.simulator.listed import Listed
 
@@ -23,6 +25,33 @@ def tiny(name="tiny"):
         Job("J3", tasks=1, base_time=50.0),
     ]
     return Instance(platform, jobs, name=name)
+
+
+def test_an_interrupt_leaves_what_is_complete(monkeypatch):
+    def interrupted_for_b(instance, *arguments, **options):
+        if instance.name == "b":
+            raise KeyboardInterrupt
+        return simulate(instance, *arguments, **options)
+
+    simulate = comparison.simulate
+    monkeypatch.setattr(comparison, "simulate", interrupted_for_b)
+    with pytest.raises(Interrupted) as interrupt:
+        coalloc.compare([tiny("a"), tiny("b")], ["fcfs", "easy"])
+    table = interrupt.value.table
+    assert list(zip(table["instance"], table["policy"], strict=True)) == [
+        ("a", EXACT),
+        ("a", "fcfs"),
+        ("a", "easy"),
+        ("b", EXACT),
+    ]
+    assert str(interrupt.value) == "interrupted with 4 of 6 rows; missing: b: fcfs, b: easy"
+
+
+def test_an_interrupted_solve_interrupts_the_comparison(monkeypatch):
+    stopped = replace(coalloc.solve(tiny()), stopped_by="interrupt")
+    monkeypatch.setattr(comparison, "solve", lambda *_, **__: stopped)
+    with pytest.raises(Interrupted, match=r"with 0 of 7 rows; missing: a: oas .*, a: lpt, and 2 more"):
+        coalloc.compare(tiny("a"), ["fcfs", "sjf", "bjf", "lpt", "spt", "easy"])
 
 
 def saturated():

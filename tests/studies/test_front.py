@@ -12,7 +12,9 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.cli.study_front import front
 from coalloc.plot import palette
+from coalloc.studies import front as front_module
 from coalloc.studies.front import draw, summary
+from coalloc.studies.interruption import Interrupted
 
 
 def two_nodes() -> Instance:
@@ -52,6 +54,26 @@ def test_a_slotted_front_starts_before_the_ends_of_slots():
     assert first["makespan"] <= 25.0
     assert first["energy"] == pytest.approx(280.0)
     assert first["edp_bound"] == pytest.approx(15.0 * 280.0)
+
+
+def test_an_interrupted_front_keeps_its_points_and_still_bounds_every_schedule(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    whole = coalloc.energy_front(two_nodes(), ["pcbe"], points=3)
+    second = whole["makespan_limit"][1]
+    solve = front_module.solve
+    monkeypatch.setattr(
+        front_module, "solve", lambda *a, **k: interrupted() if k.get("makespan_limit") == second else solve(*a, **k)
+    )
+    with pytest.raises(Interrupted) as interrupt:
+        coalloc.energy_front(two_nodes(), ["pcbe"], points=3)
+    table = interrupt.value.table
+    assert table["label"].tolist() == ["exact", "exact", "pcbe"]
+    assert table["makespan"][0] == whole["makespan"][0]
+    assert table["makespan_limit"][1] == math.inf
+    assert 0.0 < table.attrs["edp_bound"] <= whole.attrs["edp_bound"]
+    assert interrupt.value.missing == ("two: point 2 of 3",)
 
 
 def test_where_nothing_is_to_be_traded_one_limit_is_enough():

@@ -14,6 +14,7 @@ from coalloc.instance.errors import InternalError
 from coalloc.solvers.brute_force import brute_force_oas
 from coalloc.solvers.floor import Floor
 from coalloc.studies import slot_size
+from coalloc.studies.interruption import Interrupted
 from coalloc.studies.slot_report import best_bounds, coarsest, curves, draw, losses, recommendation, summary
 from coalloc.studies.slot_size import COLUMNS
 from tests.small_instances import TINY, slotted_instances
@@ -129,11 +130,20 @@ def test_a_bound_above_a_makespan_is_a_fault_of_ours(monkeypatch):
         coalloc.slot_study(one_node(), [0.5])
 
 
-def test_an_interrupt_ends_the_study(monkeypatch):
-    interrupted = replace(coalloc.solve(one_node()), stopped_by="interrupt")
-    monkeypatch.setattr(slot_size, "solve", lambda *_, **__: interrupted)
-    with pytest.raises(KeyboardInterrupt, match="interrupted while solving one-node"):
-        coalloc.slot_study(one_node())
+def test_an_interrupt_ends_the_study_and_leaves_what_is_complete(monkeypatch):
+    solve, seen = slot_size.solve, []
+
+    def interrupted_at_the_third(instance, **options):
+        seen.append(options["slot"])
+        result = solve(instance, **options)
+        return replace(result, stopped_by="interrupt") if len(seen) == 3 else result
+
+    monkeypatch.setattr(slot_size, "solve", interrupted_at_the_third)  # continuous time, 50 %, and 100 %
+    with pytest.raises(Interrupted) as interrupt:
+        coalloc.slot_study(one_node(), [0.5, 1.0])
+    assert interrupt.value.table["fraction"].tolist() == [0.5]
+    assert interrupt.value.missing == ("one-node: slots of 100 %",)
+    assert str(interrupt.value) == "interrupted with 1 of 2 rows; missing: one-node: slots of 100 %"
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""The experiments of the thesis, rerun: ``python benchmarks/thesis/run.py NAME``."""
