@@ -36,6 +36,8 @@ WIDE_SHARE = 0.4
 """Share of the time left in which the wide jobs of a release are covered by themselves."""
 LIST_SHARE = 0.6
 """Share of that time in which its sets must be listed."""
+BRANCHING_REACH = 0.97
+"""Share of the best bound that the LP of a release must reach for branching on its levels: that adds a little only."""
 
 Schedules = Sequence[Sequence[Assignment]]
 
@@ -61,11 +63,14 @@ def feasible_set_bound(
 class FeasibleSets:
     """The bound of one problem, first by the LP of each release, then by branching on the levels of jobs.
 
-    ``best`` is the best bound so far, ticks.
+    ``best`` is the best bound so far, ticks. ``worths`` are what each job is worth at the prices of the LP with the
+    greatest bound, ticks: 0 where it is not in that, and everywhere before there is one.
     """
 
     def __init__(self, problem: Problem, schedules: Schedules = ()) -> None:
         self.best = float(simple_bound(problem))
+        self.worths = [0.0] * len(problem.jobs)
+        self._greatest = 0.0
         self._problem = problem
         self._schedules = schedules
         self._roots: list[Root] = []
@@ -133,6 +138,7 @@ class FeasibleSets:
             sets=sets,
         )
         for lower, _ in search.iterations(deadline):
+            self._keep(wide, search)
             yield rounded(self._problem, wide.release + lower)
 
     def _lp(self, work: Work, index: int, tail: Tail, deadline: float) -> Iterator[float]:
@@ -147,12 +153,23 @@ class FeasibleSets:
         )
         self._roots.append(Root(tail, pricing, prices.speeds, search))
         for lower, upper in search.iterations(deadline):
+            self._keep(tail, search)
             yield rounded(self._problem, tail.release + lower)
             if rounded(self._problem, tail.release + upper) <= self.best * (1.0 + IMPROVEMENT):
                 return
 
+    def _keep(self, tail: Tail, search: ColumnGeneration) -> None:
+        """Keep what the jobs of a tail are worth where its bound is the greatest."""
+        if tail.release + search.worth > self._greatest:
+            self._greatest = tail.release + search.worth
+            self.worths = [0.0] * len(self._problem.jobs)
+            for j, worth in zip(tail.numbers, search.values.tolist(), strict=True):
+                if j >= 0:
+                    self.worths[j] = worth
+
     def _branches(self, target: float, max_nodes: int, deadline: float) -> Iterator[float]:
-        for root in sorted(self._roots, key=lambda root: -root.bound):
+        near = [root for root in self._roots if root.bound >= BRANCHING_REACH * self.best]
+        for root in sorted(near, key=lambda root: -root.bound):
             yield from branch(self._problem, root, target=target, max_nodes=max_nodes, deadline=deadline)
 
 

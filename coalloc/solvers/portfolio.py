@@ -35,11 +35,18 @@ from coalloc.solvers.objectives import in_seconds, objective_of, quick_bound, sa
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.sampling import sample
 from coalloc.solvers.search import Search
+from coalloc.solvers.staged_sampling import sample_in_stages
 
 SAMPLES = 45
 """Plans that are sampled, times the number of jobs to the power of 3/2."""
 SAMPLE_SHARE = 0.25
 """Share of the remaining time after which sampling stops."""
+MANY_JOBS = 16
+"""Jobs from which on schedules are sampled in stages, too."""
+STAGED_ROUNDS = 4
+"""Rounds of that, per job."""
+SHORT_SAMPLE_SHARE, STAGED_SHARE = 0.05, 0.6
+"""Shares of the remaining time after which sampling stops, and then sampling in stages, where there are many jobs."""
 SEARCH_ITERATIONS = 15
 """Iterations of the local search, times the number of jobs squared: the fewer jobs, the more complete methods do."""
 ROUNDS = 1
@@ -75,6 +82,7 @@ class Portfolio:
         self.runner = runner
         self.objective = search.options.objective
         self.best: list[Assignment] = []
+        self._worths = [0.0] * len(problem.jobs)
         self._worker: cpsat.Worker | None = None
 
     def solve(self, first: Sequence[Assignment]) -> None:
@@ -136,6 +144,7 @@ class Portfolio:
                 target=self._target(),
                 on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets"),
             )
+            self._worths = sets.worths
             if not self.search.is_closed:
                 sets.branch(
                     max_nodes=self._limited(MAX_NODES),
@@ -154,7 +163,7 @@ class Portfolio:
         steps = (
             [self._anneal, self._explore]
             if self.objective != "makespan"
-            else [self._sample, self._anneal, self._explore]
+            else [self._sample, self._sample_in_stages, self._anneal, self._explore]
         )
         for step in steps:
             if not self.search.is_closed:
@@ -169,8 +178,23 @@ class Portfolio:
             samples=self._limited(int(SAMPLES * len(self.problem.jobs) ** 1.5) << attempt),
             seed=self.search.options.seed + attempt,
             target=self._goal,
-            deadline=self._instant(SAMPLE_SHARE),
+            deadline=self._instant(SHORT_SAMPLE_SHARE if self._has_many_jobs else SAMPLE_SHARE),
             on_schedule=lambda assignments: self._take(assignments, "sampling"),
+        )
+
+    def _sample_in_stages(self, attempt: int) -> None:
+        if not self._has_many_jobs:
+            return
+        sample_in_stages(
+            self.problem,
+            self.best,
+            lower_bound=self._proven_ticks(self.problem),
+            worths=self._worths,
+            rounds=self._limited(STAGED_ROUNDS * len(self.problem.jobs) << attempt),
+            seed=self.search.options.seed + attempt,
+            target=self._goal,
+            deadline=self._instant(STAGED_SHARE),
+            on_schedule=lambda assignments: self._take(assignments, "sampling in stages"),
         )
 
     def _anneal(self, attempt: int) -> None:
@@ -196,6 +220,10 @@ class Portfolio:
             deadline=self._instant(EXPLORE_SHARE),
             on_schedule=lambda assignments: self._take(assignments, "large neighbourhoods"),
         )
+
+    @property
+    def _has_many_jobs(self) -> bool:
+        return len(self.problem.jobs) >= MANY_JOBS
 
     @property
     def _goal(self) -> float:
