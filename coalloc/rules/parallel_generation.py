@@ -87,18 +87,16 @@ class ParallelGeneration:
         threshold = 0.0 if is_relaxed or partial.now >= plan.relaxed else plan.threshold
         latest = math.inf if is_relaxed else plan.latest
         releases, now, room = self.problem.releases, partial.now, sum(partial.free)
-        started, still = [], []
-        for j in partial.waiting:
-            found = None
-            if self._tasks[j] <= room and releases[j] <= now:
+        started: list[Assignment] = []
+        for j in [j for j in partial.waiting if self._tasks[j] <= room and releases[j] <= now]:
+            if self._tasks[j] <= room:
                 found = self._startable(partial, j, threshold, latest, plan.rule)
-            if found is None:
-                still.append(j)
-                continue
-            partial.start(found)
-            room -= self._tasks[j]
-            started.append(found)
-        partial.waiting = still
+                if found is not None:
+                    partial.start(found)
+                    room -= self._tasks[j]
+                    started.append(found)
+        running = {a.job for a in started}
+        partial.waiting = [j for j in partial.waiting if j not in running]
         return started
 
     def _startable(

@@ -23,7 +23,7 @@ from coalloc.rules.parallel_generation import ParallelGeneration, PartialSchedul
 from coalloc.solvers.area import efficiencies_at, level_costs
 from coalloc.solvers.bounds import fastest_durations
 from coalloc.solvers.local_search import OnSchedule
-from coalloc.solvers.sampling import FRESH, Traits, drawn, plan_of, varied
+from coalloc.solvers.sampling import FRESH, Plans, Traits, drawn, varied
 
 SURVIVORS = 12
 """Schedules that go on from a stage."""
@@ -31,6 +31,8 @@ CHILDREN = 60
 """Schedules that are made in a stage."""
 LEAST_STAGES = 10
 """Stages of a round at least; at most, half the number of jobs more."""
+RESUMED = 0.9
+"""Share of the rounds that go on from a stage of the best round so far."""
 AREA_SHARES = (0.1, 4.0)
 """Range of the share at which a job's area counts beside its price, for jobs that cost nothing have to run, too."""
 MOST_URGENCY = 0.1
@@ -46,6 +48,14 @@ class _Grown:
     loss: float
     partial: PartialSchedule
     traits: Traits
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """The schedules that have come to a stage, the best first, and the instants, ticks, of the stages that are left."""
+
+    population: list[_Grown]
+    left: list[float]
 
 
 def sample_in_stages(
@@ -103,6 +113,8 @@ class _Stages:
         self._rng = np.random.default_rng(seed)
         costs = level_costs(problem, deadline - time.perf_counter())
         self._generation = ParallelGeneration(Generation(problem), efficiencies_at(costs))
+        self._path: list[_Stage] = []
+        self._plans = Plans(problem, lower_bound)
         self._worths = np.array(worths, dtype=float)
         self._areas = _scaled(np.array([min(of_job) for of_job in costs]), lower_bound)
         durations = np.array(fastest_durations(problem), dtype=float)
@@ -111,17 +123,29 @@ class _Stages:
 
     def round(self, before: float) -> list[Assignment] | None:
         """Return the best of the schedules that one round grows; None where none ends before ``before`` (ticks)."""
-        rng, worths = self._rng, self._drawn_worths()
-        population = [_Grown(0.0, PartialSchedule(self._problem), drawn(rng))]
-        num_stages = LEAST_STAGES + int(rng.integers(1 + len(worths) // 2))
-        for stage in range(1, num_stages + 1):
-            instant = self._lower_bound * stage / num_stages if stage < num_stages else math.inf
-            grown = list(self._grown(population, worths, instant, before))
-            population = _survivors(grown)
-            if not population or time.perf_counter() > self._deadline:
-                break
-        complete = [one for one in population if not one.partial.waiting]
-        return complete[0].partial.assignments if complete else None
+        path = self._begun()
+        worths = self._drawn_worths()
+        while path[-1].population and path[-1].left and time.perf_counter() <= self._deadline:
+            path.append(self._next(path[-1], worths, before))
+        last = path[-1]
+        if last.left or not last.population or last.population[0].loss >= before:
+            return None
+        self._path = path
+        return last.population[0].partial.assignments
+
+    def _begun(self) -> list[_Stage]:
+        """Return the stages that a round starts with: none but its beginning, or some of the best round so far."""
+        rng = self._rng
+        if self._path and rng.random() < RESUMED:
+            return self._path[: 1 + int(rng.integers(len(self._path) - 1))]
+        count = LEAST_STAGES + int(rng.integers(1 + len(self._worths) // 2))
+        instants = [self._lower_bound * (stage + 1) / count for stage in range(count - 1)]
+        return [_Stage([_Grown(0.0, PartialSchedule(self._problem), drawn(rng))], [*instants, math.inf])]
+
+    def _next(self, stage: _Stage, worths: Sequence[float], before: float) -> _Stage:
+        """Return the stage after a stage."""
+        instant, *left = stage.left
+        return _Stage(_survivors(list(self._grown(stage.population, worths, instant, before))), left)
 
     def _drawn_worths(self) -> list[float]:
         """Return what each job is worth in this round: its price, a share of its area, more where it is urgent."""
@@ -138,8 +162,8 @@ class _Stages:
         for parent in population:
             for _ in range(CHILDREN // len(population)):
                 traits = drawn(rng) if rng.random() < FRESH else varied(parent.traits, rng)
-                partial, plan = parent.partial.copy(), plan_of(self._problem, traits, self._lower_bound, rng)
-                if self._generation.extend(partial, plan, until=instant, before=before):
+                partial = parent.partial.copy()
+                if self._generation.extend(partial, self._plans.plan(traits, rng), until=instant, before=before):
                     yield _Grown(_loss(partial.assignments, worths, instant), partial, traits)
                 if time.perf_counter() > self._deadline:
                     return
