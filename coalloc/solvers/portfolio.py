@@ -1,7 +1,8 @@
 """The portfolio behind ``formulation="auto"``: cheap bounds and schedules first, complete methods for the rest.
 
 1. Longest job and packing, then the feasible-set bound, by LP and by branching on the levels of jobs;
-   a list schedule, then parallel schedules by the prices of the area bound, local search, large neighbourhoods.
+   a list schedule, then parallel schedules by the prices of the area bound, where there are many jobs in stages by
+   those of the feasible sets, local search, large neighbourhoods.
 2. Where a gap is left, a complete method is started from the best of both: CP-SAT where the extra is
    installed (its process loads beside the search where there is more than one thread), else the
    configuration or the count model. It looks only between bound and incumbent. Without the extra, what
@@ -45,7 +46,7 @@ MANY_JOBS = 16
 """Jobs from which on schedules are sampled in stages, too."""
 STAGED_ROUNDS = 4
 """Rounds of that, per job."""
-SHORT_SAMPLE_SHARE, STAGED_SHARE = 0.05, 0.6
+SHORT_SAMPLE_SHARE, STAGED_SHARE = 0.05, 0.75
 """Shares of the remaining time after which sampling stops, and then sampling in stages, where there are many jobs."""
 SEARCH_ITERATIONS = 15
 """Iterations of the local search, times the number of jobs squared: the fewer jobs, the more complete methods do."""

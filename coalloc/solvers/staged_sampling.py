@@ -89,7 +89,7 @@ def sample_in_stages(
         Hears of every better schedule.
     """
     best, end = list(assignments), max((a.end for a in assignments), default=0.0)
-    if end <= target:
+    if not best or end <= target:
         return best
     stages = _Stages(problem, lower_bound, worths, seed, deadline)
     for _ in range(rounds):
