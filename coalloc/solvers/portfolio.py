@@ -42,12 +42,12 @@ SAMPLES = 45
 """Plans that are sampled, times the number of jobs to the power of 3/2."""
 SAMPLE_SHARE = 0.25
 """Share of the remaining time after which sampling stops."""
-MANY_JOBS = 16
-"""Jobs from which on schedules are sampled in stages, too."""
+STAGED_JOBS = range(16, 501)
+"""Numbers of jobs for which schedules are sampled in stages, too: fewer need it not, of more a round takes too long."""
 STAGED_ROUNDS = 4
 """Rounds of that, per job."""
 SHORT_SAMPLE_SHARE, STAGED_SHARE = 0.05, 0.75
-"""Shares of the remaining time after which sampling stops, and then sampling in stages, where there are many jobs."""
+"""Shares of the remaining time after which sampling stops, and then sampling in stages, where it is used."""
 SEARCH_ITERATIONS = 15
 """Iterations of the local search, times the number of jobs squared: the fewer jobs, the more complete methods do."""
 ROUNDS = 1
@@ -179,12 +179,12 @@ class Portfolio:
             samples=self._limited(int(SAMPLES * len(self.problem.jobs) ** 1.5) << attempt),
             seed=self.search.options.seed + attempt,
             target=self._goal,
-            deadline=self._instant(SHORT_SAMPLE_SHARE if self._has_many_jobs else SAMPLE_SHARE),
+            deadline=self._instant(SHORT_SAMPLE_SHARE if self._is_staged else SAMPLE_SHARE),
             on_schedule=lambda assignments: self._take(assignments, "sampling"),
         )
 
     def _sample_in_stages(self, attempt: int) -> None:
-        if not self._has_many_jobs:
+        if not self._is_staged:
             return
         sample_in_stages(
             self.problem,
@@ -223,8 +223,8 @@ class Portfolio:
         )
 
     @property
-    def _has_many_jobs(self) -> bool:
-        return len(self.problem.jobs) >= MANY_JOBS
+    def _is_staged(self) -> bool:
+        return len(self.problem.jobs) in STAGED_JOBS
 
     @property
     def _goal(self) -> float:

@@ -29,8 +29,8 @@ SURVIVORS = 12
 """Schedules that go on from a stage."""
 CHILDREN = 60
 """Schedules that are made in a stage."""
-LEAST_STAGES = 10
-"""Stages of a round at least; at most, half the number of jobs more."""
+LEAST_STAGES, MORE_STAGES = 10, 90
+"""Stages of a round at least, and at most how many more; no more of these than half the number of jobs."""
 RESUMED = 0.9
 """Share of the rounds that go on from a stage of the best round so far."""
 AREA_SHARES = (0.1, 4.0)
@@ -138,7 +138,7 @@ class _Stages:
         rng = self._rng
         if self._path and rng.random() < RESUMED:
             return self._path[: 1 + int(rng.integers(len(self._path) - 1))]
-        count = LEAST_STAGES + int(rng.integers(1 + len(self._worths) // 2))
+        count = LEAST_STAGES + int(rng.integers(1 + min(MORE_STAGES, len(self._worths) // 2)))
         instants = [self._lower_bound * (stage + 1) / count for stage in range(count - 1)]
         return [_Stage([_Grown(0.0, PartialSchedule(self._problem), drawn(rng))], [*instants, math.inf])]
 
