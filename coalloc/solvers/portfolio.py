@@ -42,8 +42,8 @@ SAMPLES = 45
 """Plans that are sampled, times the number of jobs to the power of 3/2."""
 SAMPLE_SHARE = 0.25
 """Share of the remaining time after which sampling stops."""
-STAGED_JOBS = range(16, 501)
-"""Numbers of jobs for which schedules are sampled in stages, too: fewer need it not, of more a round takes too long."""
+STAGED_JOBS = range(24, 501)
+"""Numbers of jobs for which schedules are sampled in stages, too: of fewer complete methods do more, of more a round is long."""
 STAGED_ROUNDS = 4
 """Rounds of that, per job."""
 SHORT_SAMPLE_SHARE, STAGED_SHARE = 0.05, 0.75
