@@ -43,7 +43,7 @@ SAMPLES = 45
 SAMPLE_SHARE = 0.25
 """Share of the remaining time after which sampling stops."""
 STAGED_JOBS = range(24, 501)
-"""Numbers of jobs for which schedules are sampled in stages, too: of fewer complete methods do more, of more a round is long."""
+"""Numbers of jobs at which schedules are sampled in stages: for fewer complete methods do more, for more it is slow."""
 STAGED_ROUNDS = 4
 """Rounds of that, per job."""
 SHORT_SAMPLE_SHARE, STAGED_SHARE = 0.05, 0.75
