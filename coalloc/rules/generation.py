@@ -278,12 +278,16 @@ def _fill(tasks: int, free: Sequence[float], order: Sequence[int], links: Sequen
         if steps > FILL_STEPS:
             return False
         g = order[i]
+        allocation[g] = 0
+        checks = [(sum([allocation[h] for h in below]), table, limit) for below, table, limit in closed[i]]
         for count in range(min(rest, int(free[g])), max(0, rest - rooms[i + 1]) - 1, -1):
-            allocation[g] = count
-            if all(table[sum([allocation[g] for g in below])] <= limit for below, table, limit in closed[i]) and place(
-                i + 1, rest - count
-            ):
-                return True
+            for others, table, limit in checks:
+                if table[others + count] > limit:
+                    break
+            else:
+                allocation[g] = count
+                if place(i + 1, rest - count):
+                    return True
         allocation[g] = 0
         return False
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import add, sub
 
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.generation import Generation
@@ -50,58 +51,82 @@ class ParallelGeneration:
     def __init__(self, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> None:
         self.problem = generation.problem
         self._generation = generation
-        self._ranked = [sorted(((-e, level) for level, e in enumerate(of_job))) for of_job in efficiencies]
+        self._tasks = [job.tasks for job in self.problem.jobs]
+        self._ranked = [
+            [(e, number, levels[number]) for e, number in sorted((-e, number) for number, e in enumerate(of_job))]
+            for of_job, levels in zip(efficiencies, self.problem.levels, strict=True)
+        ]
 
     def schedule(self, plan: Plan, before: float = math.inf) -> list[Assignment] | None:
         """Return the schedule of a plan; None where it cannot end before ``before`` (ticks) or a job finds no place."""
-        state = _State(self.problem)
-        waiting, assignments = list(plan.order), list[Assignment]()
+        partial = PartialSchedule(self.problem)
+        return partial.assignments if self.extend(partial, plan, before=before) else None
+
+    def extend(
+        self, partial: PartialSchedule, plan: Plan, *, until: float = math.inf, before: float = math.inf
+    ) -> bool:
+        """Go on with a schedule by a plan until every job has started, or the next event is at ``until`` or later.
+
+        Return False where it cannot end before ``before`` (ticks) or a job finds no place.
+        """
+        place = {j: i for i, j in enumerate(plan.order)}
+        partial.waiting.sort(key=place.__getitem__)
         is_relaxed = False
-        while waiting:
-            started = list(self._started(state, waiting, plan, is_relaxed))
+        while partial.waiting and partial.now < until:
+            started = self._start(partial, plan, is_relaxed)
             if any(a.end >= before for a in started):
-                return None
-            assignments += started
-            running = {a.job for a in started}
-            waiting = [j for j in waiting if j not in running]
-            if waiting and not state.advance(self.problem.releases[j] for j in waiting):
+                return False
+            if partial.waiting and not partial.advance():
                 if is_relaxed and not started:
-                    return None
+                    return False
                 is_relaxed = True
-        return assignments
+        return True
 
-    def _started(self, state: _State, waiting: Sequence[int], plan: Plan, is_relaxed: bool) -> Iterator[Assignment]:
-        """Yield and start every waiting job that fits now."""
-        threshold = 0.0 if is_relaxed or state.now >= plan.relaxed else plan.threshold
+    def _start(self, partial: PartialSchedule, plan: Plan, is_relaxed: bool) -> list[Assignment]:
+        """Start every waiting job that fits now; return how."""
+        threshold = 0.0 if is_relaxed or partial.now >= plan.relaxed else plan.threshold
         latest = math.inf if is_relaxed else plan.latest
-        for j in waiting:
-            if self.problem.jobs[j].tasks <= state.room and self.problem.releases[j] <= state.now:
-                found = self._startable(state, j, threshold, latest, plan.rule)
+        releases, now, room = self.problem.releases, partial.now, sum(partial.free)
+        started: list[Assignment] = []
+        for j in [j for j in partial.waiting if self._tasks[j] <= room and releases[j] <= now]:
+            if self._tasks[j] <= room:
+                found = self._startable(partial, j, threshold, latest, plan.rule)
                 if found is not None:
-                    state.start(found)
-                    yield found
+                    partial.start(found)
+                    room -= self._tasks[j]
+                    started.append(found)
+        running = {a.job for a in started}
+        partial.waiting = [j for j in partial.waiting if j not in running]
+        return started
 
-    def _startable(self, state: _State, j: int, threshold: float, latest: float, rule: int) -> Assignment | None:
+    def _startable(
+        self, partial: PartialSchedule, j: int, threshold: float, latest: float, rule: int
+    ) -> Assignment | None:
         """Return the start of a job now at its most efficient level that fits, if that is efficient enough."""
-        tasks, levels = self.problem.jobs[j].tasks, self.problem.levels[j]
-        for waste, number in self._ranked[j]:
+        now, free, tasks = partial.now, partial.free, self._tasks[j]
+        for waste, number, level in self._ranked[j]:
             if -waste < threshold:
                 return None
-            level = levels[number]
-            is_late = number > 0 and state.now + level.duration > latest
-            if is_late or sum([state.free[g] for g in level.classes]) < tasks:
+            is_late = number > 0 and now + level.duration > latest
+            if is_late or sum([free[g] for g in level.classes]) < tasks:
                 continue
-            allocation = self._generation.filling(j, level.classes, rule, state.free, state.bandwidth)
+            allocation = self._generation.filling(j, level.classes, rule, free, partial.bandwidth)
             if allocation is not None:
-                return Assignment(j, state.now, self._generation.configuration(j, allocation))
+                return Assignment(j, now, self._generation.configuration(j, allocation))
         return None
 
 
-class _State:
-    """What is free at one instant, and what will end when."""
+class PartialSchedule:
+    """The jobs started so far, those that wait, what is free at one instant, and what will end when.
+
+    ``free`` are processors per class, ``bandwidth`` MB/s per contended link.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.now = min(problem.releases, default=0.0)
+        self.assignments: list[Assignment] = []
+        self.waiting = list(range(len(problem.jobs)))
+        self._releases = sorted(set(problem.releases), reverse=True)
         self._links = problem.contended_links
         self._limits = [problem.bandwidths[k] for k in self._links]
         self._loads = [0.0] * len(self._links)
@@ -110,39 +135,43 @@ class _State:
         for busy in problem.busy:
             if busy.end > self.now:
                 self._hold(busy.end, busy.allocation, [busy.loads[k] for k in self._links])
+        self._set_bandwidth()
 
-    @property
-    def room(self) -> int:
-        """Processors free."""
-        return sum(self.free)
-
-    @property
-    def bandwidth(self) -> list[float]:
-        """Bandwidth left of each contended link, MB/s."""
-        pairs = zip(self._limits, self._loads, strict=True)
-        return [max(0.0, limit - load) + SUBTRACTION_NOISE * max(1.0, limit) for limit, load in pairs]
+    def copy(self) -> PartialSchedule:
+        """Return a schedule of its own that has come as far."""
+        twin = PartialSchedule.__new__(PartialSchedule)
+        twin.now, twin.free, twin.bandwidth = self.now, self.free, self.bandwidth
+        twin.assignments, twin.waiting = self.assignments.copy(), self.waiting.copy()
+        twin._releases, twin._ends = self._releases.copy(), self._ends.copy()
+        twin._links, twin._limits, twin._loads = self._links, self._limits, self._loads
+        return twin
 
     def start(self, assignment: Assignment) -> None:
         """Hold what an assignment uses until its end."""
         configuration = assignment.configuration
+        self.assignments.append(assignment)
         self._hold(assignment.end, configuration.allocation, [configuration.loads[k] for k in self._links])
+        self._set_bandwidth()
 
     def _hold(self, end: float, allocation: Sequence[int], loads: Sequence[float]) -> None:
-        self._change(allocation, loads, 1)
+        self.free = list(map(sub, self.free, allocation))
+        self._loads = list(map(add, self._loads, loads))
         heapq.heappush(self._ends, (end, len(self._ends), allocation, loads))
 
-    def _change(self, allocation: Sequence[int], loads: Sequence[float], sign: int) -> None:
-        self.free = [free - sign * count for free, count in zip(self.free, allocation, strict=True)]
-        self._loads = [known + sign * load for known, load in zip(self._loads, loads, strict=True)]
+    def _set_bandwidth(self) -> None:
+        pairs = zip(self._limits, self._loads, strict=True)
+        self.bandwidth = [max(0.0, limit - load) + SUBTRACTION_NOISE * max(1.0, limit) for limit, load in pairs]
 
-    def advance(self, releases: Iterable[float]) -> bool:
+    def advance(self) -> bool:
         """Go to the next instant at which something ends or arrives; return whether there is one."""
-        instants = [release for release in releases if release > self.now]
-        instants += [self._ends[0][0]] if self._ends else []
-        if not instants:
+        while self._releases and self._releases[-1] <= self.now:
+            self._releases.pop()
+        if not (self._ends or self._releases):
             return False
-        self.now = min(instants)
+        self.now = min([*self._releases[-1:], *(end for end, *_ in self._ends[:1])])
         while self._ends and self._ends[0][0] <= self.now:
             _, _, allocation, loads = heapq.heappop(self._ends)
-            self._change(allocation, loads, -1)
+            self.free = list(map(add, self.free, allocation))
+            self._loads = list(map(sub, self._loads, loads))
+        self._set_bandwidth()
         return True

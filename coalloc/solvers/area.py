@@ -63,16 +63,22 @@ def area(problem: Problem, *, time_limit: float = math.inf) -> float:
 
 
 def efficiencies(problem: Problem, time_limit: float = math.inf) -> list[list[float]]:
-    """Return for each job and level the least cost of the job as a share of its cost there, at the prices of the area.
+    """Return for each job and level the least cost of the job as a share of its cost there (:func:`level_costs`)."""
+    return efficiencies_at(level_costs(problem, time_limit))
 
-    The prices are those of the release with the greatest bound. A level that costs nothing has efficiency 1.
-    """
+
+def efficiencies_at(costs: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Return for each job and level its least cost as a share of its cost there; 1 where that is nothing."""
+    return [[min(of_job) / cost if cost > 0.0 else 1.0 for cost in of_job] for of_job in costs]
+
+
+def level_costs(problem: Problem, time_limit: float = math.inf) -> list[list[float]]:
+    """Return what each job costs at each level, at the prices of the release with the greatest area bound."""
     jobs = levelled_jobs(problem, use_links=False)
     work = Work(problem, jobs, simple_bound(problem))
     deadline = time.perf_counter() + time_limit
     prices = work.best_prices(int(work.bounds(deadline).argmax()), deadline)
-    costs = [row[: len(job.durations)] for row, job in zip(work.level_costs(prices).tolist(), jobs, strict=True)]
-    return [[min(of_job) / cost if cost > 0.0 else 1.0 for cost in of_job] for of_job in costs]
+    return [row[: len(job.durations)] for row, job in zip(work.level_costs(prices).tolist(), jobs, strict=True)]
 
 
 class Work:

@@ -58,7 +58,7 @@ class EventSearch:
     ----------
     worths
         Ticks that each job is worth: no jobs that fit together bring more than one tick per tick, where a job of
-        ``d`` ticks brings ``worth / d`` (:meth:`FeasibleSets.worths`).
+        ``d`` ticks brings ``worth / d`` (:class:`FeasibleSets`).
     best
         Latest end (ticks) that is known; only better ones are looked for.
     target

@@ -36,6 +36,8 @@ WIDE_SHARE = 0.4
 """Share of the time left in which the wide jobs of a release are covered by themselves."""
 LIST_SHARE = 0.6
 """Share of that time in which its sets must be listed."""
+BRANCHING_REACH = 0.97
+"""Share of the best bound that the LP of a release must reach for branching on its levels: that adds a little only."""
 
 MAX_AT_ONCE = 6_000
 """Sets of a tail up to which one LP gets them all."""
@@ -64,11 +66,16 @@ def feasible_set_bound(
 class FeasibleSets:
     """The bound of one problem, first by the LP of each release, then by branching on the levels of jobs.
 
-    ``best`` is the best bound so far, ticks; it begins with ``known``, a bound, or the simple one.
+    ``best`` is the best bound so far, ticks; it begins with ``known``, a bound, or the simple one. ``worths`` are what
+    each job is worth at the prices of the LP with the greatest bound, ticks: 0 where it is not in that, and everywhere
+    before there is one. A job that takes ``d`` ticks brings ``worth / d`` a tick, and no jobs that fit together more
+    than 1.
     """
 
     def __init__(self, problem: Problem, schedules: Schedules = (), known: float | None = None) -> None:
         self.best = float(simple_bound(problem) if known is None else known)
+        self.worths = [0.0] * len(problem.jobs)
+        self._greatest = -math.inf
         self._problem = problem
         self._schedules = schedules
         self._roots: list[Root] = []
@@ -90,19 +97,6 @@ class FeasibleSets:
     ) -> float:
         """Branch on the levels of the jobs, after :meth:`bound`, on at most so many nodes for each release."""
         return self._heard(self._branches(target, max_nodes, time.perf_counter() + time_limit), target, on_bound)
-
-    def worths(self) -> list[float]:
-        """Return the ticks that each job is worth at the best prices found: together no more than the bound.
-
-        A job that takes ``d`` ticks brings ``worth / d`` a tick, and no jobs that fit together more than 1.
-        """
-        worths = [0.0] * len(self._problem.jobs)
-        root = max(self._roots, key=lambda root: root.bound, default=None)
-        if root is not None and root.search.worth > 0.0:
-            for number, worth in zip(root.tail.numbers, root.search.values.tolist(), strict=True):
-                if number >= 0:
-                    worths[number] = worth
-        return worths
 
     def _heard(self, bounds: Iterator[float], target: float, on_bound: Callable[[float], None] | None) -> float:
         for bound in bounds:
@@ -156,6 +150,7 @@ class FeasibleSets:
         )
         self._roots.append(Root(tail, pricing, no_prices, search, is_complete=True))
         for lower, _ in search.iterations(deadline):
+            self._keep(tail, search)
             yield rounded(self._problem, tail.release + lower)
 
     def _wide(self, tail: Tail, deadline: float) -> Iterator[float]:
@@ -174,6 +169,7 @@ class FeasibleSets:
             sets=sets,
         )
         for lower, _ in search.iterations(deadline):
+            self._keep(wide, search)
             yield rounded(self._problem, wide.release + lower)
 
     def _lp(self, work: Work, index: int, tail: Tail, deadline: float) -> Iterator[float]:
@@ -188,12 +184,23 @@ class FeasibleSets:
         )
         self._roots.append(Root(tail, pricing, prices.speeds, search))
         for lower, upper in search.iterations(deadline):
+            self._keep(tail, search)
             yield rounded(self._problem, tail.release + lower)
             if rounded(self._problem, tail.release + upper) <= self.best * (1.0 + IMPROVEMENT):
                 return
 
+    def _keep(self, tail: Tail, search: ColumnGeneration) -> None:
+        """Keep what the jobs of a tail are worth where its bound is the greatest."""
+        if search.worth > 0.0 and tail.release + search.worth > self._greatest:  # of no worth: no prices yet
+            self._greatest = tail.release + search.worth
+            self.worths = [0.0] * len(self._problem.jobs)
+            for j, worth in zip(tail.numbers, search.values.tolist(), strict=True):
+                if j >= 0:
+                    self.worths[j] = worth
+
     def _branches(self, target: float, max_nodes: int, deadline: float) -> Iterator[float]:
-        for root in sorted(self._roots, key=lambda root: -root.bound):
+        near = [root for root in self._roots if root.bound >= BRANCHING_REACH * self.best]
+        for root in sorted(near, key=lambda root: -root.bound):
             yield from branch(self._problem, root, target=target, max_nodes=max_nodes, deadline=deadline)
 
 

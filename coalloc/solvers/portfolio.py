@@ -2,7 +2,8 @@
 
 1. Longest job and packing, then the feasible-set bound by LP. Few jobs are then searched exactly, over events, in slots
    and in continuous time alike, and mostly that is all. Else branching on the levels of jobs raises the bound, and
-   after the list schedule come parallel ones by the prices of the area bound, local search, large neighbourhoods.
+   after the list schedule come parallel ones by the prices of the area bound, where there are many jobs in stages by
+   those of the feasible sets, local search, large neighbourhoods.
 2. Where a gap is left, a complete method is started from the best of both: CP-SAT where the extra is
    installed (its process loads beside the search where there is more than one thread), else the
    configuration or the count model. It looks only between bound and incumbent. Without the extra, what
@@ -37,6 +38,7 @@ from coalloc.solvers.objectives import in_seconds, objective_of, safe_horizon, t
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.sampling import sample
 from coalloc.solvers.search import Search
+from coalloc.solvers.staged_sampling import sample_in_stages
 
 EVENT_NODES = 60_000
 """Nodes of the exact search over events."""
@@ -46,6 +48,12 @@ SAMPLES = 45
 """Plans that are sampled, times the number of jobs to the power of 3/2."""
 SAMPLE_SHARE = 0.25
 """Share of the remaining time after which sampling stops."""
+STAGED_JOBS = range(24, 501)
+"""Numbers of jobs at which schedules are sampled in stages: for fewer complete methods do more, for more it is slow."""
+STAGED_ROUNDS = 4
+"""Rounds of that, per job."""
+SHORT_SAMPLE_SHARE, STAGED_SHARE = 0.05, 0.75
+"""Shares of the remaining time after which sampling stops, and then sampling in stages, where it is used."""
 SEARCH_ITERATIONS = 15
 """Iterations of the local search, times the number of jobs squared: the fewer jobs, the more complete methods do."""
 ROUNDS = 1
@@ -82,6 +90,7 @@ class Portfolio:
         self.objective = search.options.objective
         self.best: list[Assignment] = []
         self._quick: float = 0.0
+        self._worths = [0.0] * len(problem.jobs)
         self._worker: cpsat.Worker | None = None
 
     def solve(self, first: Sequence[Assignment], quick: float) -> None:
@@ -143,8 +152,9 @@ class Portfolio:
                 target=self._target(),
                 on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets"),
             )
+        self._worths = sets.worths
         if not self.search.is_closed:
-            self._search_events(sets)
+            self._search_events()
         if not self.search.is_closed:
             with self.search.timed("bound"):
                 sets.branch(
@@ -154,13 +164,13 @@ class Portfolio:
                     on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets, level by level"),
                 )
 
-    def _search_events(self, sets: FeasibleSets) -> None:
+    def _search_events(self) -> None:
         """Search exhaustively where jobs and configurations are few, as far as a number of nodes goes."""
         if not may_search(self.problem):
             return
         search = EventSearch(
             self.problem,
-            sets.worths(),
+            self._worths,
             best=ticks_of(self.best, self.objective),
             target=self._goal,
             on_schedule=self._is_taken,
@@ -185,7 +195,7 @@ class Portfolio:
         steps = (
             [self._anneal, self._explore]
             if self.objective != "makespan"
-            else [self._sample, self._anneal, self._explore]
+            else [self._sample, self._sample_in_stages, self._anneal, self._explore]
         )
         for step in steps:
             if not self.search.is_closed:
@@ -200,8 +210,23 @@ class Portfolio:
             samples=self._limited(int(SAMPLES * len(self.problem.jobs) ** 1.5) << attempt),
             seed=self.search.options.seed + attempt,
             target=self._goal,
-            deadline=self._instant(SAMPLE_SHARE),
+            deadline=self._instant(SHORT_SAMPLE_SHARE if self._is_staged else SAMPLE_SHARE),
             on_schedule=lambda assignments: self._take(assignments, "sampling"),
+        )
+
+    def _sample_in_stages(self, attempt: int) -> None:
+        if not self._is_staged:
+            return
+        sample_in_stages(
+            self.problem,
+            self.best,
+            lower_bound=self._proven_ticks(self.problem),
+            worths=self._worths,
+            rounds=self._limited(STAGED_ROUNDS * len(self.problem.jobs) << attempt),
+            seed=self.search.options.seed + attempt,
+            target=self._goal,
+            deadline=self._instant(STAGED_SHARE),
+            on_schedule=lambda assignments: self._take(assignments, "sampling in stages"),
         )
 
     def _anneal(self, attempt: int) -> None:
@@ -227,6 +252,10 @@ class Portfolio:
             deadline=self._instant(EXPLORE_SHARE),
             on_schedule=lambda assignments: self._take(assignments, "large neighbourhoods"),
         )
+
+    @property
+    def _is_staged(self) -> bool:
+        return len(self.problem.jobs) in STAGED_JOBS
 
     @property
     def _goal(self) -> float:

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class _Traits:
+class Traits:
     """What a plan is drawn by: ``width`` is the weight of a job's tasks against its duration (logarithms)."""
 
     width: float
@@ -70,14 +70,14 @@ def sample(
     if end <= target:
         return best
     generation = ParallelGeneration(Generation(problem), efficiencies(problem, deadline - time.perf_counter()))
-    rng = np.random.default_rng(seed)
-    traits, sampled, idle = _drawn(rng), math.inf, 0
+    plans, rng = Plans(problem, lower_bound), np.random.default_rng(seed)
+    traits, sampled, idle = drawn(rng), math.inf, 0
     for _ in range(samples):
         if end <= target or time.perf_counter() > deadline:
             break
         sampled, idle = (sampled, idle + 1) if idle < PATIENCE else (math.inf, 0)
-        tried = _drawn(rng) if math.isinf(sampled) or rng.random() < FRESH else _beside(traits, rng)
-        found = generation.schedule(_plan(problem, tried, lower_bound, rng), before=sampled)
+        tried = drawn(rng) if math.isinf(sampled) or rng.random() < FRESH else varied(traits, rng)
+        found = generation.schedule(plans.plan(tried, rng), before=sampled)
         if found is None:
             continue
         traits, sampled, idle = tried, max(a.end for a in found), 0
@@ -87,8 +87,9 @@ def sample(
     return best
 
 
-def _drawn(rng: np.random.Generator) -> _Traits:
-    return _Traits(
+def drawn(rng: np.random.Generator) -> Traits:
+    """Return traits drawn anew."""
+    return Traits(
         width=1.0 / (1.0 - rng.uniform(-0.4, 0.95)) - 1.0,
         threshold=1.0 - 0.6 * rng.random() ** 2,
         relaxed_share=rng.uniform(0.5, 1.1),
@@ -97,8 +98,9 @@ def _drawn(rng: np.random.Generator) -> _Traits:
     )
 
 
-def _beside(traits: _Traits, rng: np.random.Generator) -> _Traits:
-    return _Traits(
+def varied(traits: Traits, rng: np.random.Generator) -> Traits:
+    """Return traits beside others."""
+    return Traits(
         width=traits.width + 0.1 * rng.normal(),
         threshold=traits.threshold + 0.05 * rng.normal(),
         relaxed_share=traits.relaxed_share + 0.05 * rng.normal(),
@@ -107,14 +109,22 @@ def _beside(traits: _Traits, rng: np.random.Generator) -> _Traits:
     )
 
 
-def _plan(problem: Problem, traits: _Traits, lower_bound: float, rng: np.random.Generator) -> Plan:
-    tasks = np.array([job.tasks for job in problem.jobs], dtype=float)
-    durations = np.maximum(np.array(fastest_durations(problem), dtype=float), 1e-9)
-    urgency = traits.width * np.log(tasks) + np.log(durations) + traits.blur * rng.normal(size=len(tasks))
-    return Plan(
-        order=tuple(np.argsort(-urgency, kind="stable").tolist()),
-        threshold=min(1.0, traits.threshold),
-        relaxed=traits.relaxed_share * lower_bound,
-        latest=traits.latest_share * lower_bound,
-        rule=int(rng.integers(len(FILLING_RULES))),
-    )
+class Plans:
+    """Makes plans for one problem, relative to a lower bound (ticks) on the latest end."""
+
+    def __init__(self, problem: Problem, lower_bound: float) -> None:
+        self._lower_bound = lower_bound
+        self._widths = np.log([job.tasks for job in problem.jobs])
+        self._lengths = np.log(np.maximum(np.array(fastest_durations(problem), dtype=float), 1e-9))
+
+    def plan(self, traits: Traits, rng: np.random.Generator) -> Plan:
+        """Return a plan by traits."""
+        blur = traits.blur * rng.normal(size=len(self._widths))
+        urgency = traits.width * self._widths + self._lengths + blur
+        return Plan(
+            order=tuple(np.argsort(-urgency, kind="stable").tolist()),
+            threshold=min(1.0, traits.threshold),
+            relaxed=traits.relaxed_share * self._lower_bound,
+            latest=traits.latest_share * self._lower_bound,
+            rule=int(rng.integers(len(FILLING_RULES))),
+        )

@@ -99,12 +99,8 @@ class WidePairs:
     def _is_held(self, one: Option, other: Option) -> bool:
         """Return whether all clusters together hold both jobs."""
         x, y = (self._problem.jobs[j].tasks for j, _ in (one, other))
-        reach, *others, last = (np.ones((1, 1), dtype=bool), *(self._held(r, one, other) for r in self._regions))
-        for number, held in enumerate(others):
-            reach = (_sums(reach, held) if number else held)[: x + 1, : y + 1]
-        rows = np.arange(max(0, x - last.shape[0] + 1), min(x + 1, reach.shape[0]))
-        columns = np.arange(max(0, y - last.shape[1] + 1), min(y + 1, reach.shape[1]))
-        return bool((reach[np.ix_(rows, columns)] & last[np.ix_(x - rows, y - columns)]).any())
+        held = [self._held(region, one, other) for region in self._regions]
+        return _are_held_in_turn(held, x, y) or _are_held(held, x, y)
 
     @cached_property
     def _regions(self) -> list[tuple[Sequence[int], Sequence[int]]]:
@@ -141,6 +137,30 @@ class WidePairs:
 
     def _room(self, classes: Sequence[int], level: SpeedLevel) -> int:
         return sum(self._problem.capacities[g] for g in classes if g in level.classes)
+
+
+def _are_held_in_turn(held: list[Held], x: int, y: int) -> bool:
+    """Return whether x tasks, put into one cluster after the other, leave room for y: sufficient, and soon known."""
+    for first in range(len(held)):
+        for order in (held[first:] + held[:first], held[first::-1] + held[:first:-1]):
+            rest, reach = x, np.ones(1)
+            for cluster in order:
+                count = min(rest, cluster.shape[0] - 1)
+                rest -= count
+                reach = np.minimum(np.convolve(reach, cluster[count]), 1.0)
+            if rest == 0 and y < len(reach) and reach[y]:
+                return True
+    return False
+
+
+def _are_held(held: Sequence[Held], x: int, y: int) -> bool:
+    """Return whether all clusters together hold x tasks of one job and y of another."""
+    reach, *others, last = (np.ones((1, 1), dtype=bool), *held)
+    for number, cluster in enumerate(others):
+        reach = (_sums(reach, cluster) if number else cluster)[: x + 1, : y + 1]
+    rows = np.arange(max(0, x - last.shape[0] + 1), min(x + 1, reach.shape[0]))
+    columns = np.arange(max(0, y - last.shape[1] + 1), min(y + 1, reach.shape[1]))
+    return bool((reach[np.ix_(rows, columns)] & last[np.ix_(x - rows, y - columns)]).any())
 
 
 def _sums(reach: Held, held: Held) -> Held:

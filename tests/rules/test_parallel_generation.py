@@ -13,7 +13,7 @@ from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.generation import FILLING_RULES, Generation
-from coalloc.rules.parallel_generation import ParallelGeneration, Plan
+from coalloc.rules.parallel_generation import ParallelGeneration, PartialSchedule, Plan
 from coalloc.schedule import schedule_of
 from tests.small_instances import slotted_instances
 from tests.strategies import LAW
@@ -58,6 +58,21 @@ def test_a_schedule_that_is_no_better_is_given_up() -> None:
     generation = ParallelGeneration(Generation(two_speeds()), [[0.5, 1.0], [1.0, 0.5]])
     assert generation.schedule(PLAN, before=8.0) is None
     assert generation.schedule(PLAN, before=8.1) is not None
+
+
+def test_a_schedule_goes_on_by_another_plan_and_its_copy_does_not() -> None:
+    # Up to 4 s only the fast node is used, by J0, 0..4; then by J1, 4..12. The copy shares
+    # no state with what it was made of.
+    problem = two_speeds()
+    generation = ParallelGeneration(Generation(problem), [[1.0, 0.5], [1.0, 0.5]])
+    partial = PartialSchedule(problem)
+    assert generation.extend(partial, replace(PLAN, threshold=0.9), until=4.0)
+    assert (partial.now, partial.waiting, ends(partial.assignments)) == (4.0, [1], {0: 4.0})
+    twin = partial.copy()
+    assert generation.extend(twin, PLAN)
+    assert ends(twin.assignments) == {0: 4.0, 1: 12.0}
+    assert (partial.waiting, ends(partial.assignments), partial.free) == ([1], {0: 4.0}, [1, 1])
+    assert not generation.extend(partial, PLAN, before=12.0)
 
 
 @LAW

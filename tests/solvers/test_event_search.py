@@ -171,6 +171,6 @@ def worths_of(problem: Problem) -> list[float]:
     """Return what the jobs are worth by the feasible sets."""
     sets = FeasibleSets(problem)
     sets.bound()
-    worths = sets.worths()
+    worths = sets.worths
     assert min(problem.releases) + sum(worths) <= sets.best * (1 + 1e-9) + 1e-9
     return worths

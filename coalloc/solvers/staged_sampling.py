@@ -1,0 +1,195 @@
+"""Sampling in stages: many schedules grow side by side, and at every stage those that wasted least go on.
+
+A stage ends at an instant, the same for all. Each schedule that has come so far goes on by several random plans
+(:mod:`coalloc.solvers.sampling`); of all that this gives, those survive whose started jobs are worth
+most. The worths are prices of a bound: at those no tick can be worth more than 1, so what a schedule falls
+short of that is ticks by which it must end after the bound (docs/mathematics.md, "Serial schedules").
+Source: D. Aldous, U. Vazirani, "Go with the winners algorithms", FOCS (1994).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.problem import Assignment, Problem
+from coalloc.rules.generation import Generation
+from coalloc.rules.parallel_generation import ParallelGeneration, PartialSchedule
+from coalloc.solvers.area import efficiencies_at, level_costs
+from coalloc.solvers.bounds import fastest_durations
+from coalloc.solvers.local_search import OnSchedule
+from coalloc.solvers.sampling import FRESH, Plans, Traits, drawn, varied
+
+SURVIVORS = 12
+"""Schedules that go on from a stage."""
+CHILDREN = 60
+"""Schedules that are made in a stage."""
+LEAST_STAGES, MORE_STAGES = 10, 90
+"""Stages of a round at least, and at most how many more; no more of these than half the number of jobs."""
+RESUMED = 0.9
+"""Share of the rounds that go on from a stage of the best round so far."""
+AREA_SHARES = (0.1, 4.0)
+"""Range of the share at which a job's area counts beside its price, for jobs that cost nothing have to run, too."""
+MOST_URGENCY = 0.1
+"""Largest share by which work that is wide and long is worth more than its price."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    """A schedule that has come to a stage, the traits of its last plan, and what it goes by: less is better."""
+
+    loss: float
+    partial: PartialSchedule
+    traits: Traits
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """The schedules that have come to a stage, the best first, and the instants, ticks, of the stages that are left."""
+
+    population: list[_Grown]
+    left: list[float]
+
+
+def sample_in_stages(
+    problem: Problem,
+    assignments: Sequence[Assignment],
+    *,
+    lower_bound: float,
+    worths: Sequence[float],
+    rounds: int,
+    seed: int,
+    target: float = -math.inf,
+    deadline: float = math.inf,
+    on_schedule: OnSchedule = lambda _: None,
+) -> list[Assignment]:
+    """Return the schedule of least latest end found in so many rounds, never worse than ``assignments``.
+
+    Parameters
+    ----------
+    lower_bound
+        On the latest end, ticks.
+    worths
+        What each job is worth at the prices of the bound, ticks; 0 where it has none.
+    rounds
+        Each grows schedules from nothing to the end. The same seed and rounds give the same schedule, unless
+        the deadline strikes.
+    target
+        Latest end, ticks, at which the search stops.
+    deadline
+        Instant of ``time.perf_counter()``, s, at which it stops.
+    on_schedule
+        Hears of every better schedule.
+    """
+    best, end = list(assignments), max((a.end for a in assignments), default=0.0)
+    if not best or end <= target:
+        return best
+    stages = _Stages(problem, lower_bound, worths, seed, deadline)
+    for _ in range(rounds):
+        if end <= target or time.perf_counter() > deadline:
+            break
+        found = stages.round(end)
+        if found is not None:
+            best, end = found, max(a.end for a in found)
+            on_schedule(list(best))
+    return best
+
+
+class _Stages:
+    """Rounds for one problem."""
+
+    def __init__(
+        self, problem: Problem, lower_bound: float, worths: Sequence[float], seed: int, deadline: float
+    ) -> None:
+        self._problem = problem
+        self._lower_bound, self._deadline = lower_bound, deadline
+        self._rng = np.random.default_rng(seed)
+        costs = level_costs(problem, deadline - time.perf_counter())
+        self._generation = ParallelGeneration(Generation(problem), efficiencies_at(costs))
+        self._path: list[_Stage] = []
+        self._plans = Plans(problem, lower_bound)
+        self._worths = np.array(worths, dtype=float)
+        self._areas = _scaled(np.array([min(of_job) for of_job in costs]), lower_bound)
+        durations = np.array(fastest_durations(problem), dtype=float)
+        tasks = np.array([job.tasks for job in problem.jobs], dtype=float)
+        self._urgencies = _scaled(np.log1p(tasks * durations), len(tasks)) - 1.0
+
+    def round(self, before: float) -> list[Assignment] | None:
+        """Return the best of the schedules that one round grows; None where none ends before ``before`` (ticks)."""
+        path = self._begun()
+        worths = self._drawn_worths()
+        while path[-1].population and path[-1].left and time.perf_counter() <= self._deadline:
+            path.append(self._next(path[-1], worths, before))
+        last = path[-1]
+        if last.left or not last.population or last.population[0].loss >= before:
+            return None
+        self._path = path
+        return last.population[0].partial.assignments
+
+    def _begun(self) -> list[_Stage]:
+        """Return the stages that a round starts with: none but its beginning, or some of the best round so far."""
+        rng = self._rng
+        if self._path and rng.random() < RESUMED:
+            return self._path[: 1 + int(rng.integers(len(self._path) - 1))]
+        count = LEAST_STAGES + int(rng.integers(1 + min(MORE_STAGES, len(self._worths) // 2)))
+        instants = [self._lower_bound * (stage + 1) / count for stage in range(count - 1)]
+        return [_Stage([_Grown(0.0, PartialSchedule(self._problem), drawn(rng))], [*instants, math.inf])]
+
+    def _next(self, stage: _Stage, worths: Sequence[float], before: float) -> _Stage:
+        """Return the stage after a stage."""
+        instant, *left = stage.left
+        return _Stage(_survivors(list(self._grown(stage.population, worths, instant, before))), left)
+
+    def _drawn_worths(self) -> list[float]:
+        """Return what each job is worth in this round: its price, a share of its area, more where it is urgent."""
+        least, most = np.log(AREA_SHARES)
+        worths = self._worths + math.exp(self._rng.uniform(least, most)) * self._areas
+        drawn_worths: list[float] = (worths * (1.0 + MOST_URGENCY * self._rng.random() * self._urgencies)).tolist()
+        return drawn_worths
+
+    def _grown(
+        self, population: Sequence[_Grown], worths: Sequence[float], instant: float, before: float
+    ) -> Iterator[_Grown]:
+        """Yield what comes of each schedule by several plans up to an instant."""
+        rng = self._rng
+        for parent in population:
+            for _ in range(CHILDREN // len(population)):
+                traits = drawn(rng) if rng.random() < FRESH else varied(parent.traits, rng)
+                partial = parent.partial.copy()
+                if self._generation.extend(partial, self._plans.plan(traits, rng), until=instant, before=before):
+                    yield _Grown(_loss(partial.assignments, worths, instant), partial, traits)
+                if time.perf_counter() > self._deadline:
+                    return
+
+
+def _loss(assignments: Sequence[Assignment], worths: Sequence[float], instant: float) -> float:
+    """Return the negative of what was done up to an instant; at the end, the latest end."""
+    if math.isinf(instant):
+        return max(a.end for a in assignments)
+    done = 0.0
+    for a in assignments:
+        duration = a.configuration.duration
+        done += worths[a.job] * (1.0 if a.start + duration <= instant else (instant - a.start) / duration)
+    return -done
+
+
+def _survivors(grown: Sequence[_Grown]) -> list[_Grown]:
+    """Return the best, no two that have done the same."""
+    different: dict[tuple[float, int], _Grown] = {}
+    for one in sorted(grown, key=lambda one: one.loss):
+        different.setdefault((one.loss, len(one.partial.assignments)), one)
+    return list(different.values())[:SURVIVORS]
+
+
+def _scaled(values: Floats, total: float) -> Floats:
+    """Return values with this sum, where they have one."""
+    known = float(values.sum())
+    scaled: Floats = values * (total / known) if known > 0.0 else values
+    return scaled
