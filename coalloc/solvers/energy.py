@@ -90,8 +90,6 @@ def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) 
     problem = discretise_for_energy(instance, options.slot, saturation=options.saturation, scope=options.scope)
     if options.objective in ENERGY_OBJECTIVES:
         costs_of(problem)
-    elif instance.running:
-        raise CoallocError("scope 'cluster' and 'node' are not solved where jobs run already: leave `running` out")
     return problem
 
 
