@@ -11,6 +11,7 @@ windows", Annals of Operations Research 16 (1988).
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ from coalloc.models.energy_running import (
     cores_until,
     last_end,
     least_makespan,
-    running_joules,
+    running_watts,
 )
 from coalloc.models.energy_sets import add_sets
 from coalloc.models.time_grid import chosen
@@ -37,6 +38,8 @@ MAX_FORBIDDEN = 50_000
 Item = int | str
 """A job by index, or a running job by a name that is no index."""
 
+SIZE = 64.0
+"""Size of the last instant in the units of a model, within a factor of the square root of 2."""
 SNAP = 3e-6
 """Share of the last instant within which a start of the solver is taken for the instant that it means."""
 
@@ -51,19 +54,28 @@ def build(
     """
     model = pyo.ConcreteModel("OAS energy blocks")
     model.problem = problem
+    model.unit = unit_of(horizon)
     origin = problem.instance.origin
     most = max(0.0, horizon - origin if makespan_limit is None else min(horizon - origin, makespan_limit))
     least = min(least_makespan(problem), most)
-    model.makespan = pyo.Var(bounds=(least, most))
+    model.makespan = pyo.Var(bounds=(least / model.unit, most / model.unit))
     costs = costs_of(problem) if objective == "energy" else no_costs(problem)
-    add_running(model, least, most)
-    _add_blocks(model, max(horizon, origin))
-    _add_order(model, max(horizon, origin))
+    add_running(model, least / model.unit, most / model.unit)
+    _add_blocks(model, max(horizon, origin) / model.unit)
+    _add_order(model, max(horizon, origin) / model.unit)
     _add_order_of_equals(model)
     busy_after = _busy_after(model)
     _add_objective(model, costs, busy_after, objective)
     add_sets(model, _held(model), busy_after, most)
     return model
+
+
+def unit_of(horizon: float) -> float:
+    """Return the unit of time of a model, s: a power of 2 that makes times up to ``horizon`` of the size of ``SIZE``.
+
+    Solvers keep rows to an absolute 1e-6. Division by a power of 2 is exact.
+    """
+    return 2.0 ** round(math.log2(horizon / SIZE)) if horizon > 0.0 else 1.0
 
 
 def num_blocks(problem: Problem) -> int:
@@ -93,30 +105,31 @@ def _configurations(problem: Problem) -> dict[tuple[int, int], Configuration]:
     }
 
 
-def _places(problem: Problem) -> dict[tuple[int, int], float]:
-    """Return the durations (s) of each job (by index) on each node that can hold it."""
-    return {place: c.duration for place, c in _configurations(problem).items()}
+def _places(model: pyo.ConcreteModel) -> dict[tuple[int, int], float]:
+    """Return the durations (units) of each job (by index) on each node that can hold it."""
+    return {place: c.duration / model.unit for place, c in _configurations(model.problem).items()}
 
 
 def _add_blocks(model: pyo.ConcreteModel, latest: float) -> None:
-    """Add the blocks with (B2), (B3), (B4), (B5), (B6) and (B11); ``latest`` is the last instant, s.
+    """Add the blocks with (B2), (B3), (B4), (B5), (B6) and (B11); ``latest`` is the last instant, in units.
 
     The first block of a node on which jobs run already begins at 0 and ends with the last of these, or later.
     """
     problem: Problem = model.problem
-    durations = _places(problem)
-    running = [last_end(problem, g) for g in range(len(problem.classes))]
+    durations = _places(model)
+    releases = [release / model.unit for release in problem.releases]
+    running = [last_end(problem, g) / model.unit for g in range(len(problem.classes))]
     model.J = pyo.RangeSet(0, len(problem.jobs) - 1)
     model.blocks = pyo.Set(initialize=[(g, k) for g in range(len(problem.classes)) for k in range(num_blocks(problem))])
     model.y = pyo.Var([(j, g, k) for j, g in durations for h, k in model.blocks if h == g], domain=pyo.Binary)
     model.begin = pyo.Var(model.blocks, bounds=lambda _, g, k: (0.0, 0.0 if running[g] and k == 0 else latest))
-    model.end = pyo.Var(model.blocks, bounds=lambda _, g, k: (running[g], max(running[g], latest)))
-    model.start = pyo.Var(model.J, bounds=lambda _, j: (problem.releases[j], max(latest, problem.releases[j])))
+    model.end = pyo.Var(model.blocks, bounds=lambda _, g, __: (running[g], max(running[g], latest)))
+    model.start = pyo.Var(model.J, bounds=lambda _, j: (releases[j], max(latest, releases[j])))
     in_blocks: dict[int, list[tuple[float, pyo.Var]]] = {j: [] for j in model.J}
     for (j, g, _), y in model.y.items():
         in_blocks[j].append((durations[j, g], y))
-    model.duration = pyo.Expression(model.J, rule=lambda m, j: pyo.quicksum(d * y for d, y in in_blocks[j]))
-    model.one_block = pyo.Constraint(model.J, rule=lambda m, j: pyo.quicksum(y for _, y in in_blocks[j]) == 1)
+    model.duration = pyo.Expression(model.J, rule=lambda _, j: pyo.quicksum(d * y for d, y in in_blocks[j]))
+    model.one_block = pyo.Constraint(model.J, rule=lambda _, j: pyo.quicksum(y for _, y in in_blocks[j]) == 1)
     model.after_begin = pyo.Constraint(
         list(model.y), rule=lambda m, j, g, k: m.begin[g, k] <= m.start[j] + latest * (1 - m.y[j, g, k])
     )
@@ -132,7 +145,7 @@ def _add_blocks(model: pyo.ConcreteModel, latest: float) -> None:
         list(model.y), rule=lambda m, j, g, k: durations[j, g] * m.y[j, g, k] <= m.end[g, k] - m.begin[g, k]
     )
     model.within_makespan = pyo.Constraint(
-        model.J, rule=lambda m, j: m.start[j] + m.duration[j] - problem.instance.origin <= m.makespan
+        model.J, rule=lambda m, j: m.start[j] + m.duration[j] - problem.instance.origin / m.unit <= m.makespan
     )
 
 
@@ -142,7 +155,7 @@ def _area(model: pyo.ConcreteModel, durations: dict[tuple[int, int], float], g: 
     work = pyo.quicksum(
         problem.jobs[j].tasks * durations[j, h] * y for (j, h, b), y in model.y.items() if (h, b) == (g, k)
     )
-    held = sum(cores_until(problem, g)) if k == 0 else 0.0
+    held = sum(cores_until(problem, g)) / model.unit if k == 0 else 0.0
     return held + work <= problem.capacities[g] * (model.end[g, k] - model.begin[g, k])
 
 
@@ -150,7 +163,7 @@ def _add_order(model: pyo.ConcreteModel, latest: float) -> None:
     """Add who precedes whom, with (B7) and (B8); no job precedes one that runs already."""
     problem: Problem = model.problem
     sets = {g: list(forbidden_sets(problem, g)) for g in range(len(problem.classes))}
-    running = {f"running {r}": busy.end for r, busy in enumerate(problem.busy)}
+    running = {f"running {r}": busy.end / model.unit for r, busy in enumerate(problem.busy)}
     pairs = dict.fromkeys(pair for found in sets.values() for s in found for pair in _pairs(s))
     model.before = pyo.Var(list(pairs), domain=pyo.Binary)
 
@@ -167,7 +180,7 @@ def _add_order(model: pyo.ConcreteModel, latest: float) -> None:
 
     model.precedes = pyo.Constraint(list(pairs), rule=precedes)
     model.not_both = pyo.Constraint(
-        [(i, j) for i, j in pairs if (j, i) in pairs and i < j],
+        [(i, j) for i, j in pairs if not isinstance(i, str) and i < j],
         rule=lambda m, i, j: m.before[i, j] + m.before[j, i] <= 1,
     )
     model.not_together = pyo.Constraint([(g, s) for g in sets for s in range(len(sets[g]))], rule=separate)
@@ -219,8 +232,8 @@ def _add_order_of_equals(model: pyo.ConcreteModel) -> None:
 
 
 def _busy_after(model: pyo.ConcreteModel) -> dict[int, Any]:
-    """Return for how long each node is busy after its running jobs, s."""
-    busy = {g: -last_end(model.problem, g) for g in range(len(model.problem.classes))}
+    """Return for how long each node is busy after its running jobs, in units."""
+    busy = {g: -last_end(model.problem, g) / model.unit for g in range(len(model.problem.classes))}
     for g, k in model.blocks:
         busy[g] += model.end[g, k] - model.begin[g, k]
     return busy
@@ -233,12 +246,13 @@ def _add_objective(model: pyo.ConcreteModel, costs: Costs, busy_after: Mapping[i
     # (B10) no node is busy for longer than the makespan
     model.busy_within_makespan = pyo.Constraint(list(busy), rule=lambda m, g: busy[g] <= m.makespan)
     if objective == "makespan":
-        model.objective = pyo.Objective(expr=1.0 * model.makespan)
+        model.objective = pyo.Objective(expr=model.unit * model.makespan)
         return
     configurations = _configurations(problem)
     own = pyo.quicksum(costs.joules(configurations[j, g]) * y for (j, g, _), y in model.y.items())
     extra = pyo.quicksum(watts * busy[g] for g, watts in costs.extra_watts.items())
-    model.objective = pyo.Objective(expr=own + extra + running_joules(model, costs) + costs.idle * model.makespan)
+    drawn = extra + running_watts(model, costs) + costs.idle * model.makespan
+    model.objective = pyo.Objective(expr=own + model.unit * drawn)
 
 
 def extract(model: pyo.ConcreteModel) -> Schedule:
@@ -252,18 +266,15 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
     configuration = _configurations(problem)
     ordered = set(chosen(model.before))
     placed: list[Assignment] = []
-    latest = problem.instance.origin + model.makespan.ub
+    latest = problem.instance.origin + model.makespan.ub * model.unit
     for j in sorted(model.J, key=lambda j: (model.start[j].value, j)):
-        choice = configuration[j, node_of[j]]
-        here: list[tuple[Item, float, float]] = [
-            (a.job, a.start, a.end) for a in placed if node_of[a.job] == node_of[j]
-        ]
-        here += [(f"running {r}", 0.0, b.end) for r, b in enumerate(problem.busy) if b.allocation[node_of[j]]]
+        choice, node = configuration[j, node_of[j]], node_of[j]
+        here: list[tuple[Item, float, float]] = [(a.job, a.start, a.end) for a in placed if node_of[a.job] == node]
+        here += [(f"running {r}", 0.0, busy.end) for r, busy in enumerate(problem.busy) if busy.allocation[node]]
         earliest = max([problem.releases[j], *(end for item, _, end in here if (item, j) in ordered)])
         instants = [t for _, *ends in here for t in ends]
-        start = _snapped(
-            model.start[j].value, earliest, choice.duration, instants, SNAP * max(latest, problem.releases[j])
-        )
+        tolerance = SNAP * max(latest, problem.releases[j])
+        start = _snapped(model.start[j].value * model.unit, earliest, choice.duration, instants, tolerance)
         placed.append(Assignment(j, max(earliest, min(start, latest - choice.duration)), choice))
     return schedule_of(problem, placed)
 

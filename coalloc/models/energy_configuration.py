@@ -9,7 +9,6 @@ docs/mathematics.md. Source: the meter of PCBE, section 2.2, with errata 20 to 2
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,10 +21,10 @@ from coalloc.models.energy_costs import Costs, costs_of, equal_pairs, no_costs
 from coalloc.models.energy_running import (
     add_running,
     busy_by_running,
-    core_seconds,
+    cores_by_running,
     last_end,
     least_makespan,
-    running_joules,
+    running_watts,
 )
 from coalloc.models.energy_sets import add_sets
 from coalloc.models.time_grid import Grid, Term, add_capacity_rows, add_link_rows, by_slot, chosen
@@ -41,18 +40,20 @@ def build(
 ) -> pyo.ConcreteModel:
     """Return the model, for ``"energy"`` (J) or ``"makespan"`` (s).
 
-    The problem is one of :func:`coalloc.problem.discretise_for_energy`; ``makespan_limit`` is in s.
+    The problem is one of :func:`coalloc.problem.discretise_for_energy`; ``makespan_limit`` is in s. Times of the model
+    are in slots (``model.unit`` s), so that its numbers are of one size.
     """
     grid = Grid(problem, horizon)
     model = pyo.ConcreteModel("OAS energy configuration")
     model.problem = problem
+    model.unit = problem.seconds(1)
     origin = problem.instance.origin
     most = problem.seconds(horizon) - origin if makespan_limit is None else makespan_limit
     model.x = pyo.Var(list(_starts(grid, origin + most)), domain=pyo.Binary)
-    least = least_makespan(problem)
+    least = least_makespan(problem) / model.unit
     model.makespan = pyo.Var(bounds=(least, None))
     costs = costs_of(problem) if objective == "energy" else no_costs(problem)
-    add_running(model, least, most)
+    add_running(model, least, most / model.unit)
     busy_after = _add_busy_shares(model, costs)
     _add_objective(model, costs, busy_after, objective)
     _add_makespan_rows(model)
@@ -82,7 +83,7 @@ def shares(problem: Problem, configuration: Configuration) -> list[float]:
 def _add_busy_shares(model: pyo.ConcreteModel, costs: Costs) -> dict[int, Any]:
     """Add ``y`` of every switched class and slot with (J3), (J4) and (J8).
 
-    Return for how long each switched class is busy after its running jobs, s. In the slot in which the last of these
+    Return for how many slots each switched class is busy after its running jobs. In the slot in which the last of these
     ends they are busy from its beginning, as all that runs there is; before it the class is busy anyway.
     """
     problem: Problem = model.problem
@@ -109,7 +110,7 @@ def _add_busy_shares(model: pyo.ConcreteModel, costs: Costs) -> dict[int, Any]:
     )
     after: dict[int, Any] = {}
     for g, t in model.y:
-        after[g] = after.get(g, 0.0) + slot * (model.y[g, t] - model.y[g, t].lb)
+        after[g] = after.get(g, 0.0) + model.y[g, t] - model.y[g, t].lb
     model.busy_within_makespan = pyo.Constraint(
         list(after), rule=lambda m, g: busy_by_running(m, g) + after[g] <= m.makespan
     )
@@ -119,14 +120,15 @@ def _add_busy_shares(model: pyo.ConcreteModel, costs: Costs) -> dict[int, Any]:
 def _add_objective(model: pyo.ConcreteModel, costs: Costs, busy_after: Mapping[int, Any], objective: str) -> None:
     """Add (J1), or the makespan."""
     if objective == "makespan":
-        model.objective = pyo.Objective(expr=1.0 * model.makespan)
+        model.objective = pyo.Objective(expr=model.unit * model.makespan)
         return
     problem: Problem = model.problem
     own = pyo.quicksum(costs.joules(problem.configurations[j][p]) * x for (j, p, _), x in model.x.items())
     busy = pyo.quicksum(
         watts * (busy_by_running(model, g) + busy_after.get(g, 0.0)) for g, watts in costs.extra_watts.items()
     )
-    model.objective = pyo.Objective(expr=own + busy + running_joules(model, costs) + costs.idle * model.makespan)
+    drawn = busy + running_watts(model, costs) + costs.idle * model.makespan
+    model.objective = pyo.Objective(expr=own + model.unit * drawn)
 
 
 def _add_makespan_rows(model: pyo.ConcreteModel) -> None:
@@ -134,16 +136,16 @@ def _add_makespan_rows(model: pyo.ConcreteModel) -> None:
     problem: Problem = model.problem
     of_job: dict[int, list[tuple[Configuration, int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
     of_class: dict[int, list[Term]] = defaultdict(list)
+    unit, origin = model.unit, problem.instance.origin / model.unit
     for (j, p, t), x in model.x.items():
         configuration = problem.configurations[j][p]
         of_job[j].append((configuration, t, x))
         for g, tasks in enumerate(configuration.allocation):
             if tasks:
-                of_class[g].append((tasks * configuration.execution_time, x))
-    origin = problem.instance.origin
+                of_class[g].append((tasks * configuration.execution_time / unit, x))
 
     def ends(m: pyo.ConcreteModel, j: int) -> object:
-        return pyo.quicksum((problem.seconds(t) + c.execution_time - origin) * x for c, t, x in of_job[j]) <= m.makespan
+        return pyo.quicksum((t + c.execution_time / unit - origin) * x for c, t, x in of_job[j]) <= m.makespan
 
     jobs = [j for j in of_job if of_job[j]]
     model.start_once = pyo.Constraint(jobs, rule=lambda _, j: pyo.quicksum(x for *_, x in of_job[j]) == 1)
@@ -151,7 +153,7 @@ def _add_makespan_rows(model: pyo.ConcreteModel) -> None:
     model.area = pyo.Constraint(
         list(of_class),
         rule=lambda m, g: (
-            core_seconds(m, g) + pyo.quicksum(a * x for a, x in of_class[g]) <= problem.capacities[g] * m.makespan
+            cores_by_running(m, g) + pyo.quicksum(a * x for a, x in of_class[g]) <= problem.capacities[g] * m.makespan
         ),
     )
 

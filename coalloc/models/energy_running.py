@@ -1,7 +1,7 @@
 """Jobs that run already, in the models of energy: they draw until they end, or until the schedule does.
 
 A schedule is metered to the last end of its own jobs (:mod:`coalloc.meter`), so a running job counts for the lesser
-of its end and the makespan: (R1) to (R3) of docs/mathematics.md.
+of its end and the makespan: (R1) to (R3) of docs/mathematics.md. ``model.unit`` is the unit of time, s.
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ def least_makespan(problem: Problem) -> float:
 
 
 def add_running(model: pyo.ConcreteModel, least: float, most: float) -> None:
-    """Add ``until`` and ``outlasts`` of each running job with (R1) to (R3); the makespan is from ``least`` to ``most``."""
-    ends = [run.end for run in model.problem.instance.running]
+    """Add ``until`` and ``outlasts`` of each running job with (R1) to (R3).
+
+    The makespan is from ``least`` to ``most``; times in units of the model.
+    """
+    ends = [run.end / model.unit for run in model.problem.instance.running]
     unsure = [r for r, end in enumerate(ends) if end > least]
     model.until = pyo.Var(range(len(ends)), bounds=lambda _, r: (min(ends[r], least), ends[r]))
     model.outlasts = pyo.Var(unsure, domain=pyo.Binary)
@@ -52,19 +55,19 @@ def add_running(model: pyo.ConcreteModel, least: float, most: float) -> None:
     )
 
 
-def running_joules(model: pyo.ConcreteModel, costs: Costs) -> Any:
-    """Return what the running jobs draw beyond idle watts, J, but for the static watts of switched classes."""
+def running_watts(model: pyo.ConcreteModel, costs: Costs) -> Any:
+    """Return what the running jobs draw beyond idle watts, W times units, but for static watts of switched classes."""
     problem: Problem = model.problem
     return pyo.quicksum(costs.watts(busy.allocation) * model.until[r] for r, busy in enumerate(problem.busy))
 
 
 def busy_by_running(model: pyo.ConcreteModel, g: int) -> Any:
-    """Return for how long running jobs keep a class busy, s."""
+    """Return for how long running jobs keep a class busy, in units of the model."""
     ends = [(end, r) for r, (end, busy) in enumerate(_ends(model.problem)) if busy.allocation[g]]
     return model.until[max(ends)[1]] if ends else 0.0
 
 
-def core_seconds(model: pyo.ConcreteModel, g: int) -> Any:
-    """Return the core-seconds of running jobs on a class."""
+def cores_by_running(model: pyo.ConcreteModel, g: int) -> Any:
+    """Return for how long running jobs keep cores of a class busy, in units of the model."""
     pairs = ((busy.allocation[g], model.until[r]) for r, busy in enumerate(model.problem.busy))
     return pyo.quicksum(tasks * until for tasks, until in pairs if tasks)

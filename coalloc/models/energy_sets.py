@@ -48,7 +48,7 @@ def node_jobs(problem: Problem, g: int) -> NodeJobs:
 
 
 def set_bounds(problem: Problem, g: int, makespan_limit: float) -> dict[int, SetBound]:
-    """Return the bounds of each set (a bit mask) that node ``g`` can do within a makespan, s."""
+    """Return the bounds, s, of each set (a bit mask) that node ``g`` can do within a makespan, s."""
     node, origin, running = node_jobs(problem, g), problem.instance.origin, last_end(problem, g)
     busy = least_busy(node)
     return {
@@ -66,8 +66,8 @@ def add_sets(
 ) -> None:
     """Add ``holds`` with (N1) to (N4).
 
-    ``held[j, g]`` is 1 where node ``g`` holds job ``j``; ``busy_after[g]`` (s) is for how long the node is busy after
-    its running jobs, where that is known.
+    ``held[j, g]`` is 1 where node ``g`` holds job ``j``; ``busy_after[g]``, in units of the model, is for how long the
+    node is busy after its running jobs, where that is known. ``makespan_limit`` is in s.
     """
     problem: Problem = model.problem
     if not has_sets(problem):
@@ -91,12 +91,14 @@ def add_sets(
     model.busy_by_set = pyo.Constraint(  # (N3)
         list(busy_after),
         rule=lambda m, g: (
-            pyo.quicksum(bounds[g, members].busy * m.holds[g, members] for members in of_node[g]) <= busy_after[g]
+            pyo.quicksum(bounds[g, members].busy / m.unit * m.holds[g, members] for members in of_node[g])
+            <= busy_after[g]
         ),
     )
     model.makespan_by_set = pyo.Constraint(  # (N4)
         list(of_node),
         rule=lambda m, g: (
-            pyo.quicksum(bounds[g, members].makespan * m.holds[g, members] for members in of_node[g]) <= m.makespan
+            pyo.quicksum(bounds[g, members].makespan / m.unit * m.holds[g, members] for members in of_node[g])
+            <= m.makespan
         ),
     )

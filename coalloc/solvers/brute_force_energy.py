@@ -126,13 +126,12 @@ class _Search:
 
     def _fits(self, put: _Placed, placed: Sequence[_Placed]) -> bool:
         """Return whether nodes and links hold a job beside the others, at its start and at every start within it."""
-        demand = [*self.capacities, *self.bandwidths]
-        limits = [limit + 1e-9 * max(1.0, limit) for limit in demand]
+        limits = [limit + 1e-9 * max(1.0, limit) for limit in (*self.capacities, *self.bandwidths)]
+        used = [r for r, amount in enumerate(put.option.demand) if amount]
         others = (*placed, *self.running)
         for t in (put.start, *(p.start for p in others if put.start <= p.start < put.held - time_tolerance(put.held))):
             there = [put, *(p for p in others if p.start <= t + time_tolerance(t) < p.held - time_tolerance(p.held))]
-            sums = [math.fsum(p.option.demand[r] for p in there) for r in range(len(limits))]
-            if any(total > limit for total, limit in zip(sums, limits, strict=True)):
+            if any(math.fsum(p.option.demand[r] for p in there) > limits[r] for r in used):
                 return False
         return True
 
@@ -142,7 +141,9 @@ class _Search:
         makespan = max((p.end for p in placed), default=origin) - origin
         joules = 0.0
         for n, node in enumerate(self.nodes):
-            drawing = [(p.start, min(p.end, origin + makespan), p.option.allocation[n]) for p in (*placed, *self.running)]
+            drawing = [
+                (p.start, min(p.end, origin + makespan), p.option.allocation[n]) for p in (*placed, *self.running)
+            ]
             busy = _union(sorted((start, end) for start, end, cores in drawing if cores))
             cores = math.fsum((end - start) * cores for start, end, cores in drawing)
             group = node.group

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,16 +22,38 @@ from coalloc.meter import energy
 from coalloc.models import energy_blocks, energy_configuration
 from coalloc.models.energy_costs import Costs, costs_of, no_costs
 from coalloc.problem import Assignment, Configuration, Problem, discretise_for_energy
-from coalloc.rules.generation import best_list_schedule, named_orders, start_in_order
+from coalloc.rules.generation import (
+    FEW_CONFIGURATIONS,
+    best_list_schedule,
+    book,
+    earliest_start,
+    named_orders,
+    start_in_order,
+)
+from coalloc.rules.profile import Profile
 from coalloc.schedule import Schedule, schedule_of
+from coalloc.solvers.energy_bound import relaxed_energy
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.highs import Limits, solve_model
 from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel
-from coalloc.solvers.result import PROOF_TOLERANCE, Progress, SolveOptions, SolveResult, SolveStatus
+from coalloc.solvers.portfolio import assignments_of, on_grid
+from coalloc.solvers.result import (
+    PROOF_TOLERANCE,
+    ModelSolution,
+    Progress,
+    SolveOptions,
+    SolveResult,
+    SolveStatus,
+    StoppedBy,
+    TracePoint,
+)
 from coalloc.solvers.search import Search
 
 ENERGY_OBJECTIVES = ("energy", "edp")
 """Objectives that need watts."""
+
+ROUNDING_GAP = 0.1 * PROOF_TOLERANCE
+"""Relative gap that is left to the rounding errors of a model."""
 
 
 def solve_energy(
@@ -110,11 +132,16 @@ def _solve(runner: EnergyRun) -> SolveStatus | None:
         search.offer(Schedule((), None, search.instance.name), 0.0, "no jobs")
         search.raise_bound(0.0, "no jobs")
         return None
+    if options.objective in ENERGY_OBJECTIVES:
+        joules, makespan = relaxed_energy(search.instance, options.makespan_limit, search.remaining)
+        if math.isinf(joules):
+            return _too_tight(search)
+        search.raise_bound(joules if options.objective == "energy" else joules * makespan, "linear programme")
     if options.objective == "edp":
-        least_edp(runner)
-        is_empty = search.objective is None and search.stopped_by == "proof" and search.lower_bound is None
+        is_empty = not least_edp(runner)
     else:
         found = runner.least(options.objective, options.makespan_limit)
+        search.stopped_by = found.stopped_by
         search.raise_bound(found.bound, "model")
         is_empty = found.bound == math.inf
     return _too_tight(search) if is_empty else None
@@ -142,6 +169,7 @@ class Least:
     value: float
     makespan: float
     bound: float
+    stopped_by: StoppedBy
 
 
 class EnergyRun:
@@ -153,20 +181,43 @@ class EnergyRun:
         self.run_model = run_model
         needs_watts = search.options.objective in ENERGY_OBJECTIVES
         self.costs = costs_of(problem) if needs_watts else no_costs(problem)
-        self.known: list[tuple[Schedule, list[Assignment] | None]] = []
-        for assignments in _first_schedules(problem, self.costs):
-            self._know(self._schedule(assignments), assignments, "list schedule")
+        self.known: list[Schedule] = []
+        if problem.jobs:
+            self._know(self._schedule(best_list_schedule(problem)), "list schedule")
+            self._know_frugal(search.options.makespan_limit)
 
     def offer_start(self, start: Schedule | None) -> None:
-        """Take the user's start; with slots it only says what to beat where its starts are whole slots."""
+        """Take the user's start; with slots it is moved onto them, in the order of its starts, unless it is on them."""
         if start is None:
             return
-        options = self.search.options
-        broken = check(self.search.instance, start, saturation=options.saturation, scope=options.scope)
+        search, options = self.search, self.search.options
+        broken = check(search.instance, start, saturation=options.saturation, scope=options.scope)
         if broken:
             raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
-        if self.problem.slot is None:
-            self._know(start, None, "start")
+        schedule = start if self.problem.slot is None else self._on_slots(start)
+        self._know(schedule, "start")
+        if not _within(makespan_of(search.instance, schedule), options.makespan_limit):
+            moved = "" if self.problem.slot is None else ", moved onto slots,"
+            search.message = f"the start{moved} does not end within makespan_limit={options.makespan_limit:g} s"
+
+    def _on_slots(self, start: Schedule) -> Schedule:
+        """Return a schedule with the nodes of ``start`` in whole slots: its own starts where they are such, and fit."""
+        problem = self.problem
+        found = assignments_of(problem, start)
+        starts = {p.job: p.start for p in start}
+        is_aligned = all(
+            abs(problem.seconds(a.start) - starts[problem.jobs[a.job].id]) <= time_tolerance(problem.seconds(a.start))
+            for a in found
+        )
+        if not (is_aligned and fits(problem, found)):
+            found = start_in_order(problem, on_grid(problem, found))
+        return self._schedule(found)
+
+    def _know_frugal(self, makespan_limit: float | None) -> None:
+        """Keep list schedules in which jobs take few joules, as far as they end within a limit."""
+        latest = math.inf if makespan_limit is None else self.search.instance.origin + makespan_limit
+        for order in named_orders(self.problem):
+            self._know(self._schedule(frugal_list_schedule(self.problem, self.costs, order, latest)), "list schedule")
 
     def value_of(self, schedule: Schedule, objective: str) -> float:
         """Return an objective of a schedule: J, J s or s, by the meter."""
@@ -178,28 +229,47 @@ class EnergyRun:
     def least(self, objective: str, makespan_limit: float | None, share: float = 1.0) -> Least:
         """Return the least of ``"energy"`` or ``"makespan"`` within a limit (s), in a share of the time left."""
         search = self.search
-        if self._too_slow(makespan_limit):
-            return self._known_within(objective, makespan_limit, -math.inf)
+        if self._too_slow(objective, makespan_limit):
+            return self._known_within(objective, makespan_limit, -math.inf, "time")
+        if makespan_limit != search.options.makespan_limit:
+            self._know_frugal(makespan_limit)
         with search.timed("build"):
             model = self.build(objective, makespan_limit)
         if self.problem.slot is not None and not energy_configuration.has_starts(model):
-            return Least(None, math.inf, math.inf, math.inf)
+            return self._known_within(objective, makespan_limit, math.inf, "proof")
         if search.remaining <= 0.0:
-            search.stopped_by = "time"
-            return self._known_within(objective, makespan_limit, -math.inf)
-        options = search.options
-        limits = Limits(share * search.remaining, options.work_limit, self._gap(), options.threads, options.seed)
-        starts = self.problem.slot is not None and self._set_start(model, objective, makespan_limit)
-        with search.timed("solve"):
-            solution = self.run_model(model, limits, integral=False, start=starts)
-        search.size = solution.size
-        if solution.stopped_by != "proof":
-            search.stopped_by = solution.stopped_by
+            return self._known_within(objective, makespan_limit, -math.inf, "time")
+        solution = self._run(model, objective, makespan_limit, share)
         if solution.status is SolveStatus.INFEASIBLE:
-            return self._known_within(objective, makespan_limit, math.inf)
+            return self._known_within(objective, makespan_limit, math.inf, "proof")
         if solution.objective is not None:
-            self._know(self._formulation.extract(model), None, "model")
-        return self._known_within(objective, makespan_limit, solution.lower_bound)
+            self._know(self._formulation.extract(model), "model")
+        return self._known_within(objective, makespan_limit, solution.lower_bound, solution.stopped_by)
+
+    def _run(
+        self, model: pyo.ConcreteModel, objective: str, makespan_limit: float | None, share: float
+    ) -> ModelSolution:
+        """Run a model, from the best known schedule where it is in slots."""
+        search, options = self.search, self.search.options
+        gap = max(options.gap if options.objective != "edp" else 0.0, ROUNDING_GAP)
+        limits = Limits(share * search.remaining, options.work_limit, gap, options.threads, options.seed)
+        first = self._known_within(objective, makespan_limit, -math.inf, "proof").schedule
+        starts = self.problem.slot is not None and first is not None
+        if starts and first is not None:
+            energy_configuration.set_start(model, assignments_of(self.problem, first))
+        with search.timed("solve"):
+            solution = self.run_model(
+                model,
+                limits,
+                integral=False,
+                start=starts,
+                progress=self._report if options.objective != "edp" else None,
+            )
+        search.size = solution.size
+        return solution
+
+    def _report(self, point: TracePoint) -> None:
+        self.search.record(point.source, point.incumbent, point.lower_bound)
 
     def build(self, objective: str, makespan_limit: float | None) -> pyo.ConcreteModel:
         """Return the model."""
@@ -223,68 +293,60 @@ class EnergyRun:
             return 0
         return energy_configuration.estimate_nonzeros(self.problem, int(horizon))
 
-    def _too_slow(self, makespan_limit: float | None) -> bool:
+    def _too_slow(self, objective: str, makespan_limit: float | None) -> bool:
         """Return whether building alone takes longer than the time that is left, and say so."""
-        size = self._size(self._horizon("energy", makespan_limit))
+        size = self._size(self._horizon(objective, makespan_limit))
         if size > MAX_NONZEROS or size / BUILT_PER_SECOND <= self.search.remaining:
             return False
-        self.search.stopped_by = "time"
         self.search.message = f"the model, of about {size:,} nonzeros, takes longer to build than the time limit"
         return True
 
     def _horizon(self, objective: str, makespan_limit: float | None) -> float:
-        """Return ticks within which an optimal schedule ends: see "Horizons" of docs/mathematics.md."""
+        """Return ticks within which an optimal schedule ends: see "Horizon" of docs/mathematics.md."""
         problem, origin = self.problem, self.search.instance.origin
         longest = (max(c.duration for c in configurations) for configurations in problem.configurations)
-        horizon = max(problem.releases) + sum(longest)
+        horizon = max([*problem.releases, *(busy.end for busy in problem.busy)]) + sum(longest)
         latest = math.inf if makespan_limit is None else origin + makespan_limit
         if objective == "energy" and self.costs.idle > 0.0:
-            least = least_joules(problem, self.costs)
-            within = self._known_within(objective, makespan_limit, -math.inf)
-            latest = min(latest, origin + (within.value - least) / self.costs.idle)
+            known = self._known_within(objective, makespan_limit, -math.inf, "proof").value
+            latest = min(latest, origin + (known - least_joules(problem, self.costs)) / self.costs.idle)
         if objective == "makespan":
-            latest = min(latest, origin + self._known_within(objective, None, -math.inf).value)
+            latest = min(latest, origin + self._known_within(objective, None, -math.inf, "proof").value)
         if math.isinf(latest):
             return horizon
         # starts are whole slots and processors are held for whole slots: real ends are within the last one
         margin = PROOF_TOLERANCE * max(1.0, latest)
         return min(horizon, latest + margin if problem.slot is None else slots_up(latest + margin, problem.slot))
 
-    def _gap(self) -> float:
-        return self.search.options.gap if self.search.options.objective != "edp" else 0.0
-
-    def _schedule(self, assignments: list[Assignment]) -> Schedule:
+    def _schedule(self, assignments: Sequence[Assignment]) -> Schedule:
         if self.problem.slot is None:
             return schedule_of(self.problem, assignments)
         return energy_configuration.replayed(self.problem, assignments)
 
-    def _know(self, schedule: Schedule, assignments: list[Assignment] | None, source: str) -> None:
+    def _know(self, schedule: Schedule, source: str) -> None:
         """Keep a schedule; where the call's own limit allows it, it is an incumbent."""
-        self.known.append((schedule, assignments))
+        self.known.append(schedule)
         options = self.search.options
         if _within(makespan_of(self.search.instance, schedule), options.makespan_limit):
             self.search.offer(schedule, self.value_of(schedule, options.objective), source)
 
-    def _known_within(self, objective: str, makespan_limit: float | None, bound: float) -> Least:
+    def _known_within(self, objective: str, makespan_limit: float | None, bound: float, stopped_by: StoppedBy) -> Least:
         """Return the best schedule that is known within a limit, with a bound."""
-        best = Least(None, math.inf, math.inf, bound)
-        for schedule, _ in self.known:
+        best = Least(None, math.inf, math.inf, bound, stopped_by)
+        for schedule in self.known:
             makespan = makespan_of(self.search.instance, schedule)
             if _within(makespan, makespan_limit) and self.value_of(schedule, objective) < best.value:
-                best = Least(schedule, self.value_of(schedule, objective), makespan, bound)
+                best = Least(schedule, self.value_of(schedule, objective), makespan, bound, stopped_by)
         return replace(best, bound=min(best.bound, best.value))
 
-    def _set_start(self, model: pyo.ConcreteModel, objective: str, makespan_limit: float | None) -> bool:
-        """Set a slotted model to the best list schedule within the limit, if there is one."""
-        slotted = [
-            (self.value_of(schedule, objective), n)
-            for n, (schedule, assignments) in enumerate(self.known)
-            if assignments and _within(makespan_of(self.search.instance, schedule), makespan_limit)
-        ]
-        if not slotted:
-            return False
-        energy_configuration.set_start(model, self.known[min(slotted)[1]][1] or [])
-        return True
+
+def fits(problem: Problem, assignments: Sequence[Assignment]) -> bool:
+    """Return whether slotted assignments are a schedule when processors and links are held for whole slots."""
+    try:
+        schedule = schedule_of(problem, assignments)
+    except ValueError:  # a class is overbooked
+        return False
+    return not check(problem.instance, schedule, saturation=problem.saturation, scope=problem.scope)
 
 
 def makespan_of(instance: Instance, schedule: Schedule) -> float:
@@ -298,7 +360,9 @@ def _within(makespan: float, limit: float | None) -> bool:
 
 def least_joules(problem: Problem, costs: Costs) -> float:
     """Return what all jobs take at least beyond idle watts, J: each in its cheapest configuration."""
-    return sum(min(_shared_joules(problem, costs, c) for c in found) for found in problem.configurations)
+    own = sum(min(_shared_joules(problem, costs, c) for c in found) for found in problem.configurations)
+    runs = zip(problem.instance.running, problem.busy, strict=True)
+    return own + sum(min(0.0, run.end * costs.watts(busy.allocation)) for run, busy in runs)
 
 
 def _shared_joules(problem: Problem, costs: Costs, configuration: Configuration) -> float:
@@ -308,14 +372,30 @@ def _shared_joules(problem: Problem, costs: Costs, configuration: Configuration)
     return costs.joules(configuration) + configuration.execution_time * extra
 
 
-def _first_schedules(problem: Problem, costs: Costs) -> Iterator[list[Assignment]]:
-    """Yield list schedules: the one that ends first, and those of jobs in their cheapest configurations."""
-    if not problem.jobs:
-        return
-    yield best_list_schedule(problem)
-    cheapest = [min(found, key=lambda c: _shared_joules(problem, costs, c)) for found in problem.configurations]
-    for order in named_orders(problem):
-        yield start_in_order(problem, [(j, cheapest[j]) for j in order])
+def frugal_list_schedule(problem: Problem, costs: Costs, order: Sequence[int], latest: float) -> list[Assignment]:
+    """Place jobs in this order, each in its cheapest configuration that ends by ``latest`` (s).
+
+    Where none does, in the one that ends first.
+    """
+    profile = Profile(problem)
+    placed = []
+    for j in order:
+        found = sorted(problem.configurations[j], key=lambda c: _shared_joules(problem, costs, c))
+        tried = []
+        for c in found[:FEW_CONFIGURATIONS]:
+            tried.append(Assignment(j, earliest_start(profile, problem.releases[j], c), c))
+            if _real_end(problem, tried[-1]) <= latest + time_tolerance(latest):
+                break
+        else:
+            tried.sort(key=lambda a: _real_end(problem, a), reverse=True)
+        book(profile, tried[-1])
+        placed.append(tried[-1])
+    return placed
+
+
+def _real_end(problem: Problem, assignment: Assignment) -> float:
+    """Return when a job really ends, s."""
+    return problem.seconds(assignment.start) + assignment.configuration.execution_time
 
 
 # ------------------------------------------------------------------------------ EDP
@@ -341,28 +421,35 @@ class Span:
     cut: float | None
 
 
-def least_edp(runner: EnergyRun) -> None:
+def least_edp(runner: EnergyRun) -> bool:
     """Certify the least EDP by a scan over makespans; what is found goes to the search of the runner.
 
     All schedules with a makespan in ``[low, high)`` take at least the least energy E within ``high``, so their
     EDP is at least ``low * E``. The span of the smallest bound is cut, until that bound meets the best EDP known.
+    Return whether there is a schedule within the limit of the call.
     """
     search, limit = runner.search, runner.search.options.makespan_limit
-    high = math.inf if limit is None else limit
     shortest = runner.least("makespan", limit, MAKESPAN_SHARE)
     if math.isinf(shortest.bound):
-        return
-    search.stopped_by = "proof"
-    spans = [Span(0.0, max(0.0, shortest.bound * (1.0 - 0.1 * PROOF_TOLERANCE)), high, 0.0, high)]
-    while spans:
-        span = heapq.heappop(spans)
+        return False
+    least = max(0.0, shortest.bound * (1.0 - 0.1 * PROOF_TOLERANCE))
+    high = math.inf if limit is None else limit
+    spans = [Span(0.0, least, high, 0.0, high)]
+    search.stopped_by = "interrupt" if shortest.stopped_by == "interrupt" else "proof"
+    while spans and search.stopped_by == "proof":
+        span = spans[0]
         if search.objective is not None:
             search.raise_bound(min(span.bound, search.objective), "scan")
-        if span.cut is None or search.is_closed or search.remaining <= 0.0:
-            return
+        if span.cut is None or search.is_closed:
+            return True
+        heapq.heappop(spans)
         found = runner.least("energy", None if math.isinf(span.cut) else span.cut)
+        search.stopped_by = found.stopped_by
         for part in _parts(span, span.cut, found):
             heapq.heappush(spans, part)
+    if spans and search.objective is not None:
+        search.raise_bound(min(spans[0].bound, search.objective), "scan")
+    return bool(spans) or search.objective is not None
 
 
 def _parts(span: Span, cut: float, found: Least) -> Iterator[Span]:
