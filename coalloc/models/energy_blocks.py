@@ -3,7 +3,7 @@
 Every job is in one block of one node, within ``[begin, end)`` of that block, and blocks of a node follow each
 other; a node draws its static watts in its blocks. Which jobs precede which is decided by pairs: jobs whose
 tasks exceed the cores of a node together may not all overlap in pairs, and intervals that overlap in pairs
-share an instant. Equations: (B1) to (B14) of docs/mathematics.md. Source: the meter of PCBE, section 2.2; the pairs
+share an instant. Equations: (B1) to (B11) of docs/mathematics.md. Source: the meter of PCBE, section 2.2; the pairs
 and forbidden sets follow M. Bartusch et al., "Scheduling project networks with resource constraints and time
 windows", Annals of Operations Research 16 (1988).
 """
@@ -50,19 +50,19 @@ def build(
     """Return the model, for ``"energy"`` (J) or ``"makespan"`` (s).
 
     The problem is in continuous time with scope ``node``; some optimal schedule ends within ``horizon`` s
-    of time 0.
+    of time 0. Times of the model count from the origin of the instance, in ``model.unit`` s.
     """
     model = pyo.ConcreteModel("OAS energy blocks")
     model.problem = problem
-    model.unit = unit_of(horizon)
-    origin = problem.instance.origin
-    most = max(0.0, horizon - origin if makespan_limit is None else min(horizon - origin, makespan_limit))
+    latest = max(0.0, horizon - problem.instance.origin)
+    model.unit = unit_of(latest)
+    most = latest if makespan_limit is None else min(latest, makespan_limit)
     least = min(least_makespan(problem), most)
     model.makespan = pyo.Var(bounds=(least / model.unit, most / model.unit))
     costs = costs_of(problem) if objective == "energy" else no_costs(problem)
     add_running(model, least / model.unit, most / model.unit)
-    _add_blocks(model, max(horizon, origin) / model.unit)
-    _add_order(model, max(horizon, origin) / model.unit)
+    _add_blocks(model, latest / model.unit)
+    _add_order(model, latest / model.unit)
     _add_order_of_equals(model)
     busy_after = _busy_after(model)
     _add_objective(model, costs, busy_after, objective)
@@ -117,7 +117,7 @@ def _add_blocks(model: pyo.ConcreteModel, latest: float) -> None:
     """
     problem: Problem = model.problem
     durations = _places(model)
-    releases = [release / model.unit for release in problem.releases]
+    releases = [(release - problem.instance.origin) / model.unit for release in problem.releases]
     running = [last_end(problem, g) / model.unit for g in range(len(problem.classes))]
     model.J = pyo.RangeSet(0, len(problem.jobs) - 1)
     model.blocks = pyo.Set(initialize=[(g, k) for g in range(len(problem.classes)) for k in range(num_blocks(problem))])
@@ -144,9 +144,7 @@ def _add_blocks(model: pyo.ConcreteModel, latest: float) -> None:
     model.longest = pyo.Constraint(
         list(model.y), rule=lambda m, j, g, k: durations[j, g] * m.y[j, g, k] <= m.end[g, k] - m.begin[g, k]
     )
-    model.within_makespan = pyo.Constraint(
-        model.J, rule=lambda m, j: m.start[j] + m.duration[j] - problem.instance.origin / m.unit <= m.makespan
-    )
+    model.within_makespan = pyo.Constraint(model.J, rule=lambda m, j: m.start[j] + m.duration[j] <= m.makespan)
 
 
 def _area(model: pyo.ConcreteModel, durations: dict[tuple[int, int], float], g: int, k: int) -> object:
@@ -266,15 +264,16 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
     configuration = _configurations(problem)
     ordered = set(chosen(model.before))
     placed: list[Assignment] = []
-    latest = problem.instance.origin + model.makespan.ub * model.unit
+    origin = problem.instance.origin
+    latest = origin + model.makespan.ub * model.unit
     for j in sorted(model.J, key=lambda j: (model.start[j].value, j)):
         choice, node = configuration[j, node_of[j]], node_of[j]
         here: list[tuple[Item, float, float]] = [(a.job, a.start, a.end) for a in placed if node_of[a.job] == node]
         here += [(f"running {r}", 0.0, busy.end) for r, busy in enumerate(problem.busy) if busy.allocation[node]]
         earliest = max([problem.releases[j], *(end for item, _, end in here if (item, j) in ordered)])
         instants = [t for _, *ends in here for t in ends]
-        tolerance = SNAP * max(latest, problem.releases[j])
-        start = _snapped(model.start[j].value * model.unit, earliest, choice.duration, instants, tolerance)
+        tolerance = SNAP * max(latest - origin, problem.releases[j] - origin)
+        start = _snapped(origin + model.start[j].value * model.unit, earliest, choice.duration, instants, tolerance)
         placed.append(Assignment(j, max(earliest, min(start, latest - choice.duration)), choice))
     return schedule_of(problem, placed)
 

@@ -1,4 +1,4 @@
-"""Which set of jobs each node holds, with what that takes at least: the rows (N1) to (N4) of docs/mathematics.md.
+"""Which set of jobs each node holds, with what that takes at least: the rows (S1) to (S4) of docs/mathematics.md.
 
 They are for scope ``node`` and few jobs (:mod:`coalloc.rules.node_sets`), and serve the models of energy in slots
 and in continuous time. Without them the bounds stay at the area of the jobs.
@@ -64,7 +64,7 @@ def add_sets(
     busy_after: Mapping[int, Any],
     makespan_limit: float,
 ) -> None:
-    """Add ``holds`` with (N1) to (N4).
+    """Add ``holds`` with (S1) to (S4).
 
     ``held[j, g]`` is 1 where node ``g`` holds job ``j``; ``busy_after[g]``, in units of the model, is for how long the
     node is busy after its running jobs, where that is known. ``makespan_limit`` is in s.
@@ -79,23 +79,23 @@ def add_sets(
     }
     model.holds = pyo.Var(list(bounds), bounds=(0.0, 1.0))
     of_node = {g: [members for h, members in bounds if h == g] for g in range(len(problem.classes))}
-    model.one_set = pyo.Constraint(  # (N1)
+    model.one_set = pyo.Constraint(  # (S1)
         list(of_node), rule=lambda m, g: pyo.quicksum(m.holds[g, members] for members in of_node[g]) == 1
     )
-    model.set_of_jobs = pyo.Constraint(  # (N2)
+    model.set_of_jobs = pyo.Constraint(  # (S2)
         list(held),
         rule=lambda m, j, g: (
             held[j, g] == pyo.quicksum(m.holds[g, members] for members in of_node[g] if members >> j & 1)
         ),
     )
-    model.busy_by_set = pyo.Constraint(  # (N3)
+    model.busy_by_set = pyo.Constraint(  # (S3)
         list(busy_after),
         rule=lambda m, g: (
             pyo.quicksum(bounds[g, members].busy / m.unit * m.holds[g, members] for members in of_node[g])
             <= busy_after[g]
         ),
     )
-    model.makespan_by_set = pyo.Constraint(  # (N4)
+    model.makespan_by_set = pyo.Constraint(  # (S4)
         list(of_node),
         rule=lambda m, g: (
             pyo.quicksum(bounds[g, members].makespan / m.unit * m.holds[g, members] for members in of_node[g])
