@@ -114,7 +114,7 @@ def energy_front(
     for label, policy in made:
         _refuse_wider(instance, label, policy, scope)
     options: dict[str, Any] = {"slot": slot, "scope": scope, "threads": threads, "seed": seed, "time_limit": time_limit}
-    rows = list(_exact_rows(instance, points, options, say))
+    rows = _certified(list(_exact_rows(instance, points, options, say)))
     edp_bound = min((row["edp_bound"] for row in rows), default=math.nan)
     envelope = [(row["makespan_limit"], row["bound"]) for row in rows]
     for label, policy in made:
@@ -138,7 +138,7 @@ def _refuse_wider(instance: Instance, label: str, policy: Policy, scope: Scope) 
 def _exact_rows(
     instance: Instance, points: int, options: dict[str, Any], say: Callable[[str], None]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the front by rising limit; the last has none."""
+    """Yield the rows of the front by rising limit, without what bounds say; the last has none."""
     say(f"{instance.name}: least makespan")
     shortest = solve(instance, objective="makespan", **options)
     say(f"{instance.name}: least energy")
@@ -158,24 +158,34 @@ def _exact_rows(
 
 
 def _exact_row(instance: Instance, found: SolveResult, limit: float, below: float) -> dict[str, Any]:
-    """Return the row of a limit (s); ``below`` is the limit before, or the least makespan."""
-    bound = found.lower_bound if found.lower_bound is not None else 0.0
-    known = found.schedule is not None
-    makespan = energy(instance, found.schedule).makespan if found.schedule is not None else math.nan
-    joules = found.objective if known and found.objective is not None else math.nan
-    gap = relative_gap(found.objective, bound)
+    """Return the row of a limit (s); ``edp_bound`` is yet the limit before it, or the least makespan."""
+    known = found.schedule is not None and found.objective is not None
+    metered = energy(instance, found.schedule) if found.schedule is not None else None
     return {
         "instance": instance.name,
         "label": EXACT,
         "makespan_limit": limit,
-        "makespan": makespan,
-        "energy": joules,
-        "bound": bound,
-        "gap": math.nan if gap is None else gap,
-        "edp": joules * makespan,
-        "edp_bound": below * bound,
+        "makespan": metered.makespan if metered is not None else math.nan,
+        "energy": found.objective if known else math.nan,
+        "bound": found.lower_bound or 0.0,
+        "edp": metered.edp if metered is not None else math.nan,
+        "edp_bound": below,
         "status": found.status.value,
     }
+
+
+def _certified(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of the front with what bounds say: one within a wider limit also holds within a narrower one."""
+    bounds = np.maximum.accumulate([row["bound"] for row in reversed(rows)])[::-1].tolist()
+    return [
+        {**row, "bound": bound, "gap": _gap(row["energy"], bound), "edp_bound": row["edp_bound"] * bound}
+        for row, bound in zip(rows, bounds, strict=True)
+    ]
+
+
+def _gap(joules: float, bound: float) -> float:
+    gap = None if math.isnan(joules) else relative_gap(joules, bound)
+    return math.nan if gap is None else max(0.0, gap)
 
 
 def _policy_row(
