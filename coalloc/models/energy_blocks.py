@@ -61,7 +61,7 @@ def build(
     model.makespan = pyo.Var(bounds=(least / model.unit, most / model.unit))
     costs = costs_of(problem) if objective == "energy" else no_costs(problem)
     add_running(model, least / model.unit, most / model.unit)
-    _add_blocks(model, latest / model.unit)
+    _add_blocks(model, max([latest, *(busy.end for busy in problem.busy)]) / model.unit)
     _add_order(model, latest / model.unit)
     _add_order_of_equals(model)
     busy_after = _busy_after(model)
@@ -123,7 +123,7 @@ def _add_blocks(model: pyo.ConcreteModel, latest: float) -> None:
     model.blocks = pyo.Set(initialize=[(g, k) for g in range(len(problem.classes)) for k in range(num_blocks(problem))])
     model.y = pyo.Var([(j, g, k) for j, g in durations for h, k in model.blocks if h == g], domain=pyo.Binary)
     model.begin = pyo.Var(model.blocks, bounds=lambda _, g, k: (0.0, 0.0 if running[g] and k == 0 else latest))
-    model.end = pyo.Var(model.blocks, bounds=lambda _, g, __: (running[g], max(running[g], latest)))
+    model.end = pyo.Var(model.blocks, bounds=lambda _, g, __: (running[g], latest))
     model.start = pyo.Var(model.J, bounds=lambda _, j: (releases[j], max(latest, releases[j])))
     in_blocks: dict[int, list[tuple[float, pyo.Var]]] = {j: [] for j in model.J}
     for (j, g, _), y in model.y.items():

@@ -11,6 +11,7 @@ import pyomo.environ as pyo
 
 from coalloc.checker import check
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.errors import InternalError
 from coalloc.instance.rounding import slots_up, time_tolerance
 from coalloc.meter import energy
 from coalloc.models import energy_blocks, energy_configuration
@@ -97,15 +98,22 @@ class EnergyRun:
         with search.timed("build"):
             model = self.build(objective, makespan_limit)
         if self.problem.slot is not None and not energy_configuration.has_starts(model):
-            return self._known_within(objective, makespan_limit, math.inf, "proof")
+            return self._none_within(objective, makespan_limit)
         if search.remaining <= 0.0:
             return self._known_within(objective, makespan_limit, -math.inf, "time")
         solution = self._run(model, objective, makespan_limit, share)
         if solution.status is SolveStatus.INFEASIBLE:
-            return self._known_within(objective, makespan_limit, math.inf, "proof")
+            return self._none_within(objective, makespan_limit)
         if solution.objective is not None:
             self._know(self._formulation.extract(model), "model")
         return self._known_within(objective, makespan_limit, solution.lower_bound, solution.stopped_by)
+
+    def _none_within(self, objective: str, makespan_limit: float | None) -> Least:
+        """Return that there is no schedule within a limit; that one is known would be our fault."""
+        known = self._known_within(objective, makespan_limit, math.inf, "proof")
+        if known.schedule is not None:
+            raise InternalError("the model has no solution, though a schedule is known that is one")
+        return known
 
     def _run(
         self, model: pyo.ConcreteModel, objective: str, makespan_limit: float | None, share: float

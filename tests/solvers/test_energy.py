@@ -192,6 +192,14 @@ def test_a_job_that_arrives_later_ends_the_schedule_later(slot):
     assert (found.status, found.objective) == ("optimal", pytest.approx(182.0))
 
 
+@pytest.mark.parametrize("slot", [None, 5.0])
+def test_a_job_runs_beside_one_that_outlasts_the_limit(slot):
+    # Both end at 20 s, the limit, where R goes on; the node may have a second block, for J2 arrives after J1 can end.
+    instance = with_running(one_node([0.0, 10.0]), 400.0)
+    found = coalloc.solve(instance, objective="energy", scope="node", slot=slot, makespan_limit=20.0)
+    assert (found.status, found.objective) == ("optimal", pytest.approx(20 * 10.0 + 20.0 + 20.0))
+
+
 @pytest.mark.parametrize(("scope", "slot"), [("node", None), ("node", 5.0), ("cluster", 5.0)])
 def test_the_least_makespan_beside_a_running_job(scope, slot):
     # Two jobs of 10 s share the second core until R ends at 5 s: at 0 and at 5 s.
