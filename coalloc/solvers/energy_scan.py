@@ -73,12 +73,17 @@ def _parts(span: Span, cut: float, found: Least) -> Iterator[Span]:
     if found.schedule is not None:
         yield Span(attained * least, attained, cut, least, None)
     if attained > span.low:
-        yield Span(span.low * least, span.low, attained, least, _next_cut(span.low, attained))
+        yield Span(span.low * least, span.low, attained, least, _next_cut(span.low, attained, cut))
 
 
-def _next_cut(low: float, high: float) -> float | None:
-    """Return where to cut a span whose end is a makespan that some schedule of least energy has."""
+def _next_cut(low: float, high: float, cut: float) -> float | None:
+    """Return where to cut a span whose end is the makespan of a schedule of least energy within ``cut``.
+
+    Where that is below the cut, it may be the least with that energy, and the next cut is just below; else many
+    makespans may have that energy, and the span is halved.
+    """
     below = high * (1.0 - 0.5 * PROOF_TOLERANCE)
     if below <= low:
         return None
-    return below if high - low <= NARROW * high else 0.5 * (low + high)
+    is_step = high < cut and high - low <= NARROW * high
+    return below if is_step else 0.5 * (low + high)

@@ -239,6 +239,15 @@ def test_no_policy_beats_the_exact_models_on_a_comparative(name):
         assert exact["makespan"].lower_bound <= metered.makespan * (1 + 1e-9), (policy, options)
 
 
+def test_edp_where_many_makespans_have_the_least_energy():
+    # Without idle watts and with one job per core energy is that of the cores alone, 2 W * 10 s each, at any makespan.
+    # The model of energy need not find the shortest: the scan must, 12 s for the job that arrives at 2 s.
+    node = NodeGroup(1, power=1.0, cores=2, idle_watts=0.0, static_watts=0.0, core_watts=2.0)
+    instance = Instance(Platform([Cluster("C1", [node], 0.0)]), [Job("J1", 1, 10.0), Job("J2", 1, 10.0, arrival=2.0)])
+    found = coalloc.solve(instance, objective="edp", scope="node", makespan_limit=12.2)
+    assert (found.status, found.objective) == ("optimal", pytest.approx(480.0, rel=2e-6))
+
+
 @pytest.mark.parametrize("name", COMPARATIVES)
 def test_no_policy_has_a_lower_edp_on_a_comparative(name):
     folder = shared("data", "pcbe", name)
