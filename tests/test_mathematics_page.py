@@ -13,13 +13,14 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.instance import RunningJob
 from coalloc.measures import METRICS
 from coalloc.models import energy_relaxation
 from coalloc.problem import discretise
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
-OUR_NUMBERS = r"\(([TCKPNJBL]\d+)\)"
+OUR_NUMBERS = r"\(([TCKPNJBLRS]\d+)\)"
 """Equation numbers that are ours; (E) numbers are of the execution model, others of the sources."""
 MATHS = re.compile(r"```math\n.*?\n```", re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
@@ -107,30 +108,41 @@ def three_clusters() -> Instance:
 
 
 def two_equal_nodes() -> Instance:
-    """Return an instance with watts that reaches every row of energy: equal nodes, a gap, and links that bind."""
+    """Return an instance with watts that reaches every row of energy: equal nodes, a gap, and links that bind.
+
+    On the third node of C1 a job runs, with a core to spare, for longer than the jobs may take.
+    """
     node = NodeGroup(2, power=1.0, cores=2, idle_watts=1.0, static_watts=3.0, core_watts=1.0)
-    clusters = [Cluster(f"C{n}", [node], 40.0) for n in (1, 2)]
+    clusters = [Cluster("C1", [node.replace(count=3)], 40.0), Cluster("C2", [node], 40.0)]
     jobs = [
         Job(f"J{n}", 2, 100.0, arrival=arrival, processing_share=0.5, task_bandwidth=30.0)
         for n, arrival in enumerate((0.0, 0.0, 300.0), start=1)
     ]
-    return Instance(Platform(clusters), jobs)
+    return Instance(Platform(clusters), jobs, [RunningJob(Job("R1", 1, 900.0), ("C1/0.0",), 900.0)])
 
 
-def built_for_energy(section_title: str) -> pyo.ConcreteModel:
-    """Return the model of a section on energy."""
+def built_for_energy(section_title: str) -> Iterator[pyo.ConcreteModel]:
+    """Yield the models of a section on energy."""
     if "relaxation" in section_title:
-        return energy_relaxation.build(discretise(two_equal_nodes(), None), least_makespan=100.0)
-    options = {"scope": "node"} if "blocks" in section_title else {"slot": 50.0}
-    return coalloc.build_model(two_equal_nodes(), objective="energy", **options)
+        yield energy_relaxation.build(discretise(two_equal_nodes(), None), least_makespan=100.0)
+    elif "blocks" in section_title:
+        yield coalloc.build_model(two_equal_nodes(), objective="energy", scope="node")
+    else:
+        for scope in ("platform", "node"):
+            yield coalloc.build_model(two_equal_nodes(), objective="energy", slot=50.0, scope=scope)
 
 
 @pytest.mark.parametrize("title", ["### OAS energy configuration", "### OAS energy blocks", "### Energy relaxation"])
 def test_the_page_names_the_components_of_the_models_of_energy_and_no_others(title):
-    model = built_for_energy(title)
-    components = {c.name: c for c in model.component_objects(descend_into=False)}
-    assert named(section(title)) == set(components)
-    assert [name for name, component in components.items() if not _size(component)] == []
+    models = list(built_for_energy(title))
+    components = {c.name for model in models for c in model.component_objects(descend_into=False)}
+    on_page = named(section(title))
+    if "OAS" in title:
+        shared = named(section("### What the models of energy share"))
+        assert shared & on_page <= {"makespan", "y"}
+        on_page |= shared
+    assert on_page == components
+    assert [name for name in on_page if not any(_size(getattr(model, name, None)) for model in models)] == []
 
 
 def built(section_title: str) -> Iterator[pyo.ConcreteModel]:

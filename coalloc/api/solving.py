@@ -20,8 +20,8 @@ from coalloc.problem import Links, discretise, slot_seconds
 from coalloc.result_files import instance_hash
 from coalloc.schedule import Schedule, require_schedule
 from coalloc.solvers.bound_methods import METHODS, latest_end_bound, sum_of_ends_bound
-from coalloc.solvers.energy import ENERGY_OBJECTIVES
 from coalloc.solvers.energy_bound import energy_bound
+from coalloc.solvers.energy_run import ENERGY_OBJECTIVES
 from coalloc.solvers.highs import solve_model
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.objectives import in_seconds

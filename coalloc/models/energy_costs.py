@@ -2,7 +2,9 @@
 
 Energy of a schedule that ends at makespan C (:mod:`coalloc.meter`, idle always) is
 
-    sum of the joules of the configurations + sum over switched classes of extra watts * busy seconds + idle watts * C.
+    sum of the joules of the configurations + sum over switched classes of extra watts * busy seconds + idle watts * C
+
+and what the jobs that run already draw (:mod:`coalloc.models.energy_running`).
 
 A class is *switched* where its node has several cores: its static watts, less the idle watts that it does not draw
 then, count once while any core is busy. A node of one core is busy exactly while a task is on it, so there the
@@ -11,14 +13,18 @@ same watts belong to the task. Equations: (J1) to (J8) of docs/mathematics.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coalloc.allocation import NodeClass
+from coalloc.allocation import Allocation
 from coalloc.instance import CoallocError
 from coalloc.instance.power import known_watts, require_watts
 from coalloc.instance.text import quoted
 from coalloc.problem import Configuration, Problem
+
+SIZE = 64.0
+"""Size of the last instant in the units of a model, within a factor of the square root of 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +40,21 @@ class Costs:
 
     def joules(self, configuration: Configuration) -> float:
         """Return what a configuration takes by itself, J: (J2)."""
-        pairs = zip(configuration.allocation, self.task_watts, strict=True)
-        return configuration.execution_time * sum(tasks * watts for tasks, watts in pairs)
+        return configuration.execution_time * self.watts(configuration.allocation)
+
+    def watts(self, allocation: Allocation) -> float:
+        """Return what the tasks of an allocation draw beyond idle watts, but for extra watts of their classes, W."""
+        return sum(tasks * watts for tasks, watts in zip(allocation, self.task_watts, strict=True))
 
 
 def costs_of(problem: Problem) -> Costs:
     """Return the costs of a problem whose classes are switched ones.
 
-    Raises :class:`CoallocError` where watts are missing, where jobs run already, or where a node of several
-    cores draws less with a busy core than without: then least energy would keep nodes busy for nothing.
+    Raises :class:`CoallocError` where watts are missing, or where a node of several cores draws less with a busy
+    core than without: then least energy would keep nodes busy for nothing.
     """
     platform = problem.instance.platform
     require_watts(platform)
-    if problem.instance.running:
-        raise CoallocError("least energy is not computed where jobs run already: leave `running` out")
     task_watts, extra = [], {}
     for g, node_class in enumerate(problem.classes):
         idle, static, core = known_watts(node_class.group)
@@ -69,15 +76,24 @@ def no_costs(problem: Problem) -> Costs:
 
 
 def equal_pairs(problem: Problem) -> Iterator[tuple[int, int]]:
-    """Yield switched classes (by index) that are equal nodes of one cluster, each with the one before it."""
+    """Yield switched classes (by index) that are equal nodes, each with the one before it.
+
+    A node on which jobs run already is equal to no other. With scope ``node`` it does not matter in which cluster
+    a node is.
+    """
     last: dict[object, int] = {}
     for g, node_class in enumerate(problem.classes):
-        if node_class.group.cores > 1 or problem.scope == "node":
-            key = _kind(node_class)
+        is_free = not any(busy.allocation[g] for busy in problem.busy)
+        if is_free and (node_class.group.cores > 1 or problem.scope == "node"):
+            key = node_class.group.replace(count=1), -1 if problem.scope == "node" else node_class.cluster
             if key in last:
                 yield last[key], g
             last[key] = g
 
 
-def _kind(node_class: NodeClass) -> tuple[int, object]:
-    return node_class.cluster, node_class.group.replace(count=1)
+def unit_of(horizon: float) -> float:
+    """Return the unit of time of a model, s: a power of 2 that makes times up to ``horizon`` of the size of ``SIZE``.
+
+    Solvers keep rows to an absolute 1e-6. Division by a power of 2 is exact.
+    """
+    return 2.0 ** round(math.log2(horizon / SIZE)) if horizon > 0.0 else 1.0

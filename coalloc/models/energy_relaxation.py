@@ -12,21 +12,28 @@ import pyomo.environ as pyo
 from coalloc.allocation import NodeClass
 from coalloc.execution import execution_time
 from coalloc.instance.power import known_watts, require_watts
+from coalloc.models.energy_costs import unit_of
 from coalloc.problem import Problem
 
 
 def build(problem: Problem, *, least_makespan: float, makespan_limit: float | None = None) -> pyo.ConcreteModel:
-    """Return the model, J, of a problem in continuous time; no schedule has a makespan below ``least_makespan`` s."""
+    """Return the model, J, of a problem in continuous time; no schedule has a makespan below ``least_makespan`` s.
+
+    Times of the model are in ``model.unit`` s.
+    """
     require_watts(problem.instance.platform)
     jobs, classes = problem.jobs, problem.classes
-    seconds = {
-        (j, g): execution_time(job, 1.0 / c.effective_power)
+    unit = unit_of(least_makespan)
+    durations = {
+        (j, g): execution_time(job, 1.0 / c.effective_power) / unit
         for j, job in enumerate(jobs)
         for g, c in enumerate(classes)
     }
     model = pyo.ConcreteModel("energy relaxation")
-    model.tasks = pyo.Var(list(seconds), bounds=lambda _, j, g: (0, min(jobs[j].tasks, classes[g].capacity)))
-    model.makespan = pyo.Var(bounds=(least_makespan, makespan_limit))
+    model.tasks = pyo.Var(list(durations), bounds=lambda _, j, g: (0, min(jobs[j].tasks, classes[g].capacity)))
+    model.unit = unit
+    most = None if makespan_limit is None else makespan_limit / unit
+    model.makespan = pyo.Var(bounds=(least_makespan / unit, most))
     model.placed = pyo.Constraint(  # (L2)
         range(len(jobs)),
         rule=lambda m, j: pyo.quicksum(m.tasks[j, g] for g in range(len(classes))) == jobs[j].tasks,
@@ -34,12 +41,12 @@ def build(problem: Problem, *, least_makespan: float, makespan_limit: float | No
     model.area = pyo.Constraint(  # (L3)
         range(len(classes)),
         rule=lambda m, g: (
-            pyo.quicksum(seconds[j, g] * m.tasks[j, g] for j in range(len(jobs))) <= classes[g].capacity * m.makespan
+            pyo.quicksum(durations[j, g] * m.tasks[j, g] for j in range(len(jobs))) <= classes[g].capacity * m.makespan
         ),
     )
     idle = sum(c.capacity // c.group.cores * idle_watts(c) for c in classes)
-    own = pyo.quicksum(seconds[j, g] * task_watts(classes[g]) * m for (j, g), m in model.tasks.items())
-    model.objective = pyo.Objective(expr=own + idle * model.makespan)  # (L1)
+    own = pyo.quicksum(durations[j, g] * task_watts(classes[g]) * m for (j, g), m in model.tasks.items())
+    model.objective = pyo.Objective(expr=unit * (own + idle * model.makespan))  # (L1)
     return model
 
 

@@ -1,47 +1,86 @@
-"""How long each set of jobs takes one node at least: all sets of a few jobs, by schedule generation.
+"""How long each set of jobs keeps one node busy at least, and when it can be done: all sets of a few jobs.
 
-Serial generation in chronological order meets a shortest schedule (the argument is that of
-:mod:`coalloc.solvers.brute_force`, with one resource). Jobs that are equal are put in the order of their numbers.
+Serial generation in chronological order meets a schedule that ends first (the argument is that of
+:mod:`coalloc.solvers.brute_force`, with one resource). A schedule of a node is a row of blocks without a gap,
+and a block is busy for its length; so the least busy time of a set is that of its best partition into blocks.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-MAX_JOBS = 10
+MAX_JOBS = 12
 """Jobs beyond which sets are not enumerated."""
 
-State = tuple[int, tuple[float, ...], float]
-"""The set of jobs that are placed (a bit each), when each core is free, sorted, and the last start."""
+State = tuple[tuple[float, ...], float]
+"""When each core is free, sorted, and the last end of a job, s."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeJobs:
+    """What one node makes of some jobs; times in s.
+
+    ``held`` is how long a job keeps its cores from others, ``durations`` how long it runs: the same in continuous
+    time, ``held`` whole slots with slots. ``free`` says for each core from when on it is there, and ``running`` when
+    the last job that runs already ends (0 without any).
+    """
+
+    tasks: tuple[int, ...]
+    durations: tuple[float, ...]
+    held: tuple[float, ...]
+    releases: tuple[float, ...]
+    free: tuple[float, ...]
+    running: float = 0.0
+
+    def without_releases(self) -> NodeJobs:
+        """Return the same jobs, all there from 0 on."""
+        return replace(self, releases=(0.0,) * len(self.tasks))
+
+    def without_running(self) -> NodeJobs:
+        """Return the same jobs on cores that are all free."""
+        return replace(self, free=(0.0,) * len(self.free), running=0.0)
 
 
 @functools.lru_cache(maxsize=64)
-def least_ends(
-    tasks: tuple[int, ...], durations: tuple[float, ...], releases: tuple[float, ...], cores: int
-) -> Mapping[int, float]:
-    """Return when each set of jobs can be done at the earliest on one node; sets are bit masks.
+def least_ends(node: NodeJobs) -> Mapping[int, float]:
+    """Return when the last job of each set can end at the earliest, s; sets are bit masks.
 
-    ``durations`` and ``releases`` are in s; jobs of more tasks than ``cores`` are in no set.
+    Jobs of more tasks than the node has cores are in no set; the empty set ends at 0.
     """
-    kinds = list(zip(tasks, durations, releases, strict=True))
+    kinds = list(zip(node.tasks, node.durations, node.held, node.releases, strict=True))
     earlier = [[i for i in range(j) if kinds[i] == kinds[j]] for j in range(len(kinds))]
+    level: dict[int, list[State]] = {0: [(tuple(sorted(node.free)), 0.0)]}
     ends = {0: 0.0}
-    level: set[State] = {(0, (0.0,) * cores, 0.0)}
     while level:
-        following: set[State] = set()
-        for done, free, last in level:
-            for j, (count, duration, release) in enumerate(kinds):
-                if done >> j & 1 or count > cores or any(not done >> i & 1 for i in earlier[j]):
+        found: dict[int, set[State]] = {}
+        for done, states in level.items():
+            for j in range(len(kinds)):
+                if done >> j & 1 or node.tasks[j] > len(node.free) or any(not done >> i & 1 for i in earlier[j]):
                     continue
-                start = max(release, last, free[count - 1])
-                after = tuple(sorted((start + duration,) * count + free[count:]))
-                after = tuple(max(start, core) for core in after)
-                following.add((done | 1 << j, after, start))
-        for done, free, _ in following:
-            ends[done] = min(ends.get(done, free[-1]), free[-1])
-        level = following
+                found.setdefault(done | 1 << j, set()).update(_with_job(node, j, state) for state in states)
+        level = {done: _undominated(states) for done, states in found.items()}
+        ends |= {done: min(end for _, end in states) for done, states in level.items()}
     return _of_equals(ends, earlier)
+
+
+def _with_job(node: NodeJobs, j: int, state: State) -> State:
+    """Return the state once a job has started as early as it can; nothing starts before it any more."""
+    free, end = state
+    count = node.tasks[j]
+    start = max(node.releases[j], free[count - 1])
+    after = sorted((start + node.held[j],) * count + tuple(max(start, core) for core in free[count:]))
+    return tuple(after), max(end, start + node.durations[j])
+
+
+def _undominated(states: Iterable[State]) -> list[State]:
+    """Return the states to which no other is equal or better in all."""
+    kept: list[State] = []
+    for free, end in sorted(states):
+        if not any(e <= end and all(map(float.__le__, f, free)) for f, e in kept):
+            kept.append((free, end))
+    return kept
 
 
 def _of_equals(ends: dict[int, float], earlier: Sequence[Sequence[int]]) -> dict[int, float]:
@@ -59,3 +98,28 @@ def _of_equals(ends: dict[int, float], earlier: Sequence[Sequence[int]]) -> dict
         if first in ends:
             found[mask] = ends[first]
     return found
+
+
+@functools.lru_cache(maxsize=64)
+def least_busy(node: NodeJobs) -> Mapping[int, float]:
+    """Return for how long each set of jobs keeps the node busy at least, whatever their releases, s.
+
+    Jobs that run already count, to their ends.
+    """
+    together = node.without_releases()
+    first = {done: max(node.running, end) for done, end in least_ends(together).items()}
+    if node.held == node.durations:
+        return first  # blocks one after another are a block
+    return _in_blocks(first, least_ends(together.without_running()))
+
+
+def _in_blocks(first: Mapping[int, float], later: Mapping[int, float]) -> dict[int, float]:
+    """Return the least length of each set as a first block, and any number of later ones."""
+    least: dict[int, float] = {}
+    for mask in sorted(first):
+        best, block = first[mask], mask
+        while block:
+            best = min(best, least.get(mask ^ block, first[mask ^ block]) + later[block])
+            block = (block - 1) & mask
+        least[mask] = best
+    return least

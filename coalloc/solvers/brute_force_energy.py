@@ -1,15 +1,16 @@
 """Brute force for energy: the optimum of tiny instances, from the definitions and without any model.
 
 Every node is looked at by itself, whatever the scope. With slots every start is tried. In continuous time
-starts are tried that are a job's arrival, or aligned with another job's start or end by its own start or end.
+starts are tried that are a job's arrival, or aligned with another job's start or end by its own start or end;
+jobs that run already count among the others.
 
 Why these are enough: fix the nodes and, among optimal schedules, the order of all starts and ends. Link jobs of
 which a start or end coincides with one of the other's, and take a group so linked in which none starts at its
 arrival. Moved a little as a whole, it changes the energy linearly. Moving left never lengthens the
 schedule; if it makes nodes busy for longer, then a busy period begins in the group and ends outside of it, and moving
 right, still within that period, saves energy: the schedule was not optimal. So the group can move left, at no loss,
-until it meets an arrival or another job. In the end all groups hold a job that starts at its arrival. Hence energy is
-not regular (errata 23), and semi-active schedules are not enough. Meant for about 4 jobs.
+until it meets an arrival or another job. In the end all groups hold a job that starts at its arrival, or one that
+runs already. Hence energy is not regular (errata 23), and semi-active schedules are not enough. Meant for about 4 jobs.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coalloc.allocation import Scope, node_classes
-from coalloc.instance import Instance
+from coalloc.instance import Instance, NodeGroup, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_up, time_tolerance
 from coalloc.schedule import Interval, Placement, Schedule, assign_nodes
-from coalloc.solvers.brute_force import BruteForceResult, _execution_time, _Option, _options
+from coalloc.solvers.brute_force import BruteForceResult, _execution_time, _Option, _options, _running_option
 
 Objective = Literal["energy", "edp"]
 
@@ -49,7 +50,7 @@ def brute_force_energy(
     """Return the least energy (J) or EDP (J s) of all schedules within a makespan (s), links never saturated.
 
     With a slot, starts are whole slots and processors and links are held for whole slots; joules count until
-    the real end of each job. Idle watts count until the last end. Jobs that run already are not supported.
+    the real end of each job. Watts count until the last end, those of jobs that run already too.
     """
     search = _Search(instance, slot, objective, scope, math.inf if makespan_limit is None else makespan_limit)
     search.extend((), tuple(range(len(instance.jobs))))
@@ -81,11 +82,20 @@ class _Search:
             max((self._held(_execution_time(job, o.slowdown)) for o in found), default=0.0)
             for job, found in zip(instance.jobs, self.options, strict=True)
         )
+        self.running = tuple(self._running(run) for run in instance.running)
+        self.longest += max((p.held for p in self.running), default=0.0)
+        self.is_monotone = all(_grows(node.group) for node in self.nodes)
         self.best, self.best_placed = math.inf, tuple[_Placed, ...]()
+
+    def _running(self, run: RunningJob) -> _Placed:
+        """Return a job that runs already; it has no index."""
+        option = _running_option(run, self.instance, self.nodes)
+        return _Placed(-1, option, 0.0, run.end, self._held(run.end))
 
     def extend(self, placed: tuple[_Placed, ...], remaining: tuple[int, ...]) -> None:
         """Put the remaining jobs in every way that may still improve."""
-        if self._value(placed) >= self.best - time_tolerance(self.best):
+        is_hopeless = self._value(placed) >= self.best - time_tolerance(self.best)
+        if is_hopeless and (self.is_monotone or not remaining):
             return
         if not remaining:
             self.best, self.best_placed = self._value(placed), placed
@@ -107,7 +117,7 @@ class _Search:
         """Yield the starts (s) that are tried for a job."""
         arrival = self.instance.jobs[j].arrival
         if self.slot is None:
-            aligned = {t - d for p in placed for t in (p.start, p.end) for d in (0.0, seconds)}
+            aligned = {t - d for p in (*placed, *self.running) for t in (p.start, p.end) for d in (0.0, seconds)}
             yield from sorted({arrival, *(t for t in aligned if t > arrival)})
             return
         last = max(job.arrival for job in self.instance.jobs) + self.slot + self.longest
@@ -116,12 +126,12 @@ class _Search:
 
     def _fits(self, put: _Placed, placed: Sequence[_Placed]) -> bool:
         """Return whether nodes and links hold a job beside the others, at its start and at every start within it."""
-        demand = [*self.capacities, *self.bandwidths]
-        limits = [limit + 1e-9 * max(1.0, limit) for limit in demand]
-        for t in (put.start, *(p.start for p in placed if put.start <= p.start < put.held - time_tolerance(put.held))):
-            there = [put, *(p for p in placed if p.start <= t + time_tolerance(t) < p.held - time_tolerance(p.held))]
-            sums = [math.fsum(p.option.demand[r] for p in there) for r in range(len(limits))]
-            if any(total > limit for total, limit in zip(sums, limits, strict=True)):
+        limits = [limit + 1e-9 * max(1.0, limit) for limit in (*self.capacities, *self.bandwidths)]
+        used = [r for r, amount in enumerate(put.option.demand) if amount]
+        others = (*placed, *self.running)
+        for t in (put.start, *(p.start for p in others if put.start <= p.start < put.held - time_tolerance(put.held))):
+            there = [put, *(p for p in others if p.start <= t + time_tolerance(t) < p.held - time_tolerance(p.held))]
+            if any(math.fsum(p.option.demand[r] for p in there) > limits[r] for r in used):
                 return False
         return True
 
@@ -131,9 +141,11 @@ class _Search:
         makespan = max((p.end for p in placed), default=origin) - origin
         joules = 0.0
         for n, node in enumerate(self.nodes):
-            here = sorted((p.start, p.end) for p in placed if p.option.allocation[n])
-            busy = _union(here)
-            cores = math.fsum((p.end - p.start) * p.option.allocation[n] for p in placed)
+            drawing = [
+                (p.start, min(p.end, origin + makespan), p.option.allocation[n]) for p in (*placed, *self.running)
+            ]
+            busy = _union(sorted((start, end) for start, end, cores in drawing if cores))
+            cores = math.fsum((end - start) * cores for start, end, cores in drawing)
             group = node.group
             joules += cores * (group.core_watts or 0.0) + busy * (group.static_watts or 0.0)
             joules += (makespan - busy) * (group.idle_watts or 0.0)
@@ -147,6 +159,11 @@ def _union(intervals: Sequence[tuple[float, float]]) -> float:
         total += max(0.0, end - max(start, until))
         until = max(until, end)
     return total
+
+
+def _grows(group: NodeGroup) -> bool:
+    """Return whether a node with a busy core draws no less than one without."""
+    return (group.static_watts or 0.0) + (group.core_watts or 0.0) >= (group.idle_watts or 0.0)
 
 
 def _in_scope(option: _Option, scope: Scope) -> bool:

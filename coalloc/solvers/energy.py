@@ -2,37 +2,28 @@
 
 Slotted problems go to the configuration model; continuous time, with jobs within nodes, to the model of
 blocks. Energy counts idle watts until the makespan, as the meter does with ``idle="always"``. EDP is certified by
-a scan over makespans (:func:`least_edp`). Derivations: docs/mathematics.md, "Energy".
+a scan over makespans (:mod:`coalloc.solvers.energy_scan`). Derivations: docs/mathematics.md, "Energy".
 """
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 import pyomo.environ as pyo
 
-from coalloc.checker import check
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.rounding import slots_up, time_tolerance
-from coalloc.meter import energy
-from coalloc.models import energy_blocks, energy_configuration
-from coalloc.models.energy_costs import Costs, costs_of, no_costs
-from coalloc.problem import Assignment, Configuration, Problem, discretise_for_energy
-from coalloc.rules.generation import best_list_schedule, named_orders, start_in_order
-from coalloc.schedule import Schedule, schedule_of
+from coalloc.models.energy_costs import costs_of
+from coalloc.problem import Problem, discretise_for_energy
+from coalloc.schedule import Schedule
+from coalloc.solvers.energy_bound import relaxed_energy
+from coalloc.solvers.energy_run import ENERGY_OBJECTIVES, EnergyRun
+from coalloc.solvers.energy_scan import least_edp
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.highs import Limits, solve_model
-from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel, grid_cells
-from coalloc.solvers.result import PROOF_TOLERANCE, Progress, SolveOptions, SolveResult, SolveStatus
+from coalloc.solvers.highs import solve_model
+from coalloc.solvers.model_run import RunModel
+from coalloc.solvers.result import Progress, SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.search import Search
-from coalloc.solvers.time_units import in_seconds, in_units, time_unit
-
-ENERGY_OBJECTIVES = ("energy", "edp")
-"""Objectives that need watts."""
 
 
 def solve_energy(
@@ -45,15 +36,14 @@ def solve_energy(
     run_model: RunModel = solve_model,
 ) -> SolveResult:
     """Solve for energy, EDP or makespan within ``options.scope``; see :func:`coalloc.solve`."""
-    unit = time_unit(instance)
-    problem = energy_problem(instance, options, formulation, unit)
+    problem = energy_problem(instance, options, formulation)
     search = Search(instance, options, progress)
     name = "configuration" if problem.slot is not None else "blocks"
     reasons = _why_impossible(problem)
     if reasons:
         search.message = "; ".join(reasons)
         return search.result(SolveStatus.INFEASIBLE, formulation=name)
-    runner = EnergyRun(search, problem, run_model, unit)
+    runner = EnergyRun(search, problem, run_model)
     try:
         runner.offer_start(start)
         status = _solve(runner)
@@ -73,11 +63,8 @@ def build_energy(instance: Instance, options: SolveOptions, formulation: str = "
     return EnergyRun(Search(instance, options), problem, solve_model).build(options.objective, options.makespan_limit)
 
 
-def energy_problem(instance: Instance, options: SolveOptions, formulation: Any, unit: float = 1.0) -> Problem:
-    """Return the problem that options ask for, with times in units of so many seconds.
-
-    Raises :class:`CoallocError` where they are not supported.
-    """
+def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) -> Problem:
+    """Return the problem that options ask for; raises :class:`CoallocError` where they are not supported."""
     if options.links != "strict":
         raise CoallocError(f"links of objective {options.objective!r} must be 'strict', got {options.links!r}")
     fitting = "configuration" if options.slot is not None else "blocks"
@@ -92,12 +79,9 @@ def energy_problem(instance: Instance, options: SolveOptions, formulation: Any, 
             f'objective {options.objective!r} in continuous time is for scope="node"; scope={options.scope!r} needs a '
             'slot, such as slot="10%"'
         )
-    slot = None if options.slot is None else options.slot / unit
-    problem = discretise_for_energy(in_units(instance, unit), slot, saturation=options.saturation, scope=options.scope)
+    problem = discretise_for_energy(instance, options.slot, saturation=options.saturation, scope=options.scope)
     if options.objective in ENERGY_OBJECTIVES:
         costs_of(problem)
-    elif instance.running:
-        raise CoallocError("scope 'cluster' and 'node' are not solved where jobs run already: leave `running` out")
     return problem
 
 
@@ -118,11 +102,16 @@ def _solve(runner: EnergyRun) -> SolveStatus | None:
         search.offer(Schedule((), None, search.instance.name), 0.0, "no jobs")
         search.raise_bound(0.0, "no jobs")
         return None
+    if options.objective in ENERGY_OBJECTIVES:
+        joules, makespan = relaxed_energy(search.instance, options.makespan_limit, search.remaining)
+        if math.isinf(joules):
+            return _too_tight(search)
+        search.raise_bound(joules if options.objective == "energy" else joules * makespan, "linear programme")
     if options.objective == "edp":
-        least_edp(runner)
-        is_empty = search.objective is None and search.stopped_by == "proof" and search.lower_bound is None
+        is_empty = not least_edp(runner)
     else:
         found = runner.least(options.objective, options.makespan_limit)
+        search.stopped_by = found.stopped_by
         search.raise_bound(found.bound, "model")
         is_empty = found.bound == math.inf
     return _too_tight(search) if is_empty else None
@@ -134,266 +123,3 @@ def _too_tight(search: Search) -> SolveStatus:
     times = "in continuous time" if search.options.slot is None else f"in slots of {search.options.slot:g} s"
     search.message = f"no schedule {times} ends within makespan_limit={limit:g} s"
     return SolveStatus.INFEASIBLE
-
-
-# ------------------------------------------------------------------------------ one model
-
-
-@dataclass(frozen=True, slots=True)
-class Least:
-    """The least of an objective within a makespan limit: a schedule (None: none found), its value, and a proven bound.
-
-    ``makespan`` is that of the schedule, s. A bound of infinity says that there is no schedule.
-    """
-
-    schedule: Schedule | None
-    value: float
-    makespan: float
-    bound: float
-
-
-class EnergyRun:
-    """How to run the energy models within one call; the best by the call's objective goes to ``search``.
-
-    Times of the problem and of its models are in ``unit`` s, and so are their joules; all else is in s and J.
-    """
-
-    def __init__(self, search: Search, problem: Problem, run_model: RunModel, unit: float = 1.0) -> None:
-        self.search = search
-        self.problem = problem
-        self.run_model = run_model
-        self.unit = unit
-        needs_watts = search.options.objective in ENERGY_OBJECTIVES
-        self.costs = costs_of(problem) if needs_watts else no_costs(problem)
-        self.known: list[tuple[Schedule, list[Assignment] | None]] = []
-        for assignments in _first_schedules(problem, self.costs):
-            self._know(self._schedule(assignments), assignments, "list schedule")
-
-    def offer_start(self, start: Schedule | None) -> None:
-        """Take the user's start; with slots it only says what to beat where its starts are whole slots."""
-        if start is None:
-            return
-        options = self.search.options
-        broken = check(self.search.instance, start, saturation=options.saturation, scope=options.scope)
-        if broken:
-            raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
-        if self.problem.slot is None:
-            self._know(start, None, "start")
-
-    def value_of(self, schedule: Schedule, objective: str) -> float:
-        """Return an objective of a schedule: J, J s or s, by the meter."""
-        if objective == "makespan":
-            return makespan_of(self.search.instance, schedule)
-        metered = energy(self.search.instance, schedule)
-        return metered.total if objective == "energy" else metered.edp
-
-    def least(self, objective: str, makespan_limit: float | None, share: float = 1.0) -> Least:
-        """Return the least of ``"energy"`` or ``"makespan"`` within a limit (s), in a share of the time left."""
-        search = self.search
-        if self._too_slow(makespan_limit):
-            return self._known_within(objective, makespan_limit, -math.inf)
-        with search.timed("build"):
-            model = self.build(objective, makespan_limit)
-        if self.problem.slot is not None and not energy_configuration.has_starts(model):
-            return Least(None, math.inf, math.inf, math.inf)
-        if search.remaining <= 0.0:
-            search.stopped_by = "time"
-            return self._known_within(objective, makespan_limit, -math.inf)
-        options = search.options
-        limits = Limits(share * search.remaining, options.work_limit, self._gap(), options.threads, options.seed)
-        starts = self.problem.slot is not None and self._set_start(model, objective, makespan_limit)
-        with search.timed("solve"):
-            solution = self.run_model(model, limits, integral=False, start=starts)
-        search.size = solution.size
-        if solution.stopped_by != "proof":
-            search.stopped_by = solution.stopped_by
-        if solution.status is SolveStatus.INFEASIBLE:
-            return self._known_within(objective, makespan_limit, math.inf)
-        if solution.objective is not None:
-            self._know(in_seconds(self._formulation.extract(model), self.unit), None, "model")
-        return self._known_within(objective, makespan_limit, solution.lower_bound * self.unit)
-
-    def build(self, objective: str, makespan_limit: float | None) -> pyo.ConcreteModel:
-        """Return the model."""
-        horizon: Any = self._horizon(objective, makespan_limit)
-        size = self._size(horizon)
-        if size > MAX_NONZEROS:
-            raise CoallocError(
-                f"the model would have about {size:.2g} nonzeros in {horizon:,} slots, more than {MAX_NONZEROS:,}: "
-                "take a coarser slot, a makespan_limit, or fewer jobs"
-            )
-        limit = None if makespan_limit is None else makespan_limit / self.unit
-        return self._formulation.build(self.problem, horizon=horizon, objective=objective, makespan_limit=limit)
-
-    @property
-    def _formulation(self) -> Any:
-        return energy_configuration if self.problem.slot is not None else energy_blocks
-
-    def _size(self, horizon: float) -> int:
-        if self.problem.slot is None:
-            return 0
-        nonzeros = energy_configuration.estimate_nonzeros(self.problem, int(horizon))
-        return max(nonzeros, grid_cells(self.problem, int(horizon)))
-
-    def _too_slow(self, makespan_limit: float | None) -> bool:
-        """Return whether building alone takes longer than the time that is left, and say so."""
-        size = self._size(self._horizon("energy", makespan_limit))
-        if size > MAX_NONZEROS or size / BUILT_PER_SECOND <= self.search.remaining:
-            return False
-        self.search.stopped_by = "time"
-        self.search.message = f"the model, of about {size:,} nonzeros, takes longer to build than the time limit"
-        return True
-
-    def _horizon(self, objective: str, makespan_limit: float | None) -> float:
-        """Return ticks within which an optimal schedule ends: see "Horizons" of docs/mathematics.md."""
-        problem, origin = self.problem, self.problem.instance.origin
-        longest = (max(c.duration for c in configurations) for configurations in problem.configurations)
-        horizon = max(problem.releases) + sum(longest)
-        latest = math.inf if makespan_limit is None else origin + makespan_limit / self.unit
-        if objective == "energy" and self.costs.idle > 0.0:
-            least = least_joules(problem, self.costs)
-            within = self._known_within(objective, makespan_limit, -math.inf)
-            latest = min(latest, origin + (within.value / self.unit - least) / self.costs.idle)
-        if objective == "makespan":
-            latest = min(latest, origin + self._known_within(objective, None, -math.inf).value / self.unit)
-        if math.isinf(latest):
-            return horizon
-        # starts are whole slots and processors are held for whole slots: real ends are within the last one
-        margin = PROOF_TOLERANCE * max(1.0, latest)
-        return min(horizon, latest + margin if problem.slot is None else slots_up(latest + margin, problem.slot))
-
-    def _gap(self) -> float:
-        return self.search.options.gap if self.search.options.objective != "edp" else 0.0
-
-    def _schedule(self, assignments: list[Assignment]) -> Schedule:
-        make = schedule_of if self.problem.slot is None else energy_configuration.replayed
-        return in_seconds(make(self.problem, assignments), self.unit)
-
-    def _know(self, schedule: Schedule, assignments: list[Assignment] | None, source: str) -> None:
-        """Keep a schedule; where the call's own limit allows it, it is an incumbent."""
-        self.known.append((schedule, assignments))
-        options = self.search.options
-        if _within(makespan_of(self.search.instance, schedule), options.makespan_limit):
-            self.search.offer(schedule, self.value_of(schedule, options.objective), source)
-
-    def _known_within(self, objective: str, makespan_limit: float | None, bound: float) -> Least:
-        """Return the best schedule that is known within a limit, with a bound."""
-        best = Least(None, math.inf, math.inf, bound)
-        for schedule, _ in self.known:
-            makespan = makespan_of(self.search.instance, schedule)
-            if _within(makespan, makespan_limit) and self.value_of(schedule, objective) < best.value:
-                best = Least(schedule, self.value_of(schedule, objective), makespan, bound)
-        return replace(best, bound=min(best.bound, best.value))
-
-    def _set_start(self, model: pyo.ConcreteModel, objective: str, makespan_limit: float | None) -> bool:
-        """Set a slotted model to the best list schedule within the limit, if there is one."""
-        slotted = [
-            (self.value_of(schedule, objective), n)
-            for n, (schedule, assignments) in enumerate(self.known)
-            if assignments and _within(makespan_of(self.search.instance, schedule), makespan_limit)
-        ]
-        if not slotted:
-            return False
-        energy_configuration.set_start(model, self.known[min(slotted)[1]][1] or [])
-        return True
-
-
-def makespan_of(instance: Instance, schedule: Schedule) -> float:
-    """Return the makespan of a schedule, s."""
-    return max((p.end for p in schedule), default=instance.origin) - instance.origin
-
-
-def _within(makespan: float, limit: float | None) -> bool:
-    return limit is None or makespan <= limit + time_tolerance(limit)
-
-
-def least_joules(problem: Problem, costs: Costs) -> float:
-    """Return what all jobs take at least beyond idle watts, J: each in its cheapest configuration."""
-    return sum(min(_shared_joules(problem, costs, c) for c in found) for found in problem.configurations)
-
-
-def _shared_joules(problem: Problem, costs: Costs, configuration: Configuration) -> float:
-    """Return the joules of a configuration on nodes whose other cores are busy as well."""
-    pairs = enumerate(configuration.allocation)
-    extra = sum(n * costs.extra_watts.get(g, 0.0) / problem.capacities[g] for g, n in pairs if n)
-    return costs.joules(configuration) + configuration.execution_time * extra
-
-
-def _first_schedules(problem: Problem, costs: Costs) -> Iterator[list[Assignment]]:
-    """Yield list schedules: the one that ends first, and those of jobs in their cheapest configurations."""
-    if not problem.jobs:
-        return
-    yield best_list_schedule(problem)
-    cheapest = [min(found, key=lambda c: _shared_joules(problem, costs, c)) for found in problem.configurations]
-    for order in named_orders(problem):
-        yield start_in_order(problem, [(j, cheapest[j]) for j in order])
-
-
-# ------------------------------------------------------------------------------ EDP
-
-
-MAKESPAN_SHARE = 0.3
-"""Share of the time after which the search for the least makespan stops, before the scan."""
-NARROW = 0.02
-"""Share of its end below which a span is cut just below that end, no longer at its middle."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
-    """Makespans in ``[low, high)`` (s) of which no schedule has an EDP below ``bound``, J s.
-
-    None takes less than ``energy`` J. ``cut`` is where it is to be cut next, None where it is not.
-    """
-
-    bound: float
-    low: float
-    high: float
-    energy: float
-    cut: float | None
-
-
-def least_edp(runner: EnergyRun) -> None:
-    """Certify the least EDP by a scan over makespans; what is found goes to the search of the runner.
-
-    All schedules with a makespan in ``[low, high)`` take at least the least energy E within ``high``, so their
-    EDP is at least ``low * E``. The span of the smallest bound is cut, until that bound meets the best EDP known.
-    """
-    search, limit = runner.search, runner.search.options.makespan_limit
-    high = math.inf if limit is None else limit
-    shortest = runner.least("makespan", limit, MAKESPAN_SHARE)
-    if math.isinf(shortest.bound):
-        return
-    search.stopped_by = "proof"
-    spans = [Span(0.0, max(0.0, shortest.bound * (1.0 - 0.1 * PROOF_TOLERANCE)), high, 0.0, high)]
-    while spans:
-        span = heapq.heappop(spans)
-        if search.objective is not None:
-            search.raise_bound(min(span.bound, search.objective), "scan")
-        if span.cut is None or search.is_closed or search.remaining <= 0.0:
-            return
-        found = runner.least("energy", None if math.isinf(span.cut) else span.cut)
-        for part in _parts(span, span.cut, found):
-            heapq.heappush(spans, part)
-
-
-def _parts(span: Span, cut: float, found: Least) -> Iterator[Span]:
-    """Yield a span in parts: below the makespan of the best schedule within ``cut``, up to the cut, and above it."""
-    if cut < span.high:
-        above = 0.5 * (cut + span.high) if span.high - cut > PROOF_TOLERANCE * span.high else None
-        yield Span(cut * span.energy, cut, span.high, span.energy, above)
-    if found.bound == math.inf:
-        return
-    least = max(span.energy, found.bound)
-    attained = min(found.makespan, cut)
-    if found.schedule is not None:
-        yield Span(attained * least, attained, cut, least, None)
-    if attained > span.low:
-        yield Span(span.low * least, span.low, attained, least, _next_cut(span.low, attained))
-
-
-def _next_cut(low: float, high: float) -> float | None:
-    """Return where to cut a span whose end is a makespan that some schedule of least energy has."""
-    below = high * (1.0 - 0.5 * PROOF_TOLERANCE)
-    if below <= low:
-        return None
-    return below if high - low <= NARROW * high else 0.5 * (low + high)

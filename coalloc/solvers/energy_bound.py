@@ -11,7 +11,6 @@ from coalloc.problem import discretise
 from coalloc.solvers.bounds import simple_bound
 from coalloc.solvers.highs import Limits, solve_model
 from coalloc.solvers.result import SolveStatus
-from coalloc.solvers.time_units import in_units, time_unit
 
 
 def energy_bound(
@@ -21,20 +20,30 @@ def energy_bound(
 
     Raises :class:`CoallocError` where watts are missing, or where no schedule keeps ``makespan_limit`` (s).
     """
+    joules, makespan = relaxed_energy(instance, makespan_limit, time_limit)
+    if math.isinf(joules):
+        raise CoallocError(
+            f"no schedule ends within makespan_limit={makespan_limit:g} s: {_why(makespan, makespan_limit)}"
+        )
+    return joules if objective == "energy" else joules * makespan
+
+
+def _why(makespan: float, limit: float | None) -> str:
+    is_long = limit is not None and makespan > limit
+    return f"it takes {makespan:g} s at least" if is_long else "the nodes have too few cores"
+
+
+def relaxed_energy(instance: Instance, makespan_limit: float | None, time_limit: float) -> tuple[float, float]:
+    """Return lower bounds on the energy (J; infinite where no schedule keeps the limit) and on the makespan (s)."""
     if not instance.jobs:
-        return 0.0
-    unit = time_unit(instance)
+        return 0.0, 0.0
     problem = discretise(instance, None)
     least = max(0.0, simple_bound(problem) - instance.origin) * (1.0 - RELATIVE_TOLERANCE)
     if makespan_limit is not None and least > makespan_limit:
-        raise CoallocError(
-            f"no schedule ends within makespan_limit={makespan_limit:g} s: it takes {least:g} s at least"
-        )
-    limit = None if makespan_limit is None else makespan_limit / unit
-    scaled = discretise(in_units(instance, unit), None)
-    model = build(scaled, least_makespan=least / unit, makespan_limit=limit)
+        return math.inf, least
+    most = None if makespan_limit is None else makespan_limit * (1.0 + RELATIVE_TOLERANCE)
+    model = build(problem, least_makespan=least, makespan_limit=most)
     solution = solve_model(model, Limits(time=time_limit), integral=False)
     if solution.status is SolveStatus.INFEASIBLE:
-        raise CoallocError(f"no schedule ends within makespan_limit={makespan_limit:g} s: the nodes have too few cores")
-    joules = solution.lower_bound * unit * (1.0 - 1e-7) if math.isfinite(solution.lower_bound) else 0.0
-    return joules if objective == "energy" else joules * least
+        return math.inf, least
+    return solution.lower_bound * (1.0 - 1e-7) if math.isfinite(solution.lower_bound) else 0.0, least

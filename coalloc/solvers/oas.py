@@ -18,7 +18,8 @@ from coalloc.models.time_grid import OBJECTIVES
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.generation import best_list_schedule, start_in_order
 from coalloc.schedule import Schedule, schedule_of
-from coalloc.solvers.energy import ENERGY_OBJECTIVES, build_energy, solve_energy
+from coalloc.solvers.energy import build_energy, solve_energy
+from coalloc.solvers.energy_run import ENERGY_OBJECTIVES
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.highs import solve_model
 from coalloc.solvers.model_run import ModelRun, RunModel

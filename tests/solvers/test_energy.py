@@ -7,6 +7,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.instance import RunningJob
 from coalloc.solvers.brute_force_energy import brute_force_energy
 from tests.shared import shared
 
@@ -95,6 +96,61 @@ def test_jobs_over_several_nodes_in_slots(seed, cores, scope):
     assert_equal(random_instance(seed, cores, clusters=2, jobs=2), slot=2.5, scope=scope)
 
 
+def beside(instance: Instance, seed: int) -> Instance:
+    """Return an instance with jobs that run already, on one to three processors, one for very long now and then."""
+    rng = np.random.default_rng(seed)
+    names = [str(name) for name in rng.permutation(instance.platform.processor_names)[: int(rng.integers(1, 4))]]
+    ends = rng.choice([0.5, 3.0, 4.25, 9.0, 30.0], len(names))
+    runs = [
+        RunningJob(Job(f"R{n}", 1, 50.0), (name,), float(end))
+        for n, (name, end) in enumerate(zip(names, ends, strict=True))
+    ]
+    return instance.replace(running=runs)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("limit", [1e3, 9.0])
+def test_jobs_within_nodes_beside_running_ones(seed, limit):
+    assert_equal(beside(random_instance(seed), seed), scope="node", makespan_limit=limit)
+
+
+@pytest.mark.parametrize(("seed", "cores", "scope"), [(0, 1, "platform"), (3, 1, "cluster"), (1, 2, "platform")])
+def test_jobs_over_several_nodes_beside_running_ones(seed, cores, scope):
+    assert_equal(beside(random_instance(seed, cores, clusters=2, jobs=2), seed), slot=2.5, scope=scope)
+
+
+@pytest.mark.parametrize("seed", [4, 6, 7])
+def test_jobs_within_nodes_beside_running_ones_in_slots(seed):
+    assert_equal(beside(random_instance(seed), seed), slot=2.0, scope="node")
+
+
+def times(instance: Instance, factor: float, later: float = 0.0) -> Instance:
+    """Return an instance all of whose times are so many times as long, with arrivals later by some seconds."""
+    jobs = [
+        job.replace(
+            base_time=factor * job.base_time, estimate=factor * job.estimate, arrival=factor * job.arrival + later
+        )
+        for job in instance.jobs
+    ]
+    return instance.replace(jobs=jobs)
+
+
+@pytest.mark.parametrize(("factor", "later"), [(1e-3, 0.0), (1e7, 0.0), (1.0, 1e6)])
+@pytest.mark.parametrize("slot", [None, 2.0])
+def test_the_unit_of_time_does_not_matter(factor, later, slot):
+    instance = random_instance(7)
+    assert_equal(times(instance, factor, later), scope="node", slot=slot and slot * factor)
+
+
+@pytest.mark.parametrize("slot", [None, 2.0])
+def test_a_limit_that_is_just_kept_is_kept(slot):
+    instance = random_instance(7)
+    shortest = coalloc.solve(instance, objective="makespan", scope="node", slot=slot)
+    assert shortest.status == "optimal"
+    assert_equal(instance, scope="node", slot=slot, makespan_limit=shortest.objective)
+    assert_equal(instance, scope="node", slot=slot, makespan_limit=shortest.objective * (1.0 - 1e-6))
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_edp(seed):
     assert_equal(random_instance(seed), "edp", scope="node")
@@ -135,6 +191,41 @@ def test_tiny_and_huge_seconds_change_nothing(seed, slot, unit):
     assert coalloc.lower_bound(scaled, "energy") / unit == pytest.approx(coalloc.lower_bound(instance, "energy"))
 
 
+def with_running(instance: Instance, end: float) -> Instance:
+    """Return an instance in which a job holds the first core until then."""
+    return instance.replace(running=[RunningJob(Job("R", 1, 500.0), ("C1/0.0",), end)])
+
+
+@pytest.mark.parametrize("slot", [None, 5.0])
+def test_a_job_that_outlasts_the_schedule_draws_until_the_schedule_ends(slot):
+    # J1 runs on the second core for 10 s: 10 W and 1 W for each core until then, whatever R draws later.
+    found = coalloc.solve(with_running(one_node([0.0]), 400.0), objective="energy", scope="node", slot=slot)
+    assert (found.status, found.objective) == ("optimal", pytest.approx(120.0))
+
+
+@pytest.mark.parametrize("slot", [None, 2.0])
+def test_a_job_that_arrives_later_ends_the_schedule_later(slot):
+    # J1 needs 10 s on the second core and arrives at 6 s, R ends at 12 s: busy from 0 to 16 s, 160 + 12 + 10 J.
+    found = coalloc.solve(with_running(one_node([6.0]), 12.0), objective="energy", scope="node", slot=slot)
+    assert (found.status, found.objective) == ("optimal", pytest.approx(182.0))
+
+
+@pytest.mark.parametrize("slot", [None, 5.0])
+def test_a_job_runs_beside_one_that_outlasts_the_limit(slot):
+    # Both end at 20 s, the limit, where R goes on; the node may have a second block, for J2 arrives after J1 can end.
+    instance = with_running(one_node([0.0, 10.0]), 400.0)
+    found = coalloc.solve(instance, objective="energy", scope="node", slot=slot, makespan_limit=20.0)
+    assert (found.status, found.objective) == ("optimal", pytest.approx(20 * 10.0 + 20.0 + 20.0))
+
+
+@pytest.mark.parametrize(("scope", "slot"), [("node", None), ("node", 5.0), ("cluster", 5.0)])
+def test_the_least_makespan_beside_a_running_job(scope, slot):
+    # Two jobs of 10 s share the second core until R ends at 5 s: at 0 and at 5 s.
+    instance = with_running(one_node([0.0, 0.0]), 5.0)
+    found = coalloc.solve(instance, objective="makespan", scope=scope, slot=slot)
+    assert (found.status, found.objective) == ("optimal", pytest.approx(15.0))
+
+
 def test_counting_cores_over_nodes_would_be_wrong():
     # Two nodes of two cores: jobs of 1, 2 and 1 tasks. At once they share nodes as 1 + 1 and 2: 24 W for 10 s.
     node = NodeGroup(2, power=1.0, cores=2, idle_watts=0.0, static_watts=10.0, core_watts=1.0)
@@ -164,6 +255,71 @@ def test_no_policy_beats_the_exact_models_on_a_comparative(name):
         metered = coalloc.energy(instance, coalloc.simulate(instance, policy, **options).schedule)
         assert exact["energy"].lower_bound <= metered.total * (1 + 1e-9), (policy, options)
         assert exact["makespan"].lower_bound <= metered.makespan * (1 + 1e-9), (policy, options)
+
+
+def test_edp_where_many_makespans_have_the_least_energy():
+    # Without idle watts and with one job per core energy is that of the cores alone, 2 W * 10 s each, at any makespan.
+    # The model of energy need not find the shortest: the scan must, 12 s for the job that arrives at 2 s.
+    node = NodeGroup(1, power=1.0, cores=2, idle_watts=0.0, static_watts=0.0, core_watts=2.0)
+    instance = Instance(Platform([Cluster("C1", [node], 0.0)]), [Job("J1", 1, 10.0), Job("J2", 1, 10.0, arrival=2.0)])
+    found = coalloc.solve(instance, objective="edp", scope="node", makespan_limit=12.2)
+    assert (found.status, found.objective) == ("optimal", pytest.approx(480.0, rel=2e-6))
+
+
+@pytest.mark.parametrize("name", COMPARATIVES)
+def test_no_policy_has_a_lower_edp_on_a_comparative(name):
+    folder = shared("data", "pcbe", name)
+    instance = coalloc.read_irmasim(folder / "platform.json", folder / "workload.json")
+    exact = coalloc.solve(instance, objective="edp", scope="node")
+    assert exact.status == "optimal"
+    for policy, options in POLICIES:
+        metered = coalloc.energy(instance, coalloc.simulate(instance, policy, **options).schedule)
+        assert exact.objective <= metered.edp * (1 + 1e-9), (policy, options)
+
+
+def test_a_comparative_is_proven_in_slots():
+    folder = shared("data", "pcbe", "edp_3")
+    instance = coalloc.read_irmasim(folder / "platform.json", folder / "workload.json")
+    continuous = coalloc.solve(instance, objective="energy", scope="node")
+    slotted = coalloc.solve(instance, objective="energy", scope="node", slot=0.5)
+    assert (continuous.status, slotted.status) == ("optimal", "optimal")
+    assert continuous.lower_bound <= slotted.objective
+
+
+# ------------------------------------------------------------------------------ starts
+
+
+def start_at(instance: Instance, *starts: float) -> coalloc.Schedule:
+    """Return the jobs of :func:`one_node` on cores of their own."""
+    cores = instance.platform.processor_names
+    pairs = enumerate(zip(instance.jobs, starts, strict=True))
+    return coalloc.Schedule(tuple(coalloc.Placement(job.id, s, s + 10.0, (cores[n],)) for n, (job, s) in pairs))
+
+
+@pytest.mark.parametrize(("start", "kept"), [(4.0, 4.0), (3.0, 4.0)])
+def test_a_start_is_moved_onto_slots_and_kept_where_time_is_up(start, kept):
+    # No list schedule waits; the start does, and both jobs share the node from the second slot on.
+    instance = one_node([0.0, 4.0])
+    found = coalloc.solve(
+        instance, objective="energy", slot=4.0, start=start_at(instance, start, 4.0), work_limit=1, time_limit=1e-9
+    )
+    assert found.schedule["J1"].start == kept
+    assert found.message.endswith("takes longer to build than the time limit")
+
+
+def test_a_start_that_ends_too_late_is_said():
+    instance = one_node([0.0, 4.0])
+    found = coalloc.solve(
+        instance, objective="energy", scope="node", start=start_at(instance, 5.0, 5.0), makespan_limit=14.5
+    )
+    assert found.message == "the start does not end within makespan_limit=14.5 s"
+    assert (found.status, found.objective) == ("optimal", pytest.approx(120.0))
+
+
+def test_a_start_that_is_no_schedule_is_refused():
+    instance = one_node([0.0, 4.0])
+    with pytest.raises(CoallocError, match="start is not a valid schedule"):
+        coalloc.solve(instance, objective="energy", scope="node", start=start_at(instance, 0.0, 3.0))
 
 
 @pytest.mark.parametrize(

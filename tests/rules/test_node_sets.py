@@ -1,0 +1,100 @@
+"""Ends and busy times of sets of jobs on one node, against brute force."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.instance import RunningJob
+from coalloc.instance.rounding import slots_up
+from coalloc.rules.node_sets import NodeJobs, least_busy, least_ends
+from coalloc.solvers.brute_force import brute_force_oas
+from coalloc.solvers.brute_force_energy import brute_force_energy
+
+CORES = 3
+
+
+def jobs_of(seed: int) -> list[Job]:
+    """Return four jobs, some of them equal."""
+    rng = np.random.default_rng(seed)
+    return [
+        Job(f"J{n}", int(rng.integers(1, CORES + 1)), float(rng.choice([1.0, 2.5, 3.0, 4.75])), arrival=float(arrival))
+        for n, arrival in enumerate(rng.choice([0.0, 0.0, 1.0, 4.5], 4))
+    ]
+
+
+def node_of(jobs: list[Job], slot: float | None, running: float = 0.0) -> NodeJobs:
+    """Return the node of three cores, on one of which a job runs until then."""
+
+    def grid(seconds: float) -> float:
+        return seconds if slot is None else slot * slots_up(seconds, slot)
+
+    return NodeJobs(
+        tasks=tuple(job.tasks for job in jobs),
+        durations=tuple(job.base_time for job in jobs),
+        held=tuple(grid(job.base_time) for job in jobs),
+        releases=tuple(grid(job.arrival) for job in jobs),
+        free=(grid(running), 0.0, 0.0),
+        running=running,
+    )
+
+
+def instance_of(jobs: list[Job], running: float = 0.0) -> Instance:
+    """Return the same as an instance that draws 1 W while the node has a busy core."""
+    node = NodeGroup(1, power=1.0, cores=CORES, idle_watts=0.0, static_watts=1.0, core_watts=0.0)
+    runs = [RunningJob(Job("R", 1, 9.0), ("C1/0.0",), running)] if running else []
+    return Instance(Platform([Cluster("C1", [node], 0.0)]), jobs, runs)
+
+
+def subsets(jobs: list[Job]):
+    """Yield each set of jobs but the empty one, as a bit mask and as a list."""
+    for mask in range(1, 1 << len(jobs)):
+        yield mask, [job for j, job in enumerate(jobs) if mask >> j & 1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("running", [0.0, 3.5])
+def test_no_set_can_end_earlier(seed, running):
+    jobs = jobs_of(seed)
+    ends = least_ends(node_of(jobs, None, running))
+    for mask, members in subsets(jobs):
+        instance = instance_of(members, running)
+        expected = brute_force_oas(instance, None).objective + instance.origin
+        assert ends[mask] == pytest.approx(expected), mask
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("slot", [None, 2.0])
+def test_no_set_keeps_the_node_busy_for_less(seed, slot):
+    jobs = [job.replace(arrival=0.0) for job in jobs_of(seed)]
+    busy = least_busy(node_of(jobs, slot))
+    for mask, members in subsets(jobs):
+        assert busy[mask] == pytest.approx(brute_force_energy(instance_of(members), slot).objective), mask
+
+
+def test_a_new_block_saves_the_rest_of_a_slot():
+    # Slots of 2 s, jobs of 3 tasks and 1 s: one after another they end at 3 s, and the node is busy for 2 s.
+    jobs = [Job(f"J{n}", CORES, 1.0) for n in (1, 2)]
+    node = node_of(jobs, 2.0)
+    assert (least_ends(node)[3], least_busy(node)[3]) == (3.0, 2.0)
+
+
+def test_jobs_that_run_already_keep_the_node_busy():
+    # One core is held for 5 s: a job of 2 tasks and 3 s runs beside it, one of 3 tasks after it.
+    jobs = [Job("J1", 2, 3.0), Job("J2", 3, 1.0)]
+    busy = least_busy(node_of(jobs, None, 5.0))
+    assert [busy[mask] for mask in range(4)] == [5.0, 5.0, 6.0, 6.0]
+
+
+def test_a_job_that_is_too_wide_is_in_no_set():
+    ends = least_ends(node_of([Job("J1", CORES + 1, 1.0), Job("J2", 1, 2.0)], None))
+    assert ends == {0: 0.0, 2: 2.0}
+
+
+def test_equal_jobs_are_interchangeable():
+    jobs = [Job(f"J{n}", 2, 2.5) for n in range(4)]
+    ends = least_ends(node_of(jobs, None))
+    for count in range(1, 5):
+        sets = itertools.combinations(range(4), count)
+        assert {ends[sum(1 << j for j in members)] for members in sets} == {2.5 * count}
