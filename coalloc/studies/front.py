@@ -127,7 +127,7 @@ def energy_front(
     Raises
     ------
     CoallocError
-        If watts are missing, there are no jobs or some run already, a policy is unknown or places jobs more
+        If watts are missing, there are no jobs, a policy is unknown or places jobs more
         widely than ``scope``, or ``points`` is below 2.
     InternalError
         If a policy beats a bound.
@@ -237,8 +237,6 @@ def _is_same(row: Mapping[Any, Any], after: Mapping[Any, Any] | None) -> bool:
 def _refuse_instance(instance: Instance) -> None:
     """Raise where there is no front, before anything is solved."""
     require_watts(instance.platform)
-    if instance.running:
-        raise CoallocError(f"no front of instance {shown(instance.name)}: jobs run already; leave `running` out")
     if not instance.jobs:
         raise CoallocError(f"no front of instance {shown(instance.name)}: it has no jobs")
 

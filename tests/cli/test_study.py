@@ -98,7 +98,6 @@ WATTS = {"idle_watts": 1.0, "static_watts": 2.0, "core_watts": 3.0}
 NODE = {"count": 2, "power": 1.0} | WATTS
 PLATFORM = {"clusters": [{"name": "C1", "link_bandwidth": 0.0, "nodes": [NODE]}]}
 JOB = {"id": "J1", "tasks": 1, "base_time": 10.0}
-RUNNING = {"job": JOB | {"id": "R"}, "nodes": ["C1/0"], "end": 5.0}
 METERED = {"format": "coalloc-instance", "version": 1, "name": "one", "platform": PLATFORM, "jobs": [JOB]}
 """One job of 10 s on two nodes of one core: 2 + 3 W while it runs, and 1 W of the other node."""
 
@@ -123,7 +122,6 @@ def test_a_front_of_one_job_is_a_point(tmp_path):
         ({}, ["--scope", "cluster"], "needs a slot"),
         ({}, ["--plot", "x.html"], "the extension must be one of .png, .svg, .pdf"),
         ({"platform": TINY["platform"]}, [], "clusters[0].nodes[0] (cluster 'C1') has no idle_watts"),
-        ({"running": [RUNNING]}, [], "no front of instance 'one': jobs run already"),
         ({"jobs": []}, [], "no front of instance 'one': it has no jobs"),
     ],
 )

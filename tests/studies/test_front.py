@@ -110,6 +110,14 @@ def test_a_point_proven_within_several_limits_is_summed_up_in_one_row():
     assert summary(policies)["label"].tolist() == ["pcbe", "fcfs"]
 
 
+def test_jobs_that_run_already_are_part_of_the_front():
+    # Two jobs of 10 s on the fast node, 20 s on the other: with the fast one held until 15 s, one on each ends at 25 s.
+    instance = two_nodes().replace(running=[RunningJob(Job("R", 1, 15.0), ("C1/0.0",), 15.0)])
+    table = coalloc.energy_front(instance, ["pcbe"], points=2)
+    assert table["makespan"][0] == pytest.approx(25.0)
+    assert (table["gap"][:2] == 0.0).all()
+
+
 def test_what_is_refused():
     with pytest.raises(CoallocError, match="points must be at least 2"):
         coalloc.energy_front(two_nodes(), points=1)
@@ -119,10 +127,8 @@ def test_what_is_refused():
 
 def test_instances_without_a_front_are_refused_before_anything_is_solved():
     said: list[str] = []
-    running = (RunningJob(Job("R", 1, 5.0), ("C1/0.0",), 5.0),)
     refused = [
         (two_nodes().replace(jobs=()), "no front of instance 'two': it has no jobs"),
-        (two_nodes().replace(running=running), "no front of instance 'two': jobs run already"),
         (coalloc.example("thesis-oas-1"), "has no idle_watts, static_watts, core_watts"),
     ]
     for instance, sentence in refused:
