@@ -21,7 +21,7 @@ from coalloc.rules.generation import best_list_schedule, named_orders
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on_slots
 from coalloc.solvers.highs import Limits
-from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel
+from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel, grid_cells
 from coalloc.solvers.portfolio import assignments_of
 from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, SolveStatus, StoppedBy, TracePoint
 from coalloc.solvers.search import Search
@@ -160,7 +160,8 @@ class EnergyRun:
     def _size(self, horizon: float) -> int:
         if self.problem.slot is None:
             return 0
-        return energy_configuration.estimate_nonzeros(self.problem, int(horizon))
+        slots = int(horizon)
+        return max(energy_configuration.estimate_nonzeros(self.problem, slots), grid_cells(self.problem, slots))
 
     def _too_slow(self, objective: str, makespan_limit: float | None) -> bool:
         """Return whether building alone takes longer than the time that is left, and say so."""
