@@ -38,6 +38,8 @@ ABSOLUTE_GAP = 1e-9
 """Absolute gap at which any other objective is proven."""
 INTEGRALITY = 1e-6
 """How far above a whole number a bound may be before it is rounded up."""
+WORTH = 1e-3
+"""How far below a whole number the objective of a solution may be that is worth that number."""
 GRACE = 1.0
 """Seconds that HiGHS gets to stop by itself once it was told to."""
 POLL = 0.05
@@ -80,6 +82,7 @@ class _Run:
     """What the callbacks of one run leave behind."""
 
     on_news: Callable[[float | None, float | None], None]
+    integral: bool
     stop: bool = False
     objective: float | None = None
     bound: float = -math.inf
@@ -96,8 +99,15 @@ class _Run:
         self._bound(event)
 
     def on_interrupt(self, event: Any) -> None:
-        if self.stop:
+        if self.stop or self.is_closed:
             event.interrupt()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the rounded bound proves the solution, though HiGHS sees a gap yet."""
+        if not self.integral or self.objective is None or not math.isfinite(self.bound):
+            return False
+        return _whole_bound(self.bound) >= _whole_worth(self.objective)
 
     def _bound(self, event: Any) -> None:
         self.bound = max(self.bound, event.data_out.mip_dual_bound)
@@ -135,16 +145,29 @@ def solve_model(
     last: list[tuple[float | None, float | None]] = []
 
     def on_news(objective: float | None, bound: float | None) -> None:
-        if integral and objective is not None:
-            objective = round(objective)
-        news = (objective, math.ceil(bound - INTEGRALITY) if bound is not None and integral else bound)
+        news = (objective, bound)
+        if integral:
+            news = (
+                _whole_worth(objective) if objective is not None else None,
+                _whole_bound(bound) if bound is not None else None,
+            )
         if progress is not None and news != (last[-1] if last else (None, None)):
             last.append(news)
             progress(TracePoint(time.perf_counter() - began, *news, source))
 
-    run = _Run(on_news)
+    run = _Run(on_news, integral)
     reason = _run(highs, run, max(0.0, limits.time - (time.perf_counter() - began)))
     return _solution(_conclude(highs, run, reason, form.columns), form.columns, size, integral)
+
+
+def _whole_bound(bound: float) -> int:
+    """Return what a bound says of whole numbers."""
+    return math.ceil(bound - INTEGRALITY)
+
+
+def _whole_worth(objective: float) -> int:
+    """Return what a solution is worth in whole numbers; what of it is free may be above that."""
+    return math.floor(objective + WORTH)
 
 
 def minimised_objective(model: pyo.ConcreteModel) -> Any:
@@ -270,7 +293,7 @@ def _conclude(highs: highspy.Highs, run: _Run, reason: StoppedBy | None, columns
     objective, values = run.objective, run.values
     if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
         objective, values = info.objective_function_value, np.array(highs.getSolution().col_value)
-    proven = model_status == kinds.kOptimal
+    proven = model_status == kinds.kOptimal or (reason is None and run.is_closed)
     is_mip = any(not variable.is_continuous() for variable in columns)
     bound = info.mip_dual_bound if is_mip else objective if proven and objective is not None else -math.inf
     if proven:
@@ -286,13 +309,13 @@ def _is_bounded(lp: Any) -> bool:
 
 def _solution(end: _End, columns: list[Any], size: ModelSize, integral: bool) -> ModelSolution:
     """Put the best values into the model and say honestly what is known."""
-    bound = math.ceil(end.bound - INTEGRALITY) if integral and math.isfinite(end.bound) else end.bound
+    bound = _whole_bound(end.bound) if integral and math.isfinite(end.bound) else end.bound
     if end.values is None or end.objective is None:
         status = SolveStatus.INFEASIBLE if end.reason == "proof" else SolveStatus.UNKNOWN
         return ModelSolution(status, end.reason, None, bound, size)
     for variable, number in zip(columns, end.values, strict=True):
         variable.set_value(float(number), skip_validation=True)
-    objective = round(end.objective) if integral else end.objective
+    objective = _whole_worth(end.objective) if integral else end.objective
     bound = min(bound, objective)
     if end.reason != "proof":
         return ModelSolution(SolveStatus.FEASIBLE, end.reason, objective, bound, size)
