@@ -27,7 +27,7 @@ METHOD_COLOURS = {
 SOURCE_COLOURS = tuple(colour for colour in BASE if colour != YELLOW)
 """Colours of dots by who found the news; yellow dots would be hard to see."""
 MOST_PANELS = 6
-FIRST_SECOND = 0.01
+FIRST_SECOND = 0.001
 """Where the axes of time begin, s."""
 PANEL_SIZE = 3.7, 2.7
 """Width and height of a panel, inches."""
@@ -62,7 +62,7 @@ def hardest(rows: Sequence[Row]) -> list[Row]:
 
 
 def _hardness(row: Row) -> tuple[float, float]:
-    return gap_of(row), row["time"]
+    return (0.0 if is_proven(row) else gap_of(row)), row["time"]
 
 
 def draw_progress(rows: Sequence[Row], panels: Sequence[Panel], path: Path) -> Path:
@@ -133,7 +133,10 @@ def draw_solved(rows: Sequence[Row], panels: Sequence[Panel], path: Path) -> Pat
     for axes, panel in zip(sheet, panels, strict=True):
         _draw_shares(axes, [row for row in rows if row["work"] == panel.work], panel)
     used = dict.fromkeys(row["method"] for row in rows)
-    handles = [figure.axes[0].plot([], [], color=METHOD_COLOURS[m], lw=1.8, label=m)[0] for m in used]
+    handles = [
+        figure.axes[0].plot([], [], color=METHOD_COLOURS[m], lw=WIDTHS[min(number, 1)], label=m)[0]
+        for number, m in enumerate(used)
+    ]
     handles += [figure.axes[0].plot([], [], color=MUTED, ls=ls, lw=1.4, label=name)[0] for name, ls in STAGES]
     _key(figure, handles)
     return _save(figure, path)
@@ -143,12 +146,16 @@ STAGES = (("proven", "-"), ("within the gap of the target", (0, (3, 1.2))))
 """Name and dashes of the two lines of a method."""
 
 
+WIDTHS = (3.6, 1.6)
+"""Of the first method and of those that are drawn over it, so that equal curves are both seen."""
+
+
 def _draw_shares(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
     limit = max(row["limit"] for row in rows)
     ends: list[Callable[[Row], float]] = [proven_after]
     if panel.gap is not None:
         ends.append(partial(within_gap_after, gap=panel.gap))
-    for method in dict.fromkeys(row["method"] for row in rows):
+    for number, method in enumerate(dict.fromkeys(row["method"] for row in rows)):
         its = [row for row in rows if row["method"] == method]
         for end, (_, dashes) in zip(ends, STAGES, strict=False):
             times, shares = share_over_time([end(row) for row in its])
@@ -157,7 +164,7 @@ def _draw_shares(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
                 [0.0, *shares, *(shares[-1:] or [0.0])],
                 where="post",
                 color=METHOD_COLOURS[method],
-                lw=1.8,
+                lw=WIDTHS[min(number, 1)],
                 ls=dashes,
                 clip_on=False,
             )
