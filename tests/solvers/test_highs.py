@@ -147,7 +147,7 @@ def test_the_work_limit_stops_after_some_nodes() -> None:
 
 
 def test_a_run_ends_where_the_rounded_bound_meets_what_a_solution_is_worth() -> None:
-    # Any slack costs 0.97 * 1.05 on top of 9.9: a solution of 10.9185, worth 10, that HiGHS sees 1.0185 above its bound.
+    # Any slack costs 0.97 * 1.05 on top of 9.9: 10.9185, worth 10, which HiGHS sees 1.0185 above its bound.
     # Whether there is one without slack takes hours to know, and does not matter: 9.9 is 10 at least.
     model = market_split()
     model.share = pyo.Var(bounds=(0, 1))
