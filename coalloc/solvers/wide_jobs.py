@@ -54,8 +54,8 @@ class WidePairs:
         is_fit = processors <= MAX_PROCESSORS and len(self._regions) <= MAX_CLUSTERS and 2 <= len(kept) <= MAX_WIDE
         if not (problem.contended_links and is_fit):
             return None
-        jobs, numbers = (tuple(values[i] for i in kept) for values in (tail.jobs, tail.numbers))
-        return Tail(tail.release, tail.capacities, jobs, numbers)  # type: ignore[arg-type]
+        jobs, numbers = [tail.jobs[i] for i in kept], [tail.numbers[i] for i in kept]
+        return Tail(tail.release, tail.capacities, tuple(jobs), tuple(numbers))
 
     def sets(self, tail: Tail, deadline: float) -> list[tuple[Member, ...]]:
         """Return the sets of a tail of wide jobs that fit, those at the fastest levels: no other is worth more.
