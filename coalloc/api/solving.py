@@ -86,7 +86,8 @@ def solve(
     solver
         ``"highs"``, or the name of any MIP solver that Pyomo finds (``"cbc"``, ``"glpk"``, ...).
     threads, seed
-        For the solver; the same seed gives the same answer where no time limit struck.
+        Cores of all that runs, and what is drawn; the same seed gives the same answer where no time limit struck.
+        On more than one core ``formulation="auto"`` may return another schedule that is optimal just as well.
     start
         A valid schedule to start from.
     progress

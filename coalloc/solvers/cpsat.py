@@ -7,21 +7,16 @@ only the rounding lets through is refused by the exact model here.
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
-from queue import Empty, Queue
-from threading import Thread
-from typing import IO, Any
+from typing import Any
 
 from coalloc.execution import link_load
 from coalloc.problem import Assignment, Problem
+from coalloc.solvers.worker import Worker, assignments_in
 
 LOAD_UNITS = 10**9
 """Whole units that the capacity of a link is counted in."""
@@ -29,8 +24,6 @@ LEAST_BANDWIDTH = 1e-280
 """MB/s below which a capacity counts as this much in its units, so that a unit is a finite number."""
 INTEGRALITY = 1e-6
 """How far above a whole number of slots a bound may be before it is rounded up."""
-GRACE = 1.0
-"""Seconds after its time limit at which the child is killed."""
 
 OnBound = Callable[[float], None]
 OnSchedule = Callable[[list[Assignment]], None]
@@ -39,6 +32,11 @@ OnSchedule = Callable[[list[Assignment]], None]
 def is_installed() -> bool:
     """Return whether the extra ``cpsat`` is there; nothing is loaded."""
     return find_spec("ortools") is not None
+
+
+def start_worker() -> Worker:
+    """Return a process that solves one problem after another."""
+    return Worker([str(Path(__file__).with_name("cpsat_worker.py"))])
 
 
 def solve_cpsat(
@@ -66,12 +64,12 @@ def solve_cpsat(
     document = document_of(problem, start, objective=objective, horizon=horizon, lower_bound=lower_bound)
     document |= {"time_limit": time_limit, "threads": threads, "seed": seed, "work_limit": work_limit}
     with (
-        nullcontext(worker) if worker is not None else Worker() as running,
+        nullcontext(worker) if worker is not None else start_worker() as running,
         closing(running.messages(document, time_limit)) as messages,
     ):
         for message in messages:
             if "starts" in message:
-                on_schedule(_assignments(problem, message))
+                on_schedule(assignments_in(message, problem))
             if math.isfinite(message.get("bound", math.inf)):
                 on_bound(math.ceil(message["bound"] - INTEGRALITY))
             if is_done():
@@ -147,82 +145,3 @@ def _prefixes(problem: Problem) -> list[list[int]]:
     """Return for each speed the classes that are at least as fast."""
     speeds = sorted({c.effective_power for c in problem.classes}, reverse=True)
     return [[g for g, c in enumerate(problem.classes) if c.effective_power >= speed] for speed in speeds]
-
-
-def _assignments(problem: Problem, message: dict[str, Any]) -> list[Assignment]:
-    return [
-        Assignment(j, start, problem.configuration(problem.jobs[j], counts))
-        for j, (start, counts) in enumerate(zip(message["starts"], message["counts"], strict=True))
-    ]
-
-
-class Worker:
-    """A child process that solves one problem after another; starting it early hides the time it takes to load.
-
-    Use it in a ``with`` block, or :meth:`close` it: it never outlives that.
-    """
-
-    def __init__(self) -> None:
-        self._child = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("cpsat_worker.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            start_new_session=True,
-        )
-        assert self._child.stdin is not None
-        assert self._child.stdout is not None
-        self._input = self._child.stdin
-        self._lines: Queue[str] = Queue()
-        Thread(target=_forward, args=(self._child.stdout, self._lines), daemon=True).start()
-
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the process, whatever it does."""
-        self._child.kill()
-        self._child.wait()
-        with suppress(BrokenPipeError):  # what the child did not read is no loss
-            self._input.close()
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the process can take a problem."""
-        return self._child.poll() is None
-
-    def messages(self, document: dict[str, Any], time_limit: float) -> Generator[dict[str, Any]]:
-        """Yield the news of one problem; left before the last of them, or out of time (s), the process ends."""
-        deadline = time.perf_counter() + time_limit + GRACE
-        has_ended = False
-        try:
-            with suppress(BrokenPipeError):  # a child that died has no news
-                self._input.write(json.dumps(document) + "\n")
-                self._input.flush()
-            while not has_ended and (line := self._next(deadline)) is not None:
-                message = json.loads(line)
-                has_ended = "status" in message
-                yield message
-        finally:
-            if not has_ended:
-                self.close()
-
-    def _next(self, deadline: float) -> str | None:
-        """Return the next line; None where the process is gone or its time is up."""
-        while time.perf_counter() < deadline:
-            is_gone = not self.is_alive
-            with suppress(Empty):
-                return self._lines.get(timeout=0.05)
-            if is_gone:
-                return None
-        return None
-
-
-def _forward(output: IO[str], lines: Queue[str]) -> None:
-    with output:
-        for line in output:
-            lines.put(line)

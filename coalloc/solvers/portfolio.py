@@ -3,7 +3,7 @@
 1. Longest job and packing, then the feasible-set bound by LP. Few jobs are then searched exactly, over events, in slots
    and in continuous time alike, and mostly that is all. Else branching on the levels of jobs raises the bound, and
    after the list schedule come parallel ones by the prices of the area bound, where there are many jobs in stages by
-   those of the feasible sets, local search, large neighbourhoods.
+   those of the feasible sets (and that on every core), local search, large neighbourhoods.
 2. Where a gap is left, a complete method is started from the best of both: CP-SAT where the extra is
    installed (its process loads beside the search where there is more than one thread), else the
    configuration or the count model. It looks only between bound and incumbent. Without the extra, what
@@ -27,7 +27,7 @@ from coalloc.models import Formulation, formulation_of
 from coalloc.problem import MAX_CONFIGURATIONS, Assignment, Configuration, Problem, Rounding, discretise
 from coalloc.rules.generation import best_list_schedule, start_in_order
 from coalloc.schedule import Schedule, schedule_of
-from coalloc.solvers import cpsat
+from coalloc.solvers import cpsat, staged_worker
 from coalloc.solvers.event_search import EventSearch, may_search
 from coalloc.solvers.feasible_set import FeasibleSets
 from coalloc.solvers.level_branching import MAX_NODES
@@ -38,7 +38,8 @@ from coalloc.solvers.objectives import in_seconds, objective_of, safe_horizon, t
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.sampling import sample
 from coalloc.solvers.search import Search
-from coalloc.solvers.staged_sampling import sample_in_stages
+from coalloc.solvers.staged_sampling import StagedSampling
+from coalloc.solvers.worker import Worker, assignments_in
 
 EVENT_NODES = 60_000
 """Nodes of the exact search over events."""
@@ -49,9 +50,12 @@ SAMPLES = 45
 SAMPLE_SHARE = 0.25
 """Share of the remaining time after which sampling stops."""
 STAGED_JOBS = range(24, 501)
-"""Numbers of jobs at which schedules are sampled in stages: for fewer complete methods do more, for more it is slow."""
+"""Numbers of jobs at which schedules are sampled in stages and nothing is complete: of fewer jobs complete methods do
+more, and for more it is slow."""
 STAGED_ROUNDS = 4
 """Rounds of that, per job."""
+HELPER_SEED = 1_000_000
+"""What the seed of each further core is ahead of the last: more than there are attempts."""
 SHORT_SAMPLE_SHARE, STAGED_SHARE = 0.05, 0.75
 """Shares of the remaining time after which sampling stops, and then sampling in stages, where it is used."""
 SEARCH_ITERATIONS = 15
@@ -76,6 +80,7 @@ TIME_LEFT = 1.0
 """Seconds of the time limit that a stage may leave because its next step would not fit into them."""
 LAST = 0.1
 """Seconds of the time limit that searching on leaves: what it would find in them is little."""
+SEARCHED_ON = "no complete method fits this size; searched on without one"
 WORK_UNIT = 0.01
 """CP-SAT's deterministic seconds per unit of ``work_limit``."""
 
@@ -91,7 +96,8 @@ class Portfolio:
         self.best: list[Assignment] = []
         self._quick: float = 0.0
         self._worths = [0.0] * len(problem.jobs)
-        self._worker: cpsat.Worker | None = None
+        self._worker: Worker | None = None
+        self._helpers: list[Worker] = []
 
     def solve(self, first: Sequence[Assignment], quick: float) -> None:
         """Close the gap as far as the limits allow, from a schedule that was offered and the quick bound (ticks)."""
@@ -100,27 +106,33 @@ class Portfolio:
         try:
             self._solve()
         finally:
-            if self._worker is not None:
-                self._worker.close()
+            for worker in (self._worker, *self._helpers):
+                if worker is not None:
+                    worker.close()
 
     def _solve(self) -> None:
         if self.search.is_closed:
             return
         self._raise_bound()
         if not self.search.is_closed:
-            if self.search.options.threads > 1 and cpsat.is_installed():
-                self._worker = cpsat.Worker()  # it loads beside the search
+            if self.search.options.threads > 1 and self._may_use_cpsat:
+                self._worker = cpsat.start_worker()  # it loads beside the search
             self._improve()
-        if self.search.is_closed:
-            return
-        if self.problem.slot is None:
-            self._close_continuous()
-        else:
-            self._close_slotted()
-        if not self.search.is_closed and not cpsat.is_installed():
+        if not self.search.is_closed:
+            self._close()
+        if not self.search.is_closed and not self._may_use_cpsat:
             self._persist()
         if not self.search.is_closed:
             self.search.stopped_by = "time" if self.search.remaining < TIME_LEFT else "work"
+
+    def _close(self) -> None:
+        """Run a complete method, unless there are so many jobs that none adds to sampling in stages."""
+        if self._is_staged:
+            self.search.message = SEARCHED_ON
+        elif self.problem.slot is None:
+            self._close_continuous()
+        else:
+            self._close_slotted()
 
     def _persist(self) -> None:
         """Go on searching while there is time: no complete method fits, or it has come to its end."""
@@ -154,6 +166,7 @@ class Portfolio:
             )
         self._worths = sets.worths
         if not self.search.is_closed:
+            self._start_helpers()
             self._search_events()
         if not self.search.is_closed:
             with self.search.timed("bound"):
@@ -201,6 +214,7 @@ class Portfolio:
             if not self.search.is_closed:
                 with self.search.timed("search"):
                     step(attempt)
+                self._hear()
 
     def _sample(self, attempt: int) -> None:
         sample(
@@ -217,17 +231,40 @@ class Portfolio:
     def _sample_in_stages(self, attempt: int) -> None:
         if not self._is_staged:
             return
-        sample_in_stages(
+        stages = StagedSampling(
             self.problem,
-            self.best,
             lower_bound=self._proven_ticks(self.problem),
             worths=self._worths,
-            rounds=self._limited(STAGED_ROUNDS * len(self.problem.jobs) << attempt),
             seed=self.search.options.seed + attempt,
-            target=self._goal,
             deadline=self._instant(STAGED_SHARE),
-            on_schedule=lambda assignments: self._take(assignments, "sampling in stages"),
         )
+        for _ in range(self._limited(STAGED_ROUNDS * len(self.problem.jobs) << attempt)):
+            if self.search.is_closed or time.perf_counter() > stages.deadline:
+                break
+            found = stages.round()
+            if found is not None:
+                self._take(found, "sampling in stages")
+            self._hear()
+
+    def _start_helpers(self) -> None:
+        """Sample in stages on the other cores, too, where only the clock ends the search: they take turns by it."""
+        options = self.search.options
+        if not self._is_staged or options.work_limit is not None:
+            return
+        for core in range(1, options.threads):
+            helper = staged_worker.start_worker(
+                self.problem,
+                lower_bound=self._proven_ticks(self.problem),
+                worths=self._worths,
+                seed=HELPER_SEED * core + options.seed,
+            )
+            self._helpers.append(helper)
+
+    def _hear(self) -> None:
+        """Take what the helpers have found."""
+        for helper in self._helpers:
+            for message in helper.news():
+                self._take(assignments_in(message, self.problem), "sampling in stages")
 
     def _anneal(self, attempt: int) -> None:
         improve(
@@ -255,7 +292,12 @@ class Portfolio:
 
     @property
     def _is_staged(self) -> bool:
-        return len(self.problem.jobs) in STAGED_JOBS
+        """Whether schedules are sampled in stages: the bound then gives worths to go by."""
+        return self.objective == "makespan" and len(self.problem.jobs) in STAGED_JOBS
+
+    @property
+    def _may_use_cpsat(self) -> bool:
+        return cpsat.is_installed() and not self._is_staged
 
     @property
     def _goal(self) -> float:
@@ -357,9 +399,9 @@ class Portfolio:
                 is_done=lambda: search.is_closed,
             )
 
-    def _living_worker(self) -> cpsat.Worker:
+    def _living_worker(self) -> Worker:
         if self._worker is None or not self._worker.is_alive:
-            self._worker = cpsat.Worker()
+            self._worker = cpsat.start_worker()
         return self._worker
 
     def _run_model(
@@ -368,7 +410,7 @@ class Portfolio:
         """Run the configuration model, or the count model where that would be too large, or nothing."""
         formulation = self._formulation(problem, first)
         if formulation is None:
-            self.search.message = "no complete method fits this size; searched on without one"
+            self.search.message = SEARCHED_ON
             return None, None
         known = int(self._proven_ticks(problem)) if problem is self.problem else None
         return self.runner.run(problem, formulation, first, time_limit=time_limit, lower_bound=known)

@@ -22,7 +22,6 @@ from coalloc.rules.generation import Generation
 from coalloc.rules.parallel_generation import ParallelGeneration, PartialSchedule
 from coalloc.solvers.area import efficiencies_at, level_costs
 from coalloc.solvers.bounds import fastest_durations
-from coalloc.solvers.local_search import OnSchedule
 from coalloc.solvers.sampling import FRESH, Plans, Traits, drawn, varied
 
 SURVIVORS = 12
@@ -31,6 +30,8 @@ CHILDREN = 60
 """Schedules that are made in a stage."""
 LEAST_STAGES, MORE_STAGES = 10, 90
 """Stages of a round at least, and at most how many more; no more of these than half the number of jobs."""
+PATIENCE = 30
+"""Rounds of no use after which they begin anew: they get stuck beside a good one."""
 RESUMED = 0.9
 """Share of the rounds that go on from a stage of the best round so far."""
 AREA_SHARES = (0.1, 4.0)
@@ -58,19 +59,8 @@ class _Stage:
     left: list[float]
 
 
-def sample_in_stages(
-    problem: Problem,
-    assignments: Sequence[Assignment],
-    *,
-    lower_bound: float,
-    worths: Sequence[float],
-    rounds: int,
-    seed: int,
-    target: float = -math.inf,
-    deadline: float = math.inf,
-    on_schedule: OnSchedule = lambda _: None,
-) -> list[Assignment]:
-    """Return the schedule of least latest end found in so many rounds, never worse than ``assignments``.
+class StagedSampling:
+    """Rounds of sampling in stages for one problem; the same seed gives the same rounds, unless the deadline strikes.
 
     Parameters
     ----------
@@ -78,42 +68,26 @@ def sample_in_stages(
         On the latest end, ticks.
     worths
         What each job is worth at the prices of the bound, ticks; 0 where it has none.
-    rounds
-        Each grows schedules from nothing to the end. The same seed and rounds give the same schedule, unless
-        the deadline strikes.
-    target
-        Latest end, ticks, at which the search stops.
     deadline
-        Instant of ``time.perf_counter()``, s, at which it stops.
-    on_schedule
-        Hears of every better schedule.
+        Instant of ``time.perf_counter()``, s, at which a round gives up.
     """
-    best, end = list(assignments), max((a.end for a in assignments), default=0.0)
-    if not best or end <= target:
-        return best
-    stages = _Stages(problem, lower_bound, worths, seed, deadline)
-    for _ in range(rounds):
-        if end <= target or time.perf_counter() > deadline:
-            break
-        found = stages.round(end)
-        if found is not None:
-            best, end = found, max(a.end for a in found)
-            on_schedule(list(best))
-    return best
-
-
-class _Stages:
-    """Rounds for one problem."""
 
     def __init__(
-        self, problem: Problem, lower_bound: float, worths: Sequence[float], seed: int, deadline: float
+        self,
+        problem: Problem,
+        *,
+        lower_bound: float,
+        worths: Sequence[float],
+        seed: int,
+        deadline: float = math.inf,
     ) -> None:
-        self._problem = problem
-        self._lower_bound, self._deadline = lower_bound, deadline
+        self.deadline = deadline
+        self._problem, self._lower_bound = problem, lower_bound
         self._rng = np.random.default_rng(seed)
         costs = level_costs(problem, deadline - time.perf_counter())
         self._generation = ParallelGeneration(Generation(problem), efficiencies_at(costs))
         self._path: list[_Stage] = []
+        self._end, self._idle = math.inf, 0
         self._plans = Plans(problem, lower_bound)
         self._worths = np.array(worths, dtype=float)
         self._areas = _scaled(np.array([min(of_job) for of_job in costs]), lower_bound)
@@ -121,16 +95,22 @@ class _Stages:
         tasks = np.array([job.tasks for job in problem.jobs], dtype=float)
         self._urgencies = _scaled(np.log1p(tasks * durations), len(tasks)) - 1.0
 
-    def round(self, before: float) -> list[Assignment] | None:
-        """Return the best of the schedules that one round grows; None where none ends before ``before`` (ticks)."""
+    def round(self) -> list[Assignment] | None:
+        """Return the best of the schedules that one round grows; None where it is no better than what is gone on from.
+
+        That is the best round so far, or since rounds went on from nothing: after some of no use they do so again.
+        """
+        self._idle += 1
+        if self._idle > PATIENCE:
+            self._path, self._end, self._idle = [], math.inf, 0
         path = self._begun()
         worths = self._drawn_worths()
-        while path[-1].population and path[-1].left and time.perf_counter() <= self._deadline:
-            path.append(self._next(path[-1], worths, before))
+        while path[-1].population and path[-1].left and time.perf_counter() <= self.deadline:
+            path.append(self._next(path[-1], worths))
         last = path[-1]
-        if last.left or not last.population or last.population[0].loss >= before:
+        if last.left or not last.population or last.population[0].loss >= self._end:
             return None
-        self._path = path
+        self._path, self._end, self._idle = path, last.population[0].loss, 0
         return last.population[0].partial.assignments
 
     def _begun(self) -> list[_Stage]:
@@ -142,10 +122,10 @@ class _Stages:
         instants = [self._lower_bound * (stage + 1) / count for stage in range(count - 1)]
         return [_Stage([_Grown(0.0, PartialSchedule(self._problem), drawn(rng))], [*instants, math.inf])]
 
-    def _next(self, stage: _Stage, worths: Sequence[float], before: float) -> _Stage:
+    def _next(self, stage: _Stage, worths: Sequence[float]) -> _Stage:
         """Return the stage after a stage."""
         instant, *left = stage.left
-        return _Stage(_survivors(list(self._grown(stage.population, worths, instant, before))), left)
+        return _Stage(_survivors(list(self._grown(stage.population, worths, instant))), left)
 
     def _drawn_worths(self) -> list[float]:
         """Return what each job is worth in this round: its price, a share of its area, more where it is urgent."""
@@ -154,18 +134,16 @@ class _Stages:
         drawn_worths: list[float] = (worths * (1.0 + MOST_URGENCY * self._rng.random() * self._urgencies)).tolist()
         return drawn_worths
 
-    def _grown(
-        self, population: Sequence[_Grown], worths: Sequence[float], instant: float, before: float
-    ) -> Iterator[_Grown]:
+    def _grown(self, population: Sequence[_Grown], worths: Sequence[float], instant: float) -> Iterator[_Grown]:
         """Yield what comes of each schedule by several plans up to an instant."""
         rng = self._rng
         for parent in population:
             for _ in range(CHILDREN // len(population)):
                 traits = drawn(rng) if rng.random() < FRESH else varied(parent.traits, rng)
                 partial = parent.partial.copy()
-                if self._generation.extend(partial, self._plans.plan(traits, rng), until=instant, before=before):
+                if self._generation.extend(partial, self._plans.plan(traits, rng), until=instant, before=self._end):
                     yield _Grown(_loss(partial.assignments, worths, instant), partial, traits)
-                if time.perf_counter() > self._deadline:
+                if time.perf_counter() > self.deadline:
                     return
 
 

@@ -1,5 +1,7 @@
 """CP-SAT in its own process, against brute force; skipped where the extra ``cpsat`` is not installed."""
 
+import sys
+
 import pytest
 
 import coalloc
@@ -11,6 +13,7 @@ from coalloc.schedule import schedule_of
 from coalloc.solvers import cpsat
 from coalloc.solvers.brute_force import brute_force_oas
 from coalloc.solvers.objectives import in_seconds, safe_horizon, ticks_of
+from coalloc.solvers.worker import GRACE
 from coalloc.workloads.small import small_instance
 
 pytestmark = pytest.mark.skipif(not cpsat.is_installed(), reason="the extra cpsat (OR-Tools) is not installed")
@@ -60,7 +63,7 @@ def test_it_ends_when_nobody_asks_any_more():
     first = best_list_schedule(problem)
     horizon = safe_horizon(problem, first, "makespan")
     document = cpsat.document_of(problem, first, objective="makespan", horizon=horizon, lower_bound=0)
-    with cpsat.Worker() as worker:
+    with cpsat.start_worker() as worker:
         news = worker.messages(document | {"time_limit": 120.0, "work_limit": None, "threads": 1, "seed": 0}, 120.0)
         assert "status" not in next(news)
         worker._input.close()  # as the system does when whoever asks is killed
@@ -124,7 +127,7 @@ def test_the_same_seed_gives_the_same_schedule():
 
 
 def test_a_child_that_dies_leaves_what_is_known(monkeypatch):
-    monkeypatch.setattr(cpsat.sys, "executable", "false")
+    monkeypatch.setattr(sys, "executable", "false")
     problem = discretise(*small_instance(104))
     assert run(problem) == (0, best_list_schedule(problem))
 
@@ -132,7 +135,7 @@ def test_a_child_that_dies_leaves_what_is_known(monkeypatch):
 def test_a_worker_solves_one_problem_after_another_and_ends_with_its_block():
     problem = discretise(*small_instance(104))
     optimum = brute_force_oas(*small_instance(104)).objective
-    with cpsat.Worker() as worker:
+    with cpsat.start_worker() as worker:
         for _ in range(2):
             bound, _ = run(problem, worker=worker)
             assert in_seconds(problem, bound, "makespan") == pytest.approx(optimum, rel=1e-6)
@@ -142,6 +145,6 @@ def test_a_worker_solves_one_problem_after_another_and_ends_with_its_block():
 
 def test_a_worker_that_is_left_before_the_end_is_ended():
     problem = discretise(*small_instance(104))
-    with cpsat.Worker() as worker:
-        run(problem, time_limit=-cpsat.GRACE, worker=worker)
+    with cpsat.start_worker() as worker:
+        run(problem, time_limit=-GRACE, worker=worker)
         assert not worker.is_alive

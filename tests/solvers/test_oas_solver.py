@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,13 +19,14 @@ from coalloc.models import oas_configuration
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.generation import best_list_schedule
 from coalloc.schedule import Placement, Schedule
-from coalloc.solvers import cpsat, portfolio
+from coalloc.solvers import cpsat, portfolio, staged_worker
 from coalloc.solvers.brute_force import brute_force_oas
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.highs import Limits
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.objectives import safe_horizon
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
+from coalloc.solvers.worker import Worker
 from tests.small_instances import TINY, slotted_instances, small_instance
 from tests.strategies import LAW
 
@@ -222,12 +224,52 @@ def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: True)
-    monkeypatch.setattr(cpsat, "Worker", Worker)
+    monkeypatch.setattr(cpsat, "start_worker", Worker)
     monkeypatch.setattr(portfolio, "may_search", lambda _: False)
     monkeypatch.setattr(portfolio, "sample", interrupted)
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2)
     assert result.stopped_by == "interrupt"
     assert len(ended) == 1
+
+
+@pytest.fixture
+def helpers(monkeypatch: pytest.MonkeyPatch) -> list[Worker]:
+    """The processes that sample in stages beside the portfolio, as they are started."""
+    started: list[Worker] = []
+    start = staged_worker.start_worker
+
+    def start_worker(*given: Any, **options: Any) -> Worker:
+        started.append(start(*given, **options))
+        return started[-1]
+
+    monkeypatch.setattr(staged_worker, "start_worker", start_worker)
+    return started
+
+
+def test_many_jobs_are_sampled_on_every_core_by_processes_that_end_with_it(helpers: list[Worker]) -> None:
+    instance = coalloc.generate("thesis-oas", seed=2, jobs=24)
+    result = coalloc.solve(instance, slot="15%", time_limit=2.0, threads=3)
+    assert (result.status, result.stopped_by) == ("feasible", "time")
+    assert "no complete method fits" in result.message
+    assert [helper.is_alive for helper in helpers] == [False, False]
+
+
+def test_what_another_core_finds_is_taken(helpers: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
+    # Here nothing else improves on the list schedule.
+    for name in ("_sample", "_anneal", "_explore"):
+        monkeypatch.setattr(portfolio.Portfolio, name, lambda *_: None)
+    monkeypatch.setattr(portfolio.StagedSampling, "round", lambda _: time.sleep(0.01))
+    instance = coalloc.generate("thesis-oas", seed=2, jobs=24)
+    result = coalloc.solve(instance, slot="15%", time_limit=60.0, threads=2, gap=0.015)
+    assert result.trace[-1].source == "sampling in stages"
+    assert len(helpers) == 1
+
+
+def test_a_work_limit_leaves_no_choice_to_the_clock(helpers: list[Worker]) -> None:
+    instance = coalloc.generate("thesis-oas", seed=2, jobs=24)
+    one, two = (coalloc.solve(instance, slot="15%", threads=2, work_limit=3) for _ in range(2))
+    assert (one.schedule, one.stopped_by) == (two.schedule, "work")
+    assert helpers == []
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 
@@ -11,7 +13,9 @@ from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.generation import list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.feasible_set import FeasibleSets
-from coalloc.solvers.staged_sampling import sample_in_stages
+from coalloc.solvers.staged_sampling import PATIENCE, StagedSampling
+from coalloc.solvers.staged_worker import start_worker
+from coalloc.solvers.worker import assignments_in
 from tests.small_instances import slotted_instances
 from tests.strategies import LAW
 
@@ -36,43 +40,66 @@ def test_worths_of_the_bound_add_up_to_it() -> None:
     assert all(worth <= 10.0 + 1e-6 for worth in sets.worths)  # alone, a job runs 10 s
 
 
+def found_in(stages: StagedSampling, rounds: int) -> list[list[Assignment]]:
+    """Return the schedules of so many rounds that were better than those before."""
+    found = [stages.round() for _ in range(rounds)]
+    return [assignments for assignments in found if assignments is not None]
+
+
 def test_pairs_that_waste_nothing_survive() -> None:
     problem = perfect_pairs()
-    first = list_schedule(problem, range(8))  # 1 + 2, 3, 4 + 1, 2 + 3, 4: five times 10 s
-    assert last_end(first) == 50.0
+    assert last_end(list_schedule(problem, range(8))) == 50.0  # 1 + 2, 3, 4 + 1, 2 + 3, 4: five times 10 s
     sets = FeasibleSets(problem)
-    bound = sets.bound()
-    found = sample_in_stages(problem, first, lower_bound=bound, worths=sets.worths, rounds=3, seed=0)
-    assert last_end(found) == 40.0
+    stages = StagedSampling(problem, lower_bound=sets.bound(), worths=sets.worths, seed=0)
+    assert last_end(found_in(stages, 3)[-1]) == 40.0
 
 
-def test_nothing_to_schedule_and_nothing_to_gain() -> None:
-    empty = discretise(Instance(perfect_pairs().instance.platform, ()), None)
-    assert sample_in_stages(empty, [], lower_bound=0.0, worths=[], rounds=3, seed=0) == []
-    problem = perfect_pairs()
-    first = list_schedule(problem, range(8))
-    known = {"lower_bound": 40.0, "worths": [0.0] * 8, "seed": 0}
-    assert sample_in_stages(problem, first, rounds=0, **known) == first  # type: ignore[arg-type]
-    assert sample_in_stages(problem, first, rounds=3, target=50.0, **known) == first  # type: ignore[arg-type]
+def test_after_rounds_of_no_use_it_begins_anew() -> None:
+    stages = StagedSampling(perfect_pairs(), lower_bound=40.0, worths=[0.0] * 8, seed=0)
+    rounds = [stages.round() for _ in range(2 * PATIENCE + 10)]
+    best = [number for number, found in enumerate(rounds) if found is not None and last_end(found) == 40.0]
+    assert len(best) > 1  # nothing is better than 40 s
+    assert best[1] - best[0] > PATIENCE
+
+
+def test_a_round_gives_up_at_the_deadline() -> None:
+    stages = StagedSampling(perfect_pairs(), lower_bound=40.0, worths=[0.0] * 8, seed=0, deadline=time.perf_counter())
+    assert stages.round() is None
 
 
 @LAW
 @given(slotted_instances())
-def test_it_is_valid_no_worse_and_repeats(drawn: tuple[Instance, float]) -> None:
+def test_it_is_valid_ever_better_and_repeats(drawn: tuple[Instance, float]) -> None:
     instance, slot = drawn
     problem = discretise(instance, slot)
-    first = list_schedule(problem, range(len(problem.jobs)))
     sets = FeasibleSets(problem)
     bound = sets.bound()
-    told: list[list[Assignment]] = []
 
-    def again(heard: list[list[Assignment]]) -> list[Assignment]:
-        return sample_in_stages(
-            problem, first, lower_bound=bound, worths=sets.worths, rounds=2, seed=3, on_schedule=heard.append
-        )
+    def again() -> list[list[Assignment]]:
+        return found_in(StagedSampling(problem, lower_bound=bound, worths=sets.worths, seed=3), 2)
 
-    found = again(told)
-    assert bound <= last_end(found) <= last_end(first)
-    assert check(instance, schedule_of(problem, found)) == []
-    assert [last_end(a) for a in told] == sorted({last_end(a) for a in told}, reverse=True)
-    assert again([]) == found
+    found = again()
+    for assignments in found:
+        assert bound <= last_end(assignments)
+        assert check(instance, schedule_of(problem, assignments)) == []
+    assert [last_end(a) for a in found] == sorted({last_end(a) for a in found}, reverse=True)
+    assert again() == found
+
+
+def test_another_process_says_what_it_finds_and_ends_with_its_input() -> None:
+    problem = perfect_pairs()
+    sets = FeasibleSets(problem)
+    bound = sets.bound()
+    with start_worker(problem, lower_bound=bound, worths=sets.worths, seed=0) as worker:
+        deadline = time.perf_counter() + 60.0
+        ends = []
+        while 40.0 not in ends and time.perf_counter() < deadline:
+            for message in worker.news():
+                assignments = assignments_in(message, problem)
+                assert check(problem.instance, schedule_of(problem, assignments)) == []
+                ends.append(last_end(assignments))
+            time.sleep(0.01)
+        assert ends == sorted(set(ends), reverse=True)
+        assert ends[-1] == 40.0
+        worker._input.close()  # as the system does when whoever asks is killed
+        assert worker._child.wait(20.0) == 0
