@@ -1,4 +1,4 @@
-"""Agreement of all exact methods with brute force on 200 seeded instances of :mod:`coalloc.workloads.small`.
+"""Agreement of all exact methods with brute force on 200 seeded instances of :mod:`coalloc.testing.small`.
 
 A solve disagrees where "optimal" is said of an objective that differs from that of brute force by more than
 1e-6 (relative; absolute below 1 s), where "infeasible" is said wrongly, where a bound is above the optimum
@@ -26,11 +26,13 @@ from coalloc.bench.outcomes import Outcome, Row
 from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import Table, csv_of, markdown
-from coalloc.instance.storage import write_atomically
+from coalloc.documents.storage import write_atomically
 from coalloc.models import formulation_of
 from coalloc.problem import discretise
-from coalloc.rules.generation import best_list_schedule
-from coalloc.solvers.brute_force import (
+from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.solvers.backends.highs import SolverLimits, solve_model
+from coalloc.solvers.objectives import in_seconds, safe_horizon
+from coalloc.testing.brute_force import (
     BruteForceResult,
     Objective,
     brute_force_cbs,
@@ -38,9 +40,7 @@ from coalloc.solvers.brute_force import (
     brute_force_oas,
     brute_force_pas,
 )
-from coalloc.solvers.highs import Limits, solve_model
-from coalloc.solvers.objectives import in_seconds, safe_horizon
-from coalloc.workloads.small import NODE_MODEL_SIZE, small_instance, small_package
+from coalloc.testing.small import NODE_MODEL_SIZE, small_instance, small_package
 
 NUM_SEEDS = 200
 TOLERANCE = 1e-6
@@ -53,7 +53,7 @@ SOLVES = 38
 GRACE = 120.0
 """Seconds that the process of a seed has beyond the limits of all its solves, for Python and brute force."""
 OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
-FORMULATIONS = ("configuration", "count", "node")
+FORMULATIONS = ("mode", "count", "node")
 CONTINUOUS_LIMIT = 2.0
 """Seconds in continuous time, where the search may go on to its limit; what is compared holds whenever it stops."""
 
@@ -147,7 +147,7 @@ def packages(instance: coalloc.Instance) -> Iterator[Case]:
     strict = brute_force_pas(instance)
     tolerant = brute_force_pas(instance, saturation=SATURATION)
     shared = brute_force_pas(instance, links="shared")
-    for formulation in ("configuration", "node"):
+    for formulation in ("mode", "node"):
         pas = {"model": "pas", "formulation": formulation}
         yield Case("pas, strict", instance, strict, pas, by_solve)
         yield Case("pas, saturation", instance, tolerant, {**pas, "saturation": SATURATION}, by_solve)
@@ -176,7 +176,7 @@ def by_model(case: Case, limit: float) -> Finding:
     problem = discretise(case.instance, case.keywords["slot"])
     horizon = safe_horizon(problem, best_list_schedule(problem), objective) + SPARE_SLOTS
     model = formulation.build(problem, horizon=horizon, objective=objective, lower_bound=0)
-    solution = solve_model(model, Limits(case.keywords.get("time_limit", limit)), integral=True)
+    solution = solve_model(model, SolverLimits(case.keywords.get("time_limit", limit)), integral=True)
     bound = in_seconds(problem, solution.lower_bound, objective)
     if solution.objective is None:
         return Finding(solution.status.value, (), bound, None)

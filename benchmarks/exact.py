@@ -42,7 +42,7 @@ from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
 from coalloc.bench.statistics import SHIFT
 from coalloc.bench.tables import csv_of
-from coalloc.instance.storage import write_atomically
+from coalloc.documents.storage import write_atomically
 from coalloc.problem import Assignment, Problem, discretise, slot_seconds
 from coalloc.result_files import instance_hash
 from coalloc.schedule import schedule_of
@@ -278,9 +278,9 @@ def document_of(problem: Problem) -> dict[str, Any]:
         "modes": [
             [
                 {"duration": int(c.duration), "demands": [*c.allocation, *(units(c.loads[k], k) for k in links)]}
-                for c in configurations
+                for c in modes
             ]
-            for configurations in problem.configurations
+            for modes in problem.modes
         ],
     }
 
@@ -302,10 +302,10 @@ def row_of_peer(problem: Problem, answer: Mapping[str, Any]) -> Row:
 
 
 def makespan_of(problem: Problem, chosen: Sequence[tuple[int, int]]) -> tuple[float | None, str]:
-    """Return the makespan, s, of (configuration, start) per job; None, and why, where that is no valid schedule."""
+    """Return the makespan, s, of (mode, start) per job; None, and why, where that is no valid schedule."""
     if not chosen:
         return None, "no schedule"
-    assignments = [Assignment(j, start, problem.configurations[j][mode]) for j, (mode, start) in enumerate(chosen)]
+    assignments = [Assignment(j, start, problem.modes[j][mode]) for j, (mode, start) in enumerate(chosen)]
     try:
         violations = coalloc.check(problem.instance, schedule_of(problem, assignments))
     except ValueError as error:  # too few nodes to name

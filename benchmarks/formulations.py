@@ -26,17 +26,17 @@ from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
 from coalloc.bench.statistics import SHIFT, geometric_mean
 from coalloc.bench.tables import Table, csv_of, markdown
-from coalloc.instance.storage import write_atomically
+from coalloc.documents.storage import write_atomically
 from coalloc.models import formulation_of
 from coalloc.problem import Problem
 from coalloc.result_files import instance_hash
-from coalloc.rules.generation import best_list_schedule
-from coalloc.solvers.bounds import simple_bound
-from coalloc.solvers.highs import Limits, solve_model
+from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.solvers.backends.highs import SolverLimits, solve_model
+from coalloc.solvers.bounds.simple import simple_bound
 
 SLOTS = (250, 150, 100, 50, 25, 15)
 """Slot lengths, % of the mean base time of the instance."""
-FORMULATIONS = ("configuration", "count", "node")
+FORMULATIONS = ("mode", "count", "node")
 FEW, FULL = 5, 20
 """Numbers of instances: seeds 1, 2, ..."""
 GRACE = 15.0
@@ -44,7 +44,7 @@ GRACE = 15.0
 AGREEMENT = 1e-6
 """Relative difference up to which two proven optima agree."""
 TARGET_RATIO, PROVEN_FROM = 20.0, 50
-"""The configuration model is to be so many times faster than node, and to prove all at this slot and coarser."""
+"""The mode model is to be so many times faster than node, and to prove all at this slot and coarser."""
 
 COLUMNS = (
     *("instance", "slot", "formulation", "status", "stopped_by", "time", "objective", "lower_bound"),
@@ -80,7 +80,7 @@ def run_formulation(instance: coalloc.Instance, slot: str, formulation: str, lim
     began = time.perf_counter()
     model = coalloc.build_model(instance, formulation=formulation, slot=slot)
     build = time.perf_counter() - began
-    limits = Limits(time=limit - build, gap=0.0, threads=threads)
+    limits = SolverLimits(time=limit - build, gap=0.0, threads=threads)
     solution = solve_model(model, limits, integral=True, start=True)
     total = time.perf_counter() - began
     objective = None if solution.objective is None else _makespan(instance, formulation, model, solution.objective)
@@ -103,7 +103,7 @@ def _warm_up(formulation: str, threads: int) -> None:
     """Build and run a model of one job, so that what a process loads at first use is not measured."""
     single = coalloc.generate("paper-oas", seed=0, jobs=1)
     model = coalloc.build_model(single, formulation=formulation, slot="50%")
-    solve_model(model, Limits(threads=threads), integral=True)
+    solve_model(model, SolverLimits(threads=threads), integral=True)
 
 
 def _makespan(instance: coalloc.Instance, formulation: str, model: pyo.ConcreteModel, claimed: float) -> float:
@@ -206,12 +206,12 @@ def _grouped(rows: Iterable[Row]) -> dict[tuple[int, str], list[Row]]:
 
 
 def ratios(rows: Iterable[Row]) -> list[float]:
-    """Return time of node / time of configuration, where both proved."""
+    """Return time of node / time of mode, where both proved."""
     found = []
     for group in _grouped(rows).values():
         by = {row["formulation"]: row for row in group if is_solved(row)}
-        if {"node", "configuration"} <= by.keys():
-            found.append(by["node"]["time"] / by["configuration"]["time"])
+        if {"node", "mode"} <= by.keys():
+            found.append(by["node"]["time"] / by["mode"]["time"])
     return found
 
 
@@ -223,7 +223,7 @@ def report(rows: Sequence[Row], planned: int, limit: float, command: str) -> str
         f"{len(rows)} of {planned} samples ran. Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "## Summary",
         f"Per formulation: optima proven / samples, and the shifted geometric mean of the times (s; shift {SHIFT:g} s; "
-        f"what was not proven counts {limit:g} s). Ratio: geometric mean of time of node / time of configuration, "
+        f"what was not proven counts {limit:g} s). Ratio: geometric mean of time of node / time of mode, "
         "over what both proved (in brackets: how many); then the same over the open ones alone: those for which the "
         "list schedule, from which all start, does not meet the simple bound already.",
         _summary(rows, limit),
@@ -261,13 +261,13 @@ def _ratio(rows: Sequence[Row]) -> str:
 def _verdict(rows: Sequence[Row]) -> list[str]:
     """Return paragraphs: whether the targets are met, and whether all formulations agree."""
     mean = geometric_mean(ratios(rows))
-    coarse = [row for row in rows if row["formulation"] == "configuration" and row["slot"] >= PROVEN_FROM]
+    coarse = [row for row in rows if row["formulation"] == "mode" and row["slot"] >= PROVEN_FROM]
     proven = sum(map(is_solved, coarse))
     faster = "nothing to compare" if mean is None else f"{mean:.1f} times, {_met(mean >= TARGET_RATIO)}"
     wrong = disagreements(rows)
     return [
-        f"Target: configuration at least {TARGET_RATIO:g} times faster than node: {faster}.",
-        f"Target: configuration proves every instance at {PROVEN_FROM} % and coarser: {proven} of {len(coarse)}, "
+        f"Target: mode at least {TARGET_RATIO:g} times faster than node: {faster}.",
+        f"Target: mode proves every instance at {PROVEN_FROM} % and coarser: {proven} of {len(coarse)}, "
         f"{_met(proven == len(coarse))}.",
         "Disagreements: " + ("; ".join(wrong) if wrong else f"none (relative tolerance {AGREEMENT:g})") + ".",
     ]

@@ -30,7 +30,7 @@ from coalloc.bench.outcomes import Outcome, Row
 from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import Table, csv_of, markdown
-from coalloc.instance.storage import write_atomically
+from coalloc.documents.storage import write_atomically
 
 MAIN = "HPC2N"
 SHARED = HERE.parent.parent / "shared" / "data" / "swf"

@@ -1,6 +1,6 @@
 """Every optimum that the portfolio claims, confirmed: by brute force on 500 small instances, and by perfect packings.
 
-On seeds 0 to 499 of :mod:`coalloc.workloads.small` the portfolio runs with and without CP-SAT, in slots of three
+On seeds 0 to 499 of :mod:`coalloc.testing.small` the portfolio runs with and without CP-SAT, in slots of three
 lengths and in continuous time, and brute force, which shares no model with it, says what is right. The
 jobs of ``perfect-packing`` are cut from a full rectangle, so that its length is the optimum: no bound may be above it,
 and no schedule below. What counts as a disagreement is said in agreement.py; protocol: benchmarks/README.md.
@@ -24,9 +24,9 @@ from coalloc.bench.outcomes import Outcome, Row
 from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import Table, csv_of, markdown
-from coalloc.instance.storage import write_atomically
-from coalloc.solvers.brute_force import BruteForceResult, Objective, brute_force_oas
-from coalloc.workloads.small import small_instance
+from coalloc.documents.storage import write_atomically
+from coalloc.testing.brute_force import BruteForceResult, Objective, brute_force_oas
+from coalloc.testing.small import small_instance
 
 NUM_SEEDS = 500
 PACKING_JOBS = range(5, 61)

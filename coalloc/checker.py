@@ -23,9 +23,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.instance import CoallocError, Instance, Job, Link
+from coalloc.instance import CoallocError, Instance, Job, Link, visible
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, capacity_limit, merge_instants, slots_up, time_tolerance
-from coalloc.instance.text import visible
 from coalloc.schedule import Placement, Schedule, require_schedule
 
 Links = Literal["strict", "shared", "ignore"]

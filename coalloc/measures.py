@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.documents.text import visible
 from coalloc.execution import link_loads
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import capacity_limit, merge_instants
-from coalloc.instance.text import visible
 from coalloc.schedule import Schedule, require_schedule
 
 Floats = NDArray[np.float64]

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import known_watts, require_watts
 from coalloc.instance.rounding import time_tolerance
-from coalloc.instance.text import quoted
 from coalloc.measures import ROWS_AT_ONCE, placed_jobs, processor_indices
 from coalloc.schedule import Schedule, require_schedule
 

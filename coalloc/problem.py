@@ -1,6 +1,6 @@
-"""What exact methods see: the jobs as choices between configurations, time as slots or seconds.
+"""What exact methods see: the jobs as choices between modes, time as slots or seconds.
 
-A configuration is an allocation vector of one job; its duration and its link loads are constants,
+A mode is an allocation vector of one job; its duration and its link loads are constants,
 so the maximum in SP, the quadratic bandwidth (2.6) and every other max() are gone before a model
 is built (thesis 3.2.1 with errata 1 to 4). Times are in *ticks*: whole slots of a slotted problem,
 seconds of a continuous one; no problem mixes them.
@@ -30,12 +30,12 @@ from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time
 Rounding = Literal["up", "down"]
 Links = Literal["strict", "shared", "ignore"]
 
-MAX_CONFIGURATIONS = 200_000
+MAX_MODES = 200_000
 """Allocation vectors, over all jobs, beyond which they are not enumerated."""
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class Mode:
     """One way to place a job.
 
     ``allocation`` has shape ``(num_classes,)``, ``loads`` (MB/s) shape ``(num_links,)``;
@@ -84,16 +84,16 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A decision: job ``job`` (by index) starts at ``start`` (ticks) in ``configuration``."""
+    """A decision: job ``job`` (by index) starts at ``start`` (ticks) in ``mode``."""
 
     job: int
     start: float
-    configuration: Configuration
+    mode: Mode
 
     @property
     def end(self) -> float:
         """Ticks."""
-        return self.start + self.configuration.duration
+        return self.start + self.mode.duration
 
 
 @dataclass(frozen=True)
@@ -180,18 +180,18 @@ class Problem:
         """Execution times so far, in seconds and ticks, of each job by the least effective power that it uses."""
         return {}
 
-    def configuration(self, job: Job, allocation: Sequence[int]) -> Configuration:
-        """Return the configuration of an allocation vector."""
+    def mode(self, job: Job, allocation: Sequence[int]) -> Mode:
+        """Return the mode of an allocation vector."""
         used = [power for power, count in zip(self._powers, allocation, strict=True) if count]
         known, slowest = self._known_times.setdefault(job, {}), min(used)
         if slowest not in known:
             seconds = execution_time(job, processing_slowdown([slowest]))
             known[slowest] = seconds, self.ticks(seconds)
-        return Configuration(tuple(allocation), *known[slowest], self.loads(job, allocation))
+        return Mode(tuple(allocation), *known[slowest], self.loads(job, allocation))
 
-    def fits_links(self, configuration: Configuration) -> bool:
-        """Return whether the configuration saturates no link when it is alone."""
-        return all(load <= limit for load, limit in zip(configuration.loads, self.bandwidths, strict=True))
+    def fits_links(self, mode: Mode) -> bool:
+        """Return whether the mode saturates no link when it is alone."""
+        return all(load <= limit for load, limit in zip(mode.loads, self.bandwidths, strict=True))
 
     @cached_property
     def classes_below(self) -> tuple[tuple[int, ...], ...]:
@@ -227,22 +227,22 @@ class Problem:
         return ways[job.tasks]
 
     @cached_property
-    def configurations(self) -> tuple[tuple[Configuration, ...], ...]:
-        """Every configuration of each job that fits the links alone, shape ``(num_jobs,)``.
+    def modes(self) -> tuple[tuple[Mode, ...], ...]:
+        """Every mode of each job that fits the links alone, shape ``(num_jobs,)``.
 
-        Raises :class:`CoallocError` where there are more than ``MAX_CONFIGURATIONS``.
+        Raises :class:`CoallocError` where there are more than ``MAX_MODES``.
         """
         total = sum(self.count_allocations(job) for job in self.jobs)
-        if total > MAX_CONFIGURATIONS:
+        if total > MAX_MODES:
             raise CoallocError(
                 f"the jobs have {total:,} allocation vectors on {len(self.classes)} node classes, more than the "
-                f"{MAX_CONFIGURATIONS:,} that are enumerated; use formulation='count' (model pas: 'node')"
+                f"{MAX_MODES:,} that are enumerated; use formulation='count' (model pas: 'node')"
             )
-        return tuple(self._configurations_of(job) for job in self.jobs)
+        return tuple(self._modes_of(job) for job in self.jobs)
 
-    def _configurations_of(self, job: Job) -> tuple[Configuration, ...]:
-        found = (self.configuration(job, allocation) for allocation in self.allocations(job))
-        return tuple(configuration for configuration in found if self.fits_links(configuration))
+    def _modes_of(self, job: Job) -> tuple[Mode, ...]:
+        found = (self.mode(job, allocation) for allocation in self.allocations(job))
+        return tuple(mode for mode in found if self.fits_links(mode))
 
     def allocations(self, job: Job) -> Iterator[Allocation]:
         """Yield every allocation vector of a job within the scope, links aside, in lexicographic order."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import math
 
+from coalloc.documents.kinds import Kind, document_of, read_value, write_value
+from coalloc.documents.storage import FILE_LIMIT, FilePath
+from coalloc.documents.strict_json import layout
+from coalloc.documents.values import Text, Value, value
 from coalloc.instance import Instance
-from coalloc.instance.documents import Kind, document_of, read_value, write_value
 from coalloc.instance.files import INSTANCE
-from coalloc.instance.storage import FILE_LIMIT, FilePath
-from coalloc.instance.strict_json import layout
-from coalloc.instance.values import Text, Value, value
 from coalloc.schedule import Instant, Schedule
 from coalloc.solvers.result import ModelSize, SolveOptions, SolveResult, SolveStatus, StoppedBy, TracePoint
 

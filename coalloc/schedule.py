@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from coalloc.documents.values import PositiveSeconds, Text, Value, value
 from coalloc.instance import CoallocError, Instance, require_instance
 from coalloc.instance.rounding import time_tolerance
-from coalloc.instance.values import PositiveSeconds, Text, Value, value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def require_schedule(instance: object, schedule: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Occupation:
     """A job without node names: ``[start, end)`` and its tasks on each class."""
 
     job: str
@@ -89,7 +89,7 @@ class Interval:
 
 
 def assign_nodes(
-    instance: Instance, classes: Sequence[NodeClass], intervals: Sequence[Interval]
+    instance: Instance, classes: Sequence[NodeClass], intervals: Sequence[Occupation]
 ) -> list[tuple[str, ...]]:
     """Colour intervals with processors: return the names for each interval, in the order given.
 
@@ -145,7 +145,7 @@ def schedule_of(problem: Problem, assignments: Sequence[Assignment]) -> Schedule
     chosen = sorted(assignments, key=lambda assignment: assignment.job)
     ids = [problem.jobs[a.job].id for a in chosen]
     intervals = [
-        Interval(id, problem.seconds(a.start), problem.seconds(a.end), a.configuration.allocation)
+        Occupation(id, problem.seconds(a.start), problem.seconds(a.end), a.mode.allocation)
         for id, a in zip(ids, chosen, strict=True)
     ]
     nodes = assign_nodes(problem.instance, problem.classes, intervals)

@@ -6,8 +6,8 @@ for :mod:`coalloc.checker` to say.
 
 from __future__ import annotations
 
-from coalloc.instance.documents import Kind, read_value, write_value
-from coalloc.instance.storage import FILE_LIMIT, FilePath
+from coalloc.documents.kinds import Kind, read_value, write_value
+from coalloc.documents.storage import FILE_LIMIT, FilePath
 from coalloc.schedule import Schedule
 
 SCHEDULE = Kind("schedule", Schedule, ("instance", "slot", "placements"))

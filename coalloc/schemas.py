@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from coalloc.documents.json_schema import Schema, schema_of
+from coalloc.documents.kinds import Kind
+from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError
-from coalloc.instance.documents import Kind
 from coalloc.instance.files import INSTANCE, PLATFORM
-from coalloc.instance.json_schema import Schema, schema_of
-from coalloc.instance.sentences import shown
 from coalloc.result_files import RESULT
 from coalloc.schedule_files import SCHEDULE
 

@@ -1,11 +1,11 @@
-"""Small random instances for tests: the family of :mod:`coalloc.workloads.small`, by seed and for hypothesis."""
+"""Small random instances for tests: the family of :mod:`coalloc.testing.small`, by seed and for hypothesis."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
 from coalloc.instance import Instance
-from coalloc.workloads.small import NODE_MODEL_SIZE, SmallSize, small_instance, small_package
+from coalloc.testing.small import NODE_MODEL_SIZE, SmallSize, small_instance, small_package
 
 TINY = SmallSize(max_jobs=3, max_clusters=3, max_per_cluster=2, max_processors=4, max_slots=6)
 """Small enough to enumerate every start on every processor."""

@@ -16,12 +16,12 @@ import coalloc
 from coalloc.instance import Instance
 from coalloc.models import formulation_of
 from coalloc.problem import discretise
-from coalloc.rules.generation import best_list_schedule
+from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import Schedule
-from coalloc.solvers.brute_force import Objective, brute_force_oas
-from coalloc.solvers.highs import Limits, solve_model
-from coalloc.solvers.local_search import improve
+from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.objectives import in_seconds, safe_horizon, ticks_of
+from coalloc.solvers.search.annealing import improve
+from coalloc.testing.brute_force import Objective, brute_force_oas
 from tests.small_instances import NODE_MODEL_SIZE, TINY, SmallSize, slotted_instances, small_instance
 from tests.strategies import LAW
 
@@ -67,7 +67,7 @@ def assert_model_agrees(instance: Instance, slot: float, objective: Objective, n
     problem, formulation = discretise(instance, slot), formulation_of("oas", name)
     horizon = safe_horizon(problem, best_list_schedule(problem), objective) + SPARE_SLOTS
     model = formulation.build(problem, horizon=horizon, objective=objective, lower_bound=0)
-    solution = solve_model(model, Limits(time=TIME_LIMIT), integral=True)
+    solution = solve_model(model, SolverLimits(time=TIME_LIMIT), integral=True)
     optimum = optimum_of(instance, slot, objective)
     assert in_seconds(problem, solution.lower_bound, objective) == close(optimum)
     schedule = formulation.extract(model)
@@ -79,14 +79,14 @@ def assert_model_agrees(instance: Instance, slot: float, objective: Objective, n
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("formulation", ["auto", "configuration", "count"])
+@pytest.mark.parametrize("formulation", ["auto", "mode", "count"])
 @pytest.mark.parametrize("seed", range(12))
 def test_solve_finds_the_optimum(seed: int, formulation: str, objective: Objective) -> None:
     assert_solve_agrees(*small_instance(seed), objective, formulation)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("formulation", ["configuration", "count"])
+@pytest.mark.parametrize("formulation", ["mode", "count"])
 @pytest.mark.parametrize("seed", range(20, 32))
 def test_a_model_alone_finds_the_optimum(seed: int, formulation: str, objective: Objective) -> None:
     assert_model_agrees(*small_instance(seed), objective, formulation)
@@ -103,7 +103,7 @@ def test_the_node_model_alone_finds_the_optimum(seed: int, objective: Objective,
     assert_model_agrees(*small_instance(seed, size), objective, "node")
 
 
-@pytest.mark.parametrize("formulation", ["configuration", "count", "node"])
+@pytest.mark.parametrize("formulation", ["mode", "count", "node"])
 @settings(max_examples=10, deadline=None)
 @given(example=slotted_instances(FEW_SLOTS))
 def test_solve_finds_the_optimum_of_any_instance(formulation: str, example: tuple[Instance, float]) -> None:
@@ -114,7 +114,7 @@ def test_solve_finds_the_optimum_of_any_instance(formulation: str, example: tupl
 @given(slotted_instances(SmallSize(max_jobs=3, max_slots=12)))
 def test_both_aggregated_models_alone_find_the_optimum_of_any_instance(example: tuple[Instance, float]) -> None:
     for objective in OBJECTIVES:
-        for formulation in ("configuration", "count"):
+        for formulation in ("mode", "count"):
             assert_model_agrees(*example, objective, formulation)
 
 

@@ -9,15 +9,15 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Placement, Platform, Schedule
-from coalloc.instance.errors import InternalError
+from coalloc.documents.errors import InternalError
 from coalloc.models import oas_count, pas_node
-from coalloc.solvers import search
-from coalloc.solvers.highs import Limits, solve_model
-from coalloc.workloads.small import NODE_MODEL_SIZE, small_instance, small_package
+from coalloc.solvers import call
+from coalloc.solvers.backends.highs import SolverLimits, solve_model
+from coalloc.testing.small import NODE_MODEL_SIZE, small_instance, small_package
 
 HEAVY = ("pyomo", "pandas", "matplotlib", "highspy")
 
-OAS = ("node", "count", "configuration")
+OAS = ("node", "count", "mode")
 
 
 def tiny(**changes):
@@ -92,10 +92,10 @@ def test_an_unknown_keyword_is_an_error_that_lists_what_there_is(function):
     ("options", "message"),
     [
         ({"model": "mip"}, "model: must be 'oas', 'pas', 'cbs' or 'jpr', got 'mip'"),
-        ({"formulation": "best"}, "must be one of auto, node, count, configuration, got 'best'"),
+        ({"formulation": "best"}, "must be one of auto, node, count, mode, got 'best'"),
         (
             {"model": "pas", "slot": None, "formulation": "count"},
-            "must be one of auto, node, configuration, got 'count'",
+            "must be one of auto, node, mode, got 'count'",
         ),
         ({"objective": "cost"}, "must be one of makespan, total-response-time, energy, edp, got 'cost'"),
         ({"links": "shared"}, "links of model 'oas' must be 'strict', got 'shared'"),
@@ -150,7 +150,7 @@ def test_a_formulation_is_a_name_or_an_object(formulation):
 
 def test_a_package_formulation_is_a_name_or_an_object():
     instance = tiny().replace(jobs=tiny().jobs[1:])
-    for formulation in ("auto", "node", "configuration", pas_node):
+    for formulation in ("auto", "node", "mode", pas_node):
         result = coalloc.solve(instance, model="pas", formulation=formulation)
         assert (result.status, result.objective) == ("optimal", 150.0)
 
@@ -212,7 +212,7 @@ def test_infeasible_is_said_with_the_job_and_the_link():
 
 def test_a_schedule_of_ours_that_is_wrong_is_a_fault_of_ours(monkeypatch):
     violation = coalloc.Violation("overlap", ("J1",), "C1/0", 0.0, 2.0, 1.0, "J1 and J2 hold C1/0")
-    monkeypatch.setattr(search, "check", lambda *_: [violation])
+    monkeypatch.setattr(call, "check", lambda *_: [violation])
     with pytest.raises(InternalError, match="breaks 1 rules: J1 and J2 hold C1/0"):
         coalloc.solve(tiny(), slot=50)
 
@@ -226,11 +226,11 @@ def test_printing_a_result_gives_six_aligned_lines():
 
 def test_the_model_that_is_built_is_the_one_that_is_solved():
     instance = coalloc.example("paper-oas-1")
-    for formulation in ("count", "configuration"):
+    for formulation in ("count", "mode"):
         model = coalloc.build_model(instance, formulation=formulation, slot="150%")
         assert isinstance(model, pyo.ConcreteModel)
         result = coalloc.solve(instance, formulation=formulation, slot="150%")
-        slots = solve_model(model, Limits(), integral=True).objective
+        slots = solve_model(model, SolverLimits(), integral=True).objective
         assert slots * result.options.slot == pytest.approx(result.objective)
 
 
@@ -322,7 +322,7 @@ def test_a_start_that_is_no_schedule_of_the_instance_is_refused():
 
 def test_time_that_runs_out_is_no_error():
     instance = coalloc.generate("thesis-oas", seed=5, jobs=14)
-    result = coalloc.solve(instance, slot="20%", formulation="configuration", time_limit=0.3)
+    result = coalloc.solve(instance, slot="20%", formulation="mode", time_limit=0.3)
     assert (result.status, result.stopped_by) == ("feasible", "time")
     assert coalloc.check(instance, result.schedule) == []
     assert 0.0 < result.lower_bound < result.objective
@@ -342,7 +342,7 @@ instance = coalloc.generate("thesis-oas", seed=5, jobs=14)
 def interrupt(point):
     if point.lower_bound is not None:
         threading.Timer(DELAY, os.kill, (os.getpid(), signal.SIGINT)).start()
-result = coalloc.solve(instance, slot="20%", formulation="configuration", progress=interrupt)
+result = coalloc.solve(instance, slot="20%", formulation="mode", progress=interrupt)
 assert coalloc.check(instance, result.schedule) == []
 print(result.status.value, result.stopped_by, 0 < result.lower_bound < result.objective)
 """

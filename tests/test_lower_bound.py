@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
-from coalloc.solvers.bound_methods import METHODS
-from coalloc.solvers.brute_force import brute_force_oas
+from coalloc.solvers.bounds.methods import METHODS
+from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import TINY, slotted_instances
 from tests.strategies import LAW
 

@@ -132,7 +132,7 @@ def built_for_energy(section_title: str) -> Iterator[pyo.ConcreteModel]:
             yield coalloc.build_model(two_equal_nodes(), objective="energy", slot=50.0, scope=scope)
 
 
-@pytest.mark.parametrize("title", ["### OAS energy configuration", "### OAS energy blocks", "### Energy relaxation"])
+@pytest.mark.parametrize("title", ["### OAS energy mode", "### OAS energy blocks", "### Energy relaxation"])
 def test_the_page_names_the_components_of_the_models_of_energy_and_no_others(title):
     models = list(built_for_energy(title))
     components = {c.name for model in models for c in model.component_objects(descend_into=False)}
@@ -166,10 +166,10 @@ def named(text: str) -> set[str]:
 @pytest.mark.parametrize(
     "title",
     [
-        "### OAS configuration",
+        "### OAS mode",
         "### OAS count",
         "### OAS node",
-        "### PAS configuration",
+        "### PAS mode",
         "### PAS node",
         "### CBS",
         "### JPR",
@@ -177,7 +177,7 @@ def named(text: str) -> set[str]:
 )
 def test_the_page_names_the_components_of_each_model_and_no_others(title):
     on_page = named(section(title))
-    if title in ("### OAS configuration", "### OAS count"):
+    if title in ("### OAS mode", "### OAS count"):
         shared = named(section("### What the slotted models share")) - {"x", "w"}
         assert shared == {"objective", "z", "monotone", "still_running", "running", "running_if_covered", "packing"}
         on_page |= shared

@@ -1,4 +1,4 @@
-"""Problems: configurations, speed levels and rounding by hand; and the same schedule space seen in two ways as laws."""
+"""Problems: modes, speed levels and rounding by hand; and the same schedule space seen in two ways as laws."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def one(platform: Platform, job: Job, slot: float | None = None, saturation: flo
     return discretise(Instance(platform, (job,)), slot, saturation=saturation)
 
 
-def test_a_configuration_has_constant_duration_and_loads() -> None:
+def test_a_mode_has_constant_duration_and_loads() -> None:
     # (2, 1) of 3 tasks: Te = 30 * (0.5 / 0.8 + 0.5) = 33.75 s, 4 slots of 10. Links: 2*6*1/2 = 6 and 1*6*2/2 = 6 MB/s.
     problem = one(star((2, 1.0, 9.0), (2, 0.8, 9.0)), Job("J1", 3, 30.0, 0.5, 6.0), 10.0)
-    configuration = problem.configuration(problem.jobs[0], (2, 1))
-    assert configuration.execution_time == pytest.approx(33.75)
-    assert configuration.duration == 4
-    assert isinstance(configuration.duration, int)
-    assert configuration.loads == (6.0, 6.0)
-    assert [c.allocation for c in problem.configurations[0]] == [(1, 2), (2, 1)]
+    mode = problem.mode(problem.jobs[0], (2, 1))
+    assert mode.execution_time == pytest.approx(33.75)
+    assert mode.duration == 4
+    assert isinstance(mode.duration, int)
+    assert mode.loads == (6.0, 6.0)
+    assert [c.allocation for c in problem.modes[0]] == [(1, 2), (2, 1)]
 
 
-def test_configurations_that_saturate_a_link_alone_are_left_out() -> None:
+def test_modes_that_saturate_a_link_alone_are_left_out() -> None:
     # As above on links of 5 MB/s: none; with 20 % more, 6 MB/s, both.
     platform, job = star((2, 1.0, 5.0), (2, 0.8, 5.0)), Job("J1", 3, 30.0, 0.5, 6.0)
-    assert one(platform, job).configurations == ((),)
-    assert len(one(platform, job, saturation=0.2).configurations[0]) == 2
+    assert one(platform, job).modes == ((),)
+    assert len(one(platform, job, saturation=0.2).modes[0]) == 2
 
 
 def test_links_that_may_saturate_bind_nothing() -> None:
@@ -51,7 +51,7 @@ def test_links_that_may_saturate_bind_nothing() -> None:
         Instance(star((1, 1.0, 0.0), (1, 1.0, 0.0)), (Job("J1", 2, 9.0, 0.5, 6.0),)), None, links="shared"
     )
     assert problem.bandwidths == (math.inf, math.inf)
-    assert len(problem.configurations[0]) == 1
+    assert len(problem.modes[0]) == 1
 
 
 def test_speed_levels_of_equal_duration_are_one() -> None:
@@ -134,16 +134,16 @@ def test_allocations_are_counted_without_listing_them(drawn: tuple[Instance, flo
 
 @LAW
 @given(slotted_instances(), st.sampled_from(["up", "down"]))
-def test_levels_have_the_durations_of_configurations(drawn: tuple[Instance, float], rounding: Rounding) -> None:
-    """Each configuration takes as long as the fastest level that allows its classes: the count model's durations."""
+def test_levels_have_the_durations_of_modes(drawn: tuple[Instance, float], rounding: Rounding) -> None:
+    """Each mode takes as long as the fastest level that allows its classes: the count model's durations."""
     instance, slot = drawn
     problem = discretise(instance, slot, rounding)
-    for levels, configurations in zip(problem.levels, problem.configurations, strict=True):
+    for levels, modes in zip(problem.levels, problem.modes, strict=True):
         durations = [level.duration for level in levels]
         assert durations == sorted(set(durations))
-        for configuration in configurations:
-            used = {g for g, count in enumerate(configuration.allocation) if count}
-            assert configuration.duration == next(lv.duration for lv in levels if used <= set(lv.classes))
+        for mode in modes:
+            used = {g for g, count in enumerate(mode.allocation) if count}
+            assert mode.duration == next(lv.duration for lv in levels if used <= set(lv.classes))
 
 
 @LAW
@@ -160,8 +160,8 @@ def test_rounding_brackets_the_seconds(drawn: tuple[Instance, float]) -> None:
 def test_too_many_allocations_are_refused_before_they_are_listed() -> None:
     # 60 tasks on 20 clusters of 30 nodes: more vectors than atoms to list.
     problem = one(star(*[(30, 1.0, 1.0)] * 20), Job("J1", 60, 10.0))
-    with pytest.raises(CoallocError, match=f"more than the {problems.MAX_CONFIGURATIONS:,} .*formulation='count'"):
-        _ = problem.configurations
+    with pytest.raises(CoallocError, match=f"more than the {problems.MAX_MODES:,} .*formulation='count'"):
+        _ = problem.modes
 
 
 def test_an_unknown_scope_lists_those_there_are() -> None:

@@ -29,7 +29,7 @@ def instance() -> Instance:
 @pytest.fixture
 def solved() -> SolveResult:
     """Return the result of a call of ``solve``."""
-    return coalloc.solve(instance(), slot=10.0, formulation="configuration", seed=3)
+    return coalloc.solve(instance(), slot=10.0, formulation="mode", seed=3)
 
 
 def infeasible() -> SolveResult:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from coalloc.allocation import allocation_of, node_classes
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob
-from coalloc.schedule import Interval, Placement, Schedule, assign_nodes
+from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
 from tests.strategies import LAW, instances, list_schedule
 
 PLATFORM = Platform((Cluster("C1", (NodeGroup(2, 1.0), NodeGroup(2, 0.5)), 1.0),))
@@ -40,32 +40,32 @@ def test_a_placement_is_validated(fields):
 
 def test_the_lowest_free_processors_are_taken_by_start_and_intervals_are_half_open():
     intervals = [
-        Interval("late", 10.0, 20.0, (2, 0)),  # takes what "first" and "second" give back at 10
-        Interval("first", 0.0, 10.0, (1, 1)),
-        Interval("second", 5.0, 10.0, (1, 0)),
+        Occupation("late", 10.0, 20.0, (2, 0)),  # takes what "first" and "second" give back at 10
+        Occupation("first", 0.0, 10.0, (1, 1)),
+        Occupation("second", 5.0, 10.0, (1, 0)),
     ]
     assert assign_nodes(Instance(PLATFORM, ()), CLASSES, intervals) == [("C1/0", "C1/1"), ("C1/0", "C1/2"), ("C1/1",)]
 
 
 def test_running_jobs_keep_their_processors():
     instance = Instance(PLATFORM, (), (RunningJob(Job("R", 1, 1.0), ("C1/0",), 10.0),))
-    before, after = Interval("before", 0.0, 99.0, (1, 0)), Interval("after", 10.0, 20.0, (1, 0))
+    before, after = Occupation("before", 0.0, 99.0, (1, 0)), Occupation("after", 10.0, 20.0, (1, 0))
     assert assign_nodes(instance, CLASSES, [before, after]) == [("C1/1",), ("C1/0",)]
     with pytest.raises(ValueError, match=r"2 tasks of 'both' do not fit on node class 0 at 9\.0"):
-        assign_nodes(instance, CLASSES, [Interval("both", 9.0, 20.0, (2, 0))])
+        assign_nodes(instance, CLASSES, [Occupation("both", 9.0, 20.0, (2, 0))])
 
 
 def test_back_to_back_within_rounding_is_no_conflict():
-    intervals = [Interval("A", 0.0, 0.1 + 0.2, (2, 0)), Interval("B", 0.3, 1.0, (2, 0))]
+    intervals = [Occupation("A", 0.0, 0.1 + 0.2, (2, 0)), Occupation("B", 0.3, 1.0, (2, 0))]
     assert assign_nodes(Instance(PLATFORM, ()), CLASSES, intervals) == [("C1/0", "C1/1")] * 2
 
 
 def test_what_lasts_no_time_occupies_nothing():
     # Whoever holds both nodes; what comes after it is not hindered by it either.
     intervals = [
-        Interval("A", 0.0, 10.0, (2, 0)),
-        Interval("none", 5.0, 5.0, (2, 0)),
-        Interval("B", 10.0, 20.0, (2, 0)),
+        Occupation("A", 0.0, 10.0, (2, 0)),
+        Occupation("none", 5.0, 5.0, (2, 0)),
+        Occupation("B", 10.0, 20.0, (2, 0)),
     ]
     names = assign_nodes(Instance(PLATFORM, ()), CLASSES, intervals)
     assert [sorted(of_job) for of_job in names[::2]] == [sorted(names[0])] * 2
@@ -79,7 +79,9 @@ def test_counts_that_fit_can_always_be_coloured(instance, scope):
     reduced, schedule = list_schedule(instance, scope)
     classes = node_classes(instance.platform, scope)
     index = instance.platform.processor_index
-    intervals = [Interval(p.job, p.start, p.end, allocation_of((index[n] for n in p.nodes), classes)) for p in schedule]
+    intervals = [
+        Occupation(p.job, p.start, p.end, allocation_of((index[n] for n in p.nodes), classes)) for p in schedule
+    ]
     coloured = assign_nodes(reduced, classes, intervals)
     renamed = tuple(p.replace(nodes=nodes) for p, nodes in zip(schedule, coloured, strict=True))
     assert check(reduced, Schedule(renamed), scope=scope) == []

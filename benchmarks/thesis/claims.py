@@ -12,7 +12,7 @@ import pandas as pd
 from measures import OAS, OAS_LEFT, OPTIMUM
 from results_table import SLOT, Results
 
-from coalloc.studies.intervals import Interval, mean_interval
+from coalloc.studies.intervals import ConfidenceInterval, mean_interval
 
 CLASSICS = ("FCFS", "SJF", "BJF", "FPFS", "SPT", "LPT")
 PAS = tuple(f"PAS-{name}" for name in CLASSICS)
@@ -36,7 +36,7 @@ class Claim:
     values: tuple[float, ...]
 
     @property
-    def interval(self) -> Interval:
+    def interval(self) -> ConfidenceInterval:
         """Mean and 95 % interval, in percent."""
         return mean_interval([100.0 * value for value in self.values])
 

@@ -14,7 +14,7 @@ from results_table import Results, picked
 
 from coalloc.plot import palette
 from coalloc.plot.axes import label, new_figure, series_style, title
-from coalloc.studies.intervals import Interval, mean_interval
+from coalloc.studies.intervals import ConfidenceInterval, mean_interval
 
 ALL_OAS = (OPTIMUM, OAS_LEFT, OAS)
 FIRST_FIT = tuple(f"{name}, first-fit" for name in CLASSICS)
@@ -56,13 +56,13 @@ def bars(ax: Axes, results: Results, quantity: Quantity, strategies: Sequence[st
     label(ax, "", quantity[2])
 
 
-def interval_at(results: Results, quantity: Quantity, strategy: str, where: dict[str, object]) -> Interval:
+def interval_at(results: Results, quantity: Quantity, strategy: str, where: dict[str, object]) -> ConfidenceInterval:
     """Return the interval of a quantity over the runs at a point."""
     rows = picked(results.runs, {**where, "strategy": strategy})
     return mean_interval([quantity[1] * value for value in rows[quantity[0]]])
 
 
-def whiskers(ax: Axes, places: Iterable[float], found: Iterable[Interval], colour: str = palette.INK) -> None:
+def whiskers(ax: Axes, places: Iterable[float], found: Iterable[ConfidenceInterval], colour: str = palette.INK) -> None:
     """Draw the intervals as thin lines."""
     for place, interval in zip(places, found, strict=True):
         ax.plot([place, place], [interval.low, interval.high], color=colour, linewidth=0.9, alpha=0.8)

@@ -16,9 +16,9 @@ from results_table import Results, csv_columns, results_of
 from coalloc.bench.outcomes import Row
 from coalloc.bench.provenance import code_sentence
 from coalloc.bench.tables import Table, csv_of, markdown
-from coalloc.instance.storage import write_atomically
+from coalloc.documents.storage import write_atomically
 from coalloc.plot.pictures import write_figure
-from coalloc.studies.intervals import Interval, mean_interval
+from coalloc.studies.intervals import ConfidenceInterval, mean_interval
 
 TIMES = {"makespan": "makespan", "response_mean": "response", "wait_mean": "wait", "execution_mean": "execution"}
 """Columns of times in the table of strategies; the first two with intervals."""
@@ -138,7 +138,7 @@ def strategy_cells(part: pd.DataFrame, scale: float) -> Iterator[str]:
     yield f"{100.0 * part['response_above_bound'].mean():.0f}"
 
 
-def with_interval(interval: Interval) -> str:
+def with_interval(interval: ConfidenceInterval) -> str:
     """Return a mean and its interval."""
     if interval.samples < 2:
         return digits(interval.mean)

@@ -19,14 +19,14 @@ from coalloc.models.time_grid import OBJECTIVES
 from coalloc.problem import Links, discretise, slot_seconds
 from coalloc.result_files import instance_hash
 from coalloc.schedule import Schedule, require_schedule
-from coalloc.solvers.bound_methods import METHODS, latest_end_bound, sum_of_ends_bound
-from coalloc.solvers.energy_bound import energy_bound
+from coalloc.solvers.backends.highs import solve_model
+from coalloc.solvers.backends.pyomo_solver import solver_named
+from coalloc.solvers.bounds.energy import energy_bound
+from coalloc.solvers.bounds.methods import METHODS, latest_end_bound, sum_of_ends_bound
 from coalloc.solvers.energy_run import ENERGY_OBJECTIVES
-from coalloc.solvers.highs import solve_model
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.objectives import in_seconds
 from coalloc.solvers.package import build_package, solve_package
-from coalloc.solvers.pyomo_solver import solver_named
 from coalloc.solvers.result import Model, Progress, SolveOptions, SolveResult, TracePoint
 from coalloc.versions import versions
 
@@ -62,8 +62,8 @@ def solve(
     model
         ``"oas"`` orders and allocates; ``"pas"``, ``"cbs"`` and ``"jpr"`` allocate all jobs as one package.
     formulation
-        ``"auto"``, or by model: oas ``"node"``, ``"count"``, ``"configuration"``; pas ``"node"``,
-        ``"configuration"``; or an object of your own with ``build`` and ``extract``.
+        ``"auto"``, or by model: oas ``"node"``, ``"count"``, ``"mode"``; pas ``"node"``,
+        ``"mode"``; or an object of your own with ``build`` and ``extract``.
     objective
         oas ``"makespan"`` (default), ``"total-response-time"``, ``"energy"`` (J, as :func:`coalloc.energy` meters
         the schedule that is returned) or ``"edp"`` (J s, proven by a scan over makespans); pas

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from coalloc.bench.outcomes import Row, has_run, is_failed, is_solved
-from coalloc.bench.statistics import Interval, mean_ratio
+from coalloc.bench.statistics import ConfidenceInterval, mean_ratio
 from coalloc.bench.summary import TOLERANCE, counted_time
 from coalloc.bench.tables import Table
 
@@ -78,7 +78,7 @@ def _line(label: str, pairs: Sequence[Pair], rng: np.random.Generator) -> tuple[
     return (label, len(pairs), *solved, ratio.mean, ratio.low, ratio.high, _verdict(ratio, len(pairs)))
 
 
-def _verdict(ratio: Interval, num_pairs: int) -> str:
+def _verdict(ratio: ConfidenceInterval, num_pairs: int) -> str:
     """Return what an interval says; a few pairs say nothing."""
     if num_pairs < 3:
         return "too few pairs"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from coalloc.documents.text import visible
 from coalloc.instance import CoallocError
-from coalloc.instance.text import visible
 
 SUFFIX = ".lock"
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import coalloc
 from coalloc.bench.outcomes import Outcome
+from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Fault, Instance, InstanceError
-from coalloc.instance.sentences import shown
 
 Options = Mapping[str, Any]
 RESERVED = ("instance", "start", "progress", "seed")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coalloc.bench.tables import Table
-from coalloc.instance.text import visible
+from coalloc.documents.text import visible
 from coalloc.plot import palette
 
 FOLDED = 30

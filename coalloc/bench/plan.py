@@ -15,12 +15,12 @@ from coalloc.bench.methods import METHODS, faults_of_options
 from coalloc.bench.protocol import Task, digest
 from coalloc.bench.provenance import code_versions
 from coalloc.bench.sources import Recipe, made
-from coalloc.bench.spec import Limits, MethodSpec, Scalar, Spec, read_spec
+from coalloc.bench.spec import MethodSpec, SampleLimits, Scalar, Spec, read_spec
+from coalloc.documents.kinds import document_of
+from coalloc.documents.storage import FilePath
+from coalloc.documents.strict_json import layout
 from coalloc.instance import Fault, Instance, InstanceError
-from coalloc.instance.documents import document_of
 from coalloc.instance.files import INSTANCE
-from coalloc.instance.storage import FilePath
-from coalloc.instance.strict_json import layout
 from coalloc.result_files import instance_hash
 
 HELD_TEXTS = 4
@@ -56,7 +56,7 @@ class Sample:
     method: str
     options: Mapping[str, Scalar]
     seed: int | None
-    limits: Limits
+    limits: SampleLimits
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from coalloc.bench.page import Content, page
 from coalloc.bench.store import Store
 from coalloc.bench.summary import contradictions, failures, missing, summary
 from coalloc.bench.tables import Table, csv_of, markdown
+from coalloc.documents.sentences import shown
+from coalloc.documents.storage import write_atomically
+from coalloc.documents.text import visible
 from coalloc.instance import CoallocError
-from coalloc.instance.sentences import shown
-from coalloc.instance.storage import write_atomically
-from coalloc.instance.text import visible
 
 FIGURES = {"solved": solved_over_time, "objective": distance_from_best}
 """Each figure by the name of its file."""

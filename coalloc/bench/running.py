@@ -104,7 +104,7 @@ def run_plan(
         The store is in use, cannot be written, or is none.
     """
     with held(path), Store(path) as store, _terminable():
-        run = _Run(store, workers, report, Progress(len(plan.samples)))
+        run = _Session(store, workers, report, Progress(len(plan.samples)))
         keys = _keys(plan, store, choices)
         missing = run.missing(plan.samples, keys, choices.retry)
         keys |= {sample.content: sample.key for sample in missing}
@@ -122,7 +122,7 @@ def run_calls(
     were killed at a limit are not. Interrupts and errors: :func:`run_plan`.
     """
     with held(path), Store(path) as store, _terminable():
-        run = _Run(store, workers, report, Progress(len(calls)))
+        run = _Session(store, workers, report, Progress(len(calls)))
         return run.complete(run.missing(calls, {call.content: call.key for call in calls}, CRASHED))
 
 
@@ -148,7 +148,7 @@ def _keys(plan: Plan, store: Store, choices: Choices) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run(Generic[S]):
+class _Session(Generic[S]):
     """One run: its store, what starts its workers, whom it tells of each sample, and where it is."""
 
     store: Store

@@ -23,10 +23,10 @@ import psutil
 from coalloc.bench.protocol import Message, read_exactly, read_message, write_message
 from coalloc.bench.provenance import code_versions, machine
 from coalloc.bench.supervision import Lifeline, RunnerGoneError, supervised
+from coalloc.documents.kinds import value_of
+from coalloc.documents.strict_json import parse
 from coalloc.instance import Cluster, Instance, NodeGroup, Platform
-from coalloc.instance.documents import value_of
 from coalloc.instance.files import INSTANCE
-from coalloc.instance.strict_json import parse
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Set to 1 for a worker unless they are set: a process that forks must have one thread only."""

@@ -14,8 +14,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 import coalloc
+from coalloc.documents.values import Count, Text, Value, value
 from coalloc.instance import CoallocError, Fault, Instance, InstanceError
-from coalloc.instance.values import Count, Text, Value, value
 from coalloc.workloads.swf import SwfOptions, pool, read_swf_with_report
 
 Seed = Annotated[int, Field(strict=True, ge=0)]

@@ -20,10 +20,10 @@ import pydantic
 from pydantic import Field
 
 from coalloc.bench.sources import SOURCES, Seeds, Source
+from coalloc.documents.sentences import faults_of, shown
+from coalloc.documents.storage import FilePath, read_bytes
+from coalloc.documents.values import Positive, PositiveSeconds, Text, Value, value
 from coalloc.instance import Fault, InstanceError
-from coalloc.instance.sentences import faults_of, shown
-from coalloc.instance.storage import FilePath, read_bytes
-from coalloc.instance.values import Positive, PositiveSeconds, Text, Value, value
 
 V = TypeVar("V")
 Scalar = str | bool | int | float
@@ -31,7 +31,7 @@ MAX_SEEDS = 100_000
 
 
 @value()
-class Limits(Value):
+class SampleLimits(Value):
     """When a sample is killed: seconds from its start, MB of resident memory of all its processes together."""
 
     time: PositiveSeconds = 300.0
@@ -73,7 +73,7 @@ class _Head(Value):
     instances: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)]
     methods: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)]
     name: Text | None = None
-    limits: Limits = dataclasses.field(default_factory=Limits)
+    limits: SampleLimits = dataclasses.field(default_factory=SampleLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Spec:
     name: str
     text: str
     source: Path
-    limits: Limits
+    limits: SampleLimits
     sources: Mapping[int, Source]
     methods: Mapping[int, MethodSpec]
 
@@ -117,7 +117,7 @@ def parsed(document: dict[str, Any], text: str, path: Path) -> tuple[Spec, list[
     lists = {key: entries if isinstance(entries := document.get(key), list) else [] for key in ("instances", "methods")}
     sources = {i: made for i, entry in enumerate(lists["instances"]) if (made := _source(entry, i, faults))}
     methods = {i: method for i, entry in enumerate(lists["methods"]) if (method := _method(entry, i, faults))}
-    limits = head.limits if head else Limits()
+    limits = head.limits if head else SampleLimits()
     name = head.name if head and head.name else path.name.removesuffix(".toml")
     return Spec(name, text, path, limits, sources, methods), faults
 

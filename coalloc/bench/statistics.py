@@ -21,7 +21,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ConfidenceInterval:
     """A mean and the interval around it."""
 
     mean: float
@@ -36,7 +36,7 @@ def geometric_mean(numbers: Sequence[float], shift: float = 0.0) -> float | None
     return float(np.exp(np.mean(np.log(np.asarray(numbers) + shift))) - shift)
 
 
-def mean_ratio(ratios: Sequence[float], rng: np.random.Generator) -> Interval | None:
+def mean_ratio(ratios: Sequence[float], rng: np.random.Generator) -> ConfidenceInterval | None:
     """Return the geometric mean of paired ratios with its bootstrap interval (percentiles), None of nothing.
 
     Pairs are drawn with replacement. Source: Efron and Tibshirani, *An Introduction to the Bootstrap*
@@ -50,4 +50,4 @@ def mean_ratio(ratios: Sequence[float], rng: np.random.Generator) -> Interval | 
     drawn = np.concatenate([logs[rng.integers(len(logs), size=(size, len(logs)))].mean(axis=1) for size in sizes])
     tail = (1.0 - LEVEL) / 2.0
     low, high = np.quantile(drawn, [tail, 1.0 - tail])
-    return Interval(float(np.exp(logs.mean())), float(np.exp(low)), float(np.exp(high)))
+    return ConfidenceInterval(float(np.exp(logs.mean())), float(np.exp(low)), float(np.exp(high)))

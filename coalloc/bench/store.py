@@ -18,8 +18,8 @@ from typing import Any
 import psutil
 
 from coalloc.bench.outcomes import NOT_RUN, Outcome, Row
+from coalloc.documents.text import visible
 from coalloc.instance import CoallocError
-from coalloc.instance.text import visible
 
 VERSION = 1
 APPLICATION = 0x434F4142

@@ -10,7 +10,7 @@ from io import StringIO
 from typing import Any
 
 from coalloc.bench.outcomes import Row
-from coalloc.instance.text import visible
+from coalloc.documents.text import visible
 
 RIGHT, LEFT = "---:", "---"
 

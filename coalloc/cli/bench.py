@@ -80,7 +80,7 @@ def run(
     from coalloc.bench.outcomes import FAILED
     from coalloc.bench.plan import read_plan
     from coalloc.bench.running import Choices, run_plan
-    from coalloc.instance.text import visible
+    from coalloc.documents.text import visible
 
     plan = read_plan(spec)
     if dry_run:
@@ -113,7 +113,7 @@ def report(store: Store, *, name: Name = None, output: Folder = None, quiet: Qui
     from coalloc.bench.report import findings, write_report
     from coalloc.bench.store import Store as BenchStore
     from coalloc.bench.tables import markdown
-    from coalloc.instance.text import visible
+    from coalloc.documents.text import visible
 
     with BenchStore(store, writes=False) as opened:
         found = findings(opened, name)
@@ -144,8 +144,8 @@ def compare(a: Before, b: After, *, name: Name = None, seed: BootstrapSeed = 0) 
     from coalloc.bench.report import findings
     from coalloc.bench.store import Store as BenchStore
     from coalloc.bench.tables import markdown
+    from coalloc.documents.text import visible
     from coalloc.instance import CoallocError
-    from coalloc.instance.text import visible
 
     found = []
     for path in (a, b):
@@ -180,7 +180,7 @@ def _workers(jobs: int, scheduler: str | None) -> Callable[[], Workers]:
 
 def _list(plan: Plan) -> ExitCode:
     """Say what the samples of a plan are."""
-    from coalloc.instance.text import visible
+    from coalloc.documents.text import visible
 
     for sample in plan.samples:
         seed = "" if sample.seed is None else f", seed {sample.seed}"

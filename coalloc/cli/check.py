@@ -67,7 +67,7 @@ def check(
 
 def _note_other_name(instance: Instance, schedule: Schedule) -> None:
     """Say where a schedule names another instance; names are no identities, so that breaks no rule."""
-    from coalloc.instance.text import quoted
+    from coalloc.documents.text import quoted
 
     if schedule.instance not in (instance.name, coalloc.Schedule(()).instance):
         note(f"coalloc: the schedule names the instance {quoted(schedule.instance)}, this is {quoted(instance.name)}")
@@ -81,7 +81,7 @@ def _plain(violation: Violation) -> dict[str, Any]:
 
 def _show_violations(violations: list[Violation]) -> None:
     """Print a line per violation, and how many there are."""
-    from coalloc.instance.text import visible
+    from coalloc.documents.text import visible
 
     for violation in violations:
         say(visible(str(violation)))

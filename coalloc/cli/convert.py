@@ -195,7 +195,7 @@ def _read_trace(
 
 def _write_trace(instance: Instance, schedule: Path | None, output: Path | None) -> list[str]:
     """Write or print the trace of an instance, and return what it does not hold."""
-    from coalloc.instance.text import visible
+    from coalloc.documents.text import visible
     from coalloc.workloads.swf_writing import swf_text, write_swf_with_report
 
     placed = None if schedule is None else read_schedule(schedule)

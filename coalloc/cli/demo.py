@@ -23,7 +23,7 @@ Directory = Annotated[Path, Option(metavar="DIR", help="Where the files go; it i
 
 def demo(directory: Directory = Path("coalloc-demo"), json: Json = False, quiet: Quiet = False) -> ExitCode:
     """Solve a bundled instance of the thesis to proven optimality, check the schedule, and draw it."""
-    from coalloc.instance.text import visible
+    from coalloc.documents.text import visible
 
     instance = coalloc.example(EXAMPLE)
     given = directory / "instance.json"

@@ -61,9 +61,9 @@ def _sentence(error: typer.TyperException) -> str:
 def _reported(error: Exception) -> ExitCode:
     """Say what is wrong, one line per fault, and return the exit code."""
     # Imported only now: the instance room is not needed for --help and --version.
+    from coalloc.documents.errors import InternalError
+    from coalloc.documents.text import visible
     from coalloc.instance import CoallocError, InstanceError
-    from coalloc.instance.errors import InternalError
-    from coalloc.instance.text import visible
 
     if isinstance(error, InstanceError) and error.source:
         note(str(error))

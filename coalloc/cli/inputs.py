@@ -25,7 +25,7 @@ def read_instance(file: str) -> Instance:
     if file.startswith(EXAMPLE) and not os.path.exists(file):
         return coalloc.example(file.removeprefix(EXAMPLE))
     if file.endswith(SWF_SUFFIXES):
-        from coalloc.instance.text import visible
+        from coalloc.documents.text import visible
 
         raise coalloc.CoallocError(f"{visible(file)} is a trace; `coalloc convert --from swf` makes an instance of it")
     return coalloc.read_instance(file)
@@ -43,8 +43,8 @@ def read_instances(files: Sequence[str]) -> list[Instance]:
 
 def read_schedule(path: Path) -> Schedule:
     """Return the schedule of a schedule file or of a result file."""
+    from coalloc.documents.kinds import load_document, value_of
     from coalloc.instance import Fault, InstanceError
-    from coalloc.instance.documents import load_document, value_of
     from coalloc.result_files import RESULT
     from coalloc.schedule_files import SCHEDULE
 

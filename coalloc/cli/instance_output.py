@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def write_or_say_instance(instance: Instance, output: Path | None) -> None:
     """Write an instance and note its size, or print its document where no file is named."""
-    from coalloc.instance.documents import document_of
+    from coalloc.documents.kinds import document_of
+    from coalloc.documents.strict_json import layout
+    from coalloc.documents.text import visible
     from coalloc.instance.files import INSTANCE
-    from coalloc.instance.strict_json import layout
-    from coalloc.instance.text import visible
 
     if output is None:
         say(layout(document_of(instance, INSTANCE)))

@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from coalloc.documents.storage import write_atomically
+from coalloc.documents.text import visible
 from coalloc.instance import CoallocError
-from coalloc.instance.storage import write_atomically
-from coalloc.instance.text import visible
 
 if TYPE_CHECKING:
     from pyomo.environ import ConcreteModel

@@ -52,8 +52,8 @@ def check_writable(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pa
     ``outputs`` are paths by the name of their option. No two may be the same file, and none may be
     one of the ``inputs``.
     """
+    from coalloc.documents.text import visible
     from coalloc.instance import CoallocError
-    from coalloc.instance.text import visible
 
     taken = {os.path.realpath(path): "it is an input" for path in inputs if path is not None}
     lines = []
@@ -86,9 +86,9 @@ def _is_device(path: str | Path) -> bool:
 
 def make_folder(option: str, folder: Path) -> None:
     """Make the folder that an option names, where it is missing."""
+    from coalloc.documents.storage import reason_of
+    from coalloc.documents.text import visible
     from coalloc.instance import CoallocError
-    from coalloc.instance.storage import reason_of
-    from coalloc.instance.text import visible
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -105,8 +105,8 @@ class Written:
 
     def write(self, name: str, path: Path, write: Callable[[Path], object]) -> None:
         """Write a file, whatever became of those before: a full disk must not cost what still can be kept."""
+        from coalloc.documents.text import visible
         from coalloc.instance import CoallocError
-        from coalloc.instance.text import visible
 
         try:
             write(path)

@@ -200,7 +200,7 @@ class _SampleLines:
 def _failure(sample: Sample, outcome: Outcome) -> str:
     """Return a line for a sample that failed, nothing for others."""
     from coalloc.bench.outcomes import is_failed
-    from coalloc.instance.text import visible
+    from coalloc.documents.text import visible
 
     if not is_failed(outcome):
         return ""

@@ -179,7 +179,7 @@ def _write(run: SimulationResult, files: Mapping[str, Path | None], quiet: bool)
 
 def _write_jobs(run: SimulationResult, path: Path) -> None:
     """Write the table of jobs as CSV."""
-    from coalloc.instance.storage import write_atomically
+    from coalloc.documents.storage import write_atomically
 
     frame = run.to_frame()
     frame["nodes"] = frame["nodes"].map(" ".join)

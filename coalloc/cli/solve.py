@@ -26,7 +26,7 @@ Model = Annotated[
 ]
 Formulation = Annotated[
     str,
-    Option(help="auto; or oas: node, count, configuration; pas: node, configuration.", rich_help_panel=MODEL),
+    Option(help="auto; or oas: node, count, mode; pas: node, mode.", rich_help_panel=MODEL),
 ]
 Objective = Annotated[
     str | None,
@@ -78,7 +78,7 @@ Threads = Annotated[int, Option(help="Threads of the solver.", rich_help_panel=L
 Solver = Annotated[
     str, Option(help="highs, or a MIP solver that Pyomo finds: cbc, glpk, gurobi, ...", rich_help_panel=LIMITS)
 ]
-Start = Annotated[
+StartFile = Annotated[
     Path | None, Option(metavar="SCHEDULE", help="A valid schedule to start from.", rich_help_panel=LIMITS)
 ]
 ScheduleFile = Annotated[
@@ -137,7 +137,7 @@ def solve(
     seed: SolverSeed = 0,
     threads: Threads = 1,
     solver: Solver = "highs",
-    start: Start = None,
+    start: StartFile = None,
     output: ScheduleFile = None,
     result: ResultFile = None,
     plot: Plot = None,

@@ -60,7 +60,7 @@ def run_solve(instance: Instance, options: dict[str, Any], quiet: bool) -> Solve
 
 def show_result(instance: Instance, result: SolveResult, files: ResultFiles, as_json: bool) -> ExitCode:
     """Write the files, print the result, and return the exit code."""
-    from coalloc.instance.text import visible
+    from coalloc.documents.text import visible
 
     written = files.write(instance, result)
     if as_json:
@@ -77,8 +77,8 @@ def show_result(instance: Instance, result: SolveResult, files: ResultFiles, as_
 
 def result_text(result: SolveResult) -> str:
     """Return the result document, as ``write_result`` writes it, without the last newline."""
-    from coalloc.instance.documents import document_of
-    from coalloc.instance.strict_json import layout
+    from coalloc.documents.kinds import document_of
+    from coalloc.documents.strict_json import layout
     from coalloc.result_files import RESULT, result_document
 
     return layout(document_of(result_document(result), RESULT))

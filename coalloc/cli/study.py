@@ -34,7 +34,7 @@ By = Annotated[Literal["replayed", "compacted"], Option(help="Makespan by which 
 Continuous = Annotated[
     bool, Option("--continuous/--no-continuous", help="Solve in continuous time as well, or only compute a bound.")
 ]
-Formulation = Annotated[str, Option(help="Of the solves in slots: auto, node, count or configuration.")]
+Formulation = Annotated[str, Option(help="Of the solves in slots: auto, node, count or mode.")]
 
 EXAMPLES = """
 Examples:

@@ -42,7 +42,7 @@ def written_table(study: Callable[[], pd.DataFrame], output: Path | None, json: 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV; a file that is there is replaced in one step."""
-    from coalloc.instance.storage import write_atomically
+    from coalloc.documents.storage import write_atomically
 
     write_atomically(path, table.to_csv(index=False))
 

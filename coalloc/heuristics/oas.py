@@ -4,7 +4,7 @@ Whenever something new is known (a job arrived, ended at another time than estim
 the whole queue is planned, from now on and beside the running jobs until their estimated ends, so that
 the last job ends first. Jobs start as planned (:mod:`coalloc.heuristics.plans`), and no link saturates.
 
-A plan is the best list schedule, improved by local search within a budget of work: runs repeat, unlike
+A plan is the best list schedule, improved by simulated annealing within a budget of work: runs repeat, unlike
 those of a solver that a clock stops. Source: thesis, section 3.2; errata 5.
 """
 
@@ -15,19 +15,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from coalloc.allocation import Scope
+from coalloc.documents.values import Count
 from coalloc.heuristics.plans import Planned, due, without
 from coalloc.heuristics.snapshots import bandwidth_left, snapshot
 from coalloc.instance import CoallocError
 from coalloc.instance.rounding import time_tolerance
-from coalloc.instance.values import Count
 from coalloc.problem import Assignment, Links, Problem, discretise, slot_seconds
-from coalloc.rules.generation import best_list_schedule
+from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import processors_of
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.local_search import improve
 from coalloc.solvers.objectives import quick_bound
+from coalloc.solvers.search.annealing import improve
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Oas:
     """OAS as a policy.
 
     ``slot`` is that of the plans: seconds, a share of the mean estimate of the queue such as ``"50%"``,
-    or None for continuous time. ``work_limit`` is the number of jobs that the local search of a decision
+    or None for continuous time. ``work_limit`` is the number of jobs that the simulated annealing of a decision
     may place.
     """
 
@@ -93,8 +93,8 @@ def _plan_of(problem: Problem, assignments: Sequence[Assignment]) -> list[Planne
         Planned(
             problem.jobs[a.job].id,
             processors_of(index[name] for name in schedule[problem.jobs[a.job].id].nodes),
-            a.configuration.execution_time,
-            a.configuration.loads,
+            a.mode.execution_time,
+            a.mode.loads,
         )
         for a in sorted(assignments, key=lambda a: (a.start, a.job))
     ]

@@ -18,34 +18,34 @@ from operator import le, sub
 from coalloc.models.cbs import chunk_shortfall, total_link_load
 from coalloc.models.jpr import effective_power
 from coalloc.models.package import link_limits
-from coalloc.problem import Configuration, Problem, SpeedLevel, compositions
+from coalloc.problem import Mode, Problem, SpeedLevel, compositions
 from coalloc.rules.allocation_rules import filled
 
 LEVEL_STEPS = 20_000
 """Choices of a level after which the search for the cheapest ones gives up."""
 
-Cost = Callable[[Problem, int, Configuration], tuple[float, ...]]
-"""What a job (by index) costs in a configuration: its part of each objective of a model, in order of priority."""
+Cost = Callable[[Problem, int, Mode], tuple[float, ...]]
+"""What a job (by index) costs in a mode: its part of each objective of a model, in order of priority."""
 
 
-def _execution_time(_: Problem, __: int, configuration: Configuration) -> tuple[float, ...]:
-    return (configuration.execution_time,)
+def _execution_time(_: Problem, __: int, mode: Mode) -> tuple[float, ...]:
+    return (mode.execution_time,)
 
 
-def _chunks(problem: Problem, j: int, configuration: Configuration) -> tuple[float, ...]:
-    return chunk_shortfall(problem, problem.jobs[j], configuration), total_link_load(configuration)
+def _chunks(problem: Problem, j: int, mode: Mode) -> tuple[float, ...]:
+    return chunk_shortfall(problem, problem.jobs[j], mode), total_link_load(mode)
 
 
-def _power(problem: Problem, _: int, configuration: Configuration) -> tuple[float, ...]:
-    return configuration.execution_time, -effective_power(problem, configuration)
+def _power(problem: Problem, _: int, mode: Mode) -> tuple[float, ...]:
+    return mode.execution_time, -effective_power(problem, mode)
 
 
 COSTS: Mapping[str, Cost] = {"pas": _execution_time, "cbs": _chunks, "jpr": _power}
 """Cost by name of the package model."""
 
 
-def best_alone(problem: Problem, model: str, j: int) -> list[Configuration]:
-    """Return the configurations that cost a job least on all that is free, those that load links least first.
+def best_alone(problem: Problem, model: str, j: int) -> list[Mode]:
+    """Return the modes that cost a job least on all that is free, those that load links least first.
 
     Faster processors never cost PAS and JPR more: slower ones are looked at only where the faster do not do.
     """
@@ -54,44 +54,42 @@ def best_alone(problem: Problem, model: str, j: int) -> list[Configuration]:
         priced = [(COSTS[model](problem, j, c), total_link_load(c), c) for c in _fitting(problem, j, level)]
         if priced:
             least = min(cost for cost, _, _ in priced)
-            best = [(load, configuration) for cost, load, configuration in priced if cost == least]
-            return [configuration for _, configuration in sorted(best, key=lambda item: item[0])]
+            best = [(load, mode) for cost, load, mode in priced if cost == least]
+            return [mode for _, mode in sorted(best, key=lambda item: item[0])]
     return []
 
 
-def _fitting(problem: Problem, j: int, level: SpeedLevel) -> Iterator[Configuration]:
-    """Yield the configurations of a job on the free processors of a level that overload no link by themselves."""
+def _fitting(problem: Problem, j: int, level: SpeedLevel) -> Iterator[Mode]:
+    """Yield the modes of a job on the free processors of a level that overload no link by themselves."""
     job, limits = problem.jobs[j], link_limits(problem, j)
     free = [n if g in level.classes else 0 for g, n in enumerate(problem.package.processors)]
     for allocation in compositions(job.tasks, free):
-        configuration = problem.configuration(job, allocation)
-        if all(map(le, configuration.loads, limits)):
-            yield configuration
+        mode = problem.mode(job, allocation)
+        if all(map(le, mode.loads, limits)):
+            yield mode
 
 
-def together(
-    problem: Problem, choices: Sequence[Sequence[Configuration]], order: Sequence[int]
-) -> list[Configuration] | None:
+def together(problem: Problem, choices: Sequence[Sequence[Mode]], order: Sequence[int]) -> list[Mode] | None:
     """Return one of its choices for each job, so that all fit beside each other; None where this attempt fails.
 
     Jobs (by index) choose in ``order``, and take their first choice that still fits.
     """
     processors, bandwidths = problem.package.processors, problem.package.bandwidths
-    chosen: dict[int, Configuration] = {}
+    chosen: dict[int, Mode] = {}
     for j in order:
-        for configuration in choices[j]:
-            if all(map(le, configuration.allocation, processors)) and all(map(le, configuration.loads, bandwidths)):
+        for mode in choices[j]:
+            if all(map(le, mode.allocation, processors)) and all(map(le, mode.loads, bandwidths)):
                 break
         else:
             return None
-        chosen[j] = configuration
-        processors = tuple(map(sub, processors, configuration.allocation))
-        bandwidths = tuple(map(sub, bandwidths, configuration.loads))
+        chosen[j] = mode
+        processors = tuple(map(sub, processors, mode.allocation))
+        bandwidths = tuple(map(sub, bandwidths, mode.loads))
     return [chosen[j] for j in range(len(choices))]
 
 
-def without_mip(problem: Problem, model: str, choices: Sequence[Sequence[Configuration]]) -> list[Configuration] | None:
-    """Return an optimal configuration for each job, None where that takes the MIP.
+def without_mip(problem: Problem, model: str, choices: Sequence[Sequence[Mode]]) -> list[Mode] | None:
+    """Return an optimal mode for each job, None where that takes the MIP.
 
     ``choices`` are the :func:`best_alone` of each job; the job with most tasks chooses first.
     """
@@ -102,7 +100,7 @@ def without_mip(problem: Problem, model: str, choices: Sequence[Sequence[Configu
     return BY_LEVELS[model](problem)
 
 
-def by_levels(problem: Problem) -> list[Configuration] | None:
+def by_levels(problem: Problem) -> list[Mode] | None:
     """Return an optimal package of PAS that costs no more than if links carried everything, None where none is found.
 
     Jobs that may use the fewest classes choose first, of those the ones with most tasks.
@@ -115,7 +113,7 @@ def by_levels(problem: Problem) -> list[Configuration] | None:
     return together(problem, choices, order)
 
 
-def fastest_first(problem: Problem) -> list[Configuration] | None:
+def fastest_first(problem: Problem) -> list[Mode] | None:
     """Return an optimal package of JPR, None where the levels are not found or a job would never end on its links.
 
     At the cheapest levels, the jobs whose levels have fewer classes choose first, and take the fastest processors
@@ -127,19 +125,19 @@ def fastest_first(problem: Problem) -> list[Configuration] | None:
         return None
     free = problem.package.processors
     by_speed = sorted(range(len(free)), key=lambda g: -problem.classes[g].effective_power)
-    chosen: dict[int, Configuration] = {}
+    chosen: dict[int, Mode] = {}
     for j in sorted(range(len(levels)), key=lambda j: (len(levels[j].classes), -problem.jobs[j].tasks)):
         allocation = filled(problem.jobs[j].tasks, free, by_speed)
         if allocation is None:
             return None
-        chosen[j] = problem.configuration(problem.jobs[j], allocation)
+        chosen[j] = problem.mode(problem.jobs[j], allocation)
         if not all(map(le, chosen[j].loads, link_limits(problem, j))):
             return None
         free = tuple(map(sub, free, allocation))
     return [chosen[j] for j in range(len(levels))]
 
 
-BY_LEVELS: Mapping[str, Callable[[Problem], list[Configuration] | None]] = {"pas": by_levels, "jpr": fastest_first}
+BY_LEVELS: Mapping[str, Callable[[Problem], list[Mode] | None]] = {"pas": by_levels, "jpr": fastest_first}
 """How packages are made from speed levels, by name of the package model."""
 
 

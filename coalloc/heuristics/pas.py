@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from coalloc.allocation import Scope
+from coalloc.documents.values import Count
 from coalloc.heuristics.packages import best_alone, without_mip
 from coalloc.heuristics.snapshots import snapshot
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.values import Count
-from coalloc.problem import MAX_CONFIGURATIONS, Links, discretise
+from coalloc.problem import MAX_MODES, Links, discretise
 from coalloc.rules.orders import ordered
 from coalloc.rules.selection import selected
 from coalloc.simulator.policy import Start, State
@@ -76,14 +76,14 @@ class Pas:
             work_limit=self.work_limit,
         )
         problem = package_problem(instance, options)
-        if sum(map(problem.count_allocations, problem.jobs)) > MAX_CONFIGURATIONS:
+        if sum(map(problem.count_allocations, problem.jobs)) > MAX_MODES:
             return _solved(instance, options, "node")
         choices = [best_alone(problem, self.allocation, j) for j in range(len(problem.jobs))]
         if not all(choices):
             return []
         chosen = without_mip(problem, self.allocation, choices)
         if chosen is None:
-            return _solved(instance, options, "configuration")
+            return _solved(instance, options, "mode")
         return [Start(job.id, c.allocation) for job, c in zip(problem.jobs, chosen, strict=True)]
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pydantic
 
+from coalloc.documents.sentences import faults_of
 from coalloc.instance import CoallocError
-from coalloc.instance.sentences import faults_of
 from coalloc.simulator.policy import Policy
 
 

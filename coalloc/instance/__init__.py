@@ -1,11 +1,13 @@
 """What is given: platform, network tree, jobs, file format and errors."""
 
-from coalloc.instance.errors import CoallocError, Fault, InstanceError
+from coalloc.documents.errors import CoallocError, Fault, InstanceError
+from coalloc.documents.text import visible
+from coalloc.instance.clusters import Cluster, NodeGroup, Switch
 from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
 from coalloc.instance.instance import Instance, RunningJob, require_instance
 from coalloc.instance.job import Job
 from coalloc.instance.network import Link
-from coalloc.instance.platform import Cluster, Node, NodeGroup, Platform, Switch
+from coalloc.instance.platform import Node, Platform
 
 __all__ = [
     "Cluster",
@@ -23,6 +25,7 @@ __all__ = [
     "read_instance",
     "read_platform",
     "require_instance",
+    "visible",
     "write_instance",
     "write_platform",
 ]

@@ -11,13 +11,15 @@ processor names, whatever characters they have, and no list of all processors is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from coalloc.instance.errors import Fault
-from coalloc.instance.network import duplicate_faults, network_faults
-from coalloc.instance.sentences import shown
-from coalloc.instance.text import quoted
+from coalloc.documents.errors import Fault
+from coalloc.documents.sentences import shown
+from coalloc.documents.text import quoted
+
+MAX_NAMED = 10
+"""Roots of the network that a message names, where there are several."""
 
 MAX_PROCESSORS = 10_000_000
 """Most processors that a platform may have; each costs memory as soon as its name is asked for."""
@@ -187,3 +189,59 @@ def _count(holder: object, key: str, default: int | None = None) -> int | None:
     if field is None and not (isinstance(holder, dict) and key in holder):
         return default
     return field if isinstance(field, int) and not isinstance(field, bool) and field >= 1 else None
+
+
+def network_faults(
+    clusters: Sequence[tuple[str | None, str | None]], switches: Sequence[tuple[str | None, str | None]]
+) -> list[Fault]:
+    """Return what is wrong with the names and the tree.
+
+    ``clusters`` are (name, switch) and ``switches`` (name, parent), in order. A name is ``None``
+    where a file has none that can be read: what depends on it is not examined then.
+    """
+    faults = duplicate_faults([name for name, _ in clusters], "clusters[{}].name".format, "cluster name")
+    faults += duplicate_faults([name for name, _ in switches], "switches[{}].name".format, "switch name")
+    parents = {name: parent for name, parent in switches if name is not None and parent is not None}
+    faults += _cycle_faults(switches, parents)
+    if any(name is None or parent is None for name, parent in switches):
+        return faults
+    roots = sorted({parent for parent in parents.values() if parent not in parents})
+    if len(roots) > 1:
+        named = ", ".join(quoted(root) for root in roots[:MAX_NAMED]) + (", ..." if len(roots) > MAX_NAMED else "")
+        faults.append(Fault("switches", f"must hang on one root, got {len(roots)}: {named}"))
+    return faults + _upper_switch_faults(clusters, {*parents, *roots})
+
+
+def _cycle_faults(switches: Sequence[tuple[str | None, str | None]], parents: Mapping[str, str]) -> list[Fault]:
+    """Return a fault for every switch that is above itself."""
+    if not parents:
+        return []
+    import networkx as nx
+
+    tree = nx.DiGraph(list(parents.items()))
+    cyclic = {name for part in nx.strongly_connected_components(tree) if len(part) > 1 for name in part}
+    cyclic |= {name for name, parent in parents.items() if name == parent}
+    return [
+        Fault(f"switches[{i}].parent", f"is part of a cycle of switches, got {quoted(parent or '')}")
+        for i, (name, parent) in enumerate(switches)
+        if name in cyclic
+    ]
+
+
+def _upper_switch_faults(clusters: Sequence[tuple[str | None, str | None]], known: Container[str]) -> list[Fault]:
+    """Return a fault for every cluster behind a switch that the platform does not have."""
+    return [
+        Fault(f"clusters[{i}].switch", f"must name a switch of the platform, got {quoted(switch)}")
+        for i, (_, switch) in enumerate(clusters)
+        if switch is not None and switch not in known
+    ]
+
+
+def duplicate_faults(names: Sequence[str | None], path_of: Callable[[int], str], what: str) -> list[Fault]:
+    """Return a fault for every name that stands before; ``path_of`` its index. ``None`` repeats nothing."""
+    first: dict[str, int] = {}
+    return [
+        Fault(path_of(i), f"repeats the {what} {quoted(name)} of {path_of(first[name])}")
+        for i, name in enumerate(names)
+        if name is not None and first.setdefault(name, i) != i
+    ]

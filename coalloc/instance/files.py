@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 
+from coalloc.documents.errors import Fault
+from coalloc.documents.kinds import Document, Kind, load_document, read_value, value_of, write_value
+from coalloc.documents.storage import FILE_LIMIT, FilePath
+from coalloc.documents.values import Text, Value, value
 from coalloc.instance.consistency import platform_faults, workload_faults
-from coalloc.instance.documents import Document, Kind, load_document, read_value, value_of, write_value
-from coalloc.instance.errors import Fault
 from coalloc.instance.instance import Instance
 from coalloc.instance.platform import Platform
-from coalloc.instance.storage import FILE_LIMIT, FilePath
-from coalloc.instance.values import Text, Value, value
 
 
 def _instance_faults(document: Document) -> list[Fault]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from coalloc.documents.errors import CoallocError, InstanceError
+from coalloc.documents.text import quoted
+from coalloc.documents.values import Seconds, Text, Value, value
 from coalloc.instance.consistency import workload_faults
-from coalloc.instance.errors import CoallocError, InstanceError
 from coalloc.instance.job import Job
 from coalloc.instance.platform import Platform
-from coalloc.instance.text import quoted
-from coalloc.instance.values import Seconds, Text, Value, value
 
 
 @value()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from coalloc.instance.values import (
+from coalloc.documents.values import (
     Count,
     NonNegative,
     PositiveSeconds,

@@ -6,9 +6,10 @@ draws ``idle_watts``. Source: PCBE, equations (2.3) and (2.4); errata 20 (what t
 
 from __future__ import annotations
 
-from coalloc.instance.errors import CoallocError
-from coalloc.instance.platform import NodeGroup, Platform
-from coalloc.instance.text import quoted
+from coalloc.documents.errors import CoallocError
+from coalloc.documents.text import quoted
+from coalloc.instance.clusters import NodeGroup
+from coalloc.instance.platform import Platform
 
 WATTS = ("idle_watts", "static_watts", "core_watts")
 """Fields of a node group without which nothing can be metered."""

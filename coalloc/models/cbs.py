@@ -12,8 +12,8 @@ import pyomo.environ as pyo
 
 from coalloc.allocation import tasks_per_cluster
 from coalloc.instance import Job
-from coalloc.models.package import add_stages, configuration_model, extract, total
-from coalloc.problem import Configuration, Problem
+from coalloc.models.package import add_stages, extract, mode_model, total
+from coalloc.problem import Mode, Problem
 
 __all__ = ["build", "chunk_shortfall", "extract", "total_link_load"]
 
@@ -23,19 +23,19 @@ CHUNK_SHARE = 0.75
 
 def build(problem: Problem) -> pyo.ConcreteModel:
     """Return the model; first objective in tasks, second in MB/s."""
-    model = configuration_model("CBS", problem)
-    shortfall = total(model, lambda job, configuration: chunk_shortfall(problem, job, configuration))
-    load = total(model, lambda _, configuration: total_link_load(configuration))
+    model = mode_model("CBS", problem)
+    shortfall = total(model, lambda job, mode: chunk_shortfall(problem, job, mode))
+    load = total(model, lambda _, mode: total_link_load(mode))
     add_stages(model, [("chunk-shortfall", shortfall, True), ("link-load", load, False)])
     return model
 
 
-def chunk_shortfall(problem: Problem, job: Job, configuration: Configuration) -> int:
+def chunk_shortfall(problem: Problem, job: Job, mode: Mode) -> int:
     """Return how many tasks the largest part of a job in one cluster lacks to hold 75 % of its tasks."""
-    tasks = tasks_per_cluster(configuration.allocation, problem.classes, len(problem.instance.platform.clusters))
+    tasks = tasks_per_cluster(mode.allocation, problem.classes, len(problem.instance.platform.clusters))
     return max(0, math.ceil(CHUNK_SHARE * job.tasks) - max(tasks))
 
 
-def total_link_load(configuration: Configuration) -> float:
-    """Return the total load of a configuration over all links, MB/s."""
-    return math.fsum(configuration.loads)
+def total_link_load(mode: Mode) -> float:
+    """Return the total load of a mode over all links, MB/s."""
+    return math.fsum(mode.loads)

@@ -28,7 +28,7 @@ from coalloc.models.energy_running import (
 )
 from coalloc.models.energy_sets import add_sets
 from coalloc.models.time_grid import chosen
-from coalloc.problem import Assignment, Configuration, Problem
+from coalloc.problem import Assignment, Mode, Problem
 from coalloc.schedule import Schedule, schedule_of
 
 MAX_FORBIDDEN = 50_000
@@ -76,7 +76,7 @@ def num_blocks(problem: Problem) -> int:
     """
     if not problem.jobs:
         return 0
-    shortest = min(c.duration for configurations in problem.configurations for c in configurations)
+    shortest = min(c.duration for modes in problem.modes for c in modes)
     most = len(problem.jobs) + bool(problem.busy)
     blocks, last = 1, -shortest if problem.busy else min(problem.releases)
     for release in sorted(problem.releases):
@@ -85,18 +85,14 @@ def num_blocks(problem: Problem) -> int:
     return min(blocks, most)
 
 
-def _configurations(problem: Problem) -> dict[tuple[int, int], Configuration]:
-    """Return the configuration of each job (by index) on each node that can hold it."""
-    return {
-        (j, c.allocation.index(problem.jobs[j].tasks)): c
-        for j, configurations in enumerate(problem.configurations)
-        for c in configurations
-    }
+def _modes(problem: Problem) -> dict[tuple[int, int], Mode]:
+    """Return the mode of each job (by index) on each node that can hold it."""
+    return {(j, c.allocation.index(problem.jobs[j].tasks)): c for j, modes in enumerate(problem.modes) for c in modes}
 
 
 def _places(model: pyo.ConcreteModel) -> dict[tuple[int, int], float]:
     """Return the durations (units) of each job (by index) on each node that can hold it."""
-    return {place: c.duration / model.unit for place, c in _configurations(model.problem).items()}
+    return {place: c.duration / model.unit for place, c in _modes(model.problem).items()}
 
 
 def _add_blocks(model: pyo.ConcreteModel, latest: float) -> None:
@@ -235,8 +231,8 @@ def _add_objective(model: pyo.ConcreteModel, costs: Costs, busy_after: Mapping[i
     if objective == "makespan":
         model.objective = pyo.Objective(expr=model.unit * model.makespan)
         return
-    configurations = _configurations(problem)
-    own = pyo.quicksum(costs.joules(configurations[j, g]) * y for (j, g, _), y in model.y.items())
+    modes = _modes(problem)
+    own = pyo.quicksum(costs.joules(modes[j, g]) * y for (j, g, _), y in model.y.items())
     extra = pyo.quicksum(watts * busy[g] for g, watts in costs.extra_watts.items())
     drawn = extra + running_watts(model, costs) + costs.idle * model.makespan
     model.objective = pyo.Objective(expr=own + model.unit * drawn)
@@ -250,13 +246,13 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
     """
     problem: Problem = model.problem
     node_of = {j: g for j, g, _ in chosen(model.y)}
-    configuration = _configurations(problem)
+    mode = _modes(problem)
     ordered = set(chosen(model.before))
     placed: list[Assignment] = []
     origin = problem.instance.origin
     latest = origin + model.makespan.ub * model.unit
     for j in sorted(model.J, key=lambda j: (model.start[j].value, j)):
-        choice, node = configuration[j, node_of[j]], node_of[j]
+        choice, node = mode[j, node_of[j]], node_of[j]
         here: list[tuple[Item, float, float]] = [(a.job, a.start, a.end) for a in placed if node_of[a.job] == node]
         here += [(f"running {r}", 0.0, busy.end) for r, busy in enumerate(problem.busy) if busy.allocation[node]]
         earliest = max([problem.releases[j], *(end for item, _, end in here if (item, j) in ordered)])

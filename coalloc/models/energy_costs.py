@@ -1,8 +1,8 @@
-"""What the energy models charge: joules of a configuration, watts of a node that has a busy core, idle watts.
+"""What the energy models charge: joules of a mode, watts of a node that has a busy core, idle watts.
 
 Energy of a schedule that ends at makespan C (:mod:`coalloc.meter`, idle always) is
 
-    sum of the joules of the configurations + sum over switched classes of extra watts * busy seconds + idle watts * C
+    sum of the joules of the modes + sum over switched classes of extra watts * busy seconds + idle watts * C
 
 and what the jobs that run already draw (:mod:`coalloc.models.energy_running`).
 
@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coalloc.allocation import Allocation
+from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError
 from coalloc.instance.power import known_watts, require_watts
-from coalloc.instance.text import quoted
-from coalloc.problem import Configuration, Problem
+from coalloc.problem import Mode, Problem
 
 SIZE = 64.0
 """Size of the last instant in the units of a model, within a factor of the square root of 2."""
@@ -38,9 +38,9 @@ class Costs:
     extra_watts: dict[int, float]
     idle: float
 
-    def joules(self, configuration: Configuration) -> float:
-        """Return what a configuration takes by itself, J: (J2)."""
-        return configuration.execution_time * self.watts(configuration.allocation)
+    def joules(self, mode: Mode) -> float:
+        """Return what a mode takes by itself, J: (J2)."""
+        return mode.execution_time * self.watts(mode.allocation)
 
     def watts(self, allocation: Allocation) -> float:
         """Return what the tasks of an allocation draw beyond idle watts, but for extra watts of their classes, W."""

@@ -35,7 +35,7 @@ def node_jobs(problem: Problem, g: int) -> NodeJobs:
     """Return what node ``g`` makes of the jobs of a problem with scope ``node``."""
     here = [
         next((c for c in found if c.allocation[g]), None) if job.tasks <= problem.capacities[g] else None
-        for job, found in zip(problem.jobs, problem.configurations, strict=True)
+        for job, found in zip(problem.jobs, problem.modes, strict=True)
     ]
     return NodeJobs(
         tasks=tuple(job.tasks for job in problem.jobs),

@@ -135,7 +135,7 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
         counts = [0] * len(problem.classes)
         for g in problem.levels[j][level].classes:
             counts[g] = round(model.n[j, level, t, g].value)
-        assignments.append(Assignment(j, t, problem.configuration(problem.jobs[j], counts)))
+        assignments.append(Assignment(j, t, problem.mode(problem.jobs[j], counts)))
     return schedule_of(problem, assignments)
 
 
@@ -144,8 +144,8 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     problem: Problem = model.problem
     counts: dict[tuple[int, int, int], Sequence[int]] = {}
     for a in assignments:
-        level = next(i for i, lv in enumerate(problem.levels[a.job]) if lv.duration == a.configuration.duration)
-        counts[a.job, level, int(a.start)] = a.configuration.allocation
+        level = next(i for i, lv in enumerate(problem.levels[a.job]) if lv.duration == a.mode.duration)
+        counts[a.job, level, int(a.start)] = a.mode.allocation
     for key, w in model.w.items():
         w.set_value(int(key in counts))
     for (j, level, t, g), n in model.n.items():

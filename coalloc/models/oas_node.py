@@ -17,7 +17,7 @@ from coalloc.execution import execution_time, link_load
 from coalloc.instance import CoallocError
 from coalloc.models.time_grid import OBJECTIVES, Grid, chosen
 from coalloc.problem import Assignment, Problem
-from coalloc.schedule import Interval, Schedule, assign_nodes, schedule_of
+from coalloc.schedule import Occupation, Schedule, assign_nodes, schedule_of
 
 LARGEST_BANDWIDTH = 100.0
 """What the largest load of a link is scaled to. With 1e4, as in the other models, HiGHS cut off an optimum."""
@@ -26,9 +26,7 @@ LARGEST_BANDWIDTH = 100.0
 def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:  # noqa: ARG001 - one signature for all
     """Return the model; the objective is in slots. The lower bound is not used: the paper has none."""
     if problem.slot is None or problem.rounding == "down":
-        raise CoallocError(
-            "the node formulation needs a slot and durations rounded up; use formulation='configuration'"
-        )
+        raise CoallocError("the node formulation needs a slot and durations rounded up; use formulation='mode'")
     model = pyo.ConcreteModel("OAS node")
     model.problem = problem
     _add_sets_and_variables(model, horizon)
@@ -203,16 +201,14 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
     counts = {j: [0] * len(problem.classes) for j in start}
     for j, r in chosen(model.Z):
         counts[j][model.class_of[r]] += 1
-    return schedule_of(
-        problem, [Assignment(j, start[j], problem.configuration(problem.jobs[j], counts[j])) for j in start]
-    )
+    return schedule_of(problem, [Assignment(j, start[j], problem.mode(problem.jobs[j], counts[j])) for j in start])
 
 
 def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
     """Set X, Y, Z and the numbers of tasks below links to their values in a known schedule."""
     problem: Problem = model.problem
     intervals = [
-        Interval(problem.jobs[a.job].id, problem.seconds(a.start), problem.seconds(a.end), a.configuration.allocation)
+        Occupation(problem.jobs[a.job].id, problem.seconds(a.start), problem.seconds(a.end), a.mode.allocation)
         for a in assignments
     ]
     index = problem.instance.platform.processor_index

@@ -1,8 +1,8 @@
-"""What the package models share: all jobs start together, each in one configuration, beside what runs.
+"""What the package models share: all jobs start together, each in one mode, beside what runs.
 
-A configuration is an allocation vector of one job. Its execution time, link loads and tasks per
-class are constants, so the configuration models PAS, CBS and JPR differ in their objectives only:
-``y[j, p] = 1`` when job ``j`` takes configuration ``p``, equations (P1) to (P4) of docs/mathematics.md.
+A mode is an allocation vector of one job. Its execution time, link loads and tasks per
+class are constants, so the mode models PAS, CBS and JPR differ in their objectives only:
+``y[j, p] = 1`` when job ``j`` takes mode ``p``, equations (P1) to (P4) of docs/mathematics.md.
 Source: thesis 3.1.2 (PAS) and 3.1.3.1 (CBS, JPR), errata 7 and 11.
 """
 
@@ -15,18 +15,18 @@ from typing import Any, NamedTuple
 import pyomo.environ as pyo
 
 from coalloc.allocation import Allocation
+from coalloc.documents.text import quoted
 from coalloc.execution import link_load
 from coalloc.instance import CoallocError, Job
-from coalloc.instance.text import quoted
 from coalloc.models.time_grid import chosen
-from coalloc.problem import Assignment, Configuration, Problem
+from coalloc.problem import Assignment, Mode, Problem
 from coalloc.schedule import Schedule, schedule_of
 
 LINK_ROW_LIMIT = 1e4
 """Right-hand side to which a link's row is scaled: a solver's tolerance of 1e-6 is then 1e-10 of the bandwidth."""
 
-Cost = Callable[[Job, Configuration], float]
-"""What a job in a configuration adds to an objective."""
+Cost = Callable[[Job, Mode], float]
+"""What a job in a mode adds to an objective."""
 
 
 class Stage(NamedTuple):
@@ -67,35 +67,33 @@ def fits_processors(problem: Problem, allocation: Allocation) -> bool:
     return all(n <= free for n, free in zip(allocation, problem.package.processors, strict=True))
 
 
-def package_configurations(problem: Problem, j: int) -> list[Configuration]:
-    """Return the configurations that job ``j`` can take if it starts alone.
+def package_modes(problem: Problem, j: int) -> list[Mode]:
+    """Return the modes that job ``j`` can take if it starts alone.
 
     Raises :class:`CoallocError` where there is none.
     """
     limits = link_limits(problem, j)
     fitting = [
-        configuration
-        for configuration in problem.configurations[j]
-        if fits_processors(problem, configuration.allocation)
-        and all(load <= limit for load, limit in zip(configuration.loads, limits, strict=True))
+        mode
+        for mode in problem.modes[j]
+        if fits_processors(problem, mode.allocation)
+        and all(load <= limit for load, limit in zip(mode.loads, limits, strict=True))
     ]
     if not fitting:
         raise CoallocError(f"job {quoted(problem.jobs[j].id)} fits nowhere at {problem.package.start:g} s")
     return fitting
 
 
-def configuration_model(name: str, problem: Problem) -> pyo.ConcreteModel:
-    """Return a model without objective: every job in one configuration, within what is free."""
+def mode_model(name: str, problem: Problem) -> pyo.ConcreteModel:
+    """Return a model without objective: every job in one mode, within what is free."""
     model = pyo.ConcreteModel(name)
     model.problem = problem
-    model.configurations = [package_configurations(problem, j) for j in range(len(problem.jobs))]
+    model.modes = [package_modes(problem, j) for j in range(len(problem.jobs))]
     model.J = pyo.RangeSet(0, len(problem.jobs) - 1)
-    model.y = pyo.Var(
-        [(j, p) for j, choices in enumerate(model.configurations) for p in range(len(choices))], domain=pyo.Binary
-    )
-    # (P1) every job takes one configuration; (3.5) as in errata 7
-    model.one_configuration = pyo.Constraint(
-        model.J, rule=lambda m, j: pyo.quicksum(m.y[j, p] for p in range(len(m.configurations[j]))) == 1
+    model.y = pyo.Var([(j, p) for j, choices in enumerate(model.modes) for p in range(len(choices))], domain=pyo.Binary)
+    # (P1) every job takes one mode; (3.5) as in errata 7
+    model.one_mode = pyo.Constraint(
+        model.J, rule=lambda m, j: pyo.quicksum(m.y[j, p] for p in range(len(m.modes[j]))) == 1
     )
     # (P2) tasks on each class
     model.processors = pyo.Constraint(range(len(problem.classes)), rule=_processors)
@@ -108,35 +106,33 @@ def _processors(model: pyo.ConcreteModel, g: int) -> Any:
     return pyo.quicksum(tasks * y for tasks, y in terms) <= free if terms else pyo.Constraint.Skip
 
 
-def choices(model: pyo.ConcreteModel) -> Iterator[tuple[int, Configuration, Any]]:
-    """Yield (job, configuration, variable) of every variable of a configuration model."""
+def choices(model: pyo.ConcreteModel) -> Iterator[tuple[int, Mode, Any]]:
+    """Yield (job, mode, variable) of every variable of a mode model."""
     for (j, p), y in model.y.items():
-        yield j, model.configurations[j][p], y
+        yield j, model.modes[j][p], y
 
 
 def total(model: pyo.ConcreteModel, cost: Cost) -> Any:
     """Return the expression of the total cost."""
-    return pyo.quicksum(cost(model.problem.jobs[j], configuration) * y for j, configuration, y in choices(model))
+    return pyo.quicksum(cost(model.problem.jobs[j], mode) * y for j, mode, y in choices(model))
 
 
 def extract(model: pyo.ConcreteModel) -> Schedule:
     """Return the schedule of the values of ``y``, with SC = 1."""
-    return package_schedule(model.problem, {j: model.configurations[j][p] for j, p in chosen(model.y)})
+    return package_schedule(model.problem, {j: model.modes[j][p] for j, p in chosen(model.y)})
 
 
-def package_schedule(problem: Problem, configurations: Mapping[int, Configuration]) -> Schedule:
-    """Return the schedule in which each job (by index) starts with the package, in its configuration."""
+def package_schedule(problem: Problem, modes: Mapping[int, Mode]) -> Schedule:
+    """Return the schedule in which each job (by index) starts with the package, in its mode."""
     start = problem.package.start
-    return schedule_of(problem, [Assignment(j, start, configuration) for j, configuration in configurations.items()])
+    return schedule_of(problem, [Assignment(j, start, mode) for j, mode in modes.items()])
 
 
 def add_saturation_limits(model: pyo.ConcreteModel) -> None:
-    """Add (P3) to a configuration model: no link saturates; (3.6), (3.7). Links that cannot saturate have no row."""
+    """Add (P3) to a mode model: no link saturates; (3.6), (3.7). Links that cannot saturate have no row."""
     problem: Problem = model.problem
     free = problem.package.bandwidths
-    most = [
-        [max((c.loads[k] for c in of_job), default=0.0) for of_job in model.configurations] for k in range(len(free))
-    ]
+    most = [[max((c.loads[k] for c in of_job), default=0.0) for of_job in model.modes] for k in range(len(free))]
     contended = [k for k, limit in enumerate(free) if sum(most[k]) > limit > 0.0]
 
     def row(m: pyo.ConcreteModel, k: int) -> Any:

@@ -115,4 +115,4 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
     counts = {j: [0] * len(problem.classes) for j in model.J}
     for j, r in chosen(model.X):
         counts[j][model.class_of[r]] += 1
-    return package_schedule(problem, {j: problem.configuration(problem.jobs[j], counts[j]) for j in model.J})
+    return package_schedule(problem, {j: problem.mode(problem.jobs[j], counts[j]) for j in model.J})

@@ -57,22 +57,22 @@ FORMULATIONS: Mapping[str, Mapping[str, str]] = {
     "oas": {
         "node": "coalloc.models.oas_node",
         "count": "coalloc.models.oas_count",
-        "configuration": "coalloc.models.oas_configuration",
+        "mode": "coalloc.models.oas_mode",
     },
-    "pas": {"node": "coalloc.models.pas_node", "configuration": "coalloc.models.pas_configuration"},
-    "cbs": {"configuration": "coalloc.models.cbs"},
-    "jpr": {"configuration": "coalloc.models.jpr"},
+    "pas": {"node": "coalloc.models.pas_node", "mode": "coalloc.models.pas_mode"},
+    "cbs": {"mode": "coalloc.models.cbs"},
+    "jpr": {"mode": "coalloc.models.jpr"},
 }
 """Module of each formulation, by model and formulation name."""
 
 
 def formulation_of(model: str, formulation: str) -> Formulation:
-    """Return a formulation of a slotted model by name; ``auto`` is the configuration model."""
+    """Return a formulation of a slotted model by name; ``auto`` is the mode model."""
     return cast(Formulation, _module_of(model, formulation))
 
 
 def package_formulation_of(model: str, formulation: str) -> PackageFormulation:
-    """Return a formulation of a package model by name; ``auto`` is the configuration model."""
+    """Return a formulation of a package model by name; ``auto`` is the mode model."""
     return cast(PackageFormulation, _module_of(model, formulation))
 
 
@@ -80,7 +80,7 @@ def _module_of(model: str, formulation: str) -> Any:
     if model not in FORMULATIONS:
         raise CoallocError(f"model must be one of {', '.join(FORMULATIONS)}, got {model!r}")
     known = FORMULATIONS[model]
-    name = "configuration" if formulation == "auto" else formulation
+    name = "mode" if formulation == "auto" else formulation
     if name not in known:
         raise CoallocError(
             f"formulation of model {model!r} must be one of auto, {', '.join(known)}, got {formulation!r}"

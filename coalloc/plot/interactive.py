@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from coalloc.instance.text import visible
+from coalloc.documents.text import visible
 from coalloc.plot import palette
 from coalloc.plot.layout import (
     OVERLOADED,

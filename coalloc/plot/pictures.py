@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coalloc.documents.storage import write_atomically
+from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.storage import write_atomically
-from coalloc.instance.text import visible
 from coalloc.plot.layout import Layout, layout_of
 from coalloc.schedule import Schedule
 

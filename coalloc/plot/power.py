@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coalloc.documents.storage import write_atomically
+from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.storage import write_atomically
-from coalloc.instance.text import visible
 from coalloc.meter import PARTS, Idle, PowerCurve, power_curve
 from coalloc.plot import palette
 from coalloc.plot.pictures import DATELESS, picture_format, static_picture

@@ -83,7 +83,7 @@ def _draw_makespans(ax: Axes, curves: pd.DataFrame, is_relative: bool) -> None:
 def _draw_edges(ax: Axes, curves: pd.DataFrame, scale: float) -> None:
     """Draw what the lower edge of the band is the better of; the optimum where it is proven."""
     x = np.arange(len(curves))
-    floor = scale * _values(curves, "floor_bound")
+    floor = scale * _values(curves, "rounded_down_bound")
     ax.plot(x, floor, color=palette.MUTED, linewidth=1.2, linestyle=":", label="bound: rounded down to slots")
     name, text, line = "continuous_bound", "bound: continuous time", "--"
     if curves["continuous_bound", "proven"].all():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from coalloc.instance.text import visible
+from coalloc.documents.text import visible
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """How long each set of jobs keeps one node busy at least, and when it can be done: all sets of a few jobs.
 
 Serial generation in chronological order meets a schedule that ends first (the argument is that of
-:mod:`coalloc.solvers.brute_force`, with one resource). A schedule of a node is a row of blocks without a gap,
+:mod:`coalloc.testing.brute_force`, with one resource). A schedule of a node is a row of blocks without a gap,
 and a block is busy for its length; so the least busy time of a set is that of its best partition into blocks.
 """
 

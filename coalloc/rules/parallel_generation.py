@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from operator import add, sub
 
 from coalloc.problem import Assignment, Problem
-from coalloc.rules.generation import Generation
 from coalloc.rules.profile import SUBTRACTION_NOISE
+from coalloc.rules.serial_generation import Generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Plan:
     latest
         End, ticks, that no level but the fastest may exceed.
     rule
-        How classes are filled, an index of :data:`coalloc.rules.generation.FILLING_RULES`.
+        How classes are filled, an index of :data:`coalloc.rules.serial_generation.FILLING_RULES`.
     """
 
     order: tuple[int, ...]
@@ -112,7 +112,7 @@ class ParallelGeneration:
                 continue
             allocation = self._generation.filling(j, level.classes, rule, free, partial.bandwidth)
             if allocation is not None:
-                return Assignment(j, now, self._generation.configuration(j, allocation))
+                return Assignment(j, now, self._generation.mode(j, allocation))
         return None
 
 
@@ -148,9 +148,9 @@ class PartialSchedule:
 
     def start(self, assignment: Assignment) -> None:
         """Hold what an assignment uses until its end."""
-        configuration = assignment.configuration
+        mode = assignment.mode
         self.assignments.append(assignment)
-        self._hold(assignment.end, configuration.allocation, [configuration.loads[k] for k in self._links])
+        self._hold(assignment.end, mode.allocation, [mode.loads[k] for k in self._links])
         self._set_bandwidth()
 
     def _hold(self, end: float, allocation: Sequence[int], loads: Sequence[float]) -> None:

@@ -18,10 +18,10 @@ from time import perf_counter
 import numpy as np
 
 from coalloc.allocation import Allocation, is_coallocated, node_classes, tasks_per_cluster
+from coalloc.documents.text import quoted
 from coalloc.execution import execution_time, link_loads
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import time_tolerance
-from coalloc.instance.text import quoted
 from coalloc.simulator.contention import Contention, Flow
 from coalloc.simulator.events import EventQueue, Passes
 from coalloc.simulator.occupancy import Occupancy, refuse_too_large, starts_of

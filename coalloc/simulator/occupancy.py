@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from coalloc.allocation import Allocation, NodeClass, Scope
+from coalloc.documents.text import quoted, shortened, visible
 from coalloc.instance import CoallocError, Instance, Job, Platform
-from coalloc.instance.text import quoted, shortened, visible
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
 
 

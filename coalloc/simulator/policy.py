@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 import numpy as np
 
 from coalloc.allocation import Allocation, NodeClass, Scope
+from coalloc.documents.values import unchecked
 from coalloc.instance import Job, Platform
-from coalloc.instance.values import unchecked
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.simulator.occupancy import Occupancy, Start
 from coalloc.simulator.processors import Processors, indices_of

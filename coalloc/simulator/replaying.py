@@ -11,14 +11,14 @@ from typing import Literal, get_args
 
 from coalloc.allocation import allocation_of
 from coalloc.checker import check
+from coalloc.documents.text import visible
 from coalloc.execution import Load, processing_slowdown, shared_link_ends
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.text import visible
-from coalloc.problem import Assignment, Configuration, Problem, discretise
-from coalloc.rules.generation import book, earliest_start
+from coalloc.problem import Assignment, Mode, Problem, discretise
 from coalloc.rules.profile import Profile
+from coalloc.rules.serial_generation import book, earliest_start
 from coalloc.schedule import Placement, Schedule
-from coalloc.solvers.search import fail_on_violations
+from coalloc.solvers.call import fail_on_violations
 
 Starts = Literal["keep", "left"]
 
@@ -73,28 +73,28 @@ Times = Mapping[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
-    """A placement, its job by index, and the configuration that it is; a killed job has the duration it had."""
+class _PlacedMode:
+    """A placement, its job by index, and the mode that it is; a killed job has the duration it had."""
 
     placement: Placement
     job: int
-    configuration: Configuration
+    mode: Mode
 
 
-def _placed(problem: Problem, schedule: Schedule) -> Iterator[_Placed]:
+def _placed(problem: Problem, schedule: Schedule) -> Iterator[_PlacedMode]:
     """Yield the placements in the order of their starts, those of one instant as the schedule lists them."""
     index = problem.instance.platform.processor_index
     number = {job.id: j for j, job in enumerate(problem.jobs)}
     for placement in sorted(schedule, key=lambda p: p.start):
         j = number[placement.job]
         allocation = allocation_of((index[name] for name in placement.nodes), problem.classes)
-        configuration = problem.configuration(problem.jobs[j], allocation)
+        mode = problem.mode(problem.jobs[j], allocation)
         if placement.outcome == "killed":
-            configuration = replace(configuration, duration=placement.end - placement.start)
-        yield _Placed(placement, j, configuration)
+            mode = replace(mode, duration=placement.end - placement.start)
+        yield _PlacedMode(placement, j, mode)
 
 
-def _kept(problem: Problem, placed: Sequence[_Placed]) -> Times:
+def _kept(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
     """Return the given starts with real ends: links are shared."""
     loads = {
         run.job.id: Load(run.job, 0.0, busy.loads, 1.0, run.end)
@@ -105,15 +105,15 @@ def _kept(problem: Problem, placed: Sequence[_Placed]) -> Times:
     return {item.placement.job: (item.placement.start, ends[item.placement.job]) for item in placed}
 
 
-def _load(problem: Problem, item: _Placed) -> Load:
+def _load(problem: Problem, item: _PlacedMode) -> Load:
     """Return a placement as it is on the links; the end of a killed job is given."""
-    counts = zip(problem.classes, item.configuration.allocation, strict=True)
+    counts = zip(problem.classes, item.mode.allocation, strict=True)
     processing = processing_slowdown(node_class.effective_power for node_class, count in counts if count)
     end = item.placement.end if item.placement.outcome == "killed" else None
-    return Load(problem.jobs[item.job], item.placement.start, item.configuration.loads, processing, end)
+    return Load(problem.jobs[item.job], item.placement.start, item.mode.loads, processing, end)
 
 
-def _moved_left(problem: Problem, placed: Sequence[_Placed]) -> Times:
+def _moved_left(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
     """Return the earliest starts in the given order, on the same nodes, and their ends; no link saturates."""
     profile = Profile(problem)
     free_from = {name: run.end for run in problem.instance.running for name in run.nodes}
@@ -122,18 +122,16 @@ def _moved_left(problem: Problem, placed: Sequence[_Placed]) -> Times:
         _refuse_saturating(problem, item)
         nodes = item.placement.nodes
         ready = max(problem.releases[item.job], *(free_from.get(name, 0.0) for name in nodes))
-        assignment = Assignment(item.job, earliest_start(profile, ready, item.configuration), item.configuration)
+        assignment = Assignment(item.job, earliest_start(profile, ready, item.mode), item.mode)
         book(profile, assignment)
         free_from |= dict.fromkeys(nodes, assignment.end)
         times[item.placement.job] = assignment.start, assignment.end
     return times
 
 
-def _refuse_saturating(problem: Problem, item: _Placed) -> None:
+def _refuse_saturating(problem: Problem, item: _PlacedMode) -> None:
     """Raise where a job saturates a link by itself."""
-    for link, load, limit in zip(
-        problem.instance.platform.links, item.configuration.loads, problem.bandwidths, strict=True
-    ):
+    for link, load, limit in zip(problem.instance.platform.links, item.mode.loads, problem.bandwidths, strict=True):
         if load > limit:
             raise CoallocError(
                 f"job {visible(item.placement.job)} by itself puts {load:g} MB/s on the link of {visible(link.name)}, "

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from coalloc.checker import check
+from coalloc.documents.errors import InternalError
+from coalloc.documents.values import unchecked
 from coalloc.instance import Instance
-from coalloc.instance.errors import InternalError
-from coalloc.instance.values import unchecked
 from coalloc.measures import metrics
 from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.engine import Engine, Position, Run

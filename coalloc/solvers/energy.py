@@ -1,6 +1,6 @@
 """OAS for energy, for EDP, and for the makespan within clusters or nodes: proven by the energy models.
 
-Slotted problems go to the configuration model; continuous time, with jobs within nodes, to the model of
+Slotted problems go to the mode model; continuous time, with jobs within nodes, to the model of
 blocks. Energy counts idle watts until the makespan, as the meter does with ``idle="always"``. EDP is certified by
 a scan over makespans (:mod:`coalloc.solvers.energy_scan`). Derivations: docs/mathematics.md, "Energy".
 """
@@ -16,14 +16,14 @@ from coalloc.instance import CoallocError, Instance
 from coalloc.models.energy_costs import costs_of
 from coalloc.problem import Problem, discretise_for_energy
 from coalloc.schedule import Schedule
-from coalloc.solvers.energy_bound import relaxed_energy
+from coalloc.solvers.backends.highs import solve_model
+from coalloc.solvers.bounds.energy import relaxed_energy
+from coalloc.solvers.call import Search
 from coalloc.solvers.energy_run import ENERGY_OBJECTIVES, EnergyRun
 from coalloc.solvers.energy_scan import least_edp
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.highs import solve_model
 from coalloc.solvers.model_run import RunModel
 from coalloc.solvers.result import Progress, SolveOptions, SolveResult, SolveStatus
-from coalloc.solvers.search import Search
 
 
 def solve_energy(
@@ -38,7 +38,7 @@ def solve_energy(
     """Solve for energy, EDP or makespan within ``options.scope``; see :func:`coalloc.solve`."""
     problem = energy_problem(instance, options, formulation)
     search = Search(instance, options, progress)
-    name = "configuration" if problem.slot is not None else "blocks"
+    name = "mode" if problem.slot is not None else "blocks"
     reasons = _why_impossible(problem)
     if reasons:
         search.message = "; ".join(reasons)
@@ -67,7 +67,7 @@ def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) 
     """Return the problem that options ask for; raises :class:`CoallocError` where they are not supported."""
     if options.links != "strict":
         raise CoallocError(f"links of objective {options.objective!r} must be 'strict', got {options.links!r}")
-    fitting = "configuration" if options.slot is not None else "blocks"
+    fitting = "mode" if options.slot is not None else "blocks"
     if formulation not in ("auto", fitting):
         where = "with a slot" if options.slot is not None else "in continuous time"
         raise CoallocError(

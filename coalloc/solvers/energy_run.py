@@ -10,21 +10,21 @@ from typing import Any
 import pyomo.environ as pyo
 
 from coalloc.checker import check
+from coalloc.documents.errors import InternalError
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.errors import InternalError
 from coalloc.instance.rounding import slots_up, time_tolerance
 from coalloc.meter import energy
-from coalloc.models import energy_blocks, energy_configuration
+from coalloc.models import energy_blocks, energy_mode
 from coalloc.models.energy_costs import costs_of, no_costs
 from coalloc.problem import Assignment, Problem
-from coalloc.rules.generation import best_list_schedule, named_orders
+from coalloc.rules.serial_generation import best_list_schedule, named_orders
 from coalloc.schedule import Schedule, schedule_of
+from coalloc.solvers.backends.highs import SolverLimits
+from coalloc.solvers.call import Search
 from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on_slots
-from coalloc.solvers.highs import Limits
 from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel, grid_cells
 from coalloc.solvers.portfolio import assignments_of
 from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, SolveStatus, StoppedBy, TracePoint
-from coalloc.solvers.search import Search
 
 ENERGY_OBJECTIVES = ("energy", "edp")
 """Objectives that need watts."""
@@ -97,7 +97,7 @@ class EnergyRun:
             self._know_frugal(makespan_limit)
         with search.timed("build"):
             model = self.build(objective, makespan_limit)
-        if self.problem.slot is not None and not energy_configuration.has_starts(model):
+        if self.problem.slot is not None and not energy_mode.has_starts(model):
             return self._none_within(objective, makespan_limit)
         if search.remaining <= 0.0:
             return self._known_within(objective, makespan_limit, -math.inf, "time")
@@ -121,11 +121,11 @@ class EnergyRun:
         """Run a model, from the best known schedule where it is in slots."""
         search, options = self.search, self.search.options
         gap = max(options.gap if options.objective != "edp" else 0.0, ROUNDING_GAP)
-        limits = Limits(share * search.remaining, options.work_limit, gap, options.threads, options.seed)
+        limits = SolverLimits(share * search.remaining, options.work_limit, gap, options.threads, options.seed)
         first = self._known_within(objective, makespan_limit, -math.inf, "proof").schedule
         starts = self.problem.slot is not None and first is not None
         if starts and first is not None:
-            energy_configuration.set_start(model, assignments_of(self.problem, first))
+            energy_mode.set_start(model, assignments_of(self.problem, first))
         with search.timed("solve"):
             solution = self.run_model(
                 model,
@@ -155,13 +155,13 @@ class EnergyRun:
 
     @property
     def _formulation(self) -> Any:
-        return energy_configuration if self.problem.slot is not None else energy_blocks
+        return energy_mode if self.problem.slot is not None else energy_blocks
 
     def _size(self, horizon: float) -> int:
         if self.problem.slot is None:
             return 0
         slots = int(horizon)
-        return max(energy_configuration.estimate_nonzeros(self.problem, slots), grid_cells(self.problem, slots))
+        return max(energy_mode.estimate_nonzeros(self.problem, slots), grid_cells(self.problem, slots))
 
     def _too_slow(self, objective: str, makespan_limit: float | None) -> bool:
         """Return whether building alone takes longer than the time that is left, and say so."""
@@ -174,7 +174,7 @@ class EnergyRun:
     def _horizon(self, objective: str, makespan_limit: float | None) -> float:
         """Return ticks within which an optimal schedule ends: see "Horizon" of docs/mathematics.md."""
         problem, origin = self.problem, self.search.instance.origin
-        longest = (max(c.duration for c in configurations) for configurations in problem.configurations)
+        longest = (max(c.duration for c in modes) for modes in problem.modes)
         horizon = max([*problem.releases, *(busy.end for busy in problem.busy)]) + sum(longest)
         latest = math.inf if makespan_limit is None else origin + makespan_limit
         if objective == "energy" and self.costs.idle > 0.0:
@@ -191,7 +191,7 @@ class EnergyRun:
     def _schedule(self, assignments: Sequence[Assignment]) -> Schedule:
         if self.problem.slot is None:
             return schedule_of(self.problem, assignments)
-        return energy_configuration.replayed(self.problem, assignments)
+        return energy_mode.replayed(self.problem, assignments)
 
     def _know(self, schedule: Schedule, source: str) -> None:
         """Keep a schedule; where the call's own limit allows it, it is an incumbent."""

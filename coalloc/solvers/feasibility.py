@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError
-from coalloc.instance.text import quoted
-from coalloc.problem import MAX_CONFIGURATIONS, Problem
-from coalloc.rules.generation import fillings
-from coalloc.solvers.tails import can_saturate
+from coalloc.problem import MAX_MODES, Problem
+from coalloc.rules.serial_generation import fillings
+from coalloc.solvers.bounds.release_suffixes import can_saturate
 
 
 def why_infeasible(problem: Problem) -> list[str]:
@@ -24,9 +24,9 @@ def _fits_alone(problem: Problem, j: int) -> bool:
         return True
     if any(True for _ in fillings(problem, job, problem.capacities, problem.bandwidths)):
         return True
-    if problem.count_allocations(job) > MAX_CONFIGURATIONS:
+    if problem.count_allocations(job) > MAX_MODES:
         raise CoallocError(f"job {quoted(job.id)}: no allocation that the links carry was found among the first tried")
-    return any(problem.fits_links(problem.configuration(job, a)) for a in problem.allocations(job))
+    return any(problem.fits_links(problem.mode(job, a)) for a in problem.allocations(job))
 
 
 def _processors_of_the_widest_cluster(problem: Problem) -> int:

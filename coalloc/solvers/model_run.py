@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 import pyomo.environ as pyo
 
+from coalloc.documents.errors import InternalError
 from coalloc.instance import CoallocError
-from coalloc.instance.errors import InternalError
 from coalloc.models import Formulation
 from coalloc.models.registry import EstimatesSize, TakesStart
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule
-from coalloc.solvers.highs import Limits
+from coalloc.solvers.backends.highs import SolverLimits
+from coalloc.solvers.call import Search
 from coalloc.solvers.objectives import in_seconds, quick_bound, safe_horizon
 from coalloc.solvers.result import ModelSolution, Progress, SolveStatus, TracePoint
-from coalloc.solvers.search import Search
 
 RunModel = Callable[..., ModelSolution]
-"""Runs a Pyomo model: the signature of :func:`coalloc.solvers.highs.solve_model`."""
+"""Runs a Pyomo model: the signature of :func:`coalloc.solvers.backends.highs.solve_model`."""
 
 MAX_NONZEROS = 5_000_000
 """Nonzeros beyond which a model is not built."""
@@ -89,7 +89,7 @@ class ModelRun:
         if left <= 0.0:
             search.stopped_by = "time"
             return None, None
-        limits = Limits(
+        limits = SolverLimits(
             time=left,
             work=search.options.work_limit,
             gap=search.options.gap * _gap_scale(problem, quick_bound(problem, self.objective), self.objective),

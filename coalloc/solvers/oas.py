@@ -16,17 +16,17 @@ from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
 from coalloc.models.time_grid import OBJECTIVES
 from coalloc.problem import Assignment, Problem, discretise
-from coalloc.rules.generation import best_list_schedule, start_in_order
+from coalloc.rules.serial_generation import best_list_schedule, start_in_order
 from coalloc.schedule import Schedule, schedule_of
+from coalloc.solvers.backends.highs import solve_model
+from coalloc.solvers.call import Search
 from coalloc.solvers.energy import build_energy, solve_energy
 from coalloc.solvers.energy_run import ENERGY_OBJECTIVES
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.highs import solve_model
 from coalloc.solvers.model_run import ModelRun, RunModel
 from coalloc.solvers.objectives import in_seconds, objective_of, quick_bound, ticks_of
 from coalloc.solvers.portfolio import Portfolio, assignments_of, on_grid
 from coalloc.solvers.result import Progress, SolveOptions, SolveResult, SolveStatus
-from coalloc.solvers.search import Search
 
 
 def solve_oas(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from coalloc.instance import Instance
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule
-from coalloc.solvers.bounds import earliest_ends, simple_bound
+from coalloc.solvers.bounds.simple import earliest_ends, simple_bound
 
 
 def objective_of(instance: Instance, schedule: Schedule, objective: str) -> float:

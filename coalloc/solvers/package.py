@@ -20,17 +20,18 @@ from pyomo.core.expr.numvalue import is_potentially_variable
 from pyomo.repn import generate_standard_repn
 
 from coalloc.allocation import allocation_of
+from coalloc.documents.text import quoted
 from coalloc.execution import Load, communication_slowdown, processing_slowdown, shared_link_ends
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.rounding import capacity_limit
-from coalloc.instance.text import quoted
 from coalloc.models.cbs import chunk_shortfall, total_link_load
 from coalloc.models.jpr import effective_power
 from coalloc.models.package import Stage, fits_processors, link_limits
 from coalloc.models.registry import PackageFormulation, package_formulation_of
-from coalloc.problem import MAX_CONFIGURATIONS, Configuration, Problem, discretise
+from coalloc.problem import MAX_MODES, Mode, Problem, discretise
 from coalloc.schedule import Schedule
-from coalloc.solvers.highs import Limits, solve_model
+from coalloc.solvers.backends.highs import SolverLimits, solve_model
+from coalloc.solvers.call import Search
 from coalloc.solvers.result import (
     PROOF_TOLERANCE,
     ModelSolution,
@@ -41,10 +42,9 @@ from coalloc.solvers.result import (
     TracePoint,
     relative_gap,
 )
-from coalloc.solvers.search import Search
 
 RunModel = Callable[..., ModelSolution]
-"""Runs a Pyomo model: the signature of :func:`coalloc.solvers.highs.solve_model`."""
+"""Runs a Pyomo model: the signature of :func:`coalloc.solvers.backends.highs.solve_model`."""
 
 LEVEL_TOLERANCE = 1e-9
 """Share by which a proven level may be exceeded later, so that rounding errors do not forbid it."""
@@ -105,7 +105,7 @@ def solve_package(
     Raises
     ------
     CoallocError
-        If options are not supported together, or there are too many configurations.
+        If options are not supported together, or there are too many modes.
     """
     _refuse_unsupported(options)
     search = Search(instance, options, progress)
@@ -126,7 +126,7 @@ def _name_of(formulation: str | PackageFormulation) -> str:
     """Return the name of the formulation that is used."""
     if not isinstance(formulation, str):
         return type(formulation).__name__
-    return "configuration" if formulation == "auto" else formulation
+    return "mode" if formulation == "auto" else formulation
 
 
 def build_package(
@@ -219,7 +219,7 @@ def _mildest_overload(problem: Problem, j: int) -> str:
     job, limits = problem.jobs[j], link_limits(problem, j)
     mildest = (math.inf, 0, 0.0)
     for tried, allocation in enumerate(problem.allocations(job)):
-        if tried == MAX_CONFIGURATIONS:
+        if tried == MAX_MODES:
             return ""
         if not fits_processors(problem, allocation):
             continue
@@ -250,7 +250,7 @@ def _solve_stages(call: _Call, model: pyo.ConcreteModel) -> list[ModelSolution]:
             options = call.search.options
             solution = call.run_model(
                 model,
-                Limits(call.search.remaining, options.work_limit, options.gap, options.threads, options.seed),
+                SolverLimits(call.search.remaining, options.work_limit, options.gap, options.threads, options.seed),
                 integral=stage.is_integral,
                 start=bool(solutions),
                 progress=None if solutions else _reporter(call.search, factor),
@@ -335,61 +335,61 @@ def _reporter(search: Search, factor: float) -> Progress:
 def _taken(call: _Call, static: Schedule) -> _Outcome:
     """Take the schedule of a model: its levels recomputed, and its ends simulated where links may saturate."""
     search, problem = call.search, call.problem
-    configurations = _configurations(problem, static)
-    levels = LEVELS[search.options.model](problem, configurations)
+    modes = _modes(problem, static)
+    levels = LEVELS[search.options.model](problem, modes)
     objective = next(iter(levels.values()))
     simulated = None
     schedule = static
     if problem.links != "strict":
-        schedule = _with_simulated_ends(problem, static, configurations)
+        schedule = _with_simulated_ends(problem, static, modes)
         simulated = math.fsum(placement.end - placement.start for placement in schedule)
-        search.message = _saturated_links(problem, configurations)
+        search.message = _saturated_links(problem, modes)
     search.offer(schedule, objective, search.options.solver)
     return _Outcome(SolveStatus.OPTIMAL, levels if len(levels) > 1 else {}, simulated)
 
 
-def _configurations(problem: Problem, schedule: Schedule) -> list[Configuration]:
-    """Return the configuration of each job, in the order of the jobs."""
+def _modes(problem: Problem, schedule: Schedule) -> list[Mode]:
+    """Return the mode of each job, in the order of the jobs."""
     index = problem.instance.platform.processor_index
     return [
-        problem.configuration(job, allocation_of((index[n] for n in schedule[job.id].nodes), problem.classes))
+        problem.mode(job, allocation_of((index[n] for n in schedule[job.id].nodes), problem.classes))
         for job in problem.jobs
     ]
 
 
-def _loads(problem: Problem, configurations: Sequence[Configuration]) -> list[float]:
+def _loads(problem: Problem, modes: Sequence[Mode]) -> list[float]:
     """Return the load of each link when the package starts, MB/s, with what runs already."""
     busy = problem.package.busy_loads
-    return [math.fsum([busy[k], *(c.loads[k] for c in configurations)]) for k in range(len(busy))]
+    return [math.fsum([busy[k], *(c.loads[k] for c in modes)]) for k in range(len(busy))]
 
 
-def total_execution_time(problem: Problem, configurations: Sequence[Configuration]) -> float:
+def total_execution_time(problem: Problem, modes: Sequence[Mode]) -> float:
     """Return the sum of the execution times, s; with shared links as if all jobs overlapped throughout."""
-    times = [configuration.execution_time for configuration in configurations]
+    times = [mode.execution_time for mode in modes]
     if problem.links == "shared":
-        loads = _loads(problem, configurations)
+        loads = _loads(problem, modes)
         bandwidths = [link.bandwidth for link in problem.instance.platform.links]
-        for job, configuration in zip(problem.jobs, configurations, strict=True):
+        for job, mode in zip(problem.jobs, modes, strict=True):
             if job.processing_share < 1.0:
-                slowdown = communication_slowdown(configuration.loads, loads, bandwidths)
+                slowdown = communication_slowdown(mode.loads, loads, bandwidths)
                 times.append(job.base_time * (1.0 - job.processing_share) * (slowdown - 1.0))
     return math.fsum(times)
 
 
-def _pas_levels(problem: Problem, configurations: Sequence[Configuration]) -> Levels:
-    return {"total-execution-time": total_execution_time(problem, configurations)}
+def _pas_levels(problem: Problem, modes: Sequence[Mode]) -> Levels:
+    return {"total-execution-time": total_execution_time(problem, modes)}
 
 
-def _cbs_levels(problem: Problem, configurations: Sequence[Configuration]) -> Levels:
-    pairs = list(zip(problem.jobs, configurations, strict=True))
-    shortfall = sum(chunk_shortfall(problem, job, configuration) for job, configuration in pairs)
-    load = math.fsum(total_link_load(configuration) for _, configuration in pairs)
+def _cbs_levels(problem: Problem, modes: Sequence[Mode]) -> Levels:
+    pairs = list(zip(problem.jobs, modes, strict=True))
+    shortfall = sum(chunk_shortfall(problem, job, mode) for job, mode in pairs)
+    load = math.fsum(total_link_load(mode) for _, mode in pairs)
     return {"chunk-shortfall": float(shortfall), "link-load": load}
 
 
-def _jpr_levels(problem: Problem, configurations: Sequence[Configuration]) -> Levels:
-    power = math.fsum(effective_power(problem, configuration) for configuration in configurations)
-    return {"total-execution-time": total_execution_time(problem, configurations), "effective-power": power}
+def _jpr_levels(problem: Problem, modes: Sequence[Mode]) -> Levels:
+    power = math.fsum(effective_power(problem, mode) for mode in modes)
+    return {"total-execution-time": total_execution_time(problem, modes), "effective-power": power}
 
 
 OBJECTIVES: Mapping[str, str] = {
@@ -399,35 +399,35 @@ OBJECTIVES: Mapping[str, str] = {
 }
 """Name of the objective, which is the first level, of each package model."""
 
-LEVELS: Mapping[str, Callable[[Problem, Sequence[Configuration]], Levels]] = {
+LEVELS: Mapping[str, Callable[[Problem, Sequence[Mode]], Levels]] = {
     "pas": _pas_levels,
     "cbs": _cbs_levels,
     "jpr": _jpr_levels,
 }
 
 
-def _with_simulated_ends(problem: Problem, schedule: Schedule, configurations: Sequence[Configuration]) -> Schedule:
+def _with_simulated_ends(problem: Problem, schedule: Schedule, modes: Sequence[Mode]) -> Schedule:
     """Return the schedule with the ends that links cause which the jobs share; starts and nodes are kept."""
     start = problem.package.start
     loads: dict[str, Load] = {}
     for run in problem.package.running:
         busy = next(b for b in problem.busy if b.job == run.job.id)
         loads[run.job.id] = Load(run.job, start, busy.loads, 1.0, run.end)
-    for job, configuration in zip(problem.jobs, configurations, strict=True):
-        pairs = zip(problem.classes, configuration.allocation, strict=True)
+    for job, mode in zip(problem.jobs, modes, strict=True):
+        pairs = zip(problem.classes, mode.allocation, strict=True)
         processing = processing_slowdown(c.effective_power for c, count in pairs if count)
-        loads[job.id] = Load(job, start, configuration.loads, processing)
+        loads[job.id] = Load(job, start, mode.loads, processing)
     ends = shared_link_ends(loads, [link.bandwidth for link in problem.instance.platform.links])
     return schedule.replace(placements=tuple(p.replace(end=ends[p.job]) for p in schedule))
 
 
-def _saturated_links(problem: Problem, configurations: Sequence[Configuration]) -> str:
+def _saturated_links(problem: Problem, modes: Sequence[Mode]) -> str:
     """Return which links saturate when the package starts, and by how much."""
-    loaded = [any(c.loads[k] for c in configurations) for k in range(len(problem.package.busy_loads))]
+    loaded = [any(c.loads[k] for c in modes) for k in range(len(problem.package.busy_loads))]
     links = problem.instance.platform.links
     saturated = [
         f"{quoted(link.name)} ({load:g} of {link.bandwidth:g} MB/s)"
-        for link, load, is_loaded in zip(links, _loads(problem, configurations), loaded, strict=True)
+        for link, load, is_loaded in zip(links, _loads(problem, modes), loaded, strict=True)
         if is_loaded and load > capacity_limit(link.bandwidth)
     ]
     return f"links saturate at {problem.package.start:g} s: {', '.join(saturated)}" if saturated else ""

@@ -3,10 +3,10 @@
 1. Longest job and packing, then the feasible-set bound by LP. Few jobs are then searched exactly, over events, in slots
    and in continuous time alike, and mostly that is all. Else branching on the levels of jobs raises the bound, and
    after the list schedule come parallel ones by the prices of the area bound, where there are many jobs in stages by
-   those of the feasible sets (and that on every core), local search, large neighbourhoods.
+   those of the feasible sets (and that on every core), simulated annealing, large neighbourhoods.
 2. Where a gap is left, a complete method is started from the best of both: CP-SAT where the extra is
    installed (its process loads beside the search where there is more than one thread), else the
-   configuration or the count model. It looks only between bound and incumbent. Without the extra, what
+   mode or the count model. It looks only between bound and incumbent. Without the extra, what
    time is left when no model fits, or it has come to its end, goes to more of the search.
 3. Continuous time has no slots to be complete on. There CP-SAT works on ever finer grids, rounded
    down (or on one that all times of the instance lie on): the optimum of each is a bound, and its
@@ -24,25 +24,26 @@ from coalloc.allocation import allocation_of
 from coalloc.checker import check
 from coalloc.instance.rounding import time_tolerance
 from coalloc.models import Formulation, formulation_of
-from coalloc.problem import MAX_CONFIGURATIONS, Assignment, Configuration, Problem, Rounding, discretise
-from coalloc.rules.generation import best_list_schedule, start_in_order
+from coalloc.problem import MAX_MODES, Assignment, Mode, Problem, Rounding, discretise
+from coalloc.rules.serial_generation import best_list_schedule, start_in_order
 from coalloc.schedule import Schedule, schedule_of
-from coalloc.solvers import cpsat, staged_worker
-from coalloc.solvers.event_search import EventSearch, may_search
-from coalloc.solvers.feasible_set import FeasibleSets
-from coalloc.solvers.level_branching import MAX_NODES
-from coalloc.solvers.local_search import improve
+from coalloc.solvers.backends import cpsat
+from coalloc.solvers.backends.worker import Worker, assignments_in
+from coalloc.solvers.bounds.feasible_set import FeasibleSets
+from coalloc.solvers.bounds.level_branching import MAX_NODES
+from coalloc.solvers.call import Search
 from coalloc.solvers.model_run import MAX_NONZEROS, ModelRun
-from coalloc.solvers.neighbourhoods import explore
 from coalloc.solvers.objectives import in_seconds, objective_of, safe_horizon, ticks_of
 from coalloc.solvers.result import PROOF_TOLERANCE
-from coalloc.solvers.sampling import sample
-from coalloc.solvers.search import Search
-from coalloc.solvers.staged_sampling import StagedSampling
-from coalloc.solvers.worker import Worker, assignments_in
+from coalloc.solvers.search import beam_worker
+from coalloc.solvers.search.annealing import improve
+from coalloc.solvers.search.beam_search import BeamSearch
+from coalloc.solvers.search.branch_and_bound import BranchAndBound, may_search
+from coalloc.solvers.search.large_neighbourhoods import explore
+from coalloc.solvers.search.sampling import sample
 
-EVENT_NODES = 60_000
-"""Nodes of the exact search over events."""
+BRANCHING_NODES = 60_000
+"""Nodes of the branch and bound over extension alternatives."""
 EVENT_SHARE = 0.25
 """Share of the remaining time after which that search stops."""
 SAMPLES = 45
@@ -57,9 +58,9 @@ STAGED_ROUNDS = 4
 HELPER_SEED = 1_000_000
 """What the seed of each further core is ahead of the last: more than there are attempts."""
 SHORT_SAMPLE_SHARE, STAGED_SHARE = 0.05, 0.75
-"""Shares of the remaining time after which sampling stops, and then sampling in stages, where it is used."""
+"""Shares of the remaining time after which sampling stops, and then beam search, where it is used."""
 SEARCH_ITERATIONS = 15
-"""Iterations of the local search, times the number of jobs squared: the fewer jobs, the more complete methods do."""
+"""Iterations of simulated annealing, times the number of jobs squared: the fewer jobs, the more complete methods do."""
 ROUNDS = 1
 """Large neighbourhoods that are searched, per job."""
 BOUND_SHARE = 0.2
@@ -67,7 +68,7 @@ BOUND_SHARE = 0.2
 BRANCHING_SHARE = 0.1
 """Share of the remaining time after which branching on its levels stops."""
 SEARCH_SHARE = 0.4
-"""Share of the remaining time after which the local search stops."""
+"""Share of the remaining time after which the simulated annealing stops."""
 EXPLORE_SHARE = 0.2
 """Share of the remaining time after which the search of large neighbourhoods stops."""
 GRIDS = (1e4, 2e7)
@@ -95,7 +96,7 @@ class Portfolio:
         self.objective = search.options.objective
         self.best: list[Assignment] = []
         self._quick: float = 0.0
-        self._worths = [0.0] * len(problem.jobs)
+        self._dual_prices = [0.0] * len(problem.jobs)
         self._worker: Worker | None = None
         self._helpers: list[Worker] = []
 
@@ -126,7 +127,7 @@ class Portfolio:
             self.search.stopped_by = "time" if self.search.remaining < TIME_LEFT else "work"
 
     def _close(self) -> None:
-        """Run a complete method, unless there are so many jobs that none adds to sampling in stages."""
+        """Run a complete method, unless there are so many jobs that none adds to beam search."""
         if self._is_staged:
             self.search.message = SEARCHED_ON
         elif self.problem.slot is None:
@@ -164,7 +165,7 @@ class Portfolio:
                 target=self._target(),
                 on_bound=lambda ticks: self._bound(ticks, self.problem, "feasible sets"),
             )
-        self._worths = sets.worths
+        self._dual_prices = sets.dual_prices
         if not self.search.is_closed:
             self._start_helpers()
             self._search_events()
@@ -178,24 +179,24 @@ class Portfolio:
                 )
 
     def _search_events(self) -> None:
-        """Search exhaustively where jobs and configurations are few, as far as a number of nodes goes."""
+        """Search exhaustively where jobs and modes are few, as far as a number of nodes goes."""
         if not may_search(self.problem):
             return
-        search = EventSearch(
+        search = BranchAndBound(
             self.problem,
-            self._worths,
+            self._dual_prices,
             best=ticks_of(self.best, self.objective),
             target=self._goal,
             on_schedule=self._is_taken,
         )
         with self.search.timed("search"):
-            is_complete = search.run(self._limited(EVENT_NODES), self._instant(EVENT_SHARE))
+            is_complete = search.run(self._limited(BRANCHING_NODES), self._instant(EVENT_SHARE))
         if is_complete:
-            self._bound(search.proven, self.problem, "event search")
+            self._bound(search.proven, self.problem, "branch and bound")
 
     def _is_taken(self, assignments: list[Assignment]) -> bool:
         """Take a schedule of the search over events; return whether that was possible."""
-        self._take(assignments, "event search")
+        self._take(assignments, "branch and bound")
         return ticks_of(self.best, self.objective) <= ticks_of(assignments, self.objective)
 
     def _target(self) -> float:
@@ -231,10 +232,10 @@ class Portfolio:
     def _sample_in_stages(self, attempt: int) -> None:
         if not self._is_staged:
             return
-        stages = StagedSampling(
+        stages = BeamSearch(
             self.problem,
             lower_bound=self._proven_ticks(self.problem),
-            worths=self._worths,
+            dual_prices=self._dual_prices,
             seed=self.search.options.seed + attempt,
             deadline=self._instant(STAGED_SHARE),
         )
@@ -243,7 +244,7 @@ class Portfolio:
                 break
             found = stages.round()
             if found is not None:
-                self._take(found, "sampling in stages")
+                self._take(found, "beam search")
             self._hear()
 
     def _start_helpers(self) -> None:
@@ -252,10 +253,10 @@ class Portfolio:
         if not self._is_staged or options.work_limit is not None:
             return
         for core in range(1, options.threads):
-            helper = staged_worker.start_worker(
+            helper = beam_worker.start_worker(
                 self.problem,
                 lower_bound=self._proven_ticks(self.problem),
-                worths=self._worths,
+                dual_prices=self._dual_prices,
                 seed=HELPER_SEED * core + options.seed,
             )
             self._helpers.append(helper)
@@ -264,7 +265,7 @@ class Portfolio:
         """Take what the helpers have found."""
         for helper in self._helpers:
             for message in helper.news():
-                self._take(assignments_in(message, self.problem), "sampling in stages")
+                self._take(assignments_in(message, self.problem), "beam search")
 
     def _anneal(self, attempt: int) -> None:
         improve(
@@ -275,7 +276,7 @@ class Portfolio:
             seed=self.search.options.seed + attempt,
             target=self._goal,
             deadline=self._instant(SEARCH_SHARE),
-            on_schedule=lambda assignments: self._take(assignments, "local search"),
+            on_schedule=lambda assignments: self._take(assignments, "simulated annealing"),
         )
 
     def _explore(self, attempt: int) -> None:
@@ -292,7 +293,7 @@ class Portfolio:
 
     @property
     def _is_staged(self) -> bool:
-        """Whether schedules are sampled in stages: the bound then gives worths to go by."""
+        """Whether schedules are sampled in stages: the bound then gives dual_prices to go by."""
         return self.objective == "makespan" and len(self.problem.jobs) in STAGED_JOBS
 
     @property
@@ -407,7 +408,7 @@ class Portfolio:
     def _run_model(
         self, problem: Problem, first: Sequence[Assignment], time_limit: float
     ) -> tuple[Schedule | None, float | None]:
-        """Run the configuration model, or the count model where that would be too large, or nothing."""
+        """Run the mode model, or the count model where that would be too large, or nothing."""
         formulation = self._formulation(problem, first)
         if formulation is None:
             self.search.message = SEARCHED_ON
@@ -417,10 +418,10 @@ class Portfolio:
 
     def _formulation(self, problem: Problem, first: Sequence[Assignment]) -> Formulation | None:
         count = formulation_of("oas", "count")
-        if sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_CONFIGURATIONS:
-            configuration = formulation_of("oas", "configuration")
-            if self.runner.size(problem, configuration, first) <= MAX_NONZEROS:
-                return configuration
+        if sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_MODES:
+            mode = formulation_of("oas", "mode")
+            if self.runner.size(problem, mode, first) <= MAX_NONZEROS:
+                return mode
         return count if self.runner.size(problem, count, first) <= MAX_NONZEROS else None
 
 
@@ -433,11 +434,11 @@ def assignments_of(problem: Problem, schedule: Schedule) -> list[Assignment]:
         j = number[placement.job]
         allocation = allocation_of((processors[name] for name in placement.nodes), problem.classes)
         start = problem.ticks(placement.start)
-        assignments.append(Assignment(j, start, problem.configuration(problem.jobs[j], allocation)))
+        assignments.append(Assignment(j, start, problem.mode(problem.jobs[j], allocation)))
     return assignments
 
 
-def on_grid(problem: Problem, assignments: Sequence[Assignment]) -> list[tuple[int, Configuration]]:
-    """Return (job, configuration with this problem's duration) in the order of starts."""
+def on_grid(problem: Problem, assignments: Sequence[Assignment]) -> list[tuple[int, Mode]]:
+    """Return (job, mode with this problem's duration) in the order of starts."""
     in_order = sorted(assignments, key=lambda a: a.start)
-    return [(a.job, problem.configuration(problem.jobs[a.job], a.configuration.allocation)) for a in in_order]
+    return [(a.job, problem.mode(problem.jobs[a.job], a.mode.allocation)) for a in in_order]

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from coalloc.allocation import Scope
-from coalloc.instance.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
+from coalloc.documents.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
 from coalloc.problem import Links
 from coalloc.schedule import Schedule
 

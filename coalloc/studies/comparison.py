@@ -18,9 +18,9 @@ import numpy as np
 
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
+from coalloc.documents.errors import InternalError
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.errors import InternalError
 from coalloc.simulator.events import Passes
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from coalloc.instance.storage import FilePath
+    from coalloc.documents.storage import FilePath
 
 EXACT = "oas (exact)"
 """Label of the row of each instance that says what ``solve`` found."""
@@ -82,7 +82,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReferenceLimits:
     """What each solve gets: seconds, threads and a seed."""
 
     time: float
@@ -148,7 +148,7 @@ def compare(
         raise CoallocError("compare needs at least one instance and one policy")
     labels = [*([EXACT] if exact else []), *(contestant.label for contestant in contestants)]
     planned = [f"{instance.name}: {label}" for instance in given for label in labels]
-    limits = Limits(time_limit, threads, seed)
+    limits = ReferenceLimits(time_limit, threads, seed)
     run = partial(simulate, passes=passes, kill=kill, seed=seed)
     rows = _rows(given, contestants, exact, limits, run, say=progress or (lambda _: None))
     return gathered(rows, planned, partial(pd.DataFrame, columns=list(COLUMNS)))
@@ -158,7 +158,7 @@ def _rows(
     instances: Sequence[Instance],
     contestants: Sequence[Contestant],
     exact: bool,
-    limits: Limits,
+    limits: ReferenceLimits,
     run: Callable[[Instance, Policy], SimulationResult],
     *,
     say: Callable[[str], None],
@@ -205,7 +205,9 @@ def _given(policy: Policy) -> Contestant:
     return Contestant(type(policy).__name__, lambda: policy)
 
 
-def _references(instance: Instance, exact: bool, limits: Limits) -> tuple[Reference, Reference, SolveResult | None]:
+def _references(
+    instance: Instance, exact: bool, limits: ReferenceLimits
+) -> tuple[Reference, Reference, SolveResult | None]:
     """Return what is proven with strict links, and whatever links do; and how the exact solve ended."""
     quiet = instance.replace(jobs=[job.replace(task_bandwidth=0.0) for job in instance.jobs])
     quiet_bound = lower_bound(quiet, method="best", time_limit=limits.time)
@@ -222,7 +224,7 @@ def _references(instance: Instance, exact: bool, limits: Limits) -> tuple[Refere
     return strict, shared, solved
 
 
-def _solved(instance: Instance, limits: Limits) -> SolveResult:
+def _solved(instance: Instance, limits: ReferenceLimits) -> SolveResult:
     return uninterrupted(solve(instance, time_limit=limits.time, threads=limits.threads, seed=limits.seed))
 
 

@@ -20,10 +20,10 @@ import numpy as np
 from coalloc.allocation import Scope
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
+from coalloc.documents.errors import InternalError
+from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.errors import InternalError
 from coalloc.instance.power import require_watts
-from coalloc.instance.sentences import shown
 from coalloc.meter import energy
 from coalloc.schedule import Schedule
 from coalloc.simulator.policy import Policy
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from coalloc.instance.storage import FilePath
+    from coalloc.documents.storage import FilePath
 
 EXACT = "exact"
 """Label of the rows of the front."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance, require_instance
-from coalloc.instance.text import visible
 
 
 def instances_of(instances: Instance | Iterable[Instance]) -> list[Instance]:

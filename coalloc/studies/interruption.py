@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from coalloc.instance.text import visible
+from coalloc.documents.text import visible
 from coalloc.solvers.result import SolveResult
 
 if TYPE_CHECKING:

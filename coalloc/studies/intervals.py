@@ -15,7 +15,7 @@ CONFIDENCE = 0.95
 RESAMPLES = 2_000
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     """A mean, its confidence interval (not known of one sample: nan), and the number of samples."""
 
     mean: float
@@ -24,17 +24,19 @@ class Interval(NamedTuple):
     samples: int
 
 
-def mean_interval(values: Sequence[float], seed: int = 0) -> Interval:
+def mean_interval(values: Sequence[float], seed: int = 0) -> ConfidenceInterval:
     """Return the mean of independent samples with its 95 % interval; the same for the same seed."""
     if not len(values):
-        return Interval(math.nan, math.nan, math.nan, 0)
+        return ConfidenceInterval(math.nan, math.nan, math.nan, 0)
     mean = float(np.mean(values))
     if len(values) == 1:
-        return Interval(mean, math.nan, math.nan, 1)
+        return ConfidenceInterval(mean, math.nan, math.nan, 1)
     if np.ptp(values) == 0.0:
-        return Interval(mean, mean, mean, len(values))
+        return ConfidenceInterval(mean, mean, mean, len(values))
     from scipy.stats import bootstrap
 
     rng = np.random.default_rng(seed)
     found = bootstrap((np.asarray(values),), np.mean, confidence_level=CONFIDENCE, n_resamples=RESAMPLES, rng=rng)
-    return Interval(mean, float(found.confidence_interval.low), float(found.confidence_interval.high), len(values))
+    return ConfidenceInterval(
+        mean, float(found.confidence_interval.low), float(found.confidence_interval.high), len(values)
+    )

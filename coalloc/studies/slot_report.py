@@ -10,14 +10,14 @@ import math
 from typing import TYPE_CHECKING, Literal, get_args
 
 from coalloc.instance import CoallocError
-from coalloc.studies.intervals import Interval, mean_interval
+from coalloc.studies.intervals import ConfidenceInterval, mean_interval
 from coalloc.studies.slot_size import TOLERANCE, percent
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from coalloc.instance.storage import FilePath
+    from coalloc.documents.storage import FilePath
 
 WITHIN = 0.02
 """Share by which a recommended slot may be worse than the best, by default."""
@@ -25,7 +25,16 @@ WITHIN = 0.02
 Judged = Literal["replayed", "compacted"]
 """The makespans by which slots are compared: both are of schedules that can be run."""
 
-MAKESPANS = ("slotted", "replayed", "compacted", "floor_bound", "continuous_bound", "optimum", "band_low", "band_high")
+MAKESPANS = (
+    "slotted",
+    "replayed",
+    "compacted",
+    "rounded_down_bound",
+    "continuous_bound",
+    "optimum",
+    "band_low",
+    "band_high",
+)
 """Columns in s that are drawn relative to the best bound where there are several instances."""
 
 OTHERS = ("solve_time", "estimated_nonzeros", "compaction", "wait_mean", "execution_mean", "execution_slowdown")
@@ -55,7 +64,7 @@ def summary(table: pd.DataFrame, by: Judged = "replayed", seed: int = 0) -> pd.D
     """Return a row per fraction: mean loss against the best slot with its 95 % interval, and what is certain.
 
     ``above_bound_mean`` is (makespan - best certified bound)/bound, ``band_width_mean`` (band_high -
-    band_low)/band_high; times in s are means; ``proven`` and ``proven_floors`` count instances.
+    band_low)/band_high; times in s are means; ``proven`` and ``proven_rounded_down`` count instances.
     """
     import pandas as pd
 
@@ -72,7 +81,7 @@ def summary(table: pd.DataFrame, by: Judged = "replayed", seed: int = 0) -> pd.D
                 "slot": percent(float(str(fraction))),
                 "instances": len(part),
                 "proven": int(part["is_proven"].sum()),
-                "proven_floors": int(part["is_floor_proven"].sum()),
+                "proven_rounded_down": int(part["is_rounded_down_proven"].sum()),
                 "loss_mean": loss.mean,
                 "loss_low": loss.low,
                 "loss_high": loss.high,
@@ -86,7 +95,7 @@ def summary(table: pd.DataFrame, by: Judged = "replayed", seed: int = 0) -> pd.D
     return pd.DataFrame(rows)
 
 
-def _interval(values: pd.Series[float], seed: int) -> Interval:
+def _interval(values: pd.Series[float], seed: int) -> ConfidenceInterval:
     return mean_interval(values.dropna().tolist(), seed)
 
 

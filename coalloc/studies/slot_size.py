@@ -17,18 +17,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coalloc.api.solving import lower_bound, solve
+from coalloc.documents.errors import InternalError
+from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.errors import InternalError
-from coalloc.instance.text import visible
 from coalloc.measures import metrics
 from coalloc.models import formulation_of
 from coalloc.models.registry import EstimatesSize
-from coalloc.problem import MAX_CONFIGURATIONS, Problem, discretise
-from coalloc.rules.generation import best_list_schedule
+from coalloc.problem import MAX_MODES, Problem, discretise
+from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.simulator.replaying import replay
-from coalloc.solvers.floor import floor_makespan
 from coalloc.solvers.objectives import safe_horizon
 from coalloc.solvers.result import SolveResult, SolveStatus
+from coalloc.solvers.rounded_down import rounded_down_makespan
 from coalloc.studies.instances import instances_of
 from coalloc.studies.interruption import gathered, uninterrupted
 
@@ -55,8 +55,8 @@ COLUMNS = (
     "gap",
     "replayed",
     "compacted",
-    "floor_bound",
-    "is_floor_proven",
+    "rounded_down_bound",
+    "is_rounded_down_proven",
     "continuous",
     "continuous_bound",
     "optimum",
@@ -68,7 +68,7 @@ COLUMNS = (
     "response_mean",
     "execution_slowdown",
     "solve_time",
-    "floor_time",
+    "rounded_down_time",
     "num_slots",
     "estimated_nonzeros",
     "rows",
@@ -82,7 +82,7 @@ UNKNOWN: dict[str, Any] = dict.fromkeys(COLUMNS[COLUMNS.index("slotted") :], mat
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StudyLimits:
     """What each solve gets: seconds, threads, a seed; and the formulation of those in slots."""
 
     time: float
@@ -151,7 +151,7 @@ def slot_study(
     given = instances_of(instances)
     _refuse_unusable(given, fractions)
     formulation_of("oas", formulation)
-    limits = Limits(time_limit, threads, seed, formulation)
+    limits = StudyLimits(time_limit, threads, seed, formulation)
     planned = [_step(instance, fraction) for instance in given for fraction in fractions]
     rows = _rows(given, fractions, continuous, limits, progress or (lambda _: None))
     return gathered(rows, planned, partial(pd.DataFrame, columns=list(COLUMNS)))
@@ -161,7 +161,7 @@ def _rows(
     instances: Sequence[Instance],
     fractions: Sequence[float],
     continuous: bool,
-    limits: Limits,
+    limits: StudyLimits,
     say: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the table."""
@@ -192,7 +192,7 @@ def _refuse_unusable(instances: Sequence[Instance], fractions: Sequence[float]) 
 # ------------------------------------------------------------------------------ one row
 
 
-def _continuous(instance: Instance, is_solved: bool, limits: Limits) -> Continuous:
+def _continuous(instance: Instance, is_solved: bool, limits: StudyLimits) -> Continuous:
     """Return what is known of an instance in continuous time."""
     if not is_solved:
         return Continuous(math.nan, lower_bound(instance, method="best", time_limit=limits.time), math.nan)
@@ -203,7 +203,7 @@ def _continuous(instance: Instance, is_solved: bool, limits: Limits) -> Continuo
     )
 
 
-def _solved(instance: Instance, slot: float | None, limits: Limits) -> SolveResult:
+def _solved(instance: Instance, slot: float | None, limits: StudyLimits) -> SolveResult:
     """Return the result of one solve."""
     formulation = "auto" if slot is None else limits.formulation
     return uninterrupted(
@@ -218,7 +218,7 @@ def _solved(instance: Instance, slot: float | None, limits: Limits) -> SolveResu
     )
 
 
-def _row(instance: Instance, fraction: float, known: Continuous, limits: Limits) -> dict[str, Any]:
+def _row(instance: Instance, fraction: float, known: Continuous, limits: StudyLimits) -> dict[str, Any]:
     """Return what one grid does to one instance."""
     slot = fraction * (instance.mean_base_time or 1.0)
     solved = _solved(instance, slot, limits)
@@ -228,7 +228,7 @@ def _row(instance: Instance, fraction: float, known: Continuous, limits: Limits)
         "slot": slot,
         "status": solved.status.value,
         "is_proven": solved.status is SolveStatus.OPTIMAL,
-        "is_floor_proven": False,
+        "is_rounded_down_proven": False,
         "solve_time": solved.timings["total"],
     }
     if solved.schedule is None:
@@ -275,18 +275,18 @@ def _size(instance: Instance, slot: float, solved: SolveResult, formulation: str
 def _nonzeros(problem: Problem, formulation: str, horizon: int) -> float:
     """Return roughly how many nonzeros a formulation has; nan where it cannot tell, or only by listing too much."""
     model = formulation_of("oas", formulation)
-    can_list = sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_CONFIGURATIONS
+    can_list = sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_MODES
     return model.estimate_nonzeros(problem, horizon) if isinstance(model, EstimatesSize) and can_list else math.nan
 
 
-def _band(instance: Instance, slot: float, slotted: float, known: Continuous, limits: Limits) -> dict[str, Any]:
+def _band(instance: Instance, slot: float, slotted: float, known: Continuous, limits: StudyLimits) -> dict[str, Any]:
     """Return what encloses the optimum in continuous time, s."""
     began = time.perf_counter()
-    floor = floor_makespan(instance, slot, time_limit=limits.time, threads=limits.threads, seed=limits.seed)
+    floor = rounded_down_makespan(instance, slot, time_limit=limits.time, threads=limits.threads, seed=limits.seed)
     return {
-        "floor_bound": floor.lower_bound,
-        "is_floor_proven": floor.is_proven,
-        "floor_time": time.perf_counter() - began,
+        "rounded_down_bound": floor.lower_bound,
+        "is_rounded_down_proven": floor.is_proven,
+        "rounded_down_time": time.perf_counter() - began,
         "continuous": known.makespan,
         "continuous_bound": known.bound,
         "optimum": known.optimum,

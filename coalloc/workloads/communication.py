@@ -29,7 +29,7 @@ SHARE_DIGITS = 3
 BSBW_DIGITS = 6
 """Decimals of a drawn BSBW in GB/s, so that files are readable (1 kB/s)."""
 
-Limits = npt.NDArray[np.float64]
+Ceilings = npt.NDArray[np.float64]
 """Largest task bandwidth in MB/s, by the number of tasks below a vertex of the network."""
 
 
@@ -80,17 +80,17 @@ def largest_task_bandwidth(tasks: int, platform: Platform) -> float:
     return float(below[root][tasks])
 
 
-def _through_link(limits: Limits, tasks: int, bandwidth: float) -> Limits:
+def _through_link(limits: Ceilings, tasks: int, bandwidth: float) -> Ceilings:
     """Limit the task bandwidth also by the link above a vertex, of ``bandwidth`` MB/s."""
     inside = np.arange(len(limits))
     pairs = inside * (tasks - inside)
     allowed = np.full(len(limits), math.inf)
     np.divide(bandwidth * (tasks - 1), pairs, out=allowed, where=pairs > 0)
-    limited: Limits = np.minimum(limits, allowed)
+    limited: Ceilings = np.minimum(limits, allowed)
     return limited
 
 
-def _joined(one: Limits, other: Limits, tasks: int) -> Limits:
+def _joined(one: Ceilings, other: Ceilings, tasks: int) -> Ceilings:
     """Return the best limit for each number of tasks below either of two parts of the tree."""
     joined = np.full(min(len(one) + len(other) - 2, tasks) + 1, -math.inf)
     for count, limit in enumerate(other):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from coalloc.documents.storage import FilePath
 from coalloc.instance import Instance, Platform
-from coalloc.instance.storage import FilePath
 from coalloc.workloads.swf import Broken, Communication, SwfOptions, SwfReport, read_swf_with_report
 from coalloc.workloads.swf_rules import Invalid, Oversize
 

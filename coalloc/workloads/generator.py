@@ -16,8 +16,8 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from coalloc.documents.values import Value
 from coalloc.instance import Fault, Instance
-from coalloc.instance.values import Value
 
 TIME_DIGITS = 3
 """Drawn times are whole milliseconds: readable, and alike on machines whose logarithms differ in the last bit."""

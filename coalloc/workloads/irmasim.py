@@ -16,13 +16,11 @@ from typing import Annotated, Any, TypeVar
 import pydantic
 from pydantic import Field
 
-from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
-from coalloc.instance.documents import Document, load_document
-from coalloc.instance.network import duplicate_faults
-from coalloc.instance.sentences import faults_of, json_path
-from coalloc.instance.storage import FilePath
-from coalloc.instance.text import quoted
-from coalloc.instance.values import (
+from coalloc.documents.kinds import Document, load_document
+from coalloc.documents.sentences import faults_of, json_path
+from coalloc.documents.storage import FilePath
+from coalloc.documents.text import quoted
+from coalloc.documents.values import (
     Count,
     NonNegative,
     Positive,
@@ -33,6 +31,8 @@ from coalloc.instance.values import (
     Value,
     value,
 )
+from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
+from coalloc.instance.consistency import duplicate_faults
 
 V = TypeVar("V")
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.files import read_instance
-from coalloc.instance.sentences import shown
 
 SUFFIX = ".json"
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from coalloc.documents.values import NonNegative, Positive, Share, value
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
-from coalloc.instance.values import NonNegative, Positive, Share, value
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import Generator, NumJobs, NumNodes, order_faults
 

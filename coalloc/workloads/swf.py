@@ -18,11 +18,11 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 import numpy as np
 from pydantic import Field
 
+from coalloc.documents.sentences import shown
+from coalloc.documents.storage import FilePath
+from coalloc.documents.text import visible
+from coalloc.documents.values import NonNegative, Share, Text, Value, unchecked, value
 from coalloc.instance import Cluster, CoallocError, Fault, Instance, InstanceError, Job, NodeGroup, Platform
-from coalloc.instance.sentences import shown
-from coalloc.instance.storage import FilePath
-from coalloc.instance.text import visible
-from coalloc.instance.values import NonNegative, Share, Text, Value, unchecked, value
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import order_faults
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records

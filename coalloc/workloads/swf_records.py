@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, NamedTuple, cast, get_type_hints
 
+from coalloc.documents.storage import FilePath, reason_of
 from coalloc.instance import Fault, InstanceError
-from coalloc.instance.storage import FilePath, reason_of
 
 MAX_LINE_BYTES = 65_536
 """Longest line that is read, comments included."""

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib import metadata
 
+from coalloc.documents.storage import FilePath, compressed, write_atomically
+from coalloc.documents.text import quoted, shortened, visible
 from coalloc.instance import CoallocError, Instance, Job
-from coalloc.instance.storage import FilePath, compressed, write_atomically
-from coalloc.instance.text import quoted, shortened, visible
 from coalloc.schedule import Placement, Schedule
 from coalloc.workloads.swf_records import LARGEST_WHOLE, SwfRecord
 from coalloc.workloads.swf_rules import counted

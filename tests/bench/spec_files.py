@@ -9,9 +9,9 @@ from typing import Any
 from coalloc.bench.methods import run_method
 from coalloc.bench.protocol import Message, Task
 from coalloc.bench.provenance import machine
-from coalloc.instance.documents import value_of
+from coalloc.documents.kinds import value_of
+from coalloc.documents.strict_json import parse
 from coalloc.instance.files import INSTANCE
-from coalloc.instance.strict_json import parse
 
 NUM_SAMPLES = 200
 TRIVIAL = """

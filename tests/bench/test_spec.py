@@ -3,7 +3,7 @@
 import pytest
 
 from coalloc.bench.plan import read_plan
-from coalloc.bench.spec import Limits, read_spec
+from coalloc.bench.spec import SampleLimits, read_spec
 from coalloc.instance import InstanceError
 from coalloc.instance.files import write_instance
 from coalloc.workloads.generators import generate
@@ -81,9 +81,9 @@ def test_every_kind_of_source(tmp_path):
 
 
 def test_limits_have_defaults(tmp_path):
-    assert read_spec(write_spec(tmp_path, INSTANCE + METHOD))[0].limits == Limits(300.0, 4000.0)
+    assert read_spec(write_spec(tmp_path, INSTANCE + METHOD))[0].limits == SampleLimits(300.0, 4000.0)
     spec, faults = read_spec(write_spec(tmp_path, INSTANCE + METHOD + "[limits]\ntime = 2\n"))
-    assert (spec.limits, spec.name, faults) == (Limits(2.0, 4000.0), "trivial", [])
+    assert (spec.limits, spec.name, faults) == (SampleLimits(2.0, 4000.0), "trivial", [])
 
 
 def test_the_same_sample_is_planned_once(tmp_path):
@@ -176,7 +176,7 @@ def test_every_fault_has_its_line(tmp_path):
         ),
         (
             INSTANCE + '[[methods]]\nmethod = "solve"\noptions = { slot = "50%", formulation = ["count", "nod"] }\n',
-            "methods[0].options: formulation of model 'oas' must be one of auto, node, count, configuration, got 'nod'",
+            "methods[0].options: formulation of model 'oas' must be one of auto, node, count, mode, got 'nod'",
         ),
         ("[[", "is not TOML: "),
         ("a = 1\na = 2\n", "is not TOML: "),

@@ -14,10 +14,10 @@ from coalloc.bench import workers as workers_module
 from coalloc.bench.protocol import Task
 from coalloc.bench.provenance import code_versions
 from coalloc.bench.workers import LocalWorkers, Worker, refuse_other_versions
+from coalloc.documents.kinds import document_of
+from coalloc.documents.strict_json import layout
 from coalloc.instance import CoallocError
-from coalloc.instance.documents import document_of
 from coalloc.instance.files import INSTANCE
-from coalloc.instance.strict_json import layout
 from coalloc.result_files import instance_hash
 from coalloc.workloads.library import example
 from tests.bench.calls import ROOT, task

@@ -79,7 +79,7 @@ def test_a_file_name_is_shown_and_not_obeyed(tmp_path):
         (["--slot", "0"], "slot must be above 0 and finite, got 0.0"),
         (["--slot", "nan"], "slot must be above 0 and finite, got nan"),
         (["--model", "mip"], "model: must be 'oas', 'pas', 'cbs' or 'jpr', got 'mip'"),
-        (["--formulation", "best"], "formulation of model 'oas' must be one of auto, node, count, configuration"),
+        (["--formulation", "best"], "formulation of model 'oas' must be one of auto, node, count, mode"),
         (["--objective", "cost"], "objective of model 'oas' must be one of makespan"),
         (["--links", "loose"], "links: must be 'strict', 'shared' or 'ignore', got 'loose'"),
         (["--time-limit", "0"], "time_limit: must be above 0, got 0.0"),

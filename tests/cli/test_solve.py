@@ -15,7 +15,7 @@ from tests.cli.running import PYTHON, TINY, run, run_process, write
 
 NASTY = ["<script>", "</script>", "[/b]", "$x_$", "../x", "\x1b[31m", "a\nb"]
 
-HARD = ["--slot", "20%", "--formulation", "configuration", "--time-limit", "60"]
+HARD = ["--slot", "20%", "--formulation", "mode", "--time-limit", "60"]
 """Options with which the instance of ``hard`` takes minutes."""
 
 
@@ -91,7 +91,7 @@ def test_all_outputs_at_once(tiny, tmp_path):
 
 @pytest.mark.parametrize(("name", "mark"), [("model.lp", "c_e_start_once(0)_:"), ("model.mps", "start_once(0)")])
 def test_the_model_is_written_with_its_names(tiny, tmp_path, name, mark):
-    written = run("solve", tiny, "--slot", 50, "--formulation", "configuration", "--write-model", tmp_path / name)
+    written = run("solve", tiny, "--slot", 50, "--formulation", "mode", "--write-model", tmp_path / name)
     assert written.exit_code == 0
     assert mark in (tmp_path / name).read_text()
 
@@ -102,7 +102,7 @@ def test_a_model_needs_a_slot(tiny, tmp_path):
     assert refused.stderr.startswith("coalloc: a model needs a slot")
 
 
-@pytest.mark.parametrize("formulation", ["node", "count", "configuration"])
+@pytest.mark.parametrize("formulation", ["node", "count", "mode"])
 def test_every_formulation_by_name(tiny, formulation):
     solved = run("solve", tiny, "--slot", 50, "--formulation", formulation, "--json", "-q")
     document = json.loads(solved.stdout)

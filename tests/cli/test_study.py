@@ -82,7 +82,7 @@ def test_nothing_found_is_exit_code_1(tmp_path):
         (["--fraction", "1", "--fraction", "100%"], "fractions must be distinct"),
         (["--within", "-1%"], "must be a share such as 50% or 0.5, got '-1%'"),
         (["--by", "slotted"], "'slotted' is not one of 'replayed', 'compacted'"),
-        (["--formulation", "nod"], "must be one of auto, node, count, configuration, got 'nod'"),
+        (["--formulation", "nod"], "must be one of auto, node, count, mode, got 'nod'"),
         (["--plot", "x.html"], "the extension must be one of .png, .svg, .pdf"),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.heuristics.backfilling import Conservative, Easy
-from coalloc.workloads.small import small_instance
+from coalloc.testing.small import small_instance
 
 
 def pool(nodes):

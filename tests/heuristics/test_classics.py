@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
-from coalloc.workloads.small import small_instance
+from coalloc.testing.small import small_instance
 
 PLATFORM = Platform(
     [

@@ -56,7 +56,7 @@ def test_jobs_that_want_the_same_processors_get_the_cheapest_levels() -> None:
     assert together(problem, choices, (0, 1)) is None
     found = without_mip(problem, "pas", choices)
     assert found is not None
-    assert [configuration.allocation for configuration in found] == [(0, 2), (2, 0)]
+    assert [mode.allocation for mode in found] == [(0, 2), (2, 0)]
 
 
 def test_levels_leave_room_on_the_nodes_that_are_left() -> None:
@@ -81,7 +81,7 @@ def test_jpr_needs_no_mip_and_fills_the_fastest_processors() -> None:
     problem = package_problem(instance, SolveOptions(model="jpr", objective="total-execution-time"))
     found = without_mip(problem, "jpr", [best_alone(problem, "jpr", j) for j in range(3)])
     assert found is not None
-    assert sorted(configuration.allocation for configuration in found) == [(0, 2), (1, 1), (2, 0)]
+    assert sorted(mode.allocation for mode in found) == [(0, 2), (1, 1), (2, 0)]
     assert found[2].allocation == (2, 0)
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Switch
-from coalloc.instance.consistency import MAX_PROCESSORS
-from coalloc.instance.network import ROOT, network_faults
+from coalloc.instance.consistency import MAX_PROCESSORS, network_faults
+from coalloc.instance.network import ROOT
 from tests.strategies import LAW, platforms
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator
 
+from coalloc.documents.kinds import document_of
 from coalloc.instance import CoallocError
-from coalloc.instance.documents import document_of
 from coalloc.instance.files import INSTANCE, PLATFORM
 from coalloc.schedule_files import SCHEDULE
 from coalloc.schemas import schema

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
+from coalloc.documents.sentences import json_path, shown
 from coalloc.instance import (
     Cluster,
     Fault,
@@ -20,7 +21,6 @@ from coalloc.instance import (
     Switch,
     read_instance,
 )
-from coalloc.instance.sentences import json_path, shown
 from tests.instance.documents import CROSS_FAULTS, FIELD_FAULTS, FIXTURES, broken
 
 PLATFORM = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=125.0)])

@@ -14,12 +14,12 @@ import pytest
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.models import formulation_of
 from coalloc.problem import Problem, discretise, slot_seconds
-from coalloc.rules.generation import best_list_schedule
-from coalloc.solvers.highs import Limits, solve_model
+from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.workloads.library import example
 from tests.small_instances import NODE_MODEL_SIZE, small_instance
 
-FORMULATIONS = ("node", "count", "configuration")
+FORMULATIONS = ("node", "count", "mode")
 
 
 def large_jobs() -> Problem:
@@ -59,7 +59,7 @@ def relaxation(problem: Problem, formulation: str) -> float:
     horizon = int(max(a.end for a in best_list_schedule(problem)))
     model = formulation_of("oas", formulation).build(problem, horizon=horizon, objective="makespan", lower_bound=0)
     pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
-    objective = solve_model(model, Limits(), integral=False).objective
+    objective = solve_model(model, SolverLimits(), integral=False).objective
     assert objective is not None
     return objective
 
@@ -75,7 +75,7 @@ PINNED = {
     # The area: the rectangle is full.
     "perfect-packing-1 at 50 %": (bundled("perfect-packing-1", "50%"), (0.554170, 8.0, 8.0)),
 }
-"""Problem, and the values of node, count and configuration."""
+"""Problem, and the values of node, count and mode."""
 
 
 @pytest.mark.parametrize("name", PINNED)
@@ -86,16 +86,16 @@ def test_pinned_values(name: str) -> None:
 
 
 def test_the_order_of_the_formulations() -> None:
-    """Node <= count <= configuration, and none above the optimum.
+    """Node <= count <= mode, and none above the optimum.
 
-    Count <= configuration is provable: summing ``x`` over the configurations of a level gives ``w`` and ``n``, and
+    Count <= mode is provable: summing ``x`` over the modes of a level gives ``w`` and ``n``, and
     naming the number of tasks below each link gives ``q``, with the same loads and ``z``. Node <= count is measured:
     all but nothing is left of the big-M rows (13), (14), (17) in the relaxation, while ``z`` sees the areas.
     """
     problems = [problem for problem, _ in PINNED.values()]
     problems += [discretise(*small_instance(seed, NODE_MODEL_SIZE)) for seed in range(15)]
     for problem in problems:
-        node, count, configuration = (relaxation(problem, formulation) for formulation in FORMULATIONS)
+        node, count, mode = (relaxation(problem, formulation) for formulation in FORMULATIONS)
         assert node <= count + 1e-6
-        assert count <= configuration + 1e-6
-        assert configuration <= max(a.end for a in best_list_schedule(problem)) + 1e-6
+        assert count <= mode + 1e-6
+        assert mode <= max(a.end for a in best_list_schedule(problem)) + 1e-6

@@ -11,18 +11,18 @@ from coalloc.checker import check
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Switch
 from coalloc.models import formulation_of, oas_count
 from coalloc.problem import discretise
-from coalloc.rules.generation import best_list_schedule
-from coalloc.solvers.highs import Limits, solve_model
+from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.oas import build_oas
 from coalloc.solvers.result import SolveOptions
 from coalloc.workloads.generators import generate
 
 Optimum = Callable[..., float]
 
-SOLVE = Limits(time=60.0)
+SOLVE = SolverLimits(time=60.0)
 
 
-@pytest.fixture(params=["node", "count", "configuration"])
+@pytest.fixture(params=["node", "count", "mode"])
 def formulation(request: pytest.FixtureRequest) -> str:
     """Return the name of each formulation."""
     name: str = request.param
@@ -241,7 +241,7 @@ def test_the_link_above_a_switch_carries_the_jobs_of_all_its_clusters(optimum: O
 def test_perfect_packing_is_found() -> None:
     """The rectangle of a generated packing is the optimum (formulations that solve it in a moment)."""
     instance = generate("perfect-packing", seed=3, jobs=6, nodes=5, makespan=12.0, steps=12)
-    for name in ("count", "configuration"):
+    for name in ("count", "mode"):
         problem = discretise(instance, 1.0)
         models = formulation_of("oas", name)
         horizon = int(max(a.end for a in best_list_schedule(problem)))
@@ -268,7 +268,7 @@ def test_an_unknown_objective_lists_those_there_are(formulation: str) -> None:
 
 
 def test_an_unknown_formulation_lists_those_there_are() -> None:
-    with pytest.raises(CoallocError, match="auto, node, count, configuration, got 'nodes'"):
+    with pytest.raises(CoallocError, match="auto, node, count, mode, got 'nodes'"):
         formulation_of("oas", "nodes")
 
 
@@ -285,7 +285,7 @@ def test_a_start_is_a_solution_of_the_model(formulation: str, objective: str) ->
     model = models.build(problem, horizon=horizon, objective=objective, lower_bound=2)
     models.set_start(model, first)
     # No branching, no heuristics beyond the start: HiGHS completes it and returns it.
-    solution = solve_model(model, Limits(work=0), integral=True, start=True)
+    solution = solve_model(model, SolverLimits(work=0), integral=True, start=True)
     ends = [a.end for a in first]
     assert solution.objective is not None
     assert solution.objective <= (max(ends) if objective == "makespan" else sum(ends))
@@ -295,7 +295,7 @@ def test_no_variable_that_cannot_be_one() -> None:
     # J1 (20 s) arrives at 10 s, the horizon is 5 slots: starts 1, 2, 3. Two free nodes hold its 2 tasks in one way.
     problem = discretise(Instance(star((2, 1.0, 1.0)), (Job("J1", 2, 20.0, arrival=10.0),)), 10.0)
     grid: dict[str, Any] = {"horizon": 5, "objective": "makespan", "lower_bound": 0}
-    assert list(formulation_of("oas", "configuration").build(problem, **grid).x) == [(0, 0, 1), (0, 0, 2), (0, 0, 3)]
+    assert list(formulation_of("oas", "mode").build(problem, **grid).x) == [(0, 0, 1), (0, 0, 2), (0, 0, 3)]
     assert list(formulation_of("oas", "count").build(problem, **grid).w) == [(0, 0, 1), (0, 0, 2), (0, 0, 3)]
     slots = {t for _, _, t in formulation_of("oas", "node").build(problem, **grid).X}
     assert slots == {2, 3, 4, 5}  # its slots count from 1, and it has no starts of its own
@@ -306,7 +306,7 @@ def test_no_start_beside_a_running_job_that_leaves_no_room() -> None:
     running = (RunningJob(Job("R", 1, 20.0), ("C1/1",), 20.0),)
     problem = discretise(Instance(star((2, 1.0, 1.0)), (Job("J1", 2, 10.0),), running), 10.0)
     grid: dict[str, Any] = {"horizon": 4, "objective": "makespan", "lower_bound": 0}
-    assert list(formulation_of("oas", "configuration").build(problem, **grid).x) == [(0, 0, 2), (0, 0, 3)]
+    assert list(formulation_of("oas", "mode").build(problem, **grid).x) == [(0, 0, 2), (0, 0, 3)]
     held = [t for _, r, t in formulation_of("oas", "node").build(problem, **grid).X if r == 1]
     assert held == [3, 4]
 
@@ -314,7 +314,7 @@ def test_no_start_beside_a_running_job_that_leaves_no_room() -> None:
 def test_allocations_that_saturate_a_link_alone_have_no_variable() -> None:
     # 2 tasks over two clusters load both links with 10 MB/s; they carry 9. Left: (2, 0) and (0, 2).
     problem = discretise(Instance(star((2, 1.0, 9.0), (2, 1.0, 9.0)), (Job("J1", 2, 10.0, 1.0, 10.0),)), 10.0)
-    assert [c.allocation for c in problem.configurations[0]] == [(0, 2), (2, 0)]
+    assert [c.allocation for c in problem.modes[0]] == [(0, 2), (2, 0)]
     model = oas_count.build(problem, horizon=1)
     # With the count formulation: numbers 0 and 2 of its tasks below each link, never 1.
     assert {i for *_, i in model.q} == {0, 2}
@@ -325,7 +325,7 @@ def test_links_that_nothing_can_saturate_cost_no_rows() -> None:
     problem = discretise(Instance(star((2, 1.0, 100.0), (2, 1.0, 100.0)), (Job("J1", 4, 10.0, 1.0, 10.0),)), 10.0)
     grid: dict[str, Any] = {"horizon": 2, "objective": "makespan", "lower_bound": 0}
     assert problem.contended_links == ()
-    assert len(formulation_of("oas", "configuration").build(problem, **grid).bandwidth) == 0
+    assert len(formulation_of("oas", "mode").build(problem, **grid).bandwidth) == 0
     assert len(oas_count.build(problem, horizon=2).q) == 0
 
 
@@ -336,7 +336,7 @@ def test_the_node_formulation_needs_slots_rounded_up() -> None:
             formulation_of("oas", "node").build(problem, horizon=3, objective="makespan", lower_bound=0)
 
 
-@pytest.mark.parametrize("name", ["count", "configuration"])
+@pytest.mark.parametrize("name", ["count", "mode"])
 def test_durations_rounded_down_to_nothing_occupy_nothing(name: str) -> None:
     # 9 s are no slot of 10 s: five such jobs beside one of 15 s, which is one slot, on one node: last end 1.
     jobs = (Job("J0", 1, 15.0), *(Job(f"J{i}", 1, 9.0) for i in range(1, 6)))

@@ -1,8 +1,8 @@
 from coalloc.models import oas_node
 from coalloc.problem import discretise
-from coalloc.rules.generation import best_list_schedule
-from coalloc.solvers.highs import Limits, solve_model
-from coalloc.workloads.small import NODE_MODEL_SIZE, small_instance
+from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.solvers.backends.highs import SolverLimits, solve_model
+from coalloc.testing.small import NODE_MODEL_SIZE, small_instance
 
 
 def test_loads_exactly_at_the_limit_do_not_cost_the_optimum():
@@ -11,4 +11,4 @@ def test_loads_exactly_at_the_limit_do_not_cost_the_optimum():
     problem = discretise(*small_instance(187, NODE_MODEL_SIZE))
     model = oas_node.build(problem, horizon=12, objective="total-response-time")
     oas_node.set_start(model, best_list_schedule(problem))
-    assert solve_model(model, Limits(time=300.0), integral=True, start=True).objective == 12
+    assert solve_model(model, SolverLimits(time=300.0), integral=True, start=True).objective == 12

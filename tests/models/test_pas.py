@@ -12,14 +12,14 @@ import pytest
 
 from coalloc.checker import check
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
-from coalloc.models import pas_configuration
+from coalloc.models import pas_mode
 from coalloc.models.package import largest_load
 from coalloc.problem import Problem, discretise
 from coalloc.schedule import Schedule
-from coalloc.solvers.brute_force import brute_force_pas
-from coalloc.solvers.highs import Limits, solve_model
+from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.package import build_package, solve_package
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveResult, SolveStatus, TracePoint
+from coalloc.testing.brute_force import brute_force_pas
 from tests.small_instances import small_instance, small_package
 
 OPTIONS = SolveOptions(model="pas", objective="total-execution-time")
@@ -27,7 +27,7 @@ OPTIONS = SolveOptions(model="pas", objective="total-execution-time")
 Solve = Callable[..., SolveResult]
 
 
-@pytest.fixture(params=["node", "configuration"])
+@pytest.fixture(params=["node", "mode"])
 def solve(request: pytest.FixtureRequest) -> Solve:
     """Return a function that solves an instance as PAS, with each formulation."""
 
@@ -252,12 +252,12 @@ THREE_FAST = Instance(
 @pytest.mark.parametrize(
     ("instance", "formulation", "value"),
     [
-        # Three tasks need a slow node in every configuration: 200, the optimum.
-        (ONE_JOB, "configuration", 200.0),
+        # Three tasks need a slow node in every mode: 200, the optimum.
+        (ONE_JOB, "mode", 200.0),
         # X = 1 on both fast nodes and 1/2 on both slow ones: SP >= 1 and SP >= 2 * 1/2.
         (ONE_JOB, "node", 100.0),
-        # Three fast nodes hold 3/2 of the configurations (2, 0) of 100 s, the other 1/2 takes 200 s: 150 + 100.
-        (THREE_FAST, "configuration", 250.0),
+        # Three fast nodes hold 3/2 of the modes (2, 0) of 100 s, the other 1/2 takes 200 s: 150 + 100.
+        (THREE_FAST, "mode", 250.0),
         # The 4 tasks need S >= 1 in C2, and SP_j >= 2 * S_j/2, so the sum of SP is at least 1; X = 1/2 on the three
         # nodes of C1 and 1/4 on the two of C2, for both jobs, attains it.
         (THREE_FAST, "node", 100.0),
@@ -266,7 +266,7 @@ THREE_FAST = Instance(
 def test_value_of_the_relaxation(instance: Instance, formulation: str, value: float) -> None:
     model = build_package(instance, OPTIONS, formulation)
     pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
-    assert solve_model(model, Limits(), integral=False).objective == pytest.approx(value)
+    assert solve_model(model, SolverLimits(), integral=False).objective == pytest.approx(value)
 
 
 # --- statuses ------------------------------------------------------------------------------------------
@@ -304,27 +304,27 @@ def test_a_schedule_without_a_proof_is_feasible_with_its_bound(status: str, stop
 def test_trace_timings_and_names() -> None:
     points: list[TracePoint] = []
     result = solve_package(INSTANCE, OPTIONS, progress=points.append)
-    assert result.options.formulation == "configuration"
+    assert result.options.formulation == "mode"
     assert tuple(points) == result.trace
     assert result.trace[-1].incumbent == pytest.approx(190.0)
     assert result.trace[-1].lower_bound == pytest.approx(190.0)
     assert {"build", "solve", "total"} <= set(result.timings)
     assert result.model_size is not None
-    assert result.model_size.integers == 5  # on two classes of two nodes J1 has 3 configurations and J3 has 2
+    assert result.model_size.integers == 5  # on two classes of two nodes J1 has 3 modes and J3 has 2
 
 
 class NotOnNodeTwo:
-    """The configuration model with a wish of the user's own: J3 stays off the slow nodes."""
+    """The mode model with a wish of the user's own: J3 stays off the slow nodes."""
 
     def build(self, problem: Problem) -> pyo.ConcreteModel:
-        model = pas_configuration.build(problem)
-        slow = [(j, p) for j, p in model.y if j == 1 and model.configurations[j][p].allocation[1]]
+        model = pas_mode.build(problem)
+        slow = [(j, p) for j, p in model.y if j == 1 and model.modes[j][p].allocation[1]]
         model.wish = pyo.Constraint(expr=sum(model.y[key] for key in slow) == 0)
         del model.stages
         return model
 
     def extract(self, model: pyo.ConcreteModel) -> Schedule:
-        return pas_configuration.extract(model)
+        return pas_mode.extract(model)
 
 
 def test_a_formulation_of_the_users_own() -> None:

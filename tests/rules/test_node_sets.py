@@ -9,8 +9,8 @@ from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
 from coalloc.instance.rounding import slots_up
 from coalloc.rules.node_sets import NodeJobs, least_busy, least_ends
-from coalloc.solvers.brute_force import brute_force_oas
-from coalloc.solvers.brute_force_energy import brute_force_energy
+from coalloc.testing.brute_force import brute_force_oas
+from coalloc.testing.brute_force_energy import brute_force_energy
 
 CORES = 3
 

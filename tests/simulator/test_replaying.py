@@ -12,7 +12,7 @@ from coalloc.checker import check
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import discretise
-from coalloc.rules.generation import best_list_schedule
+from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import Placement, Schedule, schedule_of
 from tests.small_instances import TINY, slotted_instances
 from tests.strategies import LAW, instances
@@ -113,7 +113,7 @@ def latest_end(schedule: Schedule) -> float:
 @given(slotted_instances(TINY))
 def test_optimum_compacted_replayed_slotted(drawn: tuple[Instance, float]) -> None:
     instance, slot = drawn
-    slotted = coalloc.solve(instance, formulation="configuration", slot=slot).schedule
+    slotted = coalloc.solve(instance, formulation="mode", slot=slot).schedule
     optimum = coalloc.solve(instance, time_limit=2.0).lower_bound  # valid, proven or not
     assert slotted is not None
     assert optimum is not None

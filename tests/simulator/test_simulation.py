@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc import CoallocError
-from coalloc.instance.errors import InternalError
+from coalloc.documents.errors import InternalError
 from coalloc.measures import busy_time
 from coalloc.simulator import simulation
-from coalloc.workloads.small import small_instance
+from coalloc.testing.small import small_instance
 from tests.simulator.listed import Listed
 
 QUICK = tuple(name for name in coalloc.policies() if name not in ("pas", "oas", "pcbe", "node-list"))

@@ -8,7 +8,7 @@ import pytest
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
-from coalloc.solvers.brute_force_energy import brute_force_energy
+from coalloc.testing.brute_force_energy import brute_force_energy
 from tests.shared import shared
 
 COMPARATIVES = ("energy_1", "energy_2", "energy_3", "edp_2", "edp_3")
@@ -326,7 +326,7 @@ def test_a_start_that_is_no_schedule_is_refused():
     ("options", "words"),
     [
         ({"objective": "energy"}, "continuous time is for scope"),
-        ({"objective": "energy", "slot": 5.0, "formulation": "count"}, "must be auto or configuration"),
+        ({"objective": "energy", "slot": 5.0, "formulation": "count"}, "must be auto or mode"),
         ({"objective": "total-response-time", "makespan_limit": 9.0}, "scope and makespan_limit are not"),
         ({"model": "pas", "makespan_limit": 9.0}, "are for model 'oas'"),
         ({"objective": "energy", "slot": 5.0, "scope": "rack"}, "scope: must be"),

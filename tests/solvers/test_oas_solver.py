@@ -13,24 +13,26 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc.checker import check
+from coalloc.documents.errors import InternalError
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
-from coalloc.instance.errors import InternalError
-from coalloc.models import oas_configuration
+from coalloc.models import oas_mode
 from coalloc.problem import Assignment, Problem, discretise
-from coalloc.rules.generation import best_list_schedule
+from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import Placement, Schedule
-from coalloc.solvers import cpsat, portfolio, staged_worker
-from coalloc.solvers.brute_force import brute_force_oas
+from coalloc.solvers import portfolio
+from coalloc.solvers.backends import cpsat
+from coalloc.solvers.backends.highs import SolverLimits
+from coalloc.solvers.backends.worker import Worker
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.highs import Limits
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.objectives import safe_horizon
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
-from coalloc.solvers.worker import Worker
+from coalloc.solvers.search import beam_worker
+from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import TINY, slotted_instances, small_instance
 from tests.strategies import LAW
 
-FORMULATIONS = ("node", "count", "configuration")
+FORMULATIONS = ("node", "count", "mode")
 
 
 def star(*clusters: tuple[int, float, float]) -> Platform:
@@ -85,7 +87,7 @@ def test_no_jobs_are_done_at_once(slot: float | None) -> None:
 
 def test_a_slot_that_is_too_fine_names_the_remedy() -> None:
     with pytest.raises(CoallocError, match=r'slot=0\.0001 means 0\.0001 s; .*did you mean slot="50%"') as refused:
-        coalloc.solve(five((29.0, 28.0, 17.0, 13.0, 23.0)), slot=1e-4, formulation="configuration")
+        coalloc.solve(five((29.0, 28.0, 17.0, 13.0, 23.0)), slot=1e-4, formulation="mode")
     assert "nonzeros" in str(refused.value)
 
 
@@ -104,12 +106,12 @@ def test_the_optimum_beyond_the_list_schedule(formulation: str) -> None:
 
 @pytest.mark.parametrize("reason", ["work", "time", "interrupt"])
 def test_a_model_that_is_stopped_leaves_the_list_schedule_and_its_bound(reason: StoppedBy) -> None:
-    def run_model(model: pyo.ConcreteModel, limits: Limits, **_: Any) -> ModelSolution:
+    def run_model(model: pyo.ConcreteModel, limits: SolverLimits, **_: Any) -> ModelSolution:
         assert (limits.work, limits.seed, limits.threads) == (9, 4, 2)
         return ModelSolution(SolveStatus.UNKNOWN, reason, None, 5.0, ModelSize(1, 1, 1, 1))
 
     options = SolveOptions(slot=10.0, work_limit=9, seed=4, threads=2)
-    result = solve_oas(five(), options, formulation="configuration", run_model=run_model)
+    result = solve_oas(five(), options, formulation="mode", run_model=run_model)
     assert (result.status, result.stopped_by) == ("feasible", reason)
     assert result.objective == 70.0
     assert result.lower_bound in (50.0, 60.0)  # the model's, or the simple bound
@@ -163,7 +165,7 @@ def test_the_trace_improves_to_what_is_returned() -> None:
     assert max(bounds) <= incumbents[-1] * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("formulation", ["auto", "configuration"])
+@pytest.mark.parametrize("formulation", ["auto", "mode"])
 def test_the_same_seed_gives_the_same_schedule(formulation: str) -> None:
     instance = coalloc.generate("paper-oas", seed=0, jobs=6)
     one, two = (coalloc.solve(instance, slot="100%", formulation=formulation, seed=3) for _ in range(2))
@@ -192,7 +194,7 @@ def test_no_optimal_sum_of_responses_ends_beyond_the_horizon(drawn: tuple[Instan
 
 
 def test_without_a_complete_method_the_search_goes_on_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    # No proof for this one by bounds and local search, and its model at 1 % is too large to build.
+    # No proof for this one by bounds and simulated annealing, and its model at 1 % is too large to build.
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
     monkeypatch.setattr(portfolio, "may_search", lambda _: False)
     instance = coalloc.generate("thesis-oas", seed=2)
@@ -236,13 +238,13 @@ def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatc
 def helpers(monkeypatch: pytest.MonkeyPatch) -> list[Worker]:
     """The processes that sample in stages beside the portfolio, as they are started."""
     started: list[Worker] = []
-    start = staged_worker.start_worker
+    start = beam_worker.start_worker
 
     def start_worker(*given: Any, **options: Any) -> Worker:
         started.append(start(*given, **options))
         return started[-1]
 
-    monkeypatch.setattr(staged_worker, "start_worker", start_worker)
+    monkeypatch.setattr(beam_worker, "start_worker", start_worker)
     return started
 
 
@@ -258,10 +260,10 @@ def test_what_another_core_finds_is_taken(helpers: list[Worker], monkeypatch: py
     # Here nothing else improves on the list schedule.
     for name in ("_sample", "_anneal", "_explore"):
         monkeypatch.setattr(portfolio.Portfolio, name, lambda *_: None)
-    monkeypatch.setattr(portfolio.StagedSampling, "round", lambda _: time.sleep(0.01))
+    monkeypatch.setattr(portfolio.BeamSearch, "round", lambda _: time.sleep(0.01))
     instance = coalloc.generate("thesis-oas", seed=2, jobs=24)
     result = coalloc.solve(instance, slot="15%", time_limit=60.0, threads=2, gap=0.015)
-    assert result.trace[-1].source == "sampling in stages"
+    assert result.trace[-1].source == "beam search"
     assert len(helpers) == 1
 
 
@@ -279,13 +281,13 @@ def test_the_other_methods_prove_what_the_search_over_events_does(seed: int, mon
     monkeypatch.setattr(portfolio, "may_search", lambda _: False)
     other = coalloc.solve(instance, slot=slot)
     assert (found.status, found.objective) == (other.status, other.objective)
-    assert "event search" not in {point.source for point in other.trace}
+    assert "branch and bound" not in {point.source for point in other.trace}
 
 
 @pytest.mark.parametrize("slot", ["5%", None])
 def test_the_search_over_events_proves_what_the_bounds_leave_open(slot: str | None) -> None:
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=18), slot=slot)
-    assert (result.status, result.trace[-1].source) == ("optimal", "event search")
+    assert (result.status, result.trace[-1].source) == ("optimal", "branch and bound")
 
 
 @pytest.mark.parametrize("slot", [10.0, None])
@@ -383,12 +385,12 @@ class Own:
     """The least that a formulation must offer: it builds and extracts."""
 
     def build(self, problem: Problem, *, horizon: int, objective: str, lower_bound: int) -> pyo.ConcreteModel:
-        """Return the configuration model."""
-        return oas_configuration.build(problem, horizon=horizon, objective=objective, lower_bound=lower_bound)
+        """Return the mode model."""
+        return oas_mode.build(problem, horizon=horizon, objective=objective, lower_bound=lower_bound)
 
     def extract(self, model: pyo.ConcreteModel) -> Schedule:
-        """Return the schedule of the configuration model."""
-        return oas_configuration.extract(model)
+        """Return the schedule of the mode model."""
+        return oas_mode.extract(model)
 
 
 class Forgetful(Own):
@@ -430,9 +432,9 @@ class WithStart(Own):
         self.starts: list[Sequence[Assignment]] = []
 
     def set_start(self, model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
-        """Set the start of the configuration model."""
+        """Set the start of the mode model."""
         self.starts.append(assignments)
-        oas_configuration.set_start(model, assignments)
+        oas_mode.set_start(model, assignments)
 
 
 def test_a_formulation_that_builds_and_extracts_will_do() -> None:
@@ -469,7 +471,7 @@ def test_arrivals_in_unix_time_are_not_counted_out_in_slots(monkeypatch: pytest.
     node = NodeGroup(3, power=1.0, idle_watts=1.0, static_watts=2.0, core_watts=1.0)
     jobs = [Job(f"J{n}", 2, 60.0, arrival=1.6e9) for n in (1, 2)]
     instance = Instance(Platform([Cluster("C1", [node], link_bandwidth=1.0)]), jobs)
-    for options in ({"formulation": "count"}, {"formulation": "configuration"}, {"objective": "energy"}):
+    for options in ({"formulation": "count"}, {"formulation": "mode"}, {"objective": "energy"}):
         with pytest.raises(CoallocError, match=r"in 160,000,0\d+ slots, more than"):
             coalloc.solve(instance, slot=10.0, **options)
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)

@@ -8,11 +8,11 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
-from coalloc.instance.errors import InternalError
+from coalloc.documents.errors import InternalError
 from coalloc.studies import comparison
 from coalloc.studies.comparison import COLUMNS, EXACT, draw, paired_differences, performance_profile, summary
 from coalloc.studies.interruption import Interrupted
-from coalloc.workloads.small import small_instance
+from coalloc.testing.small import small_instance
 from tests.simulator.listed import Listed
 
 

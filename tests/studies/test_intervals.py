@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from coalloc.studies.intervals import Interval, mean_interval
+from coalloc.studies.intervals import ConfidenceInterval, mean_interval
 
 
 def test_the_interval_covers_the_mean_as_often_as_it_says():
@@ -24,7 +24,7 @@ def test_the_same_seed_gives_the_same_interval():
 
 @pytest.mark.parametrize(
     ("values", "expected"),
-    [([2.0, 2.0], Interval(2.0, 2.0, 2.0, 2))],
+    [([2.0, 2.0], ConfidenceInterval(2.0, 2.0, 2.0, 2))],
 )
 def test_equal_values_have_no_width(values, expected):
     assert mean_interval(values) == expected

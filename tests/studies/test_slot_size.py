@@ -10,13 +10,13 @@ from hypothesis import given, settings
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
-from coalloc.instance.errors import InternalError
-from coalloc.solvers.brute_force import brute_force_oas
-from coalloc.solvers.floor import Floor
+from coalloc.documents.errors import InternalError
+from coalloc.solvers.rounded_down import RoundedDown
 from coalloc.studies import slot_size
 from coalloc.studies.interruption import Interrupted
 from coalloc.studies.slot_report import best_bounds, coarsest, curves, draw, losses, recommendation, summary
 from coalloc.studies.slot_size import COLUMNS
+from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import TINY, slotted_instances
 
 
@@ -48,8 +48,8 @@ def test_makespans_and_the_band_of_each_grid():
     assert half["replayed"] == 90.0
     assert (whole["slotted"], whole["compacted"]) == (120.0, 80.0)
     assert whole["replayed"] in (90.0, 110.0)  # whichever job comes first
-    assert half[["floor_bound", "is_floor_proven"]].tolist() == [60.0, True]
-    assert whole[["floor_bound", "is_floor_proven"]].tolist() == [40.0, True]
+    assert half[["rounded_down_bound", "is_rounded_down_proven"]].tolist() == [60.0, True]
+    assert whole[["rounded_down_bound", "is_rounded_down_proven"]].tolist() == [40.0, True]
     assert table["optimum"].tolist() == pytest.approx([80.0, 80.0])
     assert table["band_low"].tolist() == pytest.approx([80.0, 80.0])
     assert table["band_high"].tolist() == [100.0, 120.0]
@@ -75,7 +75,7 @@ def test_metrics_are_those_of_the_replayed_schedule():
 def test_a_job_of_no_whole_slot_leaves_the_bound_in_continuous_time():
     # Slots of 80 s: rounded down nothing is left; the band begins at the 80 s that the work takes.
     row = row_of(coalloc.slot_study(one_node(), [2.0], continuous=False), 2.0)
-    assert (row["floor_bound"], row["is_floor_proven"]) == (0.0, True)
+    assert (row["rounded_down_bound"], row["is_rounded_down_proven"]) == (0.0, True)
     assert row["band_low"] == pytest.approx(80.0)
     assert math.isnan(row["optimum"])
     assert math.isnan(row["continuous"])
@@ -101,7 +101,10 @@ def test_the_band_holds_the_optimum_on_every_grid(given_pair):
         down = brute_force_oas(instance, row.slot, rounding="down").objective
         up = brute_force_oas(instance, row.slot).objective
         close = {"rel": 1e-6, "abs": 1e-6}
-        assert (row.floor_bound, row.slotted) == (pytest.approx(max(0.0, down), **close), pytest.approx(up, **close))
+        assert (row.rounded_down_bound, row.slotted) == (
+            pytest.approx(max(0.0, down), **close),
+            pytest.approx(up, **close),
+        )
         assert row.band_low <= optimum * (1.0 + 1e-6) + 1e-6
         assert optimum <= row.compacted * (1.0 + 1e-9) + 1e-9
 
@@ -125,7 +128,7 @@ def test_no_jobs_take_no_time():
 
 
 def test_a_bound_above_a_makespan_is_a_fault_of_ours(monkeypatch):
-    monkeypatch.setattr(slot_size, "floor_makespan", lambda *_, **__: Floor(85.0, is_proven=True))
+    monkeypatch.setattr(slot_size, "rounded_down_makespan", lambda *_, **__: RoundedDown(85.0, is_proven=True))
     with pytest.raises(InternalError, match="slots of 50 %: band_low = 85 s is above compacted = 80 s"):
         coalloc.slot_study(one_node(), [0.5])
 
@@ -169,7 +172,9 @@ def test_what_cannot_be_studied_is_refused_before_anything_runs(monkeypatch, ins
 def table_of(*rows):
     """Return a table of (instance, fraction, replayed, compacted, is_proven); the best bound of each is 100 s."""
     names = ["instance", "fraction", "replayed", "compacted", "is_proven"]
-    table = pd.DataFrame(rows, columns=names).assign(**dict.fromkeys(COLUMNS[5:], 1.0) | {"is_floor_proven": True})
+    table = pd.DataFrame(rows, columns=names).assign(
+        **dict.fromkeys(COLUMNS[5:], 1.0) | {"is_rounded_down_proven": True}
+    )
     table = table.assign(**dict(zip(names, zip(*rows, strict=True), strict=True)))
     return table.assign(slotted=table["replayed"] + 10.0, band_low=100.0, band_high=table["replayed"] + 10.0)
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance, InstanceError
-from coalloc.instance.sentences import shown
 from coalloc.workloads.generator import Description, Generator, describe
 
 

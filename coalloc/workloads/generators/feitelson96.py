@@ -14,8 +14,8 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from coalloc.documents.values import NonNegative, Positive, PositiveSeconds, Share, value
 from coalloc.instance import Fault, Instance
-from coalloc.instance.values import NonNegative, Positive, PositiveSeconds, Share, value
 from coalloc.workloads.generator import TIME_DIGITS, Generator, order_faults
 from coalloc.workloads.streams import EvenStream, Floats, Ints
 

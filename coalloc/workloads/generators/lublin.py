@@ -16,8 +16,8 @@ import numpy as np
 from pydantic import Field
 from scipy import special
 
+from coalloc.documents.values import NonNegative, Positive, Share, value
 from coalloc.instance import Fault, Instance
-from coalloc.instance.values import NonNegative, Positive, Share, value
 from coalloc.workloads.generator import TIME_DIGITS, Generator, order_faults
 from coalloc.workloads.streams import EvenStream, Floats, Ints, truncated_gamma, whole_seconds
 

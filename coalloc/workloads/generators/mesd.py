@@ -16,8 +16,8 @@ from typing import Annotated
 import numpy as np
 from scipy import special
 
+from coalloc.documents.values import Positive, Seconds, Share, value
 from coalloc.instance import Cluster, Instance, NodeGroup, Platform
-from coalloc.instance.values import Positive, Seconds, Share, value
 from coalloc.workloads.generator import TIME_DIGITS, Generator, NumJobs, NumNodes
 from coalloc.workloads.streams import Floats, Ints, Stream, whole_seconds
 

@@ -11,8 +11,8 @@ from typing import Annotated
 
 import numpy as np
 
+from coalloc.documents.values import NonNegative, PositiveSeconds, Share, value
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
-from coalloc.instance.values import NonNegative, PositiveSeconds, Share, value
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import Generator, NumJobs, NumNodes, draw_weibull, order_faults, rounded_duration
 

@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from coalloc.documents.values import NonNegative, Positive, PositiveSeconds, Seconds, Share, value
 from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform
-from coalloc.instance.values import NonNegative, Positive, PositiveSeconds, Seconds, Share, value
 from coalloc.workloads.communication import SHARE_RANGE, bearable_task_bandwidth, draw_shares
 from coalloc.workloads.generator import TIME_DIGITS, Generator, NumJobs, draw_weibull, order_faults, rounded_duration
 

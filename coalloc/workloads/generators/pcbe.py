@@ -13,8 +13,8 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from coalloc.documents.values import Positive, PositiveSeconds, Seconds, Share, value
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
-from coalloc.instance.values import Positive, PositiveSeconds, Seconds, Share, value
 from coalloc.workloads.generator import TIME_DIGITS, Generator, NumJobs
 
 CORES = 4

@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from coalloc.documents.values import NonNegative, PositiveSeconds, Share, value
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
-from coalloc.instance.values import NonNegative, PositiveSeconds, Share, value
 from coalloc.workloads.communication import BSBW_RANGE, MB_PER_GB, SHARE_RANGE, draw_bsbw, draw_shares, task_bandwidth
 from coalloc.workloads.generator import Generator, NumNodes, order_faults
 

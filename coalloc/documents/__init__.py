@@ -1,0 +1,1 @@
+"""Documents: JSON and its faults, values that are validated, storage, schemas; nothing here knows what is in them."""

@@ -1,0 +1,177 @@
+"""Files of every kind: an envelope of format and version around the fields of a value.
+
+A :class:`Kind` is all that a new kind of file needs; reading, writing and the JSON Schema
+(:mod:`coalloc.documents.json_schema`) follow from the definition of its value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import pydantic
+
+from coalloc.documents.errors import Fault, InstanceError
+from coalloc.documents.sentences import faults_of, shown
+from coalloc.documents.storage import FILE_LIMIT, FilePath, compressed, read_bytes, write_atomically
+from coalloc.documents.strict_json import layout, parse
+
+V = TypeVar("V")
+
+PREFIX = "coalloc-"
+ENVELOPE = ("format", "version")
+
+Document = dict[str, Any]
+"""A parsed file: an object, whatever faults its fields have."""
+
+
+def _no_faults(_: Document) -> list[Fault]:
+    return []
+
+
+@dataclass(frozen=True)
+class Kind(Generic[V]):
+    """A kind of file.
+
+    Parameters
+    ----------
+    name
+        The format is ``coalloc-`` and this name.
+    value
+        The value class that the file holds; its fields are the keys.
+    head
+        Keys that are always written, in this order, before the others.
+    consistency
+        Returns what is wrong between the fields of a document whose fields may have faults.
+    versions
+        Versions that are read; the last one is written.
+    """
+
+    name: str
+    value: type[V]
+    head: tuple[str, ...]
+    consistency: Callable[[Document], list[Fault]] = _no_faults
+    versions: tuple[int, ...] = (1,)
+
+    @property
+    def format(self) -> str:
+        """Name of the format, as the file says it."""
+        return PREFIX + self.name
+
+    @functools.cached_property
+    def adapter(self) -> pydantic.TypeAdapter[V]:
+        """Pydantic's view of the value."""
+        return pydantic.TypeAdapter(self.value)
+
+
+def load_document(path: FilePath, limit: int = FILE_LIMIT) -> tuple[Document, list[Fault]]:
+    """Return the object that a file holds, ``.json`` or ``.json.gz``, and the faults of its JSON.
+
+    Raises
+    ------
+    InstanceError
+        There is no object to look into: the file cannot be read, is no JSON or holds something else.
+    """
+    try:
+        document, faults = parse(read_bytes(path, limit))
+        if not isinstance(document, dict):
+            raise ValueError(f"must hold a JSON object, got {shown(document)}")
+    except InstanceError:
+        raise
+    except ValueError as error:
+        raise InstanceError([Fault("", str(error))], os.fspath(path)) from None
+    return document, faults
+
+
+def read_value(path: FilePath, kind: Kind[V], limit: int = FILE_LIMIT) -> V:
+    """Return the value of a file; raises :class:`InstanceError` with every fault and its JSON path."""
+    document, faults = load_document(path, limit)
+    return value_of(document, kind, faults, os.fspath(path))
+
+
+def value_of(document: Document, kind: Kind[V], known_faults: list[Fault], source: str | None = None) -> V:
+    """Return the value that a document holds, or raise all its faults, with those known before."""
+    faults = known_faults + _envelope_faults(document, kind)
+    if _is_of_another_kind(document, kind):
+        raise InstanceError(faults, source)
+    fields = {key: field for key, field in document.items() if key not in ENVELOPE}
+    try:
+        value = kind.adapter.validate_python(fields)
+    except pydantic.ValidationError as error:
+        faults += faults_of(error, kind.value, ENVELOPE) + kind.consistency(document)
+    if faults:
+        raise InstanceError(dict.fromkeys(faults), source)
+    return value
+
+
+def _envelope_faults(document: Document, kind: Kind[Any]) -> list[Fault]:
+    """Return what is wrong with format and version."""
+    faults = [Fault(key, "is missing") for key in ENVELOPE if key not in document]
+    got = document.get("format", kind.format)
+    if got != kind.format:
+        faults.append(Fault("format", f"must be {kind.format!r}, got {shown(got)}"))
+    version = document.get("version", kind.versions[-1])
+    if type(version) is not int or version not in kind.versions:
+        read = " or ".join(str(number) for number in kind.versions)
+        faults.append(Fault("version", f"must be {read} (the versions that are read), got {shown(version)}"))
+    return faults
+
+
+def _is_of_another_kind(document: Document, kind: Kind[Any]) -> bool:
+    """Return whether a document is another kind of ours: to compare its fields would only confuse."""
+    got = document.get("format")
+    return isinstance(got, str) and got.startswith(PREFIX) and got != kind.format
+
+
+def write_value(value: V, path: FilePath, kind: Kind[V]) -> None:
+    """Write a value as ``.json`` or ``.json.gz``, the same bytes for the same value.
+
+    Raises
+    ------
+    CoallocError
+        It cannot be written; nothing is left behind then.
+    """
+    content = (layout(document_of(value, kind)) + "\n").encode()
+    write_atomically(path, compressed(content) if os.fspath(path).endswith(".gz") else content)
+
+
+def document_of(value: V, kind: Kind[V]) -> Document:
+    """Return the canonical document of a value: envelope, head, then its other fields in order.
+
+    Defaults are written, so that a file does not change its meaning with a later default; left out
+    is only what is absent (``None`` or an empty list where that is the default).
+    """
+    fields = {key: getattr(value, key) for key in kind.head} | _present_fields(value)
+    return {
+        "format": kind.format,
+        "version": kind.versions[-1],
+        **{key: _plain(field) for key, field in fields.items()},
+    }
+
+
+def _plain(part: Any) -> Any:
+    """Return lists and objects for tuples and values."""
+    if isinstance(part, (str, int, float)) or part is None:
+        return part
+    if isinstance(part, (list, tuple)):
+        return [_plain(inner) for inner in part]
+    fields = part if isinstance(part, Mapping) else _present_fields(part)
+    return {key: _plain(field) for key, field in fields.items()}
+
+
+def _present_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a value that have something to say, by name."""
+    owner: Any = type(value)
+    absents = _absents(owner)
+    fields = {name: getattr(value, name) for name in absents}
+    return {name: field for name, field in fields.items() if field != absents[name]}
+
+
+@functools.cache
+def _absents(owner: Any) -> dict[str, object]:
+    """Return for each field of a value class the content that is as good as none, ``...`` where there is none."""
+    return {f.name: f.default if f.default in (None, ()) else ... for f in dataclasses.fields(owner)}

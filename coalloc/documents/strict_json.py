@@ -1,0 +1,150 @@
+"""Strict JSON: what Python's parser lets pass is refused here, with its path, and nothing can exhaust it.
+
+Refused are keys that stand twice in an object (the parser keeps the last), NaN and the infinities,
+numbers beyond the range of floats (read as infinite), and nesting without end. Written is one flat
+object per line, in ASCII, so that a file can be read by a person, compared by line, and shown in
+any terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from coalloc.documents.errors import Fault
+from coalloc.documents.sentences import NotFinite, json_path
+
+MAX_DEPTH = 100
+"""Deepest nesting of lists and objects; our own files need less than ten levels."""
+
+MAX_DIGITS = 308
+"""Most characters of a whole number: every float is below 1.8e308."""
+
+CHUNK = 1 << 20
+NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+"""An opening bracket is one level down, a closing one is one up (-1 as a signed byte)."""
+
+ENCODER = json.JSONEncoder(allow_nan=False)
+
+
+class _Repeating(dict[str, object]):
+    """An object of a file in which keys stand twice."""
+
+    repeated: tuple[str, ...] = ()
+
+
+def parse(content: bytes) -> tuple[object, list[Fault]]:
+    """Return what the text holds, and the faults of a document that can be parsed nevertheless.
+
+    A number that is not finite is left as a :class:`NotFinite`, of a repeated key the last value.
+
+    Raises
+    ------
+    ValueError
+        The text is no JSON in UTF-8, or too deep, in words for a person.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"is not UTF-8 text (byte {error.start})") from None
+    if not text.strip():
+        raise ValueError("is empty, must hold a JSON object")
+    if _is_deep(content):
+        raise ValueError(f"is nested too deeply, at most {MAX_DEPTH} levels are read")
+    hooks = _Hooks()
+    try:
+        document = json.loads(
+            text,
+            object_pairs_hook=hooks.object,
+            parse_float=hooks.number,
+            parse_int=hooks.whole_number,
+            parse_constant=hooks.not_finite,
+        )
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
+    return document, list(_faults(document, ())) if hooks.found_faults else []
+
+
+class _Hooks:
+    """What the parser calls for objects and numbers; ``found_faults`` says whether a search pays."""
+
+    def __init__(self) -> None:
+        self.found_faults = False
+
+    def object(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        """Return an object, marked where keys stand twice."""
+        made = dict(pairs)
+        if len(made) == len(pairs):
+            return made
+        self.found_faults = True
+        marked = _Repeating(made)
+        keys = [key for key, _ in pairs]
+        marked.repeated = tuple(key for key in made if keys.count(key) > 1)
+        return marked
+
+    def number(self, text: str) -> float:
+        """Return a number with a point or an exponent."""
+        number = float(text)
+        return number if math.isfinite(number) else self.not_finite(text)
+
+    def whole_number(self, text: str) -> float:
+        """Return a whole number."""
+        return int(text) if len(text) <= MAX_DIGITS else self.not_finite(text)
+
+    def not_finite(self, text: str) -> NotFinite:
+        """Return a number that is none."""
+        self.found_faults = True
+        return NotFinite(text)
+
+
+def _is_deep(content: bytes) -> bool:
+    """Return whether brackets outside of strings are nested beyond the limit; the parser would recurse."""
+    bare = content.replace(rb"\\", b"").replace(rb"\"", b"")
+    depth, within = 0, 0
+    for start in range(0, len(bare), CHUNK):
+        parts = bare[start : start + CHUNK].split(b'"')
+        brackets = b"".join(parts[within::2]).translate(None, NO_BRACKETS)
+        within = (within + len(parts) - 1) % 2
+        steps = np.frombuffer(brackets.translate(STEPS), dtype=np.int8)
+        depths = depth + np.cumsum(steps, dtype=np.int64)
+        if depths.max(initial=0) > MAX_DEPTH:
+            return True
+        depth = int(depths[-1]) if depths.size else depth
+    return False
+
+
+def _faults(part: object, loc: tuple[str | int, ...]) -> Iterator[Fault]:
+    """Yield what the parser let pass, in the order of the document."""
+    if isinstance(part, NotFinite):
+        yield Fault(json_path(loc), part.sentence)
+    elif isinstance(part, dict):
+        if isinstance(part, _Repeating):
+            yield from (Fault(json_path((*loc, key)), "stands twice in the same object") for key in part.repeated)
+        for key, inner in part.items():
+            yield from _faults(inner, (*loc, key))
+    elif isinstance(part, list):
+        for i, inner in enumerate(part):
+            yield from _faults(inner, (*loc, i))
+
+
+def layout(part: object, indent: str = "") -> str:
+    """Return JSON text in which an object without inner objects stands on one line."""
+    if not _holds_objects(part):
+        return ENCODER.encode(part)
+    inner = indent + "  "
+    if isinstance(part, dict):
+        lines = [f"{inner}{ENCODER.encode(key)}: {layout(value, inner)}" for key, value in part.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+    assert isinstance(part, list)
+    return "[\n" + ",\n".join(inner + layout(value, inner) for value in part) + f"\n{indent}]"
+
+
+def _holds_objects(part: object) -> bool:
+    """Return whether there are objects (or lists of lists) below the first level."""
+    if isinstance(part, list):
+        return any(isinstance(value, (dict, list)) for value in part)
+    return isinstance(part, dict) and any(isinstance(value, dict) or _holds_objects(value) for value in part.values())

@@ -1,0 +1,103 @@
+"""OAS, mode formulation: time-indexed starts over allocation vectors.
+
+``x[j, p, t] = 1`` when job ``j`` starts at slot ``t`` in mode ``p``. Duration, link loads and
+tasks per class of a mode are constants, so nothing is left to linearise. Equations: (C1) to
+(C3), and (T1) to (T6) of :mod:`coalloc.models.time_grid`, in docs/mathematics.md; the problem is that of
+thesis 3.2.1 (3.9) to (3.23) with errata 1 to 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyomo.environ as pyo
+
+from coalloc.models.time_grid import (
+    Grid,
+    Term,
+    add_capacity_rows,
+    add_link_rows,
+    add_objective,
+    add_packing_rows,
+    by_slot,
+    chosen,
+    set_profile,
+)
+from coalloc.problem import Assignment, Problem
+from coalloc.schedule import Schedule, schedule_of
+
+
+def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:
+    """Return the model; the objective is in slots."""
+    grid = Grid(problem, horizon)
+    model = pyo.ConcreteModel("OAS mode")
+    model.problem = problem
+    model.x = pyo.Var(list(_starts(grid)), domain=pyo.Binary)
+
+    ends: dict[int, list[tuple[int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
+    for (j, p, t), x in model.x.items():
+        ends[j].append((t + int(problem.modes[j][p].duration), x))
+    add_objective(model, ends, horizon=horizon, objective=objective, lower_bound=lower_bound)
+
+    # (C1) every job starts once, in one mode
+    model.start_once = pyo.Constraint(list(ends), rule=lambda _, j: pyo.quicksum(x for _, x in ends[j]) == 1)
+    # (C2) tasks on each class, in each slot
+    add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
+    # (C3) load on each link, in each slot; (3.20) and (3.21)
+    add_link_rows(model, by_slot(_load_terms(model)), grid.bandwidth)
+    # (T5), (T6) jobs too large to run together, as dual feasible functions see them
+    active = ((j, range(t, t + int(problem.modes[j][p].duration)), x) for (j, p, t), x in model.x.items())
+    add_packing_rows(model, active, grid)
+    return model
+
+
+def _starts(grid: Grid) -> Iterator[tuple[int, int, int]]:
+    for j, modes in enumerate(grid.problem.modes):
+        for p, mode in enumerate(modes):
+            for t in grid.starts(j, int(mode.duration), mode.allocation, mode.loads):
+                yield j, p, t
+
+
+def _task_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
+    for (j, p, t), x in model.x.items():
+        mode = model.problem.modes[j][p]
+        slots = range(t, t + int(mode.duration))
+        for g, tasks in enumerate(mode.allocation):
+            if tasks:
+                yield slots, g, (tasks, x)
+
+
+def _load_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
+    for (j, p, t), x in model.x.items():
+        mode = model.problem.modes[j][p]
+        slots = range(t, t + int(mode.duration))
+        for k in model.problem.contended_links:
+            if mode.loads[k] > 0.0:
+                yield slots, k, (mode.loads[k], x)
+
+
+def extract(model: pyo.ConcreteModel) -> Schedule:
+    """Return the schedule of the values of ``x``."""
+    problem: Problem = model.problem
+    return schedule_of(problem, [Assignment(j, t, problem.modes[j][p]) for j, p, t in chosen(model.x)])
+
+
+def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
+    """Set every variable to its value in a known schedule."""
+    problem: Problem = model.problem
+    number = [{c.allocation: p for p, c in enumerate(modes)} for modes in problem.modes]
+    active = {(a.job, number[a.job].get(a.mode.allocation, -1), a.start) for a in assignments}
+    for key, x in model.x.items():
+        x.set_value(int(key in active))
+    set_profile(model, assignments)
+
+
+def estimate_nonzeros(problem: Problem, horizon: int) -> int:
+    """Return roughly how many nonzeros the model will have."""
+    total = 0
+    for j, modes in enumerate(problem.modes):
+        for mode in modes:
+            starts = max(0, horizon - mode.duration - problem.releases[j] + 1)
+            resources = sum(1 for tasks in mode.allocation if tasks) * 2
+            total += int(starts * (1 + mode.duration * resources))
+    return total

@@ -1,0 +1,291 @@
+"""Serial schedule generation: jobs of a list are placed one by one, each as early as it can end.
+
+Every exact method starts from such a schedule: it gives the horizon and the first incumbent. Local
+search generates thousands, so what a job may do and the allocations already chosen are kept in one
+:class:`Generation`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from operator import le
+
+from coalloc.allocation import Allocation
+from coalloc.execution import link_load
+from coalloc.instance import CoallocError, Job
+from coalloc.problem import Assignment, Mode, Problem, SpeedLevel
+from coalloc.rules.orders import ORDERS, ordered
+from coalloc.rules.profile import Profile
+
+FILL_STEPS = 2_000
+"""Partial allocations that one search for a filling tries before it gives up."""
+MAX_REMEMBERED = 200_000
+"""Fillings that a generation remembers before it forgets them all."""
+
+FEW_MODES = 100
+"""Allocation vectors of a job up to which they count as few."""
+
+FILLING_RULES = ("whole cluster", "slowest first", "fastest first")
+"""How a job fills the classes of a level; the first takes one cluster where it can, else the slowest first."""
+
+Way = tuple[int, int] | Mode
+"""How a job may be placed: up to a slowest level with a filling rule, both by index, or in one mode."""
+Link = tuple[Sequence[int], Sequence[float], float]
+"""The classes below a link, the load (MB/s) of a job by its tasks there, and the bandwidth that is left (MB/s)."""
+
+
+class Generation:
+    """Serial generation for one problem, with the fillings and modes found so far.
+
+    Unless a rule says otherwise, a job takes the slowest processors of a level first, for the faster ones
+    serve more jobs; where links can saturate, a cluster that holds the whole job is tried before that.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._modes: list[dict[Allocation, Mode]] = [{} for _ in problem.jobs]
+        self._few: dict[int, list[Mode]] = {}
+        self._fillings: dict[tuple[object, ...], Allocation | None] = {}
+        allowed = {level.classes for levels in problem.levels for level in levels}
+        self._orders = [{classes: self._class_orders(classes, rule) for classes in allowed} for rule in FILLING_RULES]
+        self._loads = [[_load_table(problem, job, k) for k in problem.contended_links] for job in problem.jobs]
+
+    def _class_orders(self, allowed: Sequence[int], rule: str) -> list[list[int]]:
+        """Return the orders in which a job fills the classes of a level, the preferred first."""
+        problem, classes = self.problem, self.problem.classes
+        sign = -1.0 if rule == "fastest first" else 1.0
+        ranked = sorted(allowed, key=lambda g: (sign * classes[g].effective_power, g))
+        if problem.scope == "node":
+            return [[g] for g in ranked]
+        clusters = dict.fromkeys(classes[g].cluster for g in ranked)
+        within = [[g for g in ranked if classes[g].cluster == cluster] for cluster in clusters]
+        if problem.scope == "cluster":
+            return within
+        return [*within, ranked] if rule == "whole cluster" and problem.contended_links else [ranked]
+
+    def place(self, profile: Profile, j: int, way: Way) -> Assignment:
+        """Return the assignment of job ``j`` that ends first in a way; nothing is booked."""
+        if isinstance(way, Mode):
+            return Assignment(j, earliest_start(profile, self.problem.releases[j], way), way)
+        slowest, rule = way
+        return self.earliest_end(profile, j, slowest, rule)
+
+    def earliest_end(self, profile: Profile, j: int, slowest: int | None = None, rule: int = 0) -> Assignment:
+        """Return the assignment of job ``j`` that ends first, then starts first, over its levels.
+
+        With ``slowest`` no slower level is used, unless nothing else fits. Raises :class:`CoallocError`
+        where the job finds no allocation on an empty platform.
+        """
+        levels = self.problem.levels[j]
+        best: Assignment | None = None
+        for level in levels if slowest is None else levels[: slowest + 1]:
+            found = self._earliest_start(profile, j, level, rule, math.inf if best is None else best.end)
+            best = found or best
+        if best is not None:
+            return best
+        return _any_assignment(self.problem, profile, j) if slowest is None else self.earliest_end(profile, j)
+
+    def _earliest_start(
+        self, profile: Profile, j: int, level: SpeedLevel, rule: int, before: float
+    ) -> Assignment | None:
+        """Return the first assignment of a job at a level, if it ends before ``before``."""
+        tasks, release = self.problem.jobs[j].tasks, self.problem.releases[j]
+        for start, first, last in profile.windows(release, level.duration, level.classes, tasks):
+            if start + level.duration >= before:
+                return None
+            free = profile.least_free(first, last)
+            if sum([free[g] for g in level.classes]) >= tasks:
+                allocation = self.filling(j, level.classes, rule, free, profile.least_contended(first, last))
+                if allocation is not None:
+                    return Assignment(j, start, self.mode(j, allocation))
+        return None
+
+    def filling(
+        self, j: int, classes: tuple[int, ...], rule: int, free: Sequence[float], bandwidth: Sequence[float]
+    ) -> Allocation | None:
+        """Return the preferred allocation of a job within the classes of a level, remembered; None where none fits.
+
+        ``free`` are processors per class, ``bandwidth`` MB/s per contended link, both what is left.
+        """
+        key = (j, classes, rule, *free, *bandwidth)
+        if key not in self._fillings:
+            if len(self._fillings) >= MAX_REMEMBERED:
+                self._fillings.clear()
+            below = [self.problem.classes_below[k] for k in self.problem.contended_links]
+            links = list(zip(below, self._loads[j], bandwidth, strict=True))
+            tasks = self.problem.jobs[j].tasks
+            found = (_fill(tasks, free, order, links) for order in self._orders[rule][classes])
+            self._fillings[key] = next((allocation for allocation in found if allocation is not None), None)
+        return self._fillings[key]
+
+    def mode(self, j: int, allocation: Allocation) -> Mode:
+        """Return the mode of an allocation of job ``j``, made once."""
+        known = self._modes[j]
+        if allocation not in known:
+            known[allocation] = self.problem.mode(self.problem.jobs[j], allocation)
+        return known[allocation]
+
+    def few_modes(self, j: int) -> list[Mode]:
+        """Return the modes of job ``j`` that fit the links alone; none where they are not few."""
+        if j not in self._few:
+            problem, job = self.problem, self.problem.jobs[j]
+            is_few = problem.count_allocations(job) <= FEW_MODES
+            made = [self.mode(j, a) for a in problem.allocations(job)] if is_few else []
+            self._few[j] = [mode for mode in made if problem.fits_links(mode)]
+        return self._few[j]
+
+
+def list_schedule(problem: Problem, jobs: Sequence[int]) -> list[Assignment]:
+    """Place the jobs (indices) in this order, each where it ends first (then where it starts first).
+
+    Raises :class:`CoallocError` where a job finds no allocation on an empty platform.
+    """
+    return _list_schedule(Generation(problem), jobs)
+
+
+def _list_schedule(generation: Generation, jobs: Sequence[int]) -> list[Assignment]:
+    profile = Profile(generation.problem)
+    assignments = []
+    for j in jobs:
+        assignments.append(generation.earliest_end(profile, j))
+        book(profile, assignments[-1])
+    return assignments
+
+
+def named_orders(problem: Problem) -> list[list[int]]:
+    """Return the jobs (indices) in each named order."""
+    index = {job.id: j for j, job in enumerate(problem.jobs)}
+    return [[index[job.id] for job in ordered(problem.jobs, name)] for name in ORDERS]
+
+
+def best_list_schedule(problem: Problem, target: float = -math.inf) -> list[Assignment]:
+    """Return the schedule with the least latest end among those of all named orders.
+
+    No further order is tried once one ends by ``target`` (ticks), a proven bound.
+    """
+    generation = Generation(problem)
+    best, least = list[Assignment](), math.inf
+    for order in reversed(dict.fromkeys(map(tuple, named_orders(problem)))):  # the last are the best most often
+        schedule = _list_schedule(generation, order)
+        end = max((a.end for a in schedule), default=0)
+        if end <= least:
+            best, least = schedule, end
+        if least <= target:
+            break
+    return best
+
+
+def start_in_order(problem: Problem, choices: Sequence[tuple[int, Mode]]) -> list[Assignment]:
+    """Place jobs in this order in given modes, each at the earliest instant that is free."""
+    profile = Profile(problem)
+    assignments = []
+    for j, mode in choices:
+        start = earliest_start(profile, problem.releases[j], mode)
+        assignment = Assignment(j, start, mode)
+        book(profile, assignment)
+        assignments.append(assignment)
+    return assignments
+
+
+def book(profile: Profile, assignment: Assignment) -> None:
+    """Occupy what an assignment uses."""
+    mode = assignment.mode
+    profile.occupy(assignment.start, assignment.end, mode.allocation, mode.loads)
+
+
+def earliest_start(profile: Profile, release: float, mode: Mode) -> float:
+    """Return the first instant from ``release`` on at which the mode fits to its end."""
+    tasks, every_class = sum(mode.allocation), range(len(mode.allocation))
+    for start, first, last in profile.windows(release, mode.duration, tuple(every_class), tasks):
+        free, bandwidth = profile.least_free(first, last), profile.least_bandwidth(first, last)
+        if all(map(le, mode.allocation, free)) and all(map(le, mode.loads, bandwidth)):
+            return start
+    raise CoallocError("a mode that fits the platform must fit once everything has ended")
+
+
+def earliest_end(problem: Problem, profile: Profile, j: int) -> Assignment:
+    """Return the assignment of job ``j`` that ends first, over all starts and levels."""
+    return Generation(problem).earliest_end(profile, j)
+
+
+def _any_assignment(problem: Problem, profile: Profile, j: int) -> Assignment:
+    """Return the earliest-ending assignment over all modes, where no filling was found."""
+    candidates = [Assignment(j, earliest_start(profile, problem.releases[j], mode), mode) for mode in problem.modes[j]]
+    if not candidates:
+        raise CoallocError(f"job {problem.jobs[j].id!r} fits nowhere")
+    return min(candidates, key=lambda assignment: assignment.end)
+
+
+def fillings(problem: Problem, job: Job, free: Sequence[int], bandwidth: Sequence[float]) -> Iterator[Mode]:
+    """Yield allocations of a job to free processors (per class) that leave no link overloaded (MB/s).
+
+    One fills the fastest classes first, one the clusters with most free processors first; with scope
+    ``cluster`` or ``node`` there is one per cluster or node.
+    """
+    tables = [_load_table(problem, job, k) for k in range(len(bandwidth))]
+    links = list(zip(problem.classes_below, tables, bandwidth, strict=True))
+    for order in _class_orders(problem, free):
+        allocation = _fill(job.tasks, free, order, links)
+        if allocation is not None:
+            yield problem.mode(job, allocation)
+
+
+def _load_table(problem: Problem, job: Job, link: int) -> list[float]:
+    """Return the load of a job on a link, MB/s, by its tasks below it."""
+    return [link_load(n, job) for n in range(problem.tasks_below(job, link).stop)]
+
+
+def _class_orders(problem: Problem, free: Sequence[int]) -> list[list[int]]:
+    classes = problem.classes
+    used = [g for g in range(len(classes)) if free[g] > 0]
+    if problem.scope == "node":
+        return [[g] for g in used]
+    fastest = sorted(used, key=lambda g: -classes[g].effective_power)
+    if problem.scope == "cluster":
+        return [[g for g in fastest if classes[g].cluster == c] for c in sorted({classes[g].cluster for g in used})]
+    room: dict[int, int] = {}
+    for g in used:
+        room[classes[g].cluster] = room.get(classes[g].cluster, 0) + free[g]
+    widest = sorted(fastest, key=lambda g: (-room[classes[g].cluster], classes[g].cluster))
+    return [fastest, widest] if fastest != widest else [fastest]
+
+
+def _fill(tasks: int, free: Sequence[float], order: Sequence[int], links: Sequence[Link]) -> Allocation | None:
+    """Return the first allocation, most tasks on the first classes of the order, that the links can carry.
+
+    A link is looked at as soon as the last of its classes has its tasks.
+    """
+    rooms = [int(sum([free[g] for g in order[i:]])) for i in range(len(order) + 1)]
+    if rooms[0] < tasks:
+        return None
+    closed: list[list[Link]] = [[] for _ in order]
+    for below, table, limit in links:
+        places = [i for i, g in enumerate(order) if g in below]
+        if places:
+            closed[places[-1]].append((below, table, limit))
+    allocation = [0] * len(free)
+    steps = 0
+
+    def place(i: int, rest: int) -> bool:
+        nonlocal steps
+        steps += 1
+        if i == len(order):
+            return rest == 0
+        if steps > FILL_STEPS:
+            return False
+        g = order[i]
+        allocation[g] = 0
+        checks = [(sum([allocation[h] for h in below]), table, limit) for below, table, limit in closed[i]]
+        for count in range(min(rest, int(free[g])), max(0, rest - rooms[i + 1]) - 1, -1):
+            for others, table, limit in checks:
+                if table[others + count] > limit:
+                    break
+            else:
+                allocation[g] = count
+                if place(i + 1, rest - count):
+                    return True
+        allocation[g] = 0
+        return False
+
+    return tuple(allocation) if place(0, tasks) else None

@@ -1,0 +1,191 @@
+"""CP-SAT in a process of its own: reads problems from standard input, writes news to standard output.
+
+HiGHS and OR-Tools cannot be loaded into one process, so this file imports nothing of coalloc and is
+run as a script. Both directions speak JSON, one object per line; ids do not travel. The model has
+counts as variables: a job picks a speed level, which fixes its duration and the classes it may use,
+and a number of tasks on each class; classes and contended links are cumulative resources.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from queue import Queue
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+
+class Model:
+    """The CP-SAT model of a problem document (see ``coalloc.solvers.backends.cpsat.document_of``)."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+        self.model = cp_model.CpModel()
+        horizon = document["horizon"]
+        self.makespan = self.model.new_int_var(document["lower_bound"], horizon, "makespan")
+        self.starts: list[cp_model.IntVar] = []
+        self.levels: list[list[cp_model.IntVar]] = []
+        self.counts: list[list[cp_model.IntVar]] = []
+        self.intervals: list[cp_model.IntervalVar] = []
+        self.level_intervals: list[list[cp_model.IntervalVar]] = []
+        for job in document["jobs"]:
+            self._add_job(job, horizon)
+        self._add_classes()
+        self._add_prefixes()
+        self._add_links()
+        if document["objective"] == "makespan":
+            self.model.minimize(self.makespan)
+        else:
+            self.model.minimize(sum(self.ends))
+        self._add_hint()
+
+    def _add_job(self, job: dict[str, Any], horizon: int) -> None:
+        model = self.model
+        durations = [level["duration"] for level in job["levels"]]
+        chosen = [model.new_bool_var("") for _ in durations]
+        model.add_exactly_one(chosen)
+        start = model.new_int_var(job["release"], horizon, "")
+        end = model.new_int_var(job["release"], horizon, "")
+        size = model.new_int_var(min(durations), max(durations), "")
+        model.add(size == sum(d * b for d, b in zip(durations, chosen, strict=True)))
+        model.add(end <= self.makespan)
+        counts = [model.new_int_var(0, min(job["tasks"], c), "") for c in self.document["capacities"]]
+        model.add(sum(counts) == job["tasks"])
+        for level, picked in zip(job["levels"], chosen, strict=True):
+            for g, count in enumerate(counts):
+                if g not in level["classes"]:
+                    model.add(count == 0).only_enforce_if(picked)
+        self.starts.append(start)
+        self.ends = [*getattr(self, "ends", []), end]
+        self.levels.append(chosen)
+        self.counts.append(counts)
+        self.intervals.append(model.new_interval_var(start, size, end, ""))
+        self.level_intervals.append(
+            [model.new_optional_interval_var(start, d, end, b, "") for d, b in zip(durations, chosen, strict=True)]
+        )
+
+    def _busy(self, key: str, k: int) -> tuple[list[cp_model.IntervalVar], list[int]]:
+        intervals, demands = [], []
+        for busy in self.document["busy"]:
+            demand = busy[key][k]
+            if demand and busy["end"] > 0:
+                intervals.append(self.model.new_fixed_size_interval_var(0, busy["end"], ""))
+                demands.append(demand)
+        return intervals, demands
+
+    def _add_classes(self) -> None:
+        for g, capacity in enumerate(self.document["capacities"]):
+            busy, demands = self._busy("allocation", g)
+            of_jobs = [counts[g] for counts in self.counts]
+            self.model.add_cumulative([*self.intervals, *busy], [*of_jobs, *demands], capacity)
+
+    def _add_prefixes(self) -> None:
+        """Add what the class rows imply: the jobs bound to the fastest speeds fit on them together."""
+        for prefix in self.document["prefixes"]:
+            intervals, demands = [], []
+            for j, job in enumerate(self.document["jobs"]):
+                for level, interval in zip(job["levels"], self.level_intervals[j], strict=True):
+                    if set(level["classes"]) <= set(prefix):
+                        intervals.append(interval)
+                        demands.append(job["tasks"])
+            capacity = sum(self.document["capacities"][g] for g in prefix)
+            for busy in self.document["busy"]:
+                held = sum(busy["allocation"][g] for g in prefix)
+                if held and busy["end"] > 0:
+                    intervals.append(self.model.new_fixed_size_interval_var(0, busy["end"], ""))
+                    demands.append(held)
+            self.model.add_cumulative(intervals, demands, capacity)
+
+    def _add_links(self) -> None:
+        for k, link in enumerate(self.document["links"]):
+            intervals, busy_loads = self._busy("loads", k)
+            demands: list[cp_model.LinearExprT] = list(busy_loads)
+            for j, job in enumerate(self.document["jobs"]):
+                table = job["loads"][k]
+                if not any(table):
+                    continue
+                below = self.model.new_int_var(0, len(table) - 1, "")
+                self.model.add(below == sum(self.counts[j][g] for g in link["classes"]))
+                load = self.model.new_int_var(0, min(max(table), link["capacity"]), "")
+                self.model.add_element(below, table, load)
+                intervals.append(self.intervals[j])
+                demands.append(load)
+            self.model.add_cumulative(intervals, demands, link["capacity"])
+
+    def _add_hint(self) -> None:
+        for j, hint in enumerate(self.document["hint"]):
+            self.model.add_hint(self.starts[j], hint["start"])
+            for count, value in zip(self.counts[j], hint["allocation"], strict=True):
+                self.model.add_hint(count, value)
+            for level, picked in zip(self.document["jobs"][j]["levels"], self.levels[j], strict=True):
+                self.model.add_hint(picked, level["duration"] == hint["duration"])
+
+
+class News(cp_model.CpSolverSolutionCallback):
+    """Writes every solution as a line."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self._model = model
+
+    def on_solution_callback(self) -> None:
+        """Write the solution that CP-SAT just found."""
+        write(
+            {
+                "objective": round(self.objective_value),
+                "bound": self.best_objective_bound,
+                "starts": [self.value(start) for start in self._model.starts],
+                "counts": [[self.value(count) for count in counts] for counts in self._model.counts],
+            }
+        )
+
+
+_writing = threading.Lock()
+
+
+def write(message: dict[str, Any]) -> None:
+    """Write one line."""
+    with _writing:
+        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.flush()
+
+
+def main() -> None:
+    """Solve the problems on standard input, one after another, until whoever asks is gone."""
+    problems: Queue[str] = Queue()
+    threading.Thread(target=read_into, args=(problems,), daemon=True).start()
+    while True:
+        solve(json.loads(problems.get()))
+
+
+def read_into(problems: Queue[str]) -> None:
+    """Queue the lines of standard input; at its end the process ends, whatever it does."""
+    for line in sys.stdin:
+        problems.put(line)
+    os._exit(0)
+
+
+def solve(document: dict[str, Any]) -> None:
+    """Solve a problem and write what there is to know."""
+    began = time.perf_counter()
+    model = Model(document)
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = max(0.01, document["time_limit"] - (time.perf_counter() - began))
+    solver.parameters.num_workers = document["threads"]
+    solver.parameters.random_seed = document["seed"]
+    # Measured on thesis-oas instances: without these, fine grids are not proven at all.
+    solver.parameters.linearization_level = 0
+    solver.parameters.use_strong_propagation_in_disjunctive = True
+    if document["work_limit"] is not None:
+        solver.parameters.max_deterministic_time = document["work_limit"]
+    solver.best_bound_callback = lambda bound: write({"bound": bound})
+    status = solver.solve(model.model, News(model))
+    write({"status": solver.status_name(status), "bound": solver.best_objective_bound})
+
+
+if __name__ == "__main__":
+    main()

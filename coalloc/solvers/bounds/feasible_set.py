@@ -1,0 +1,231 @@
+"""Feasible-set bound: cover every job by sets of jobs that can run at one instant.
+
+Let S range over sets of (job, speed level) that fit together, and ``lambda_S`` be the time during which
+exactly S runs:
+
+    min sum_S lambda_S   s.t.   sum_{S with (j,l)} lambda_S / d_jl >= 1   for each job j.
+
+Modes of one duration are one level here; that loses nothing, since a solution by levels
+splits into one by modes. Where the sets that links allow are too many to list, links between
+jobs are dropped, which only weakens the bound, and the wide jobs are covered by themselves, with links
+(:mod:`coalloc.solvers.bounds.wide_jobs`). The LP lets a job be done at several levels;
+branching on them (:mod:`coalloc.solvers.bounds.level_branching`) does not. Derivation: docs/mathematics.md, "Bounds".
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from coalloc.problem import Assignment, Problem
+from coalloc.solvers.bounds.area import Work
+from coalloc.solvers.bounds.column_generation import IMPROVEMENT, ColumnGeneration, Set, all_levels
+from coalloc.solvers.bounds.level_branching import Root, branch
+from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, may_list
+from coalloc.solvers.bounds.pricing import ListedPricing, Pricing, pricing_for
+from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
+from coalloc.solvers.bounds.simple import rounded, simple_bound
+from coalloc.solvers.bounds.wide_jobs import WidePairs
+
+TAIL_SHARE = 0.6
+"""Share of the time left that one release gets while others wait."""
+WIDE_SHARE = 0.4
+"""Share of the time left in which the wide jobs of a release are covered by themselves."""
+LIST_SHARE = 0.6
+"""Share of that time in which its sets must be listed."""
+BRANCHING_REACH = 0.97
+"""Share of the best bound that the LP of a release must reach for branching on its levels: that adds a little only."""
+
+MAX_AT_ONCE = 6_000
+"""Sets of a suffix up to which one LP gets them all."""
+
+Schedules = Sequence[Sequence[Assignment]]
+
+
+def feasible_set_bound(
+    problem: Problem,
+    *,
+    time_limit: float = math.inf,
+    target: float = math.inf,
+    on_bound: Callable[[float], None] | None = None,
+    schedules: Schedules = (),
+) -> float:
+    """Return a lower bound on the latest end, in ticks of the problem.
+
+    Whole where the problem has slots. Stops at the time limit (s) or once ``target`` is reached;
+    ``on_bound`` hears of every improvement. The sets that run together in ``schedules`` (of this problem)
+    are known from the start; they speed up, and change nothing else.
+    """
+    sets = FeasibleSets(problem, schedules)
+    return sets.bound(time_limit=time_limit, target=target, on_bound=on_bound)
+
+
+class FeasibleSets:
+    """The bound of one problem, first by the LP of each release, then by branching on the levels of jobs.
+
+    ``best`` is the best bound so far, ticks; it begins with ``known``, a bound, or the simple one. ``dual_prices``
+    are those of the jobs in the LP with the greatest bound, ticks: 0 where a job is not in that, and everywhere
+    before there is one. A job that takes ``d`` ticks brings ``price / d`` a tick, and no jobs that fit together more
+    than 1.
+    """
+
+    def __init__(self, problem: Problem, schedules: Schedules = (), known: float | None = None) -> None:
+        self.best = float(simple_bound(problem) if known is None else known)
+        self.dual_prices = [0.0] * len(problem.jobs)
+        self._greatest = -math.inf
+        self._problem = problem
+        self._schedules = schedules
+        self._roots: list[Root] = []
+        self._pairs = WidePairs(problem)
+
+    def bound(
+        self, *, time_limit: float = math.inf, target: float = math.inf, on_bound: Callable[[float], None] | None = None
+    ) -> float:
+        """Solve the LPs; see :func:`feasible_set_bound`."""
+        return self._heard(self._lps(time.perf_counter() + time_limit), target, on_bound)
+
+    def branch(
+        self,
+        *,
+        max_nodes: int,
+        time_limit: float = math.inf,
+        target: float = math.inf,
+        on_bound: Callable[[float], None] | None = None,
+    ) -> float:
+        """Branch on the levels of the jobs, after :meth:`bound`, on at most so many nodes for each release."""
+        return self._heard(self._branches(target, max_nodes, time.perf_counter() + time_limit), target, on_bound)
+
+    def _heard(self, bounds: Iterator[float], target: float, on_bound: Callable[[float], None] | None) -> float:
+        for bound in bounds:
+            if bound > self.best:
+                self.best = bound
+                if on_bound is not None:
+                    on_bound(bound)
+            if self.best >= target:
+                break
+        return self.best
+
+    def _lps(self, deadline: float) -> Iterator[float]:
+        """Yield ever better bounds, suffix by suffix, the one of the greatest area bound first."""
+        problem = self._problem
+        jobs = levelled_jobs(problem, use_links=True)
+        if not jobs:
+            return
+        if len(set(problem.releases)) == 1:
+            suffix = release_suffix_of(problem, jobs, problem.releases[0], self.best)
+            sets = _few_sets(problem, suffix, deadline) if suffix.jobs else []
+            if sets is not None:
+                yield from self._at_once(suffix, sets, deadline)
+                return
+        work = Work(problem, jobs, self.best)
+        areas = work.bounds(deadline)
+        yield rounded(problem, float(areas.max()))
+        for index in np.argsort(-areas, kind="stable").tolist():
+            suffix = release_suffix_of(problem, jobs, float(work.releases[index]), self.best)
+            now = time.perf_counter()
+            if now > deadline:
+                return
+            if suffix.jobs:
+                yield from self._wide(suffix, now + WIDE_SHARE * (deadline - now))
+                last = deadline if len(areas) == 1 else now + TAIL_SHARE * (deadline - now)
+                yield from self._lp(work, index, suffix, last)
+
+    def _at_once(self, suffix: ReleaseSuffix, sets: Sequence[Set], deadline: float) -> Iterator[float]:
+        """Yield the bound of a suffix all of whose sets are known: one LP."""
+        if not suffix.jobs:
+            return
+        pricing, no_prices = ListedPricing(sets, suffix.jobs), np.zeros(len(suffix.capacities))
+        values = np.array([job.durations[0] for job in suffix.jobs])
+        search = ColumnGeneration(
+            suffix,
+            all_levels(suffix.jobs),
+            pricing,
+            values=values,
+            speed_prices=no_prices,
+            sets=sets,
+            is_complete=True,
+        )
+        self._roots.append(Root(suffix, pricing, no_prices, search, is_complete=True))
+        for lower, _ in search.iterations(deadline):
+            self._keep(suffix, search)
+            yield rounded(self._problem, suffix.release + lower)
+
+    def _wide(self, suffix: ReleaseSuffix, deadline: float) -> Iterator[float]:
+        """Yield the bounds of the wide jobs of a suffix."""
+        wide = None if may_list(self._problem) else self._pairs.suffix(suffix)
+        if wide is None:
+            return
+        now = time.perf_counter()
+        sets = self._pairs.sets(wide, now + LIST_SHARE * (deadline - now))
+        search = ColumnGeneration(
+            wide,
+            all_levels(wide.jobs),
+            ListedPricing(sets, wide.jobs),
+            values=np.array([job.durations[0] for job in wide.jobs]),
+            speed_prices=np.zeros(len(wide.capacities)),
+            sets=sets,
+        )
+        for lower, _ in search.iterations(deadline):
+            self._keep(wide, search)
+            yield rounded(self._problem, wide.release + lower)
+
+    def _lp(self, work: Work, index: int, suffix: ReleaseSuffix, deadline: float) -> Iterator[float]:
+        """Yield the bounds of one suffix until they cannot exceed the best, or its LP is solved."""
+        prices = work.best_prices(index, deadline)
+        of_job = work.job_values(prices)
+        values = np.array([of_job[j] if j >= 0 else 0.0 for j in suffix.numbers])
+        pricing = _pricing(self._problem, suffix, deadline)
+        sets = _sets(suffix, self._schedules)
+        search = ColumnGeneration(
+            suffix, all_levels(suffix.jobs), pricing, values=values, speed_prices=prices.speeds, sets=sets
+        )
+        self._roots.append(Root(suffix, pricing, prices.speeds, search))
+        for lower, upper in search.iterations(deadline):
+            self._keep(suffix, search)
+            yield rounded(self._problem, suffix.release + lower)
+            if rounded(self._problem, suffix.release + upper) <= self.best * (1.0 + IMPROVEMENT):
+                return
+
+    def _keep(self, suffix: ReleaseSuffix, search: ColumnGeneration) -> None:
+        """Keep the dual prices of the jobs of a suffix where its bound is the greatest."""
+        if search.bound > 0.0 and suffix.release + search.bound > self._greatest:  # no bound: no prices yet
+            self._greatest = suffix.release + search.bound
+            self.dual_prices = [0.0] * len(self._problem.jobs)
+            for j, price in zip(suffix.numbers, search.values.tolist(), strict=True):
+                if j >= 0:
+                    self.dual_prices[j] = price
+
+    def _branches(self, target: float, max_nodes: int, deadline: float) -> Iterator[float]:
+        near = [root for root in self._roots if root.bound >= BRANCHING_REACH * self.best]
+        for root in sorted(near, key=lambda root: -root.bound):
+            yield from branch(self._problem, root, target=target, max_nodes=max_nodes, deadline=deadline)
+
+
+def _few_sets(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> list[Set] | None:
+    """Return all sets of a suffix that fit where they are so few that one LP can take them all, else None."""
+    if sum(problem.count_allocations(job) for job in problem.jobs) > MAX_CHOICES:
+        return None
+    return LinkSets(problem, suffix).listed(deadline, MAX_AT_ONCE)
+
+
+def _pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pricing:
+    """Return the pricing over the sets that links allow where these are few, else over those that processors do."""
+    if may_list(problem):
+        now = time.perf_counter()
+        sets = LinkSets(problem, suffix).listed(now + LIST_SHARE * (deadline - now))
+        if sets is not None:
+            return ListedPricing(sets, suffix.jobs)
+    return pricing_for(suffix.capacities, suffix.jobs)
+
+
+def _sets(suffix: ReleaseSuffix, schedules: Schedules) -> Iterator[Set]:
+    """Yield the sets of jobs of a suffix that run together in schedules, at the start of each job."""
+    index = {number: j for j, number in enumerate(suffix.numbers) if number >= 0}
+    for schedule in schedules:
+        for instant in sorted({a.start for a in schedule if a.start >= suffix.release}):
+            active = [a for a in schedule if a.job in index and a.start <= instant < a.end]
+            members = [(index[a.job], a.mode.duration) for a in active]
+            yield tuple((j, suffix.jobs[j].durations.index(d)) for j, d in members if d in suffix.jobs[j].durations)

@@ -1,0 +1,159 @@
+"""Which jobs can run together, links and scope included: allocations are tried until one fits each job.
+
+What Hall's condition (:mod:`coalloc.solvers.bounds.release_suffixes`) says of processors is exact, but it knows no
+links. Here a set of (job, level) fits when some choice of one mode per job, none slower than its
+level, overloads no class and no link. While all such sets of a suffix are few, they are listed, and
+pricing is a product of a matrix and a vector. Derivation: docs/mathematics.md, "Bounds".
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from operator import le, sub
+from typing import NamedTuple
+
+from coalloc.allocation import Allocation
+from coalloc.problem import Problem
+from coalloc.rules.profile import SUBTRACTION_NOISE
+from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix
+
+MAX_LISTED = 120_000
+"""Sets of a suffix up to which they are listed."""
+MAX_TRIED = 2_000_000
+"""Sets that would fit by their tasks alone up to which it is tried to list those that fit."""
+MAX_CHOICES = 20_000
+"""Allocation vectors over all jobs of a problem up to which sets are checked by trying them."""
+CHECK_STEPS = 3_000
+"""Allocations that one check tries before it lets the set pass."""
+DURATION_NOISE = 1e-12
+"""Share by which a mode may be slower than its level: the last digits of one sum."""
+
+
+class Room(NamedTuple):
+    """What a set of jobs leaves: processors per class, and MB/s per contended link."""
+
+    free: Allocation
+    bandwidth: tuple[float, ...]
+
+
+def may_list(problem: Problem) -> bool:
+    """Return whether links or the scope forbid sets that the processors hold, and there are few ways to try."""
+    is_restricted = bool(problem.contended_links) or problem.scope != "platform"
+    return is_restricted and sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_CHOICES
+
+
+class LinkSets:
+    """The sets of a suffix of a problem that fit together."""
+
+    def __init__(self, problem: Problem, suffix: ReleaseSuffix) -> None:
+        self._suffix = suffix
+        links = problem.contended_links
+        noise = [SUBTRACTION_NOISE * max(1.0, problem.bandwidths[k]) for k in links]
+        bandwidth = tuple(problem.bandwidths[k] + extra for k, extra in zip(links, noise, strict=True))
+        self._empty = Room(problem.capacities, bandwidth)
+        self._choices = [
+            [
+                _choices(problem, number, duration, links) if number >= 0 else [_held(problem, ~number, links)]
+                for duration in job.durations
+            ]
+            for job, number in zip(suffix.jobs, suffix.numbers, strict=True)
+        ]
+        self._is_running = [number < 0 for number in suffix.numbers]
+
+    def fits(self, members: Sequence[Member]) -> bool:
+        """Return whether the members fit together; True as well where too many allocations would have to be tried."""
+        return self._arranged(members) is not None
+
+    def listed(self, deadline: float, most: int | None = None) -> list[tuple[Member, ...]] | None:
+        """Return every set that fits; None where they are more than ``most`` (``MAX_LISTED``) or time is up."""
+        limit = MAX_LISTED if most is None else most
+        if self._count_by_tasks() > MAX_TRIED:
+            return None
+        order = sorted(range(len(self._suffix.jobs)), key=lambda j: (not self._is_running[j], -self._tasks(j), j))
+        found: list[tuple[Member, ...]] = []
+        for members in self._grown((), self._empty, order):
+            if members:
+                found.append(members)
+            if len(found) > limit or time.perf_counter() > deadline:
+                return None
+        return found
+
+    def _count_by_tasks(self) -> int:
+        """Return how many sets have no more tasks than there are processors."""
+        ways = [1] + [0] * sum(self._empty.free)
+        for j, of_job in enumerate(self._choices):
+            tasks = self._tasks(j)
+            for total in range(len(ways) - 1, tasks - 1, -1):
+                ways[total] += len(of_job) * ways[total - tasks]
+        return sum(ways)
+
+    def _tasks(self, j: int) -> int:
+        return self._suffix.jobs[j].needs[0][-1]
+
+    def _grown(self, members: tuple[Member, ...], room: Room, later: Sequence[int]) -> Iterator[tuple[Member, ...]]:
+        """Yield all sets that fit and consist of members and of jobs that come later, and () for each that does not."""
+        left = sum(room.free)
+        for i, j in enumerate(later):
+            if self._tasks(j) > left:
+                continue
+            extended: Room | None = None
+            for level in range(len(self._choices[j])):
+                together = (*members, (j, level))
+                # What fits at a fast level fits at a slower one.
+                extended = extended or self._with(room, (j, level)) or self._arranged(together)
+                yield () if extended is None else together
+                if extended is not None:
+                    yield from self._grown(together, extended, later[i + 1 :])
+
+    def _with(self, room: Room, member: Member) -> Room | None:
+        """Return what is left of a room once the first choice of a member that fits is in it."""
+        return next(self._rooms(room, member), None)
+
+    def _rooms(self, room: Room, member: Member) -> Iterator[Room]:
+        """Yield what each choice of a member that fits leaves."""
+        j, level = member
+        free, bandwidth = room
+        for allocation, loads in self._choices[j][level]:
+            if self._is_running[j]:  # it holds what it holds, and more than a link can carry leaves nothing
+                rest = (max(0.0, limit - load) for limit, load in zip(bandwidth, loads, strict=True))
+                yield Room(tuple(map(sub, free, allocation)), tuple(rest))
+            elif all(map(le, allocation, free)) and all(map(le, loads, bandwidth)):
+                yield Room(tuple(map(sub, free, allocation)), tuple(map(sub, bandwidth, loads)))
+
+    def _arranged(self, members: Sequence[Member]) -> Room | None:
+        """Return what the members leave together in some choice of modes; None where none fits."""
+        order = sorted(members, key=lambda m: (not self._is_running[m[0]], len(self._choices[m[0]][m[1]]), m))
+        steps = 0
+
+        def place(i: int, room: Room) -> Room | None:
+            nonlocal steps
+            if i == len(order) or steps > CHECK_STEPS:
+                return room
+            for after in self._rooms(room, order[i]):
+                steps += 1
+                placed = place(i + 1, after)
+                if placed is not None:
+                    return placed
+            return None
+
+        return place(0, self._empty)
+
+
+Demand = tuple[Allocation, tuple[float, ...]]
+
+
+def _choices(problem: Problem, number: int, duration: float, links: Sequence[int]) -> list[Demand]:
+    """Return the modes of a job that take no longer, those that load the links least first."""
+    choices = [
+        (mode.allocation, tuple(mode.loads[k] for k in links))
+        for mode in problem.modes[number]
+        if mode.duration <= duration * (1.0 + DURATION_NOISE)
+    ]
+    return sorted(choices, key=lambda choice: (sum(choice[1]), choice[0]))
+
+
+def _held(problem: Problem, number: int, links: Sequence[int]) -> Demand:
+    """Return what a running job holds."""
+    busy = problem.busy[number]
+    return busy.allocation, tuple(busy.loads[k] for k in links)

@@ -1,0 +1,43 @@
+"""The lower bounds by name, and what ``best`` makes of a time budget. Derivations: docs/mathematics.md, "Bounds"."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from coalloc.problem import Problem
+from coalloc.solvers.bounds.area import area
+from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
+from coalloc.solvers.bounds.level_branching import MAX_NODES
+from coalloc.solvers.bounds.simple import earliest_ends, longest_job, packing, squashed_area
+
+METHODS = ("longest-job", "area", "packing", "feasible-set", "best")
+"""The methods; ``best`` takes the others in turn, the cheapest first, then branches on the levels of jobs."""
+
+
+def latest_end_bound(problem: Problem, method: str, time_limit: float = math.inf) -> float:
+    """Return a lower bound on the latest end, in ticks, by one of :data:`METHODS`; stops at the time limit (s)."""
+    if method == "longest-job":
+        return longest_job(problem)
+    if method == "packing":
+        return packing(problem)
+    if method == "area":
+        return area(problem, time_limit=time_limit)
+    if method == "feasible-set":
+        return feasible_set_bound(problem, time_limit=time_limit)
+    return _best(problem, time_limit)
+
+
+def _best(problem: Problem, time_limit: float) -> float:
+    """Return the best bound that the time allows: what the cheap ones leave of it is the feasible sets'."""
+    deadline = time.perf_counter() + time_limit
+    cheap = max(longest_job(problem), packing(problem), area(problem, time_limit=time_limit))
+    sets = FeasibleSets(problem)
+    sets.bound(time_limit=deadline - time.perf_counter())
+    return max(cheap, sets.branch(max_nodes=MAX_NODES, time_limit=deadline - time.perf_counter()))
+
+
+def sum_of_ends_bound(problem: Problem, method: str) -> float:
+    """Return a lower bound on the sum of ends, ticks: each job alone and, but for ``longest-job``, squashed area."""
+    alone = float(sum(earliest_ends(problem)))
+    return alone if method == "longest-job" else max(alone, squashed_area(problem))

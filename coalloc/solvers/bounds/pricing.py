@@ -1,0 +1,251 @@
+"""Pricing for the feasible-set bound: which jobs, each at which level, are worth most at one instant.
+
+A knapsack with one constraint per prefix of the speeds. While the states (free processors of each
+speed) are few, a dynamic programme is exact; beyond, a MIP with its dual bound, and a greedy
+heuristic that finds sets quickly and proves nothing. Where all sets are listed, links between jobs
+and all (:mod:`coalloc.solvers.bounds.link_sets`), a product does. Prices are per tick, one per job and level.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member
+
+MAX_TABLE = 30_000_000
+"""Entries of the dynamic programme's table (jobs x levels x states) beyond which pricing is a MIP."""
+MAX_SETS = 16
+"""Sets that one pricing returns."""
+MIP_GAP = 1e-3
+"""Relative gap at which a pricing MIP may stop; its dual bound is used, so the bound stays valid."""
+MIP_MARGIN = 1e-6
+"""Share by which a MIP's dual bound is raised, for the tolerances of the solver."""
+Floats = NDArray[np.float64]
+
+GREEDY_SEED = 1
+"""Seed of the greedy pricing."""
+BLUR = 0.03
+"""Share by which the greedy pricing misjudges what a job is worth, up or down."""
+LESS = 0.9
+"""What a job is worth to the next greedy set once a set has taken it."""
+
+JobPrices = Sequence[Sequence[float]]
+"""Price of a tick of each job at each of its levels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """An upper bound on the value of every set (inf: none is known), and good sets, the best first."""
+
+    value: float
+    sets: tuple[tuple[Member, ...], ...]
+
+
+class Pricing(Protocol):
+    """Finds sets of great value, and bounds the greatest."""
+
+    def price(self, prices: JobPrices, deadline: float) -> Priced:
+        """Return sets, and a bound on all sets; without a bound where the deadline (perf_counter, s) passes."""
+
+
+def pricing_for(capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> Pricing:
+    """Return the exact pricing while its table is small, else the MIP."""
+    entries = math.prod(c + 1 for c in capacities) * sum(len(job.durations) for job in jobs)
+    return TablePricing(capacities, jobs) if entries <= MAX_TABLE else MipPricing(capacities, jobs)
+
+
+def useful_levels(prices: Sequence[float]) -> Iterator[tuple[int, float]]:
+    """Yield the levels worth choosing: a slower one needs no more of any prefix, so it must not be worth as much."""
+    best = 0.0
+    for level in range(len(prices) - 1, -1, -1):
+        if prices[level] > best:
+            best = prices[level]
+            yield level, best
+
+
+class TablePricing:
+    """Exact: a dynamic programme over the free processors of each speed.
+
+    Tasks bound to a prefix take its slowest free processors first, for the faster ones serve more
+    jobs; which sets fit does not depend on the order of the jobs then.
+    """
+
+    def __init__(self, capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> None:
+        self._jobs = jobs
+        shape = tuple(capacity + 1 for capacity in capacities)
+        self._free = np.indices(shape, dtype=np.int32).reshape(len(shape), -1)
+        self._strides = np.array([math.prod(shape[i + 1 :]) for i in range(len(shape))])
+        self._num_states = self._free.shape[1]
+        self._after: dict[tuple[int, ...], NDArray[np.intp]] = {}
+
+    def price(self, prices: JobPrices, deadline: float) -> Priced:
+        """Return the greatest value of a set; the sets are the best that end with each of the jobs."""
+        levels = [list(useful_levels(of_job)) for of_job in prices]
+        columns = [np.zeros(self._num_states + 1)]
+        columns[0][-1] = -math.inf
+        for j, choices in enumerate(levels):
+            columns.append(self._with_job(j, choices, columns[-1]))
+            if time.perf_counter() > deadline:
+                return Priced(math.inf, ())
+        ending = []
+        for j, choices in enumerate(levels):
+            for level, price in choices:
+                value = price + columns[j][self._next(j, level)[-1]]
+                ending.append((-value, j, level))
+        tops = [(j, level) for _, j, level in sorted(ending)[:MAX_SETS]]
+        sets = tuple((top, *self._members(levels, columns, top)) for top in tops)
+        return Priced(float(columns[-1][-2]), sets)
+
+    def _with_job(self, j: int, choices: Iterable[tuple[int, float]], values: Floats) -> Floats:
+        """Return the value of each state with one more job; the last entry stands for states that do not exist."""
+        best = values.copy()
+        for level, price in choices:
+            candidate = values[self._next(j, level)]
+            candidate += price
+            np.maximum(best[:-1], candidate, out=best[:-1])
+        return best
+
+    def _members(
+        self, levels: Sequence[Sequence[tuple[int, float]]], columns: Sequence[Floats], top: Member
+    ) -> Iterator[Member]:
+        """Yield the best company of a member among the jobs before it."""
+        last, level = top
+        state = int(self._next(last, level)[-1])
+        for j in range(last - 1, -1, -1):
+            if columns[j + 1][state] > columns[j][state]:
+                worth = {i: price + columns[j][self._next(j, i)[state]] for i, price in levels[j]}
+                chosen = max(worth, key=worth.__getitem__)
+                yield j, chosen
+                state = int(self._next(j, chosen)[state])
+
+    def _next(self, j: int, level: int) -> NDArray[np.intp]:
+        """Return for each state the state once the job is placed, ``num_states`` where it does not fit."""
+        needs = self._jobs[j].needs[level]
+        if needs not in self._after:
+            free, fits = self._free.copy(), np.ones(self._num_states, dtype=bool)
+            for prefix, bound in enumerate(np.diff(needs, prepend=0)):
+                rest = np.full(self._num_states, bound, dtype=np.int32)
+                for speed in range(prefix, -1, -1):
+                    taken = np.minimum(free[speed], rest)
+                    free[speed] -= taken
+                    rest -= taken
+                fits &= rest == 0
+            self._after[needs] = np.where(fits, self._strides @ free, self._num_states)
+        return self._after[needs]
+
+
+class ListedPricing:
+    """Exact: the sets are known, and a matrix with one row per set adds up what their members are worth."""
+
+    def __init__(self, sets: Sequence[tuple[Member, ...]], jobs: Sequence[LevelledJob]) -> None:
+        self._sets = sets
+        first = np.cumsum([0, *(len(job.durations) for job in jobs)])
+        columns = np.array([first[j] + level for members in sets for j, level in members])
+        ends = np.cumsum([0, *(len(members) for members in sets)])
+        self._members = csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(sets), int(first[-1])))
+        rows = np.repeat(np.arange(len(sets)), np.diff(ends))
+        owners = np.searchsorted(first, columns, side="right") - 1
+        self._with_job = [rows[owners == j] for j in range(len(jobs))]
+
+    def price(self, prices: JobPrices, deadline: float) -> Priced:  # noqa: ARG002 - it takes no time
+        """Return the greatest value of a set; the sets are the best with each of the jobs."""
+        worth = self._members @ np.concatenate([np.asarray(of_job) for of_job in prices])
+        best = {int(rows[worth[rows].argmax()]) for rows in self._with_job if len(rows)}
+        in_order = sorted(best, key=lambda row: (-worth[row], row))
+        return Priced(float(worth[in_order[0]]), tuple(self._sets[row] for row in in_order))
+
+
+class MipPricing:
+    """Choose a level for each job so that every prefix of the speeds holds its tasks, by HiGHS."""
+
+    def __init__(self, capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> None:
+        self._members = [(j, level) for j, job in enumerate(jobs) for level in range(len(job.durations))]
+        self._mip = highspy.Highs()  # type: ignore[no-untyped-call]
+        for option, setting in (("output_flag", False), ("threads", 1), ("mip_rel_gap", MIP_GAP)):
+            self._mip.setOptionValue(option, setting)
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = len(self._members), len(capacities) + len(jobs)
+        lp.sense_ = highspy.ObjSense.kMaximize
+        lp.col_cost_ = np.zeros(len(self._members))
+        lp.col_lower_, lp.col_upper_ = np.zeros(len(self._members)), np.ones(len(self._members))
+        lp.integrality_ = [highspy.HighsVarType.kInteger] * len(self._members)
+        lp.row_lower_ = np.full(lp.num_row_, -highspy.kHighsInf)
+        lp.row_upper_ = np.concatenate([np.cumsum(capacities), np.ones(len(jobs))])
+        starts, rows, coefficients = [0], [], []
+        for j, level in self._members:
+            used = [(s, float(need)) for s, need in enumerate(jobs[j].needs[level]) if need]
+            rows += [*(s for s, _ in used), len(capacities) + j]
+            coefficients += [*(need for _, need in used), 1.0]
+            starts.append(len(rows))
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_, lp.a_matrix_.index_ = np.array(starts, dtype=np.int32), np.array(rows, dtype=np.int32)
+        lp.a_matrix_.value_ = np.array(coefficients)
+        self._mip.passModel(lp)
+
+    def price(self, prices: JobPrices, deadline: float) -> Priced:
+        """Return the best set found, and the dual bound where the MIP has one in time."""
+        left = deadline - time.perf_counter()
+        if left <= 0.0:
+            return Priced(math.inf, ())
+        costs = np.array([prices[j][level] for j, level in self._members])
+        columns = np.arange(len(costs), dtype=np.int32)
+        self._mip.changeColsCost(len(costs), columns, costs)
+        if math.isfinite(left):
+            self._mip.setOptionValue("time_limit", self._mip.getRunTime() + left)
+        self._mip.run()
+        info = self._mip.getInfo()
+        value = info.mip_dual_bound * (1.0 + MIP_MARGIN) if info.mip_dual_bound > 0.0 else math.inf
+        if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+            return Priced(value, ())
+        chosen = self._mip.getSolution().col_value
+        members = tuple(member for member, share in zip(self._members, chosen, strict=True) if share > 0.5)
+        return Priced(value, (members,) if members else ())
+
+
+class GreedyPricing:
+    """A heuristic: jobs by what they are worth per cost of the processors that they take; it bounds nothing.
+
+    ``speed_prices`` are the costs of a processor of each prefix; where all are 0, as where the longest job alone
+    decides, processors cost the same. The order is blurred a little, with a seed of its
+    own, so that the sets differ from call to call and not from run to run.
+    """
+
+    def __init__(self, capacities: Sequence[int], jobs: Sequence[LevelledJob], speed_prices: Floats) -> None:
+        self._room = np.cumsum(capacities).tolist()
+        self._jobs = jobs
+        prices = speed_prices if speed_prices.any() else np.ones_like(speed_prices)
+        costs = prices + 1e-3 * float(prices.mean())
+        self._costs = [[float(costs @ needs) for needs in job.needs] for job in jobs]
+        self._rng = np.random.default_rng(GREEDY_SEED)
+
+    def sets(self, prices: JobPrices) -> Iterator[tuple[Member, ...]]:
+        """Yield sets that complement each other: what one has taken is worth less to the next."""
+        members = [(j, level) for j, of_job in enumerate(prices) for level, _ in useful_levels(of_job)]
+        keys = np.array([prices[j][level] / self._costs[j][level] for j, level in members])
+        owners = np.array([j for j, _ in members])
+        for _ in range(MAX_SETS if members else 0):
+            order = np.argsort(-keys * self._rng.uniform(1.0 - BLUR, 1.0 + BLUR, len(keys)), kind="stable")
+            chosen = tuple(self._fill(members[i] for i in order))
+            yield chosen
+            keys[np.isin(owners, [j for j, _ in chosen])] *= LESS
+
+    def _fill(self, members: Iterable[Member]) -> Iterator[Member]:
+        """Yield the members that fit, in order."""
+        left, taken = list(self._room), set()
+        for j, level in members:
+            needs = self._jobs[j].needs[level]
+            if j not in taken and all(need <= free for need, free in zip(needs, left, strict=True)):
+                left = [free - need for need, free in zip(needs, left, strict=True)]
+                taken.add(j)
+                yield j, level
+                if left[-1] == 0:
+                    return

@@ -1,0 +1,107 @@
+"""Simple lower bounds, in ticks: longest job and packing on the latest end, squashed area on the sum of ends.
+
+Derivations: docs/mathematics.md, "Bounds". All hold for slots, rounded up or down, and for seconds.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.instance.rounding import RELATIVE_TOLERANCE
+from coalloc.problem import Problem
+from coalloc.rules.dual_feasible import weightings
+
+Floats = NDArray[np.float64]
+
+
+def longest_job(problem: Problem) -> float:
+    """Return the latest of (release + fastest duration) over the jobs."""
+    return max(earliest_ends(problem), default=0)
+
+
+def packing(problem: Problem) -> float:
+    """Return the best bound of dual feasible functions, the plain area bound among them.
+
+    For each weighting and each release r: when the weighted durations of the jobs that arrive at r or
+    later are done, if they get all that running jobs leave free.
+    """
+    if not problem.jobs:
+        return 0.0
+    tasks = [job.tasks for job in problem.jobs] + [sum(busy.allocation) for busy in problem.busy]
+    sizes, size_of = np.unique(tasks, return_inverse=True)
+    order = np.argsort(np.array(problem.releases, dtype=float), kind="stable")
+    releases = np.array(problem.releases, dtype=float)[order]
+    durations = np.array(fastest_durations(problem), dtype=float)[order]
+    ends = np.array([busy.end for busy in problem.busy], dtype=float)
+    weights = np.array(weightings(sizes.tolist(), sum(problem.capacities)))[:, size_of]
+    suffixes = np.cumsum((weights[:, order] * durations)[:, ::-1], axis=1)[:, ::-1]
+    if not len(ends):
+        return rounded(problem, float((releases + suffixes).max()))
+    busy = weights[:, len(order) :]
+    return rounded(problem, max(float(_done(releases, *pair, ends).max()) for pair in zip(suffixes, busy, strict=True)))
+
+
+def _done(releases: Floats, work: Floats, weights: Floats, ends: Floats) -> Floats:
+    """Return when ``work`` (weight times ticks) is done from each release on, beside running jobs until their ends."""
+    times = np.unique(np.concatenate([releases[:1], ends[ends > releases[0]]]))
+    free = np.maximum(0.0, 1.0 - (weights * (ends > times[:, None])).sum(axis=1))
+    free[-1] = 1.0
+    supplied = np.concatenate([[0.0], np.cumsum(free[:-1] * np.diff(times))])
+    targets = _supply(times, supplied, releases) + work
+    piece = np.maximum(np.searchsorted(supplied, targets, side="left") - 1, 0)
+    share = np.where(work > 0.0, free[piece], 1.0)
+    return np.where(work > 0.0, times[piece] + (targets - supplied[piece]) / share, releases)
+
+
+def _supply(times: Floats, supplied: Floats, instants: Floats) -> Floats:
+    """Return what is free up to each instant: linear between the times, everything after the last."""
+    after_last: Floats = np.maximum(0.0, instants - times[-1])
+    return after_last + np.interp(instants, times, supplied)
+
+
+def rounded(problem: Problem, ticks: float) -> float:
+    """Return a bound with the last digits of its arithmetic taken off, up to the next slot if there are slots."""
+    safe = ticks * (1.0 - RELATIVE_TOLERANCE)
+    return safe if problem.slot is None else float(math.ceil(safe - RELATIVE_TOLERANCE))
+
+
+def fastest_durations(problem: Problem) -> list[float]:
+    """Return the least ticks that each job can take, shape ``(num_jobs,)``."""
+    return [levels[0].duration for levels in problem.levels]
+
+
+def earliest_ends(problem: Problem) -> list[float]:
+    """Return when each job could end if it were alone, ticks, shape ``(num_jobs,)``."""
+    return [r + d for r, d in zip(problem.releases, fastest_durations(problem), strict=True)]
+
+
+def simple_bound(problem: Problem) -> float:
+    """Return the better of :func:`longest_job` and :func:`packing`."""
+    return max(longest_job(problem), packing(problem))
+
+
+def squashed_area(problem: Problem) -> float:
+    """Return a lower bound on the sum of ends: one machine that does the work of all processors.
+
+    Each job brings ``tasks * duration / processors`` ticks of it; the shortest remaining first is optimal then.
+    Source: J. Turek et al., "Scheduling parallelizable tasks to minimize average response time", SPAA (1994).
+    """
+    processors = sum(problem.capacities)
+    pairs = zip(problem.jobs, fastest_durations(problem), strict=True)
+    arrivals = sorted(zip(problem.releases, (job.tasks * d / processors for job, d in pairs), strict=True))
+    now, total, waiting = 0.0, 0.0, list[float]()
+    following = [*(release for release, _ in arrivals), math.inf][1:]
+    for (release, work), interrupted in zip(arrivals, following, strict=True):
+        now = max(now, release)
+        heapq.heappush(waiting, work)
+        while waiting and now + waiting[0] <= interrupted:
+            now += heapq.heappop(waiting)
+            total += now
+        if waiting and now < interrupted:
+            heapq.heapreplace(waiting, waiting[0] - (interrupted - now))
+            now = interrupted
+    return rounded(problem, total)

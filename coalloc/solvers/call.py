@@ -1,0 +1,152 @@
+"""The state of one call of ``solve``: the clock, the best known, and the trace of how it got there."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from coalloc.checker import Violation, check
+from coalloc.documents.errors import InternalError
+from coalloc.documents.text import visible
+from coalloc.instance import Instance
+from coalloc.problem import Links
+from coalloc.schedule import Schedule
+from coalloc.solvers.result import (
+    PROOF_TOLERANCE,
+    ModelSize,
+    Progress,
+    SolveOptions,
+    SolveResult,
+    SolveStatus,
+    StoppedBy,
+    TracePoint,
+    relative_gap,
+)
+
+
+@dataclass
+class Search:
+    """What one call knows; objective and bound in seconds."""
+
+    instance: Instance
+    options: SolveOptions
+    progress: Progress | None = None
+    objective: float | None = None
+    lower_bound: float | None = None
+    schedule: Schedule | None = None
+    stopped_by: StoppedBy = "proof"
+    size: ModelSize | None = None
+    message: str = ""
+    trace: list[TracePoint] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=lambda: {"build": 0.0, "solve": 0.0, "check": 0.0})
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the call began."""
+        return time.perf_counter() - self.began
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left of the time limit."""
+        return max(0.0, self.options.time_limit - self.elapsed)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the gap is within what was asked for, or proven."""
+        gap = relative_gap(self.objective, self.lower_bound)
+        return gap is not None and gap <= max(PROOF_TOLERANCE, self.options.gap)
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the seconds of a block to a stage."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.timings[stage] = self.timings.get(stage, 0.0) + time.perf_counter() - began
+
+    def offer(self, schedule: Schedule, objective: float, source: str) -> None:
+        """Take a schedule where it is better than the best known."""
+        if self.objective is None or objective < self.objective:
+            self.schedule, self.objective = schedule, objective
+            self.record(source)
+
+    def raise_bound(self, bound: float, source: str) -> None:
+        """Take a lower bound where it is better than the best known."""
+        if math.isfinite(bound) and (self.lower_bound is None or bound > self.lower_bound):
+            self.lower_bound = bound
+            self.record(source)
+
+    def record(self, source: str, incumbent: float | None = None, lower_bound: float | None = None) -> None:
+        """Add a point to the trace: the best of what is known and of what a running solver reports."""
+        last = self.trace[-1] if self.trace else TracePoint(0.0, None, None, source)
+        known = [x for x in (incumbent, self.objective, last.incumbent) if x is not None]
+        bounds = [x for x in (lower_bound, self.lower_bound, last.lower_bound) if x is not None]
+        point = TracePoint(self.elapsed, min(known, default=None), max(bounds, default=None), source)
+        if (point.incumbent, point.lower_bound) == (last.incumbent, last.lower_bound):
+            return
+        self.trace.append(point)
+        if self.progress is not None:
+            self.progress(point)
+
+    def result(
+        self,
+        status: SolveStatus | None = None,
+        *,
+        formulation: str,
+        links: Links = "strict",
+        levels: Mapping[str, float] | None = None,
+        simulated_objective: float | None = None,
+    ) -> SolveResult:
+        """Return the result; the schedule must pass the checker under ``links``, or it is our fault."""
+        if self.schedule is not None:
+            with self.timed("check"):
+                fail_on_violations(
+                    check(self.instance, self.schedule, links, self.options.saturation, self.options.scope)
+                )
+        if self.objective is not None and self.lower_bound is not None:
+            self.lower_bound = bound_below(self.objective, self.lower_bound)
+        status = status or self._status()
+        stopped_by = "proof" if status in (SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE) else self._reason()
+        self.timings["total"] = self.elapsed
+        return SolveResult(
+            status=status,
+            stopped_by=stopped_by,
+            objective=self.objective,
+            lower_bound=self.lower_bound,
+            schedule=self.schedule,
+            message=self.message,
+            trace=tuple(self.trace),
+            timings=dict(self.timings),
+            model_size=self.size,
+            options=replace(self.options, formulation=formulation),
+            levels=dict(levels or {}),
+            simulated_objective=simulated_objective,
+        )
+
+    def _status(self) -> SolveStatus:
+        gap = relative_gap(self.objective, self.lower_bound)
+        if gap is not None and gap <= PROOF_TOLERANCE:
+            return SolveStatus.OPTIMAL
+        return SolveStatus.UNKNOWN if self.schedule is None else SolveStatus.FEASIBLE
+
+    def _reason(self) -> StoppedBy:
+        return "gap" if self.is_closed else self.stopped_by
+
+
+def bound_below(objective: float, lower_bound: float) -> float:
+    """Return a bound without the last digits that put it above the objective; raise where it is truly above."""
+    if lower_bound - objective > PROOF_TOLERANCE * max(1.0, abs(objective)):
+        raise InternalError(f"the lower bound {lower_bound!r} is above the objective {objective!r} of a valid schedule")
+    return min(lower_bound, objective)
+
+
+def fail_on_violations(violations: list[Violation]) -> None:
+    """Raise where the checker refuses a schedule of ours."""
+    if violations:
+        shown = "; ".join(visible(v.sentence) for v in violations[:3])
+        raise InternalError(f"a schedule that a solver made breaks {len(violations)} rules: {shown}")

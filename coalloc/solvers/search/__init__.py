@@ -1,0 +1,1 @@
+"""Searches for schedules: sampling, beam search, annealing, large neighbourhoods, branch and bound."""

@@ -1,0 +1,242 @@
+"""Simulated annealing over lists: an order of the jobs, and for each the ways in which it may be placed.
+
+Serial generation (:mod:`coalloc.rules.serial_generation`) makes the schedule of a list: every job ends as
+early as its way allows, which is up to a slowest level, in a filling rule, or in one mode.
+Neighbours move a job, swap two, or give one another way. Which are taken is decided by simulated
+annealing, in rounds that each begin at the best list and last twice as long as the one before. Only
+what follows the first change is placed anew. Source: S. Kirkpatrick et al., Science 220 (1983).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from coalloc.problem import Assignment, Problem
+from coalloc.rules.profile import Profile
+from coalloc.rules.serial_generation import FILLING_RULES, Generation, Way, book, named_orders
+from coalloc.solvers.bounds.simple import earliest_ends, fastest_durations
+
+FIRST_ROUND = 25
+"""Lists tried in the first round, per job."""
+HEAT = 0.002
+"""Temperature at which a round begins, as a share of the best objective; it falls to 0."""
+EARLINESS = 0.1
+"""Weight of the mean end of the tasks beside the latest end: a schedule that does much early leaves room to move."""
+INSERT, SWAP = 0.5, 0.3
+"""Probabilities of two of the moves; else a job is given another way."""
+FIXED = 0.1
+"""Probability that another way is a fixed mode, where they are few."""
+MOST_FOR_IDEAL_ORDER = 60
+"""Jobs up to which the order by difference to the ideal is tried, for it takes a square number of placements."""
+
+OnSchedule = Callable[[list[Assignment]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """Jobs (indices) in order, and the way of each, by index of the job."""
+
+    order: tuple[int, ...]
+    ways: tuple[Way, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """A list and its schedule; ``profiles[i]`` is what is free before the i-th job is placed.
+
+    ``objective`` is in ticks; ``cost`` is what the search goes by, no less than it.
+    """
+
+    jobs: _List
+    assignments: list[Assignment]
+    profiles: list[Profile]
+    objective: float
+    cost: float
+
+
+def improve(
+    problem: Problem,
+    assignments: Sequence[Assignment],
+    *,
+    objective: str = "makespan",
+    iterations: int,
+    seed: int,
+    target: float = -math.inf,
+    deadline: float = math.inf,
+    on_schedule: OnSchedule = lambda _: None,
+) -> list[Assignment]:
+    """Return the best schedule found, never worse than ``assignments``.
+
+    Parameters
+    ----------
+    objective
+        ``"makespan"`` (the latest end counts) or ``"total-response-time"`` (the sum of ends does).
+    iterations
+        Lists tried after the first ones. The same seed and iterations give the same schedule,
+        unless the deadline strikes.
+    target
+        Objective in ticks at which the search stops: a proven bound.
+    deadline
+        Instant of ``time.perf_counter()``, s, at which it stops.
+    on_schedule
+        Hears of every better schedule.
+    """
+    decoder = _Decoder(problem, objective)
+    best = list(assignments)
+    value = decoder.objective(best)
+    for decoded in _search(decoder, assignments, iterations, np.random.default_rng(seed)):
+        if decoded is not None and decoded.objective < value:
+            best, value = decoded.assignments, decoded.objective
+            on_schedule(list(best))
+        if value <= target or time.perf_counter() > deadline:
+            break
+    return best
+
+
+def _search(
+    decoder: _Decoder, assignments: Sequence[Assignment], iterations: int, rng: np.random.Generator
+) -> Iterator[_Decoded | None]:
+    """Yield what each list tried gives: None where it was given up, for it would not be taken."""
+    if not assignments:
+        return
+    best: _Decoded | None = None
+    for jobs in _first_lists(decoder, assignments):
+        decoded = decoder.decode(jobs)
+        best = decoded if best is None or (decoded.objective, decoded.cost) < (best.objective, best.cost) else best
+        yield decoded
+    assert best is not None
+    length = FIRST_ROUND * len(assignments)
+    while iterations > 0:
+        length = min(length, iterations)
+        best = yield from _round(decoder, best, length, rng)
+        iterations, length = iterations - length, 2 * length
+
+
+def _round(
+    decoder: _Decoder, best: _Decoded, length: int, rng: np.random.Generator
+) -> Generator[_Decoded | None, None, _Decoded]:
+    """Yield what each list of a round of annealing gives; return the best so far."""
+    now = best
+    for step in range(length):
+        heat = HEAT * best.objective * (1.0 - step / length)
+        ceiling = now.cost - heat * math.log(1.0 - rng.random())
+        first, jobs = _neighbour(decoder.generation, now.jobs, rng)
+        candidate = decoder.redecode(now, jobs, first, ceiling)
+        now = candidate or now
+        best = now if (now.objective, now.cost) < (best.objective, best.cost) else best
+        yield candidate
+    return best
+
+
+class _Decoder:
+    """Makes schedules of lists."""
+
+    def __init__(self, problem: Problem, objective: str) -> None:
+        self.problem = problem
+        self.generation = Generation(problem)
+        self._is_sum = objective != "makespan"
+        self._earliest = earliest_ends(problem)
+        self._empty = Profile(problem)
+        self._weights = [EARLINESS * job.tasks / sum(job.tasks for job in problem.jobs) for job in problem.jobs]
+
+    def objective(self, assignments: Sequence[Assignment]) -> float:
+        """Return the objective, ticks."""
+        ends = [a.end for a in assignments]
+        return sum(ends) if self._is_sum else max(ends, default=0)
+
+    def decode(self, jobs: _List) -> _Decoded:
+        """Return the schedule of a list."""
+        decoded = self._place(jobs, [], [self._empty], math.inf)
+        assert decoded is not None
+        return decoded
+
+    def redecode(self, before: _Decoded, jobs: _List, first: int, worst: float) -> _Decoded | None:
+        """Return the schedule of a list that is as ``before`` up to ``first``; None where it costs over ``worst``."""
+        return self._place(jobs, before.assignments[:first], before.profiles[: first + 1], worst)
+
+    def _place(
+        self, jobs: _List, assignments: list[Assignment], profiles: list[Profile], worst: float
+    ) -> _Decoded | None:
+        """Place the jobs that are not placed yet."""
+        later = sum(self._earliest[j] for j in jobs.order[len(assignments) :])
+        done = self.objective(assignments)
+        profile = profiles[-1].copy()
+        for j in jobs.order[len(assignments) :]:
+            placed = self.generation.place(profile, j, jobs.ways[j])
+            later -= self._earliest[j]
+            done = done + placed.end if self._is_sum else max(done, placed.end)
+            if done + (later if self._is_sum else 0.0) > worst * (1.0 + 1e-12):
+                return None
+            book(profile, placed)
+            assignments.append(placed)
+            profiles.append(profile.copy())
+        objective = self.objective(assignments)
+        cost = objective + sum(self._weights[a.job] * a.end for a in assignments)
+        return _Decoded(jobs, assignments, profiles, objective, cost) if cost <= worst else None
+
+
+def _any_way(problem: Problem) -> tuple[Way, ...]:
+    """Return for each job the way that forbids nothing."""
+    return tuple((len(levels) - 1, 0) for levels in problem.levels)
+
+
+def _first_lists(decoder: _Decoder, assignments: Sequence[Assignment]) -> Iterator[_List]:
+    """Yield the given order, the named ones and the one by difference to the ideal, then the given modes.
+
+    Fixed modes come last, for a search that starts from them is the least free to move.
+    """
+    problem = decoder.problem
+    ways = _any_way(problem)
+    order = tuple(a.job for a in sorted(assignments, key=lambda a: (a.start, a.job)))
+    for jobs in (order, *named_orders(problem)):
+        yield _List(tuple(jobs), ways)
+    if len(order) <= MOST_FOR_IDEAL_ORDER:
+        yield _List(tuple(_ideal_order(decoder.generation)), ways)
+    given = {a.job: a.mode for a in assignments}
+    yield _List(order, tuple(given[j] for j in range(len(given))))
+
+
+def _ideal_order(generation: Generation) -> Iterator[int]:
+    """Yield the jobs so that the next is always the one that takes least longer than it would alone on the fastest.
+
+    The choice of MESD; ties keep the order of arrival (thesis, section 3.3; errata 14).
+    """
+    problem = generation.problem
+    fastest, profile = fastest_durations(problem), Profile(problem)
+    left = sorted(range(len(problem.jobs)), key=lambda j: problem.releases[j])
+    while left:
+        placed = [generation.earliest_end(profile, j) for j in left]
+        chosen = min(placed, key=lambda a: a.end - problem.releases[a.job] - fastest[a.job])
+        book(profile, chosen)
+        left.remove(chosen.job)
+        yield chosen.job
+
+
+def _neighbour(generation: Generation, jobs: _List, rng: np.random.Generator) -> tuple[int, _List]:
+    """Return a list beside this one, and the first place at which they differ."""
+    order = list(jobs.order)
+    i = int(rng.integers(len(order)))
+    move = rng.random()
+    if len(order) == 1 or move >= INSERT + SWAP:
+        j = order[i]
+        return i, _List(jobs.order, (*jobs.ways[:j], _another_way(generation, j, rng), *jobs.ways[j + 1 :]))
+    k = (i + int(rng.integers(1, len(order)))) % len(order)
+    if move < INSERT:
+        order.insert(k, order.pop(i))
+    else:
+        order[i], order[k] = order[k], order[i]
+    return min(i, k), _List(tuple(order), jobs.ways)
+
+
+def _another_way(generation: Generation, j: int, rng: np.random.Generator) -> Way:
+    """Return a random way to place a job."""
+    if rng.random() < FIXED:
+        modes = generation.few_modes(j)
+        if modes:
+            return modes[int(rng.integers(len(modes)))]
+    return int(rng.integers(len(generation.problem.levels[j]))), int(rng.integers(len(FILLING_RULES)))

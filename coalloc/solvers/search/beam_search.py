@@ -1,0 +1,173 @@
+"""Beam search: many schedules grow side by side, and at every stage those that wasted least go on.
+
+A stage ends at an instant, the same for all. Each schedule that has come so far goes on by several random plans
+(:mod:`coalloc.solvers.search.sampling`); of all that this gives, those survive whose started jobs are worth
+most. The dual prices are those of a bound: at those no tick can be worth more than 1, so what a schedule falls
+short of that is ticks by which it must end after the bound (docs/mathematics.md, "Serial schedules").
+Source: D. Aldous, U. Vazirani, "Go with the winners algorithms", FOCS (1994).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.problem import Assignment, Problem
+from coalloc.rules.parallel_generation import ParallelGeneration, PartialSchedule
+from coalloc.rules.serial_generation import Generation
+from coalloc.solvers.bounds.area import efficiencies_at, level_costs
+from coalloc.solvers.bounds.simple import fastest_durations
+from coalloc.solvers.search.sampling import FRESH, Plans, Traits, drawn, varied
+
+SURVIVORS = 12
+"""Schedules that go on from a stage."""
+CHILDREN = 60
+"""Schedules that are made in a stage."""
+LEAST_STAGES, MORE_STAGES = 10, 90
+"""Stages of a round at least, and at most how many more; no more of these than half the number of jobs."""
+PATIENCE = 30
+"""Rounds of no use after which they begin anew: they get stuck beside a good one."""
+RESUMED = 0.9
+"""Share of the rounds that go on from a stage of the best round so far."""
+AREA_SHARES = (0.1, 4.0)
+"""Range of the share at which a job's area counts beside its price, for jobs that cost nothing have to run, too."""
+MOST_URGENCY = 0.1
+"""Largest share by which work that is wide and long is worth more than its price."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    """A schedule that has come to a stage, the traits of its last plan, and what it goes by: less is better."""
+
+    loss: float
+    partial: PartialSchedule
+    traits: Traits
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """The schedules that have come to a stage, the best first, and the instants, ticks, of the stages that are left."""
+
+    population: list[_Grown]
+    left: list[float]
+
+
+class BeamSearch:
+    """Rounds of beam search for one problem; the same seed gives the same rounds, unless the deadline strikes.
+
+    Parameters
+    ----------
+    lower_bound
+        On the latest end, ticks.
+    dual_prices
+        What each job is worth at the prices of the bound, ticks; 0 where it has none.
+    deadline
+        Instant of ``time.perf_counter()``, s, at which a round gives up.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        lower_bound: float,
+        dual_prices: Sequence[float],
+        seed: int,
+        deadline: float = math.inf,
+    ) -> None:
+        self.deadline = deadline
+        self._problem, self._lower_bound = problem, lower_bound
+        self._rng = np.random.default_rng(seed)
+        costs = level_costs(problem, deadline - time.perf_counter())
+        self._generation = ParallelGeneration(Generation(problem), efficiencies_at(costs))
+        self._path: list[_Stage] = []
+        self._end, self._idle = math.inf, 0
+        self._plans = Plans(problem, lower_bound)
+        self._dual_prices = np.array(dual_prices, dtype=float)
+        self._areas = _scaled(np.array([min(of_job) for of_job in costs]), lower_bound)
+        durations = np.array(fastest_durations(problem), dtype=float)
+        tasks = np.array([job.tasks for job in problem.jobs], dtype=float)
+        self._urgencies = _scaled(np.log1p(tasks * durations), len(tasks)) - 1.0
+
+    def round(self) -> list[Assignment] | None:
+        """Return the best of the schedules that one round grows; None where it is no better than what is gone on from.
+
+        That is the best round so far, or since rounds went on from nothing: after some of no use they do so again.
+        """
+        self._idle += 1
+        if self._idle > PATIENCE:
+            self._path, self._end, self._idle = [], math.inf, 0
+        path = self._begun()
+        dual_prices = self._drawn_prices()
+        while path[-1].population and path[-1].left and time.perf_counter() <= self.deadline:
+            path.append(self._next(path[-1], dual_prices))
+        last = path[-1]
+        if last.left or not last.population or last.population[0].loss >= self._end:
+            return None
+        self._path, self._end, self._idle = path, last.population[0].loss, 0
+        return last.population[0].partial.assignments
+
+    def _begun(self) -> list[_Stage]:
+        """Return the stages that a round starts with: none but its beginning, or some of the best round so far."""
+        rng = self._rng
+        if self._path and rng.random() < RESUMED:
+            return self._path[: 1 + int(rng.integers(len(self._path) - 1))]
+        count = LEAST_STAGES + int(rng.integers(1 + min(MORE_STAGES, len(self._dual_prices) // 2)))
+        instants = [self._lower_bound * (stage + 1) / count for stage in range(count - 1)]
+        return [_Stage([_Grown(0.0, PartialSchedule(self._problem), drawn(rng))], [*instants, math.inf])]
+
+    def _next(self, stage: _Stage, dual_prices: Sequence[float]) -> _Stage:
+        """Return the stage after a stage."""
+        instant, *left = stage.left
+        return _Stage(_survivors(list(self._grown(stage.population, dual_prices, instant))), left)
+
+    def _drawn_prices(self) -> list[float]:
+        """Return what each job is worth in this round: its price, a share of its area, more where it is urgent."""
+        least, most = np.log(AREA_SHARES)
+        dual_prices = self._dual_prices + math.exp(self._rng.uniform(least, most)) * self._areas
+        drawn_prices: list[float] = (dual_prices * (1.0 + MOST_URGENCY * self._rng.random() * self._urgencies)).tolist()
+        return drawn_prices
+
+    def _grown(self, population: Sequence[_Grown], dual_prices: Sequence[float], instant: float) -> Iterator[_Grown]:
+        """Yield what comes of each schedule by several plans up to an instant."""
+        rng = self._rng
+        for parent in population:
+            for _ in range(CHILDREN // len(population)):
+                traits = drawn(rng) if rng.random() < FRESH else varied(parent.traits, rng)
+                partial = parent.partial.copy()
+                if self._generation.extend(partial, self._plans.plan(traits, rng), until=instant, before=self._end):
+                    yield _Grown(_loss(partial.assignments, dual_prices, instant), partial, traits)
+                if time.perf_counter() > self.deadline:
+                    return
+
+
+def _loss(assignments: Sequence[Assignment], dual_prices: Sequence[float], instant: float) -> float:
+    """Return the negative of what was done up to an instant; at the end, the latest end."""
+    if math.isinf(instant):
+        return max(a.end for a in assignments)
+    done = 0.0
+    for a in assignments:
+        duration = a.mode.duration
+        done += dual_prices[a.job] * (1.0 if a.start + duration <= instant else (instant - a.start) / duration)
+    return -done
+
+
+def _survivors(grown: Sequence[_Grown]) -> list[_Grown]:
+    """Return the best, no two that have done the same."""
+    different: dict[tuple[float, int], _Grown] = {}
+    for one in sorted(grown, key=lambda one: one.loss):
+        different.setdefault((one.loss, len(one.partial.assignments)), one)
+    return list(different.values())[:SURVIVORS]
+
+
+def _scaled(values: Floats, total: float) -> Floats:
+    """Return values with this sum, where they have one."""
+    known = float(values.sum())
+    scaled: Floats = values * (total / known) if known > 0.0 else values
+    return scaled

@@ -1,0 +1,177 @@
+"""Large neighbourhoods: a few jobs are taken out of a schedule and put back in the best way there is beside the others.
+
+Three to six jobs are freed: such as end last, such as run about one instant, or any. The others keep their
+order and modes and move left. Branch and bound then puts the freed ones back: the next in order
+of start, in each of its modes (in each level and filling rule, where these are many), never at or
+after an instant by which another freed job could have ended (B. Giffler, G. L. Thompson, "Algorithms for
+solving production-scheduling problems", Operations Research 8 (1960); derivation: docs/mathematics.md,
+"Serial schedules"). Source: P. Shaw, "Using constraint programming and simulated annealing methods to solve
+vehicle routing problems", CP (1998).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from coalloc.problem import Assignment, Problem
+from coalloc.rules.profile import Profile
+from coalloc.rules.serial_generation import FILLING_RULES, Generation, Way, book, start_in_order
+from coalloc.solvers.objectives import ticks_of
+from coalloc.solvers.search.annealing import EARLINESS, OnSchedule
+
+FEWEST, MOST = 3, 6
+"""Jobs that are freed at once."""
+MAX_WAYS = 12
+"""Modes of a job up to which each is tried; else each level with each filling rule is."""
+MAX_PLACEMENTS = 1_000
+"""Placements tried in one neighbourhood."""
+LAST, TOGETHER = 0.4, 0.4
+"""Probabilities that the freed jobs are such as end last, or run about one instant; else any are."""
+HEAT = 0.001
+"""Mean share of the cost by which a round may raise it."""
+NOISE = 1e-12
+"""Share of a cost that its last digits may differ by."""
+
+
+def explore(
+    problem: Problem,
+    assignments: Sequence[Assignment],
+    *,
+    objective: str = "makespan",
+    rounds: int,
+    seed: int,
+    target: float = -math.inf,
+    deadline: float = math.inf,
+    on_schedule: OnSchedule = lambda _: None,
+) -> list[Assignment]:
+    """Return the best schedule found in so many neighbourhoods, never worse than ``assignments``.
+
+    Parameters
+    ----------
+    objective
+        ``"makespan"`` (the latest end counts) or ``"total-response-time"`` (the sum of ends does).
+    rounds
+        Neighbourhoods, one after another. The same seed and rounds give the same schedule, unless
+        the deadline strikes.
+    target
+        Objective in ticks at which the search stops: a proven bound.
+    deadline
+        Instant of ``time.perf_counter()``, s, at which it stops.
+    on_schedule
+        Hears of every better schedule.
+    """
+    best, value = list(assignments), ticks_of(assignments, objective)
+    repair = _Repair(problem, objective)
+    rng = np.random.default_rng(seed)
+    now = best
+    for _ in range(rounds if assignments else 0):
+        if value <= target or time.perf_counter() > deadline:
+            break
+        now = repair.round(now, rng)
+        if ticks_of(now, objective) < value:
+            best, value = now, ticks_of(now, objective)
+            on_schedule(list(best))
+    return best
+
+
+@dataclass(slots=True)
+class _Best:
+    """The cheapest way to put the freed jobs back so far, and how many placements may still be tried."""
+
+    cost: float
+    placed: tuple[Assignment, ...] = ()
+    placements: int = MAX_PLACEMENTS
+
+
+class _Repair:
+    """Frees jobs of a schedule and puts them back, for one problem and objective."""
+
+    def __init__(self, problem: Problem, objective: str) -> None:
+        self._problem = problem
+        self._is_sum = objective != "makespan"
+        self._generation = Generation(problem)
+        self._ways = [self._ways_of(j) for j in range(len(problem.jobs))]
+        tasks = sum(job.tasks for job in problem.jobs)
+        self._weights = [EARLINESS * job.tasks / tasks for job in problem.jobs]
+
+    def _ways_of(self, j: int) -> Sequence[Way]:
+        """Return the ways to place a job that are tried: where they are few, all that there are."""
+        modes = self._generation.few_modes(j)
+        if 0 < len(modes) <= MAX_WAYS:
+            return modes
+        levels = range(len(self._problem.levels[j]))
+        return [(level, rule) for level in levels for rule in range(len(FILLING_RULES))]
+
+    def cost(self, assignments: Iterable[Assignment]) -> float:
+        """Return what a round lowers, ticks: the objective, and a little of the mean end, which leaves room to move."""
+        ends = [(a.job, a.end) for a in assignments]
+        objective = (sum if self._is_sum else max)(end for _, end in ends)
+        return objective + sum([self._weights[j] * end for j, end in ends])
+
+    def round(self, assignments: Sequence[Assignment], rng: np.random.Generator) -> list[Assignment]:
+        """Return the schedule after one neighbourhood, moved left; it may cost a little more (:data:`HEAT`)."""
+        freed = self._freed(assignments, rng)
+        rest = self._moved_left(a for a in assignments if a.job not in freed)
+        profile = Profile(self._problem)
+        for assignment in rest:
+            book(profile, assignment)
+        heat = -HEAT * math.log(1.0 - rng.random())
+        best = _Best(self.cost(assignments) * (1.0 + heat + NOISE))
+        self._place(profile, rng.permutation(sorted(freed)).tolist(), rest, (), best)
+        return self._moved_left([*rest, *best.placed]) if best.placed else list(assignments)
+
+    def _moved_left(self, assignments: Iterable[Assignment]) -> list[Assignment]:
+        in_order = sorted(assignments, key=lambda a: (a.start, a.job))
+        return start_in_order(self._problem, [(a.job, a.mode) for a in in_order])
+
+    def _freed(self, assignments: Sequence[Assignment], rng: np.random.Generator) -> set[int]:
+        """Return the jobs to free: such as end last, such as run about an instant, or any."""
+        size, kind = int(rng.integers(FEWEST, MOST + 1)), rng.random()
+        blur = rng.random(len(assignments))
+        starts = np.array([a.start for a in assignments], dtype=float)
+        ends = np.array([a.end for a in assignments], dtype=float)
+        distances = blur
+        if kind < LAST:
+            distances = ends.max() - ends + blur * (ends - starts)
+        elif kind < LAST + TOGETHER:
+            instant = rng.uniform(starts.min(), ends.max())
+            distances = np.maximum(0.0, np.maximum(starts - instant, instant - ends)) + blur * (ends - starts)
+        return {assignments[i].job for i in np.argsort(distances, kind="stable")[:size]}
+
+    def _place(
+        self,
+        profile: Profile,
+        left: Sequence[int],
+        rest: Sequence[Assignment],
+        placed: tuple[Assignment, ...],
+        best: _Best,
+    ) -> None:
+        """Put the jobs that are left back in every way that may cost less than the best, in order of their starts."""
+        if not left:
+            best.cost, best.placed = self.cost([*rest, *placed]), placed
+            return
+        options = [self._options(profile, j) for j in left]
+        best.placements -= sum(map(len, options))
+        soonest = [min(of_job, key=lambda a: a.end) for of_job in options]
+        horizon = min(a.end for a in soonest)
+        since = placed[-1].start if placed else -math.inf
+        for i, of_job in enumerate(options):
+            others = [*soonest[:i], *soonest[i + 1 :]]
+            for option in of_job:
+                if option.start < since or option.start >= horizon < option.end or best.placements <= 0:
+                    continue
+                if self.cost([*rest, *placed, option, *others]) < best.cost:
+                    beside = profile.copy()
+                    book(beside, option)
+                    self._place(beside, [*left[:i], *left[i + 1 :]], rest, (*placed, option), best)
+
+    def _options(self, profile: Profile, j: int) -> list[Assignment]:
+        """Return where a job can go, each way at its earliest, without repetition, the earliest end first."""
+        placed = [self._generation.place(profile, j, way) for way in self._ways[j]]
+        different = {(a.start, a.mode.allocation): a for a in placed}
+        return sorted(different.values(), key=lambda a: a.end)

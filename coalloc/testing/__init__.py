@@ -1,0 +1,1 @@
+"""For tests of formulations, bounds and policies: brute force from the definitions, and small random instances."""

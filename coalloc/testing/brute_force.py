@@ -1,0 +1,464 @@
+"""Brute force: the optimum of small instances, written from the definitions and without any model.
+
+Every exact method is judged against this module, so it shares with them only the values, the
+allocation vectors and the rounding rules; slowdowns, link loads and durations are computed here once
+more. Source: thesis, chapter 2 (execution model), 3.1 (PAS, CBS, JPR) and 3.2 (OAS). Meant for about
+5 jobs and 9 processors.
+
+Why enumerating counts per node class is enough: nodes of a class are interchangeable, and intervals
+whose overlap never exceeds the size of a class can be coloured with its nodes.
+
+Why enumerating *chronological* schedules is enough for OAS: fix the allocations of an optimal
+schedule. Durations and link loads are then constants, and processors of a class as well as bandwidth
+of a link are cumulative resources. The feasible vectors of starts form a closed set, so among the
+optimal ones there is one whose sum of starts is smallest; since the objective is regular, no job of it
+can start earlier while the others stay. List its jobs by start and put them back one by one, each at
+the earliest instant, not before the start of the job put before it, at which it fits beside those
+already there. No job comes later than it was. Nor does job j come earlier, at t < S_j: the jobs listed
+after it start at S_j or later, and from S_j to t + d_j they already ran beside j; before S_j they do
+not run at all. So j could have been moved to t alone, which was excluded. Hence the enumeration over
+all orders and all allocations meets this schedule. As jobs are put in order of their starts, what is
+held can only shrink from there on: a job fits for all its duration if it fits at its start.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from coalloc.allocation import Allocation, NodeClass, allocation_of, node_classes, tasks_per_cluster
+from coalloc.instance import CoallocError, Instance, Job, RunningJob
+from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
+from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
+
+FloatArray = npt.NDArray[np.float64]
+Objective = Literal["makespan", "total-response-time"]
+Rounding = Literal["up", "down"]
+Links = Literal["strict", "shared"]
+
+CHUNK_SHARE = 0.75
+"""Share of the tasks that CBS tries to keep in one cluster. Source: thesis, section 3.1.3.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class BruteForceResult:
+    """The optimum and a schedule that attains it.
+
+    ``objectives`` are in order of priority, infinite where the instance is infeasible. ``schedule``
+    is None where the instance is infeasible, and where durations were rounded down (such an optimum
+    is a bound and belongs to no schedule).
+    """
+
+    objectives: tuple[float, ...]
+    schedule: Schedule | None
+
+    @property
+    def objective(self) -> float:
+        """The objective of first priority."""
+        return self.objectives[0]
+
+    @property
+    def feasible(self) -> bool:
+        """Whether any solution exists."""
+        return math.isfinite(self.objectives[0])
+
+
+# --- what one job can do -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """An allocation of one job, with its link loads (MB/s, one per link) and its processing slowdown."""
+
+    allocation: Allocation
+    tasks: tuple[int, ...]
+    loads: tuple[float, ...]
+    slowdown: float
+
+    @property
+    def demand(self) -> tuple[float, ...]:
+        """What it takes of every resource: processors of each class, then bandwidth of each link."""
+        return (*self.allocation, *self.loads)
+
+
+def _allocations(tasks: int, capacities: Sequence[int]) -> Iterator[Allocation]:
+    """Yield every way to split tasks over classes of these capacities."""
+    if not capacities:
+        if tasks == 0:
+            yield ()
+        return
+    for count in range(min(tasks, capacities[0]) + 1):
+        for rest in _allocations(tasks - count, capacities[1:]):
+            yield (count, *rest)
+
+
+def _option(job: Job, allocation: Allocation, instance: Instance, classes: Sequence[NodeClass]) -> _Option:
+    """Return the option of an allocation. Source: thesis, equations (2.5) and (2.6)."""
+    tasks = tasks_per_cluster(allocation, classes, len(instance.platform.clusters))
+    loads = []
+    for link in instance.platform.links:
+        inside = sum(tasks[c] for c in link.clusters)
+        crossing = inside * (job.tasks - inside) / (job.tasks - 1) if job.tasks > 1 else 0.0
+        loads.append(crossing * job.task_bandwidth)
+    slowdown = max(1.0 / c.effective_power for c, count in zip(classes, allocation, strict=True) if count)
+    return _Option(allocation, tasks, tuple(loads), slowdown)
+
+
+def _options(
+    job: Job, instance: Instance, classes: Sequence[NodeClass], free: Sequence[int], limits: Sequence[float]
+) -> list[_Option]:
+    """Return the options of a job that fit alone into free processors per class and link limits (MB/s)."""
+    options = (_option(job, allocation, instance, classes) for allocation in _allocations(job.tasks, free))
+    return [o for o in options if all(load <= limit for load, limit in zip(o.loads, limits, strict=True))]
+
+
+def _running_option(run: RunningJob, instance: Instance, classes: Sequence[NodeClass]) -> _Option:
+    """Return what a running job holds."""
+    processors = [instance.platform.processor_index[name] for name in run.nodes]
+    return _option(run.job, allocation_of(processors, classes), instance, classes)
+
+
+def _execution_time(job: Job, processing: float, communication: float = 1.0) -> float:
+    """Return Te, s. Source: thesis, equations (2.2) and (2.3)."""
+    communicating = 0.0 if job.processing_share == 1.0 else (1.0 - job.processing_share) * communication
+    return job.base_time * (job.processing_share * processing + communicating)
+
+
+def _schedule(
+    instance: Instance, classes: Sequence[NodeClass], intervals: Sequence[Occupation], slot: float | None = None
+) -> Schedule:
+    """Return a schedule with node names for intervals in seconds."""
+    nodes = assign_nodes(instance, classes, intervals)
+    placements = (Placement(i.job, i.start, i.end, names) for i, names in zip(intervals, nodes, strict=True))
+    return Schedule(tuple(placements), slot=slot, instance=instance.name)
+
+
+# --- OAS: when and where -------------------------------------------------------------------------
+
+
+def brute_force_oas(
+    instance: Instance,
+    slot: float | None,
+    objective: Objective = "makespan",
+    rounding: Rounding = "up",
+    saturation: float = 0.0,
+) -> BruteForceResult:
+    """Return the optimal schedule of all jobs, links never saturated (OAS).
+
+    Parameters
+    ----------
+    instance
+        At most about 5 jobs on 9 processors.
+    slot
+        Length of a slot, s; starts and durations are whole slots on the grid ``k * slot``, k >= 0.
+        None: continuous time.
+    objective
+        ``makespan``: latest end of a job minus ``instance.origin``; ``total-response-time``: sum of
+        ends minus arrivals; both s. With slots an end is the end of the job's last slot.
+    rounding
+        How arrivals, durations and ends of running jobs become slots: ``up`` (a schedule can be kept), or
+        ``down`` (a bound on continuous time; a job of 0 slots occupies nothing).
+    saturation
+        Share above their bandwidth that links tolerate.
+
+    Returns
+    -------
+    BruteForceResult
+        Infeasible when some job has no allocation that fits the empty platform.
+    """
+    classes = node_classes(instance.platform)
+    capacities = [c.capacity for c in classes]
+    limits = [capacity_limit(link.bandwidth, saturation) for link in instance.platform.links]
+    grid = _grid(slot, rounding)
+    choices = [_Choices.of(job, _options(job, instance, classes, capacities, limits), grid) for job in instance.jobs]
+    if not all(choice.options for choice in choices):
+        return BruteForceResult((math.inf,), None)
+    held = [(grid(run.end), _running_option(run, instance, classes).demand) for run in instance.running]
+    search = _OasSearch(choices, held, np.array([*capacities, *limits], dtype=float), _latest_or_sum(objective))
+    search.extend((), tuple(range(len(choices))), 0.0)
+    unit = 1.0 if slot is None else slot
+    since = instance.origin if objective == "makespan" else sum(job.arrival for job in instance.jobs)
+    attained = slot is None or rounding == "up"
+    intervals = [
+        Occupation(instance.jobs[p.job].id, unit * p.start, unit * p.end, p.option.allocation)
+        for p in sorted(search.best_placed, key=lambda placed: placed.job)
+    ]
+    schedule = _schedule(instance, classes, intervals, slot) if attained else None
+    return BruteForceResult((unit * search.best - since,), schedule)
+
+
+def _grid(slot: float | None, rounding: Rounding) -> Callable[[float], float]:
+    """Return how seconds become the unit of the search: slots, or seconds in continuous time."""
+    if slot is None:
+        return float
+    return partial(slots_up if rounding == "up" else slots_down, slot=slot)
+
+
+def _latest_or_sum(objective: Objective) -> Callable[[Sequence[float]], float]:
+    """Return how ends make a regular objective, up to a constant."""
+    if objective == "makespan":
+        return lambda ends: max(ends, default=0.0)
+    if objective == "total-response-time":
+        return sum
+    raise CoallocError(f"objective must be makespan or total-response-time, got {objective!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """One job in the search: arrival, options, their demands (options, resources) and durations (options,)."""
+
+    arrival: float
+    options: list[_Option]
+    demands: FloatArray
+    durations: FloatArray
+
+    @classmethod
+    def of(cls, job: Job, options: list[_Option], grid: Callable[[float], float]) -> _Choices:
+        """Return the choices of a job with its times on the grid; what lasts no slot demands nothing."""
+        durations = np.array([grid(_execution_time(job, o.slowdown)) for o in options], dtype=float)
+        demands = np.array([o.demand for o in options], dtype=float)
+        demands[durations == 0.0] = 0.0
+        return cls(grid(job.arrival), options, demands, durations)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A job (by index) that the search has put somewhere."""
+
+    job: int
+    option: _Option
+    start: float
+    end: float
+
+
+@dataclass(slots=True)
+class _OasSearch:
+    """Depth-first search over chronological schedules; times in slots, or in seconds if time is continuous.
+
+    ``held`` are ends and demands of running jobs, ``capacity`` has one entry per resource (classes,
+    then links), ``regular`` folds the ends of all jobs into what is minimised.
+    """
+
+    choices: Sequence[_Choices]
+    held: Sequence[tuple[float, tuple[float, ...]]]
+    capacity: FloatArray
+    regular: Callable[[Sequence[float]], float]
+    best: float = math.inf
+    best_placed: tuple[_Placed, ...] = field(default=())
+
+    def extend(self, placed: tuple[_Placed, ...], remaining: tuple[int, ...], now: float) -> None:
+        """Put every remaining job, in every way that may still improve, at ``now`` or later."""
+        done = [p.end for p in placed]
+        if not remaining:
+            if self.regular(done) < self.best:
+                self.best, self.best_placed = self.regular(done), placed
+            return
+        times, free = self._profile(placed, now)
+        starts = {j: self._earliest_starts(self.choices[j], times, free) for j in remaining}
+        ends = {j: starts[j] + self.choices[j].durations for j in remaining}
+        earliest = {j: float(ends[j].min()) for j in remaining}
+        moves = sorted((end, j, o) for j in remaining for o, end in enumerate(ends[j].tolist()))
+        for end, j, o in moves:
+            start = float(starts[j][o])
+            others = tuple(k for k in remaining if k != j)
+            # Jobs that start together are put in the order of their numbers, once.
+            repeats = bool(placed) and start == placed[-1].start and j < placed[-1].job
+            if repeats or not self._improves([*done, end, *(earliest[k] for k in others)]):
+                continue
+            self.extend((*placed, _Placed(j, self.choices[j].options[o], start, end)), others, start)
+
+    def _improves(self, ends: Sequence[float]) -> bool:
+        """Return whether ends that no completion can beat leave room below the best known."""
+        bound = self.regular(ends)
+        return bound < self.best - time_tolerance(bound)
+
+    def _profile(self, placed: Sequence[_Placed], now: float) -> tuple[FloatArray, FloatArray]:
+        """Return the instants from ``now`` on when something ends, and what is free from each on.
+
+        Shapes ``(instants,)`` and ``(instants, resources)``. What is free only grows. A link that running
+        jobs overload has nothing free, which does not hinder a job that does not load it.
+        """
+        holds = [*self.held, *((p.end, p.option.demand) for p in placed)]
+        times = np.array(sorted({now} | {end for end, _ in holds if end > now}), dtype=float)
+        if not holds:
+            return times, self.capacity[np.newaxis]
+        ends = np.array([end for end, _ in holds], dtype=float)
+        demands = np.array([demand for _, demand in holds], dtype=float)
+        active = ends > times[:, np.newaxis] + time_tolerance(float(times[-1]))
+        return times, np.maximum(self.capacity - active.astype(float) @ demands, 0.0)
+
+    @staticmethod
+    def _earliest_starts(choices: _Choices, times: FloatArray, free: FloatArray) -> FloatArray:
+        """Return when each option of a job can start, shape ``(options,)``; the last instant takes any."""
+        fits = (choices.demands[:, np.newaxis, :] <= free).all(axis=2)
+        starts: FloatArray = np.maximum(times[fits.argmax(axis=1)], choices.arrival)
+        return starts
+
+
+# --- PAS, CBS, JPR: where, all at once -------------------------------------------------------------
+
+
+def brute_force_pas(instance: Instance, saturation: float = 0.0, links: Links = "strict") -> BruteForceResult:
+    """Return the assignment of all jobs, started together, with least total execution time (PAS).
+
+    All start at the latest arrival, on processors that no running job holds any more. With ``strict``
+    links no link that a job loads carries more than ``1 + saturation`` of its bandwidth. With ``shared``
+    links they may, and each job is slowed down as if all jobs of the package, and the running ones,
+    overlapped throughout: ``SC = max(1, load/MBW over the links that it loads)``; ends in the schedule
+    then follow from this static SC.
+
+    Source: thesis, section 3.1.2.
+    """
+    package = _Package.of(instance)
+    if links == "shared":
+        return package.best(lambda options: (math.fsum(package.shared_times(options)),), package.shared_times)
+    limits = [capacity_limit(link.bandwidth, saturation) for link in instance.platform.links]
+
+    def total(options: Sequence[_Option]) -> tuple[float]:
+        return (math.fsum(package.dedicated_times(options)) if package.within(limits, options) else math.inf,)
+
+    return package.best(total, package.dedicated_times)
+
+
+def brute_force_cbs(instance: Instance) -> BruteForceResult:
+    """Return the assignment that keeps most tasks together, then loads links least (Chunk Big Small).
+
+    Objectives: tasks that the largest chunks of the jobs lack to hold ``CHUNK_SHARE`` of each job, then the
+    sum over all links of the jobs' loads, MB/s. Starts and free processors as in :func:`brute_force_pas`;
+    links are no constraint, but for a job that would never end (:meth:`_Package.ends`), and ends count no communication
+    slowdown.
+
+    Source: thesis, section 3.1.3.1, as a lexicographic objective, since no cluster holds 75 % of a very large job.
+    """
+    package = _Package.of(instance)
+    wanted = [math.ceil(CHUNK_SHARE * job.tasks) for job in instance.jobs]
+
+    def shortfall_and_load(options: Sequence[_Option]) -> tuple[float, float]:
+        if not package.ends(options):
+            return math.inf, math.inf
+        shortfall = sum(max(0, chunk - max(o.tasks)) for chunk, o in zip(wanted, options, strict=True))
+        return float(shortfall), math.fsum(load for o in options for load in o.loads)
+
+    return package.best(shortfall_and_load, package.dedicated_times, priorities=2)
+
+
+def brute_force_jpr(instance: Instance) -> BruteForceResult:
+    """Return the assignment to the best processors, whatever the links (Job Preference on Resources).
+
+    Objectives: total execution time without communication slowdown, s, then minus the total effective
+    power used. Starts, free processors and links as in :func:`brute_force_cbs`.
+
+    Source: thesis, section 3.1.3.1.
+    """
+    package = _Package.of(instance)
+
+    def time_and_power(options: Sequence[_Option]) -> tuple[float, float]:
+        if not package.ends(options):
+            return math.inf, math.inf
+        used = (zip(o.allocation, package.classes, strict=True) for o in options)
+        power = math.fsum(count * c.effective_power for pairs in used for count, c in pairs)
+        return math.fsum(package.dedicated_times(options)), -power
+
+    return package.best(time_and_power, package.dedicated_times, priorities=2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Package:
+    """All jobs of an instance, to be started together at ``start`` (s) beside the running jobs."""
+
+    instance: Instance
+    classes: tuple[NodeClass, ...]
+    start: float
+    running: tuple[_Option, ...]
+
+    @classmethod
+    def of(cls, instance: Instance) -> _Package:
+        """Return the package of an instance, which starts at the latest arrival."""
+        classes = node_classes(instance.platform)
+        start = max((job.arrival for job in instance.jobs), default=0.0)
+        busy = (run for run in instance.running if run.end > start + time_tolerance(start))
+        return cls(instance, classes, start, tuple(_running_option(run, instance, classes) for run in busy))
+
+    def best(
+        self,
+        value: Callable[[Sequence[_Option]], tuple[float, ...]],
+        times: Callable[[Sequence[_Option]], list[float]],
+        priorities: int = 1,
+    ) -> BruteForceResult:
+        """Return the assignment of least finite ``value``, with ends by ``times`` (s, one per job).
+
+        Values are compared priority by priority; those that differ by rounding errors only are equal.
+        """
+        candidates = [(value(options), options) for options in self._assignments()]
+        candidates = [candidate for candidate in candidates if math.isfinite(candidate[0][0])]
+        if not candidates:
+            return BruteForceResult((math.inf,) * priorities, None)
+        for rank in range(priorities):
+            least = min(found[rank] for found, _ in candidates)
+            candidates = [c for c in candidates if c[0][rank] <= least + time_tolerance(least)]
+        best, chosen = candidates[0]
+        intervals = [
+            Occupation(job.id, self.start, self.start + time, option.allocation)
+            for job, option, time in zip(self.instance.jobs, chosen, times(chosen), strict=True)
+        ]
+        return BruteForceResult(best, _schedule(self.instance, self.classes, intervals))
+
+    def _assignments(self) -> Iterator[tuple[_Option, ...]]:
+        """Yield every assignment of all jobs to processors that are free at the start."""
+        held = [sum(o.allocation[g] for o in self.running) for g in range(len(self.classes))]
+        free = tuple(c.capacity - taken for c, taken in zip(self.classes, held, strict=True))
+        no_limits = [math.inf for _ in self.instance.platform.links]
+        options = [_options(job, self.instance, self.classes, free, no_limits) for job in self.instance.jobs]
+        return _fitting(options, free)
+
+    def totals(self, options: Sequence[_Option]) -> list[float]:
+        """Return the load of each link by these options and the running jobs, MB/s."""
+        return [math.fsum(o.loads[k] for o in (*options, *self.running)) for k in self._link_range]
+
+    @property
+    def _link_range(self) -> range:
+        return range(len(self.instance.platform.links))
+
+    def within(self, limits: Sequence[float], options: Sequence[_Option]) -> bool:
+        """Return whether no link that an option loads carries more than its limit, MB/s."""
+        totals = self.totals(options)
+        return all(totals[k] <= limits[k] for o in options for k in self._link_range if o.loads[k] > 0.0)
+
+    def ends(self, options: Sequence[_Option]) -> bool:
+        """Return whether every job ends some day: none that communicates loads a link of no bandwidth."""
+        return math.isfinite(math.fsum(self.shared_times(options)))
+
+    def dedicated_times(self, options: Sequence[_Option]) -> list[float]:
+        """Return the execution time of each job where no link saturates, s."""
+        return [_execution_time(job, o.slowdown) for job, o in zip(self.instance.jobs, options, strict=True)]
+
+    def shared_times(self, options: Sequence[_Option]) -> list[float]:
+        """Return the execution time of each job if all overlap throughout, s; infinite on a link of no bandwidth.
+
+        Source: thesis, equations (2.7) to (2.9), over the links that the job loads.
+        """
+        bandwidths = [link.bandwidth for link in self.instance.platform.links]
+        totals = self.totals(options)
+        ratios = [t / b if b > 0.0 else math.inf for t, b in zip(totals, bandwidths, strict=True)]
+        return [
+            _execution_time(job, o.slowdown, max([1.0, *(r for r, load in zip(ratios, o.loads, strict=True) if load)]))
+            for job, o in zip(self.instance.jobs, options, strict=True)
+        ]
+
+
+def _fitting(options: Sequence[Sequence[_Option]], free: Sequence[int]) -> Iterator[tuple[_Option, ...]]:
+    """Yield every choice of one option per job that together fit into free processors per class."""
+    if not options:
+        yield ()
+        return
+    for option in options[0]:
+        left = tuple(f - n for f, n in zip(free, option.allocation, strict=True))
+        if min(left) >= 0:
+            for rest in _fitting(options[1:], left):
+                yield (option, *rest)

@@ -1,0 +1,172 @@
+"""Brute force for energy: the optimum of tiny instances, from the definitions and without any model.
+
+Every node is looked at by itself, whatever the scope. With slots every start is tried. In continuous time
+starts are tried that are a job's arrival, or aligned with another job's start or end by its own start or end;
+jobs that run already count among the others.
+
+Why these are enough: fix the nodes and, among optimal schedules, the order of all starts and ends. Link jobs of
+which a start or end coincides with one of the other's, and take a group so linked in which none starts at its
+arrival. Moved a little as a whole, it changes the energy linearly. Moving left never lengthens the
+schedule; if it makes nodes busy for longer, then a busy period begins in the group and ends outside of it, and moving
+right, still within that period, saves energy: the schedule was not optimal. So the group can move left, at no loss,
+until it meets an arrival or another job. In the end all groups hold a job that starts at its arrival, or one that
+runs already. Hence energy is not regular (errata 23), and semi-active schedules are not enough. Meant for about 4 jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from coalloc.allocation import Scope, node_classes
+from coalloc.instance import Instance, NodeGroup, RunningJob
+from coalloc.instance.rounding import capacity_limit, slots_up, time_tolerance
+from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
+from coalloc.testing.brute_force import BruteForceResult, _execution_time, _Option, _options, _running_option
+
+Objective = Literal["energy", "edp"]
+
+
+@dataclass(frozen=True, slots=True)
+class _PlacedOption:
+    """A job (by index) on tasks per node; it runs in ``[start, end)`` s and holds processors until ``held``."""
+
+    job: int
+    option: _Option
+    start: float
+    end: float
+    held: float
+
+
+def brute_force_energy(
+    instance: Instance,
+    slot: float | None,
+    objective: Objective = "energy",
+    scope: Scope = "platform",
+    makespan_limit: float | None = None,
+) -> BruteForceResult:
+    """Return the least energy (J) or EDP (J s) of all schedules within a makespan (s), links never saturated.
+
+    With a slot, starts are whole slots and processors and links are held for whole slots; joules count until
+    the real end of each job. Watts count until the last end, those of jobs that run already too.
+    """
+    search = _Search(instance, slot, objective, scope, math.inf if makespan_limit is None else makespan_limit)
+    search.extend((), tuple(range(len(instance.jobs))))
+    if math.isinf(search.best):
+        return BruteForceResult((math.inf,), None)
+    ordered = sorted(search.best_placed, key=lambda p: p.job)
+    intervals = [Occupation(instance.jobs[p.job].id, p.start, p.end, p.option.allocation) for p in ordered]
+    nodes = assign_nodes(instance, search.nodes, intervals)
+    placements = (Placement(i.job, i.start, i.end, names) for i, names in zip(intervals, nodes, strict=True))
+    return BruteForceResult((search.best,), Schedule(tuple(placements), instance=instance.name))
+
+
+class _Search:
+    """Depth-first search; energy and EDP of a part of a schedule are never more than those of the whole."""
+
+    def __init__(
+        self, instance: Instance, slot: float | None, objective: Objective, scope: Scope, limit: float
+    ) -> None:
+        self.instance, self.slot, self.objective = instance, slot, objective
+        self.nodes = node_classes(instance.platform, "node")
+        self.latest = instance.origin + limit
+        self.bandwidths = [capacity_limit(link.bandwidth, 0.0) for link in instance.platform.links]
+        self.capacities = [node.capacity for node in self.nodes]
+        self.options = [
+            [o for o in _options(job, instance, self.nodes, self.capacities, self.bandwidths) if _in_scope(o, scope)]
+            for job in instance.jobs
+        ]
+        self.longest = sum(
+            max((self._held(_execution_time(job, o.slowdown)) for o in found), default=0.0)
+            for job, found in zip(instance.jobs, self.options, strict=True)
+        )
+        self.running = tuple(self._running(run) for run in instance.running)
+        self.longest += max((p.held for p in self.running), default=0.0)
+        self.is_monotone = all(_grows(node.group) for node in self.nodes)
+        self.best, self.best_placed = math.inf, tuple[_PlacedOption, ...]()
+
+    def _running(self, run: RunningJob) -> _PlacedOption:
+        """Return a job that runs already; it has no index."""
+        option = _running_option(run, self.instance, self.nodes)
+        return _PlacedOption(-1, option, 0.0, run.end, self._held(run.end))
+
+    def extend(self, placed: tuple[_PlacedOption, ...], remaining: tuple[int, ...]) -> None:
+        """Put the remaining jobs in every way that may still improve."""
+        is_hopeless = self._value(placed) >= self.best - time_tolerance(self.best)
+        if is_hopeless and (self.is_monotone or not remaining):
+            return
+        if not remaining:
+            self.best, self.best_placed = self._value(placed), placed
+            return
+        for j in remaining[:1] if self.slot is not None else remaining:
+            others = tuple(k for k in remaining if k != j)
+            for option in self.options[j]:
+                seconds = _execution_time(self.instance.jobs[j], option.slowdown)
+                for start in self._starts(j, seconds, placed):
+                    end = start + seconds
+                    put = _PlacedOption(j, option, start, end, start + self._held(seconds))
+                    if end <= self.latest + time_tolerance(end) and self._fits(put, placed):
+                        self.extend((*placed, put), others)
+
+    def _held(self, seconds: float) -> float:
+        return seconds if self.slot is None else self.slot * slots_up(seconds, self.slot)
+
+    def _starts(self, j: int, seconds: float, placed: Sequence[_PlacedOption]) -> Iterator[float]:
+        """Yield the starts (s) that are tried for a job."""
+        arrival = self.instance.jobs[j].arrival
+        if self.slot is None:
+            aligned = {t - d for p in (*placed, *self.running) for t in (p.start, p.end) for d in (0.0, seconds)}
+            yield from sorted({arrival, *(t for t in aligned if t > arrival)})
+            return
+        last = max(job.arrival for job in self.instance.jobs) + self.slot + self.longest
+        for t in range(int(slots_up(arrival, self.slot)), int(last / self.slot) + 1):
+            yield t * self.slot
+
+    def _fits(self, put: _PlacedOption, placed: Sequence[_PlacedOption]) -> bool:
+        """Return whether nodes and links hold a job beside the others, at its start and at every start within it."""
+        limits = [limit + 1e-9 * max(1.0, limit) for limit in (*self.capacities, *self.bandwidths)]
+        used = [r for r, amount in enumerate(put.option.demand) if amount]
+        others = (*placed, *self.running)
+        for t in (put.start, *(p.start for p in others if put.start <= p.start < put.held - time_tolerance(put.held))):
+            there = [put, *(p for p in others if p.start <= t + time_tolerance(t) < p.held - time_tolerance(p.held))]
+            if any(math.fsum(p.option.demand[r] for p in there) > limits[r] for r in used):
+                return False
+        return True
+
+    def _value(self, placed: Sequence[_PlacedOption]) -> float:
+        """Return the objective of what is placed: watts of each node, integrated piece by piece."""
+        origin = self.instance.origin
+        makespan = max((p.end for p in placed), default=origin) - origin
+        joules = 0.0
+        for n, node in enumerate(self.nodes):
+            drawing = [
+                (p.start, min(p.end, origin + makespan), p.option.allocation[n]) for p in (*placed, *self.running)
+            ]
+            busy = _union(sorted((start, end) for start, end, cores in drawing if cores))
+            cores = math.fsum((end - start) * cores for start, end, cores in drawing)
+            group = node.group
+            joules += cores * (group.core_watts or 0.0) + busy * (group.static_watts or 0.0)
+            joules += (makespan - busy) * (group.idle_watts or 0.0)
+        return joules if self.objective == "energy" else joules * makespan
+
+
+def _union(intervals: Sequence[tuple[float, float]]) -> float:
+    """Return the length of the union of intervals that are sorted by start."""
+    total, until = 0.0, -math.inf
+    for start, end in intervals:
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total
+
+
+def _grows(group: NodeGroup) -> bool:
+    """Return whether a node with a busy core draws no less than one without."""
+    return (group.static_watts or 0.0) + (group.core_watts or 0.0) >= (group.idle_watts or 0.0)
+
+
+def _in_scope(option: _Option, scope: Scope) -> bool:
+    if scope == "node":
+        return sum(1 for count in option.allocation if count) == 1
+    return scope == "platform" or sum(1 for count in option.tasks if count) == 1

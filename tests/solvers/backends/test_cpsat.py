@@ -1,0 +1,150 @@
+"""CP-SAT in its own process, against brute force; skipped where the extra ``cpsat`` is not installed."""
+
+import sys
+
+import pytest
+
+import coalloc
+from coalloc.checker import check
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.problem import discretise
+from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.schedule import schedule_of
+from coalloc.solvers.backends import cpsat
+from coalloc.solvers.backends.worker import GRACE
+from coalloc.solvers.objectives import in_seconds, safe_horizon, ticks_of
+from coalloc.testing.brute_force import brute_force_oas
+from coalloc.testing.small import small_instance
+
+pytestmark = pytest.mark.skipif(not cpsat.is_installed(), reason="the extra cpsat (OR-Tools) is not installed")
+
+
+def run(problem, objective="makespan", time_limit=60.0, **options):
+    """Return the last bound (ticks) and the best assignments."""
+    first = best_list_schedule(problem)
+    bounds, schedules = [0], [first]
+    cpsat.solve_cpsat(
+        problem,
+        first,
+        objective=objective,
+        horizon=safe_horizon(problem, first, objective),
+        lower_bound=0,
+        time_limit=time_limit,
+        on_bound=bounds.append,
+        on_schedule=schedules.append,
+        **options,
+    )
+    return max(bounds), min(schedules, key=lambda a: ticks_of(a, objective))
+
+
+@pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_it_proves_the_optimum_that_brute_force_finds(seed, objective):
+    instance, slot = small_instance(seed)
+    problem = discretise(instance, slot)
+    bound, best = run(problem, objective)
+    optimum = brute_force_oas(instance, slot, objective=objective).objective
+    assert in_seconds(problem, bound, objective) == pytest.approx(optimum, rel=1e-6)
+    assert in_seconds(problem, ticks_of(best, objective), objective) == pytest.approx(optimum, rel=1e-6)
+    assert check(instance, schedule_of(problem, best)) == []
+
+
+@pytest.mark.parametrize("seed", range(112, 118))
+def test_rounded_down_its_bound_is_the_floor_optimum(seed):
+    instance, slot = small_instance(seed)
+    problem = discretise(instance, slot, "down")
+    bound, _ = run(problem)
+    floor = brute_force_oas(instance, slot, rounding="down").objective
+    assert max(0.0, problem.seconds(bound) - instance.origin) == pytest.approx(max(0.0, floor), rel=1e-6)
+
+
+def test_it_ends_when_nobody_asks_any_more():
+    problem = discretise(coalloc.generate("thesis-oas", seed=5, jobs=40), 10_000.0)
+    first = best_list_schedule(problem)
+    horizon = safe_horizon(problem, first, "makespan")
+    document = cpsat.document_of(problem, first, objective="makespan", horizon=horizon, lower_bound=0)
+    with cpsat.start_worker() as worker:
+        news = worker.messages(document | {"time_limit": 120.0, "work_limit": None, "threads": 1, "seed": 0}, 120.0)
+        assert "status" not in next(news)
+        worker._input.close()  # as the system does when whoever asks is killed
+        assert worker._child.wait(20.0) == 0
+
+
+def test_a_link_that_carries_nothing_takes_no_load_however_small():
+    # One job fits into each cluster; the third could run beside them only with a task in each, over a link.
+    clusters = [Cluster(name, [NodeGroup(3, power=1.0)], link_bandwidth=0.0) for name in ("A", "B")]
+    jobs = [Job(f"J{i}", 2, 100.0, 0.5, task_bandwidth=1e-3) for i in range(3)]
+    problem = discretise(Instance(Platform(clusters), jobs), 100.0)
+    bound, best = run(problem)
+    assert (bound, ticks_of(best, "makespan")) == (2, 2)
+
+
+def test_a_link_that_running_jobs_overload_has_nothing_free_until_enough_of_them_end():
+    # R1 and R2 load both links with 10 MB/s each, of which they carry 15: nothing is free until R1 ends at 100 s, and
+    # 5 MB/s until R2 ends at 200 s. The job spreads over both clusters of 3 nodes with 3 * 6 * 1/3 = 6 MB/s at least:
+    # two slots from 200 s on.
+    clusters = [Cluster(name, [NodeGroup(3, power=1.0)], link_bandwidth=15.0) for name in ("A", "B")]
+    running = [
+        RunningJob(Job(f"R{n}", 2, 1.0, 0.5, task_bandwidth=10.0), (f"A/{n}", f"B/{n}"), end=100.0 * n) for n in (1, 2)
+    ]
+    jobs = [Job("J1", 4, 200.0, 0.5, task_bandwidth=6.0), Job("J2", 1, 100.0)]
+    instance = Instance(Platform(clusters), jobs, running)
+    problem = discretise(instance, 100.0)
+    bound, best = run(problem)
+    assert (bound, ticks_of(best, "makespan")) == (4, 4)
+    assert check(instance, schedule_of(problem, best)) == []
+
+
+@pytest.mark.parametrize("bandwidth", [1e-300, 1e-12])
+def test_loads_far_above_the_capacity_of_a_link_are_no_obstacle(bandwidth):
+    # A job of two tasks cannot be over both clusters; one fits into each, the third comes after them.
+    clusters = [Cluster(name, [NodeGroup(3, power=1.0)], link_bandwidth=bandwidth) for name in ("A", "B")]
+    jobs = [Job(f"J{i}", 2, 100.0, 0.5, task_bandwidth=1e12) for i in range(3)]
+    bound, best = run(discretise(Instance(Platform(clusters), jobs), 100.0))
+    assert (bound, ticks_of(best, "makespan")) == (2, 2)
+
+
+def test_it_stops_when_the_caller_has_enough():
+    problem = discretise(small_instance(100)[0], small_instance(100)[1])
+    heard = []
+    first = best_list_schedule(problem)
+    cpsat.solve_cpsat(
+        problem,
+        first,
+        objective="makespan",
+        horizon=safe_horizon(problem, first, "makespan"),
+        lower_bound=0,
+        time_limit=60.0,
+        on_bound=heard.append,
+        is_done=lambda: True,
+    )
+    assert len(heard) == 1
+
+
+def test_the_same_seed_gives_the_same_schedule():
+    problem = discretise(*small_instance(104))
+    assert run(problem, seed=3) == run(problem, seed=3)
+
+
+def test_a_child_that_dies_leaves_what_is_known(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "false")
+    problem = discretise(*small_instance(104))
+    assert run(problem) == (0, best_list_schedule(problem))
+
+
+def test_a_worker_solves_one_problem_after_another_and_ends_with_its_block():
+    problem = discretise(*small_instance(104))
+    optimum = brute_force_oas(*small_instance(104)).objective
+    with cpsat.start_worker() as worker:
+        for _ in range(2):
+            bound, _ = run(problem, worker=worker)
+            assert in_seconds(problem, bound, "makespan") == pytest.approx(optimum, rel=1e-6)
+            assert worker.is_alive
+    assert not worker.is_alive
+
+
+def test_a_worker_that_is_left_before_the_end_is_ended():
+    problem = discretise(*small_instance(104))
+    with cpsat.start_worker() as worker:
+        run(problem, time_limit=-GRACE, worker=worker)
+        assert not worker.is_alive

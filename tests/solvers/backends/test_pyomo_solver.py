@@ -1,0 +1,189 @@
+"""Other MIP solvers through Pyomo: tested for real with the cbc inside PuLP's wheel."""
+
+from __future__ import annotations
+
+import logging
+import math
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyomo.environ as pyo
+import pytest
+from pyomo.common import Executable
+
+import coalloc
+from coalloc.checker import check
+from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.solvers.backends.highs import SolverLimits
+from coalloc.solvers.backends.pyomo_solver import available_solvers, solve_with, solver_named
+from coalloc.solvers.result import TracePoint
+from tests.small_instances import small_instance, small_package
+from tests.solvers.hard import cover, market_split
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Leave one empty folder on the path, and have Pyomo look again; return the folder."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    Executable("cbc").rehash()
+    yield tmp_path
+    monkeypatch.undo()
+    Executable("cbc").rehash()
+
+
+@pytest.fixture
+def cbc(alone: Path) -> str:
+    """Put the cbc of PuLP on the path; return its name."""
+    pulp = pytest.importorskip("pulp", reason="PuLP, whose wheel has a cbc in it, is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # from version 4 on there is an extra for it
+        program = Path(getattr(pulp.apis, "PULP_CBC_CMD", pulp.apis.COIN_CMD)().path or "missing")
+    if not program.is_file():
+        pytest.skip("the wheel of PuLP has no cbc for this machine")
+    (alone / "cbc").symlink_to(program.resolve())
+    Executable("cbc").rehash()
+    return "cbc"
+
+
+@pytest.fixture
+def silent(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """Fail where anything was printed or logged that the user did not ask for."""
+    with caplog.at_level(logging.WARNING):
+        yield
+    assert caplog.records == []
+    assert capfd.readouterr() == ("", "")
+
+
+LIMITS = SolverLimits(time=30.0)
+
+
+@pytest.mark.usefixtures("silent")
+@pytest.mark.parametrize("seed", [2, 5, 12])
+def test_cbc_agrees_with_highs_on_oas(cbc: str, seed: int) -> None:
+    instance, slot = small_instance(seed)
+    ours, theirs = (coalloc.solve(instance, slot=slot, solver=name, formulation="count") for name in ("highs", cbc))
+    assert theirs.status == "optimal"
+    assert theirs.objective == pytest.approx(ours.objective)
+    assert theirs.lower_bound == pytest.approx(ours.lower_bound)
+    assert theirs.schedule is not None
+    assert check(instance, theirs.schedule) == []
+
+
+@pytest.mark.usefixtures("silent")
+@pytest.mark.parametrize("seed", [1, 4])
+def test_cbc_agrees_with_highs_on_pas(cbc: str, seed: int) -> None:
+    instance = small_package(seed)
+    ours, theirs = (coalloc.solve(instance, model="pas", solver=name) for name in ("highs", cbc))
+    assert theirs.status == ours.status
+    assert theirs.objective == pytest.approx(ours.objective)
+
+
+def test_a_model_that_needs_a_solver_is_proven_by_it(cbc: str) -> None:
+    # Two nodes and jobs of 3, 3, 2, 2, 2 slots: longest first ends at 7, optimal is 3 + 3 beside 2 + 2 + 2.
+    platform = Platform((Cluster("C1", (NodeGroup(2, 1.0),), 1.0),))
+    instance = Instance(platform, tuple(Job(f"J{i}", 1, t) for i, t in enumerate((30.0, 30.0, 20.0, 20.0, 20.0))))
+    result = coalloc.solve(instance, slot=10.0, formulation="mode", solver=cbc)
+    assert (result.status, result.objective) == ("optimal", 60.0)
+    assert result.model_size is not None
+    assert result.trace[-1].incumbent == 60.0
+
+
+@pytest.mark.usefixtures("silent")
+def test_statuses_and_values(cbc: str) -> None:
+    trace: list[TracePoint] = []
+    model = cover()
+    solution = solve_with(cbc, model, LIMITS, integral=True, progress=trace.append)
+    assert (solution.status, solution.stopped_by, solution.objective, solution.lower_bound) == (
+        "optimal",
+        "proof",
+        2,
+        2,
+    )
+    assert sum(pyo.value(x) for x in model.x.values()) == 2
+    assert [(point.incumbent, point.lower_bound, point.source) for point in trace] == [(2, 2, "cbc")]
+    infeasible = solve_with(cbc, cover(need=10), LIMITS, integral=True)
+    assert (infeasible.status, infeasible.stopped_by, infeasible.objective) == ("infeasible", "proof", None)
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_start_is_taken(cbc: str) -> None:
+    model = cover()
+    for x in model.x.values():
+        x.set_value(1)
+    assert solve_with(cbc, model, LIMITS, integral=True, start=True).objective == 2
+
+
+@pytest.mark.usefixtures("silent")
+def test_an_objective_without_bound_is_an_error(cbc: str) -> None:
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(domain=pyo.Integers)
+    model.row = pyo.Constraint(expr=model.x <= 2)
+    model.objective = pyo.Objective(expr=model.x)
+    with pytest.raises(CoallocError, match="no lower bound"):
+        solve_with(cbc, model, LIMITS, integral=True)
+
+
+def test_an_objective_to_be_maximised_is_refused(cbc: str) -> None:
+    model = cover()
+    model.objective.sense = pyo.maximize
+    with pytest.raises(CoallocError, match="to be minimised"):
+        solve_with(cbc, model, LIMITS, integral=True)
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_relaxation_handed_over_at_the_time_limit_is_no_solution(cbc: str) -> None:
+    # cbc then writes the fractional values of its last relaxation into its solution file.
+    solution = solve_with(cbc, market_split(slack=False), SolverLimits(time=1.0), integral=True)
+    assert (solution.status, solution.stopped_by, solution.objective) == ("unknown", "time", None)
+
+
+@pytest.mark.usefixtures("silent")
+def test_the_time_limit_gives_what_is_known(cbc: str) -> None:
+    solution = solve_with(cbc, market_split(), SolverLimits(time=1.0), integral=False)
+    assert solution.stopped_by == "time"
+    assert solution.status == ("unknown" if solution.objective is None else "feasible")
+    assert solution.lower_bound < (solution.objective or math.inf)
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_gap_stop_is_no_proof(cbc: str) -> None:
+    exact = solve_with(cbc, market_split(rows=3), LIMITS, integral=False)
+    solution = solve_with(cbc, market_split(rows=3), SolverLimits(gap=0.9), integral=False)
+    assert exact.status == "optimal"
+    assert exact.objective is not None
+    assert solution.objective is not None
+    assert solution.lower_bound <= exact.objective + 1e-6
+    assert exact.objective <= solution.objective + 1e-6
+    assert solution.status == ("optimal" if solution.lower_bound == solution.objective else "feasible")
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_solver_that_breaks_down_is_named(alone: Path) -> None:
+    (alone / "cbc").write_text("#!/bin/sh\necho Version: 2.10.3\nexit 3\n")
+    (alone / "cbc").chmod(0o755)
+    Executable("cbc").rehash()
+    with pytest.raises(CoallocError, match="solver 'cbc' failed"):
+        solve_with("cbc", cover(), LIMITS, integral=True)
+
+
+@pytest.mark.usefixtures("silent")
+@pytest.mark.parametrize("name", ["glpk", "no such solver", "../cbc"])
+def test_a_missing_solver_is_one_error_that_lists_those_found(cbc: str, name: str) -> None:
+    with pytest.raises(CoallocError, match=r"not installed, or unknown to Pyomo; found here: highs, cbc$"):
+        solver_named(name)
+    # Also where no model is needed: one job alone is proven by its own length.
+    instance = Instance(Platform((Cluster("C1", (NodeGroup(1, 1.0),), 1.0),)), (Job("J1", 1, 10.0),))
+    with pytest.raises(CoallocError, match="not installed"):
+        coalloc.solve(instance, slot=10.0, solver=name)
+
+
+@pytest.mark.usefixtures("alone")
+def test_without_any_other_solver_there_is_highs() -> None:
+    assert "highs" in available_solvers()
+    assert "cbc" not in available_solvers()
+
+
+def test_a_limit_on_work_is_for_highs(cbc: str) -> None:
+    with pytest.raises(CoallocError, match="work_limit is for solver='highs'; 'cbc' takes time_limit"):
+        solver_named(cbc, work_limit=10)

@@ -1,0 +1,103 @@
+"""Wide jobs: which two can run together, by hand and by trying all allocations, and a bound that stays below optima."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, product
+
+import pytest
+from hypothesis import given, settings
+
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.problem import Problem, discretise
+from coalloc.rules.profile import SUBTRACTION_NOISE
+from coalloc.solvers.bounds import feasible_set
+from coalloc.solvers.bounds.feasible_set import feasible_set_bound
+from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
+from coalloc.solvers.bounds.wide_jobs import WidePairs
+from coalloc.testing.brute_force import brute_force_oas
+from tests.small_instances import TINY, slotted_instances
+from tests.strategies import LAW
+
+
+def first_suffix(problem: Problem) -> ReleaseSuffix:
+    """Return all jobs of a problem."""
+    return release_suffix_of(problem, levelled_jobs(problem, use_links=True), min(problem.releases), math.inf)
+
+
+def three_of_four_tasks(bandwidth: float, tasks: int = 4) -> Problem:
+    """Return three jobs of 10 s and 10 MB/s per task, on three clusters of 3 nodes."""
+    platform = Platform(tuple(Cluster(name, (NodeGroup(3, 1.0),), bandwidth) for name in ("A", "B", "C")))
+    return discretise(Instance(platform, tuple(Job(f"J{i}", tasks, 10.0, 0.5, 10.0) for i in range(3))), None)
+
+
+def test_what_links_do_not_hold_takes_turns() -> None:
+    # On clusters of 3 a job of 4 crosses: 3 * 10 * 1/3 = 10 MB/s with 3 or 1 tasks inside, 13.3 with 2. Any two
+    # jobs meet on some link, which takes 20 at least: of 19 MB/s it does not, of 20 it does, and then A holds 3
+    # of the first, C 3 of the second and B one of each.
+    for bandwidth, num_pairs in ((19.0, 0), (20.0, 3)):
+        pairs = WidePairs(three_of_four_tasks(bandwidth))
+        suffix = pairs.suffix(first_suffix(three_of_four_tasks(bandwidth)))
+        assert suffix is not None
+        assert len(pairs.sets(suffix, math.inf)) == 3 + num_pairs
+
+
+def test_the_bound_counts_turns_where_sets_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # One after another: 30 s. By processors alone two of 4 tasks fit on 9: 15 s.
+    monkeypatch.setattr(feasible_set, "may_list", lambda _: False)
+    assert feasible_set_bound(three_of_four_tasks(19.0)) == pytest.approx(30.0)
+    assert feasible_set_bound(three_of_four_tasks(20.0)) == pytest.approx(15.0)
+
+
+def test_only_jobs_of_more_than_a_third_of_the_processors_are_wide() -> None:
+    problem = three_of_four_tasks(19.0, tasks=3)
+    assert WidePairs(problem).suffix(first_suffix(problem)) is None
+
+
+def test_pairs_that_are_not_looked_at_in_time_are_let_pass() -> None:
+    pairs = WidePairs(three_of_four_tasks(19.0))
+    suffix = pairs.suffix(first_suffix(three_of_four_tasks(19.0)))
+    assert suffix is not None
+    assert len(pairs.sets(suffix, -math.inf)) == 6
+
+
+def can_run_together(problem: Problem, jobs: tuple[int, int], durations: tuple[float, float]) -> bool:
+    """Return whether two jobs fit in some modes that are no slower, by trying all."""
+    ways = [
+        [c for c in problem.modes[j] if c.duration <= d * (1 + 1e-12)] for j, d in zip(jobs, durations, strict=True)
+    ]
+    limits = [b + SUBTRACTION_NOISE * max(1.0, b) for b in problem.bandwidths]
+    return any(
+        all(x + y <= most for x, y, most in zip(a.allocation, b.allocation, problem.capacities, strict=True))
+        and all(x + y <= most for x, y, most in zip(a.loads, b.loads, limits, strict=True))
+        for a, b in product(*ways)
+    )
+
+
+@LAW
+@given(slotted_instances())
+def test_two_that_can_run_together_are_never_parted(drawn: tuple[Instance, float]) -> None:
+    problem = discretise(drawn[0], None)
+    pairs = WidePairs(problem)
+    suffix = pairs.suffix(first_suffix(problem))
+    if suffix is None:
+        return
+    sets = pairs.sets(suffix, math.inf)
+    for a, b in combinations(range(len(suffix.jobs)), 2):
+        levels = product(enumerate(suffix.jobs[a].durations), enumerate(suffix.jobs[b].durations))
+        for (first, d), (second, e) in levels:
+            if can_run_together(problem, (suffix.numbers[a], suffix.numbers[b]), (d, e)):
+                known = [dict(members) for members in sets if len(members) == 2]
+                assert any(s.keys() == {a, b} and s[a] <= first and s[b] <= second for s in known)
+
+
+@settings(LAW, max_examples=10)
+@given(slotted_instances(TINY))
+def test_the_bound_is_below_the_optimum(drawn: tuple[Instance, float]) -> None:
+    instance, slot = drawn
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(feasible_set, "may_list", lambda _: False)
+        for of_time in (None, slot):
+            problem = discretise(instance, of_time)
+            bound = problem.seconds(feasible_set_bound(problem)) - instance.origin
+            assert bound <= brute_force_oas(instance, of_time).objective * (1 + 1e-6) + 1e-9

@@ -1,0 +1,176 @@
+"""Branch and bound over extension alternatives: by hand, equal to brute force as a law, and within its limits."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coalloc.checker import check
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.problem import Assignment, Problem, Rounding, discretise
+from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.schedule import schedule_of
+from coalloc.solvers.bounds.feasible_set import FeasibleSets
+from coalloc.solvers.search.branch_and_bound import MAX_JOBS, BranchAndBound, may_search
+from coalloc.testing.brute_force import brute_force_oas
+from tests.small_instances import TINY, slotted_instances
+from tests.strategies import LAW
+
+
+def fast_and_slow(*jobs: Job, slot: float | None = None) -> Problem:
+    """Return jobs on a fast node and one at half speed."""
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0), NodeGroup(1, 0.5)), 1.0),))
+    return discretise(Instance(platform, jobs), slot)
+
+
+class Found:
+    """What a search finds from ``best`` (ticks) on, and whether it saw everything."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        best: float,
+        dual_prices: list[float] | None = None,
+        target: float = -math.inf,
+        **limits: float,
+    ) -> None:
+        self.schedules: list[list[Assignment]] = []
+        self.search = BranchAndBound(
+            problem,
+            dual_prices or [0.0] * len(problem.jobs),
+            best=best,
+            target=target,
+            on_schedule=lambda found: self.schedules.append(found) is None,
+        )
+        self.is_complete = self.search.run(**{"max_nodes": 10_000, **limits})  # type: ignore[arg-type]
+
+    @property
+    def end(self) -> float:
+        """The latest end found, ticks."""
+        return max(a.end for a in self.schedules[-1])
+
+
+def test_the_slow_node_takes_the_short_job() -> None:
+    # Both fast 30 + 20 = 50 s; the short one slow: max(30, 40) = 40 s.
+    found = Found(fast_and_slow(Job("J1", 1, 30.0), Job("J2", 1, 20.0)), best=100.0)
+    assert found.is_complete
+    assert found.end == 40.0
+    assert found.search.proven == pytest.approx(40.0)
+    assert found.search.proven < 40.0
+
+
+def test_a_job_waits_for_one_that_has_not_arrived() -> None:
+    # J1 of 2 tasks takes both nodes 20 s (half speed), J2 arrives at 1 s: first J2 fast 1..2 s, then J1: 22 s at best
+    # with J1 second; J1 first ends at 20, J2 at 21 s.
+    found = Found(fast_and_slow(Job("J1", 2, 10.0), Job("J2", 1, 1.0, arrival=1.0)), best=100.0)
+    assert found.is_complete
+    assert found.end == 21.0
+    # A long J2 has to start at once: 1 + 30 s, J1 afterwards 51 s; J1 first: 20 + 30 = 50 s.
+    found = Found(fast_and_slow(Job("J1", 2, 10.0), Job("J2", 1, 30.0, arrival=1.0)), best=100.0)
+    assert found.end == 50.0
+
+
+def test_nodes_are_chosen_with_what_comes_later_in_view() -> None:
+    # Clusters of 2 behind links of 10 MB/s. J1 (1 task) takes 20 s, J2 (2 tasks) and J3 (3 tasks) take 10 s each, one
+    # after the other beside J1. J3 crosses with 10 MB/s, and J2, which would put 20 MB/s on both links, must not cross:
+    # it takes the cluster without J1. All is done after 20 s, as early as J1.
+    platform = Platform(tuple(Cluster(name, (NodeGroup(2, 1.0),), 10.0) for name in ("A", "B")))
+    jobs = (Job("J1", 1, 20.0), Job("J2", 2, 10.0, 0.5, 20.0), Job("J3", 3, 10.0, 0.5, 10.0))
+    problem = discretise(Instance(platform, jobs), None)
+    found = Found(problem, best=100.0)
+    assert found.end == 20.0
+    assert check(problem.instance, schedule_of(problem, found.schedules[-1])) == []
+
+
+def test_a_job_of_no_slot_occupies_nothing() -> None:
+    # Rounded down to 10 s, 9 s are no slot: both jobs of 2 tasks are done with the 10 s of the third.
+    platform = Platform((Cluster("C1", (NodeGroup(2, 1.0),), 1.0),))
+    jobs = (Job("J1", 2, 9.0), Job("J2", 2, 9.0), Job("J3", 2, 10.0))
+    found = Found(discretise(Instance(platform, jobs), 10.0, "down"), best=9)
+    assert (found.is_complete, found.end) == (True, 1)
+
+
+def test_where_a_job_alone_takes_as_long_there_is_nothing_better() -> None:
+    # 30 s on the fast node.
+    found = Found(fast_and_slow(Job("J1", 1, 30.0), Job("J2", 1, 20.0), slot=1.0), best=30)
+    assert found.is_complete
+    assert found.schedules == []
+
+
+def test_only_better_schedules_are_looked_for() -> None:
+    found = Found(fast_and_slow(Job("J1", 1, 30.0), Job("J2", 1, 20.0), slot=1.0), best=40)
+    assert found.is_complete
+    assert found.schedules == []
+    assert found.search.proven == 40
+
+
+@pytest.mark.parametrize("limits", [{"max_nodes": 0}, {"target": 50.0}])
+def test_it_ends_at_its_limits_without_a_proof(limits: dict[str, float]) -> None:
+    assert not Found(fast_and_slow(Job("J1", 1, 30.0), Job("J2", 1, 20.0)), best=100.0, **limits).is_complete
+
+
+def test_it_ends_at_its_deadline() -> None:
+    jobs = [Job(f"J{i}", 1, 10.0 + i) for i in range(10)]
+    assert not Found(fast_and_slow(*jobs), best=1000.0, deadline=-math.inf).is_complete
+
+
+def test_a_schedule_that_is_refused_ends_it_without_a_proof() -> None:
+    problem = fast_and_slow(Job("J1", 1, 30.0), Job("J2", 1, 20.0))
+    search = BranchAndBound(problem, [0.0, 0.0], best=100.0, target=0.0, on_schedule=lambda _: False)
+    assert not search.run(1000)
+    assert search.best == 100.0
+
+
+def test_it_is_for_few_jobs_and_nothing_that_runs_already() -> None:
+    job = Job("J", 1, 10.0)
+    assert may_search(fast_and_slow(job))
+    assert not may_search(fast_and_slow(*(Job(f"J{i}", 1, 10.0) for i in range(MAX_JOBS + 1))))
+    instance = fast_and_slow(job).instance
+    running = (RunningJob(Job("R", 1, 10.0), ("C1/0",), 5.0),)
+    assert not may_search(discretise(instance.replace(running=running), None))
+
+
+@LAW
+@given(slotted_instances(TINY), st.sampled_from(["up", "down"]), st.booleans())
+def test_it_finds_the_slotted_optimum(drawn: tuple[Instance, float], rounding: Rounding, is_priced: bool) -> None:
+    instance, slot = drawn[0].replace(running=()), drawn[1]
+    optimum = round((brute_force_oas(instance, slot, rounding=rounding).objective + instance.origin) / slot)
+    problem = discretise(instance, slot, rounding)
+    found = Found(problem, optimum + 3, dual_prices_of(problem) if is_priced else None)
+    assert found.is_complete
+    assert found.end == optimum == found.search.proven
+
+
+@LAW
+@given(slotted_instances(TINY), st.booleans())
+def test_it_finds_the_continuous_optimum(drawn: tuple[Instance, float], is_priced: bool) -> None:
+    instance = drawn[0].replace(running=())
+    optimum = brute_force_oas(instance, None).objective + instance.origin
+    problem = discretise(instance, None)
+    found = Found(problem, 2.0 * optimum, dual_prices_of(problem) if is_priced else None)
+    assert found.is_complete
+    assert found.search.proven <= optimum * (1 + 1e-9)
+    assert optimum <= found.end * (1 + 1e-9) <= found.search.proven * (1 + 1e-6)
+    assert check(instance, schedule_of(problem, found.schedules[-1])) == []
+
+
+@LAW
+@given(slotted_instances())
+def test_prices_and_dominance_lose_nothing(drawn: tuple[Instance, float]) -> None:
+    instance, slot = drawn[0].replace(running=()), drawn[1]
+    problem = discretise(instance, slot)
+    first = max(a.end for a in best_list_schedule(problem))
+    ends = [Found(problem, first + 1, dual_prices).search.best for dual_prices in (None, dual_prices_of(problem))]
+    assert ends[0] == ends[1] <= first
+
+
+def dual_prices_of(problem: Problem) -> list[float]:
+    """Return what the jobs are worth by the feasible sets."""
+    sets = FeasibleSets(problem)
+    sets.bound()
+    dual_prices = sets.dual_prices
+    assert min(problem.releases) + sum(dual_prices) <= sets.best * (1 + 1e-9) + 1e-9
+    return dual_prices
