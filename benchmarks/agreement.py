@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from coalloc.solvers.objectives import in_seconds, safe_horizon
 from sampling import RESULTS, command_of, exit_with, run_shown
 
 import coalloc
@@ -31,7 +32,6 @@ from coalloc.models import formulation_of
 from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
-from coalloc.solvers.objectives import in_seconds, safe_horizon
 from coalloc.testing.brute_force import (
     BruteForceResult,
     Objective,

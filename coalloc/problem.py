@@ -257,6 +257,12 @@ class Problem:
                 yield from (a for a in compositions(job.tasks, inside) if max(a) == job.tasks)
 
     @cached_property
+    def horizon_in_turn(self) -> float:
+        """Ticks within which every order of the jobs fits: each after the other, at its slowest, when all is there."""
+        last = max([*self.releases, *(busy.end for busy in self.busy)], default=0)
+        return last + sum(levels[-1].duration for levels in self.levels if levels)
+
+    @cached_property
     def levels(self) -> tuple[tuple[SpeedLevel, ...], ...]:
         """The speed levels of each job, fastest first, shape ``(num_jobs,)``.
 

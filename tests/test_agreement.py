@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from coalloc.solvers.objectives import in_seconds, safe_horizon, ticks_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
-from coalloc.solvers.objectives import in_seconds, safe_horizon, ticks_of
 from coalloc.solvers.search.annealing import improve
 from coalloc.testing.brute_force import Objective, brute_force_oas
 from tests.small_instances import NODE_MODEL_SIZE, TINY, SmallSize, slotted_instances, small_instance

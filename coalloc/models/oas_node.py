@@ -15,7 +15,8 @@ import pyomo.environ as pyo
 
 from coalloc.execution import execution_time, link_load
 from coalloc.instance import CoallocError
-from coalloc.models.time_grid import OBJECTIVES, Grid, chosen
+from coalloc.models.time_grid import Grid, chosen
+from coalloc.objectives import Criterion, Objective, RegularObjective
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Occupation, Schedule, assign_nodes, schedule_of
 
@@ -23,17 +24,24 @@ LARGEST_BANDWIDTH = 100.0
 """What the largest load of a link is scaled to. With 1e4, as in the other models, HiGHS cut off an optimum."""
 
 
-def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:  # noqa: ARG001 - one signature for all
+def build(
+    problem: Problem,
+    *,
+    horizon: int,
+    objective: str | Objective = "makespan",
+    lower_bound: int = 0,  # noqa: ARG001 - one signature for all
+) -> pyo.ConcreteModel:
     """Return the model; the objective is in slots. The lower bound is not used: the paper has none."""
     if problem.slot is None or problem.rounding == "down":
         raise CoallocError("the node formulation needs a slot and durations rounded up; use formulation='mode'")
     model = pyo.ConcreteModel("OAS node")
     model.problem = problem
+    model.criterion = Criterion.of(problem, objective)
     _add_sets_and_variables(model, horizon)
     _add_placement(model)
     _add_durations(model)
     _add_links(model, horizon)
-    _add_objective(model, objective)
+    _add_objective(model, model.criterion.objective)
     return model
 
 
@@ -183,15 +191,17 @@ def _loads(problem: Problem, link: int) -> Iterator[float]:
             yield link_load(number, job)
 
 
-def _add_objective(model: pyo.ConcreteModel, objective: str) -> None:
-    if objective == "total-response-time":
+def _add_objective(model: pyo.ConcreteModel, objective: RegularObjective) -> None:
+    if not objective.counts_ends:
+        raise CoallocError(
+            f"the node formulation knows objectives of ends alone, not {objective.name!r}; use formulation='mode'"
+        )
+    if objective.aggregate == "sum":
         model.objective = pyo.Objective(expr=pyo.quicksum(model.f.values()))
-    elif objective == "makespan":
+    else:
         model.last = pyo.Var(domain=pyo.NonNegativeReals)
         model.eq9 = pyo.Constraint(model.J, rule=lambda m, j: m.last >= m.f[j])
         model.objective = pyo.Objective(expr=model.last)
-    else:
-        raise CoallocError(f"objective of this formulation must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
 
 
 def extract(model: pyo.ConcreteModel) -> Schedule:

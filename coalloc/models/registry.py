@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import pyomo.environ as pyo
 
 from coalloc.instance import CoallocError
+from coalloc.objectives import RegularObjective
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule
 
@@ -16,8 +17,13 @@ from coalloc.schedule import Schedule
 class Formulation(Protocol):
     """A model of a :class:`Problem` in slots: a module, or any object, with these two functions."""
 
-    def build(self, problem: Problem, *, horizon: int, objective: str, lower_bound: int) -> pyo.ConcreteModel:
-        """Return the model, its objective in slots; the last end is between ``lower_bound`` and ``horizon``."""
+    def build(
+        self, problem: Problem, *, horizon: int, objective: RegularObjective, lower_bound: int
+    ) -> pyo.ConcreteModel:
+        """Return the model; the last end is between ``lower_bound`` and ``horizon``, in slots.
+
+        Its objective is the cost of :class:`coalloc.objectives.Criterion`: in slots, where jobs cost their ends.
+        """
 
     def extract(self, model: pyo.ConcreteModel) -> Schedule:
         """Return the schedule that the values of the variables describe."""

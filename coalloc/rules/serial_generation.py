@@ -188,6 +188,12 @@ def start_in_order(problem: Problem, choices: Sequence[tuple[int, Mode]]) -> lis
     return assignments
 
 
+def on_grid(problem: Problem, assignments: Sequence[Assignment]) -> list[tuple[int, Mode]]:
+    """Return (job, mode with this problem's duration) in the order of starts."""
+    in_order = sorted(assignments, key=lambda a: a.start)
+    return [(a.job, problem.mode(problem.jobs[a.job], a.mode.allocation)) for a in in_order]
+
+
 def book(profile: Profile, assignment: Assignment) -> None:
     """Occupy what an assignment uses."""
     mode = assignment.mode

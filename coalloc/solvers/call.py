@@ -69,6 +69,10 @@ class Search:
         finally:
             self.timings[stage] = self.timings.get(stage, 0.0) + time.perf_counter() - began
 
+    def faults(self, schedule: Schedule, links: Links = "strict") -> list[Violation]:
+        """Return what the checker says of a schedule."""
+        return check(self.instance, schedule, links, self.options.saturation, self.options.scope)
+
     def offer(self, schedule: Schedule, objective: float, source: str) -> None:
         """Take a schedule where it is better than the best known."""
         if self.objective is None or objective < self.objective:
@@ -105,9 +109,7 @@ class Search:
         """Return the result; the schedule must pass the checker under ``links``, or it is our fault."""
         if self.schedule is not None:
             with self.timed("check"):
-                fail_on_violations(
-                    check(self.instance, self.schedule, links, self.options.saturation, self.options.scope)
-                )
+                fail_on_violations(self.faults(self.schedule, links))
         if self.objective is not None and self.lower_bound is not None:
             self.lower_bound = bound_below(self.objective, self.lower_bound)
         status = status or self._status()

@@ -18,19 +18,15 @@ from coalloc.models import energy_blocks, energy_mode
 from coalloc.models.energy_costs import costs_of, no_costs
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.serial_generation import best_list_schedule, named_orders
-from coalloc.schedule import Schedule, schedule_of
+from coalloc.schedule import Schedule, assignments_of, schedule_of
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.call import Search
 from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on_slots
-from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel, grid_cells
-from coalloc.solvers.portfolio import assignments_of
-from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, SolveStatus, StoppedBy, TracePoint
+from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, ROUNDING_GAP, grid_cells
+from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, RunModel, SolveStatus, StoppedBy, TracePoint
 
 ENERGY_OBJECTIVES = ("energy", "edp")
 """Objectives that need watts."""
-
-ROUNDING_GAP = 0.1 * PROOF_TOLERANCE
-"""Relative gap that is left to the rounding errors of a model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,14 @@ from coalloc.solvers.bounds.release_suffixes import can_saturate
 
 
 def why_infeasible(problem: Problem) -> list[str]:
-    """Return a sentence for each job that no allocation can hold without saturating a link."""
+    """Return a sentence for each job that fits nowhere within the scope, or not without saturating a link."""
+    nowhere = [
+        f"job {quoted(job.id)} fits on no {problem.scope}: it has {job.tasks} tasks"
+        for job in problem.jobs
+        if problem.scope != "platform" and next(problem.allocations(job), None) is None
+    ]
+    if nowhere:
+        return nowhere
     widest = _processors_of_the_widest_cluster(problem)
     wider = [j for j, job in enumerate(problem.jobs) if job.tasks > widest]  # within one cluster no link is loaded
     return [_mildest_overload(problem, j) for j in wider if not _fits_alone(problem, j)]

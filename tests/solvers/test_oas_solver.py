@@ -8,6 +8,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
+from coalloc.solvers.objectives import safe_horizon
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,6 @@ from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.backends.worker import Worker
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.oas import solve_oas
-from coalloc.solvers.objectives import safe_horizon
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
 from coalloc.solvers.search import beam_worker
 from coalloc.testing.brute_force import brute_force_oas

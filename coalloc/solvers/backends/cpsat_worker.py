@@ -26,8 +26,8 @@ class Model:
         self.document = document
         self.model = cp_model.CpModel()
         horizon = document["horizon"]
-        self.makespan = self.model.new_int_var(document["lower_bound"], horizon, "makespan")
         self.starts: list[cp_model.IntVar] = []
+        self.ends: list[cp_model.IntVar] = []
         self.levels: list[list[cp_model.IntVar]] = []
         self.counts: list[list[cp_model.IntVar]] = []
         self.intervals: list[cp_model.IntervalVar] = []
@@ -37,10 +37,7 @@ class Model:
         self._add_classes()
         self._add_prefixes()
         self._add_links()
-        if document["objective"] == "makespan":
-            self.model.minimize(self.makespan)
-        else:
-            self.model.minimize(sum(self.ends))
+        self._add_objective(document["objective"], horizon)
         self._add_hint()
 
     def _add_job(self, job: dict[str, Any], horizon: int) -> None:
@@ -52,7 +49,6 @@ class Model:
         end = model.new_int_var(job["release"], horizon, "")
         size = model.new_int_var(min(durations), max(durations), "")
         model.add(size == sum(d * b for d, b in zip(durations, chosen, strict=True)))
-        model.add(end <= self.makespan)
         counts = [model.new_int_var(0, min(job["tasks"], c), "") for c in self.document["capacities"]]
         model.add(sum(counts) == job["tasks"])
         for level, picked in zip(job["levels"], chosen, strict=True):
@@ -60,13 +56,37 @@ class Model:
                 if g not in level["classes"]:
                     model.add(count == 0).only_enforce_if(picked)
         self.starts.append(start)
-        self.ends = [*getattr(self, "ends", []), end]
+        self.ends.append(end)
         self.levels.append(chosen)
         self.counts.append(counts)
         self.intervals.append(model.new_interval_var(start, size, end, ""))
         self.level_intervals.append(
             [model.new_optional_interval_var(start, d, end, b, "") for d, b in zip(durations, chosen, strict=True)]
         )
+
+    def _add_objective(self, objective: dict[str, Any], horizon: int) -> None:
+        """Minimise the sum or the maximum of the costs: the ends, or what the tables say of an end at a level."""
+        model, costs, bound = self.model, self.ends, objective["lower_bound"]
+        if objective["costs"] is not None:
+            costs = [self._cost(j, tables, horizon) for j, tables in enumerate(objective["costs"])]
+        if objective["aggregate"] == "sum":
+            if bound is not None:
+                model.add(sum(costs) >= bound)
+            model.minimize(sum(costs))
+            return
+        least, most = min(map(lower, costs)), max(map(upper, costs))
+        greatest = model.new_int_var(least if bound is None else min(most, max(least, bound)), most, "greatest")
+        for cost in costs:
+            model.add(cost <= greatest)
+        model.minimize(greatest)
+
+    def _cost(self, j: int, tables: list[list[int]], horizon: int) -> cp_model.IntVar:
+        """Return what a job costs: its level picks the table, its end the place in it."""
+        every = [cost for table in tables for cost in table]
+        cost = self.model.new_int_var(min(every), max(every), "")
+        first = sum(level * (horizon + 1) * picked for level, picked in enumerate(self.levels[j]))
+        self.model.add_element(first + self.ends[j], every, cost)
+        return cost
 
     def _busy(self, key: str, k: int) -> tuple[list[cp_model.IntervalVar], list[int]]:
         intervals, demands = [], []
@@ -123,6 +143,16 @@ class Model:
                 self.model.add_hint(count, value)
             for level, picked in zip(self.document["jobs"][j]["levels"], self.levels[j], strict=True):
                 self.model.add_hint(picked, level["duration"] == hint["duration"])
+
+
+def lower(variable: cp_model.IntVar) -> int:
+    """Return the least value of a variable."""
+    return int(variable.proto.domain[0])
+
+
+def upper(variable: cp_model.IntVar) -> int:
+    """Return the greatest value of a variable."""
+    return int(variable.proto.domain[-1])
 
 
 class News(cp_model.CpSolverSolutionCallback):

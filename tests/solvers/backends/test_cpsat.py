@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from coalloc.solvers.objectives import in_seconds, safe_horizon, ticks_of
 
 import coalloc
 from coalloc.checker import check
@@ -12,7 +13,6 @@ from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.worker import GRACE
-from coalloc.solvers.objectives import in_seconds, safe_horizon, ticks_of
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import small_instance
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from coalloc.solvers.objectives import ticks_of
 from hypothesis import given
 
 from coalloc.checker import check
@@ -12,7 +13,6 @@ from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.serial_generation import best_list_schedule, list_schedule
 from coalloc.schedule import schedule_of
-from coalloc.solvers.objectives import ticks_of
 from coalloc.solvers.search.large_neighbourhoods import explore
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import SmallSize, slotted_instances, small_instance
