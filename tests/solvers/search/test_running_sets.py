@@ -13,17 +13,17 @@ from coalloc.solvers.search.running_sets import RunningSet, RunningSets, TooMany
 
 
 def running_sets_of(bandwidth: float, *jobs: Job, ceiling: float = math.inf) -> RunningSets:
-    """Return the running_sets of jobs on two clusters of 2 nodes behind links of a bandwidth; each job is worth 1."""
+    """Return the running sets of jobs on two clusters of 2 nodes behind links of a bandwidth; each job is worth 1."""
     platform = Platform(tuple(Cluster(name, (NodeGroup(2, 1.0),), bandwidth) for name in ("A", "B")))
     problem: Problem = discretise(Instance(platform, jobs), None)
     return RunningSets(problem, [1.0] * len(jobs), ceiling)
 
 
 def with_jobs(running_sets: RunningSets, *jobs: int) -> RunningSet:
-    """Return the running_set of jobs that start together."""
+    """Return the running set of jobs that start together."""
     everyone = (1 << len(running_sets.durations)) - 1
     return next(
-        start.running_set
+        start.running
         for start in running_sets.starts(running_sets.nobody, everyone)
         if {j for j, _ in start.keys} == {*jobs}
     )
@@ -42,7 +42,7 @@ def test_starts_are_all_sets_that_fit() -> None:
         ((2, 0),),
     ]
     both = next(start for start in starts if start.jobs == 0b110)
-    assert (both.shortest, both.longest, both.running_set.rate) == (20.0, 40.0, 1 / 20 + 1 / 40)
+    assert (both.shortest, both.longest, both.running.rate) == (20.0, 40.0, 1 / 20 + 1 / 40)
 
 
 def test_a_later_job_rules_out_choices_and_its_end_leaves_the_others() -> None:
