@@ -153,18 +153,3 @@ def schedule_of(problem: Problem, assignments: Sequence[Assignment]) -> Schedule
         Placement(i.job, float(i.start), float(i.end), names) for i, names in zip(intervals, nodes, strict=True)
     )
     return Schedule(tuple(placements), slot=problem.slot, instance=problem.instance.name)
-
-
-def assignments_of(problem: Problem, schedule: Schedule) -> list[Assignment]:
-    """Return a schedule as assignments in the order of their starts, on the clock of the problem."""
-    from coalloc.allocation import allocation_of
-
-    processors = problem.instance.platform.processor_index
-    number = {job.id: j for j, job in enumerate(problem.jobs)}
-    assignments = []
-    for placement in sorted(schedule, key=lambda p: p.start):
-        j = number[placement.job]
-        allocation = allocation_of((processors[name] for name in placement.nodes), problem.classes)
-        start = problem.ticks(placement.start)
-        assignments.append(Assignment(j, start, problem.mode(problem.jobs[j], allocation)))
-    return assignments

@@ -178,7 +178,8 @@ def build_model(
         makespan_limit=makespan_limit,
     )
     if options.model == "oas":
-        built = build_oas(instance, options, objective_of(objective or options.objective), formulation, horizon)
+        asked = objective_of(objective or options.objective)
+        built = build_oas(instance, options, formulation, objective=asked, horizon=horizon)
     elif horizon is not None:
         raise CoallocError(f"horizon is for model 'oas', not for {model!r}: a package has no slots")
     else:

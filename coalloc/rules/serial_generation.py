@@ -11,12 +11,13 @@ import math
 from collections.abc import Iterator, Sequence
 from operator import le
 
-from coalloc.allocation import Allocation
+from coalloc.allocation import Allocation, allocation_of
 from coalloc.execution import link_load
 from coalloc.instance import CoallocError, Job
 from coalloc.problem import Assignment, Mode, Problem, SpeedLevel
 from coalloc.rules.orders import ORDERS, ordered
 from coalloc.rules.profile import Profile
+from coalloc.schedule import Schedule
 
 FILL_STEPS = 2_000
 """Partial allocations that one search for a filling tries before it gives up."""
@@ -185,6 +186,19 @@ def start_in_order(problem: Problem, choices: Sequence[tuple[int, Mode]]) -> lis
         assignment = Assignment(j, start, mode)
         book(profile, assignment)
         assignments.append(assignment)
+    return assignments
+
+
+def assignments_of(problem: Problem, schedule: Schedule) -> list[Assignment]:
+    """Return a schedule as assignments in the order of their starts, on the clock of the problem."""
+    processors = problem.instance.platform.processor_index
+    number = {job.id: j for j, job in enumerate(problem.jobs)}
+    assignments = []
+    for placement in sorted(schedule, key=lambda p: p.start):
+        j = number[placement.job]
+        allocation = allocation_of((processors[name] for name in placement.nodes), problem.classes)
+        start = problem.ticks(placement.start)
+        assignments.append(Assignment(j, start, problem.mode(problem.jobs[j], allocation)))
     return assignments
 
 

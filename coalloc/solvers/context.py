@@ -14,8 +14,8 @@ from typing import TypeVar, cast
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
-from coalloc.schedule import schedule_of
-from coalloc.solvers.call import Search
+from coalloc.schedule import Schedule, schedule_of
+from coalloc.solvers.call import Search, fail_on_violations
 from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
 
 LARGE = range(24, 501)
@@ -98,12 +98,20 @@ class Context:
         self.search.raise_bound((criterion or self.criterion).reported(cost), source)
 
     def take(self, assignments: Sequence[Assignment], source: str) -> None:
-        """Take assignments of the problem if they are better than the best, and valid."""
-        if self.criterion.value(assignments) >= self.cost:
-            return
-        schedule = schedule_of(self.problem, assignments)
-        if self.search.faults(schedule):
-            return  # whole numbers of a solver let it through
+        """Take assignments of the problem if they are better than the best; one that is not valid is our fault."""
+        if self.criterion.value(assignments) < self.cost:
+            schedule = schedule_of(self.problem, assignments)
+            fail_on_violations(self.search.faults(schedule))
+            self._offer(assignments, schedule, source)
+
+    def take_if_valid(self, assignments: Sequence[Assignment], source: str) -> None:
+        """Take what loads in whole units may have let through, if it is valid and better than the best."""
+        if self.criterion.value(assignments) < self.cost:
+            schedule = schedule_of(self.problem, assignments)
+            if not self.search.faults(schedule):
+                self._offer(assignments, schedule, source)
+
+    def _offer(self, assignments: Sequence[Assignment], schedule: Schedule, source: str) -> None:
         self.best = list(assignments)
         self.search.offer(schedule, self.criterion.objective.of_schedule(self.search.instance, schedule), source)
 

@@ -17,8 +17,8 @@ from coalloc.meter import energy
 from coalloc.models import energy_blocks, energy_mode
 from coalloc.models.energy_costs import costs_of, no_costs
 from coalloc.problem import Assignment, Problem
-from coalloc.rules.serial_generation import best_list_schedule, named_orders
-from coalloc.schedule import Schedule, assignments_of, schedule_of
+from coalloc.rules.serial_generation import assignments_of, best_list_schedule, named_orders
+from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.call import Search
 from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on_slots

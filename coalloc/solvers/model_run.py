@@ -14,8 +14,8 @@ from coalloc.models import Formulation, formulation_of
 from coalloc.models.registry import EstimatesSize, TakesStart
 from coalloc.objectives import Criterion
 from coalloc.problem import MAX_MODES, Assignment, Problem, Rounding, discretise
-from coalloc.rules.serial_generation import best_list_schedule, on_grid, start_in_order
-from coalloc.schedule import Schedule, assignments_of
+from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
+from coalloc.schedule import Schedule
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.bounds.simple import quick_bound

@@ -17,10 +17,10 @@ from coalloc.checker import check
 from coalloc.documents.errors import InternalError
 from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
-from coalloc.objectives import Criterion, Objective
+from coalloc.objectives import Criterion, Objective, objective_of
 from coalloc.problem import Assignment, discretise
-from coalloc.rules.serial_generation import best_list_schedule, on_grid, start_in_order
-from coalloc.schedule import Schedule, assignments_of
+from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
+from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.simple import quick_bound
 from coalloc.solvers.call import Search
@@ -36,13 +36,17 @@ def solve_oas(
     instance: Instance,
     options: SolveOptions,
     *,
-    objective: Objective,
+    objective: Objective | None = None,
     formulation: Any = "auto",
     start: Schedule | None = None,
     progress: Progress | None = None,
     run_model: RunModel = solve_model,
 ) -> SolveResult:
-    """Solve OAS; see :func:`coalloc.solve`. ``formulation`` is a name or an object of the user's own."""
+    """Solve OAS; see :func:`coalloc.solve`. ``formulation`` is a name or an object of the user's own.
+
+    ``objective`` is that of the options, unless it is an object of the user's own.
+    """
+    objective = objective or objective_of(options.objective)
     if objective.needs_watts:
         return solve_energy(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
@@ -77,11 +81,13 @@ def solve_oas(
 def build_oas(
     instance: Instance,
     options: SolveOptions,
-    objective: Objective,
     formulation: str = "auto",
+    *,
+    objective: Objective | None = None,
     horizon: int | None = None,
 ) -> pyo.ConcreteModel:
     """Return the model of an instance in slots; without a horizon (slots) every order of the jobs fits into it."""
+    objective = objective or objective_of(options.objective)
     if objective.needs_watts:
         return build_energy(instance, options, formulation)
     if options.slot is None:
@@ -153,8 +159,8 @@ def _run_own(context: Context, formulation: Formulation, start: Schedule | None)
     search, criterion = context.search, context.criterion
     quick = quick_bound(criterion)
     context.prove(quick, "longest job and packing")
-    first = [] if start is None else _given(context, start)
-    horizon = int(max([criterion.horizon(), *(a.end for a in first)]))
+    first = best_list_schedule(context.problem) if start is None else _given(context, start)
+    horizon = int(max(criterion.horizon(), *(a.end for a in first)))
     schedule, bound = ModelRun(search, context.run_model).run(
         criterion, formulation, first, time_limit=search.remaining, lower_bound=quick, horizon=horizon
     )

@@ -63,3 +63,5 @@ class _RoundedDownContext(Context):
         if self.criterion.value(assignments) < self.cost:
             self.best = list(assignments)
             self.attain(self.cost)
+
+    take_if_valid = take

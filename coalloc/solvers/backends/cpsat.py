@@ -223,7 +223,7 @@ def _solve(context: Context) -> None:
     """Solve the problem itself, between what is proven and what is known."""
 
     def take(assignments: list[Assignment]) -> None:
-        context.take(assignments, METHOD.name)
+        context.take_if_valid(assignments, METHOD.name)
 
     _run(context, context.criterion, context.best, take, context.search.remaining)
 

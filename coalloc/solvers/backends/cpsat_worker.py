@@ -66,15 +66,16 @@ class Model:
 
     def _add_objective(self, objective: dict[str, Any], horizon: int) -> None:
         """Minimise the sum or the maximum of the costs: the ends, or what the tables say of an end at a level."""
-        model, costs, bound = self.model, self.ends, objective["lower_bound"]
-        if objective["costs"] is not None:
-            costs = [self._cost(j, tables, horizon) for j, tables in enumerate(objective["costs"])]
+        model, costs, bound, tables = self.model, self.ends, objective["lower_bound"], objective["costs"]
+        least, most = 0, horizon
+        if tables is not None:
+            costs = [self._cost(j, of_job, horizon) for j, of_job in enumerate(tables)]
+            least, most = (of_all(of_all(of_all(t) for t in of_job) for of_job in tables) for of_all in (min, max))
         if objective["aggregate"] == "sum":
             if bound is not None:
                 model.add(sum(costs) >= bound)
             model.minimize(sum(costs))
             return
-        least, most = min(map(lower, costs)), max(map(upper, costs))
         greatest = model.new_int_var(least if bound is None else min(most, max(least, bound)), most, "greatest")
         for cost in costs:
             model.add(cost <= greatest)
@@ -143,16 +144,6 @@ class Model:
                 self.model.add_hint(count, value)
             for level, picked in zip(self.document["jobs"][j]["levels"], self.levels[j], strict=True):
                 self.model.add_hint(picked, level["duration"] == hint["duration"])
-
-
-def lower(variable: cp_model.IntVar) -> int:
-    """Return the least value of a variable."""
-    return int(variable.proto.domain[0])
-
-
-def upper(variable: cp_model.IntVar) -> int:
-    """Return the greatest value of a variable."""
-    return int(variable.proto.domain[-1])
 
 
 class News(cp_model.CpSolverSolutionCallback):

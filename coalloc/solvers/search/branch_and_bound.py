@@ -230,7 +230,7 @@ def _run(context: Context) -> None:
     """Search exhaustively, as far as a number of nodes goes, for anything better than the best assignments."""
 
     def is_taken(assignments: list[Assignment]) -> bool:
-        context.take(assignments, METHOD.name)
+        context.take_if_valid(assignments, METHOD.name)
         return context.cost <= context.criterion.value(assignments)
 
     search = BranchAndBound(
