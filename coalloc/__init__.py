@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from coalloc.api.simulating import simulate
-    from coalloc.api.solving import build_model, lower_bound, solve
+    from coalloc.api.solving import build_model, lower_bound, schedule_of_model, solve
     from coalloc.checker import Violation, check
     from coalloc.heuristics.registry import policies
     from coalloc.instance import (
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "coalloc.api.simulating": ("simulate",),
-    "coalloc.api.solving": ("build_model", "lower_bound", "solve"),
+    "coalloc.api.solving": ("build_model", "lower_bound", "schedule_of_model", "solve"),
     "coalloc.checker": ("Violation", "check"),
     "coalloc.heuristics.registry": ("policies",),
     "coalloc.instance": (
@@ -125,6 +125,7 @@ __all__ = [
     "read_schedule",
     "read_swf",
     "replay",
+    "schedule_of_model",
     "schema",
     "show_versions",
     "simulate",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -23,6 +23,7 @@ from coalloc.allocation import (
     node_classes,
     switched_classes,
 )
+from coalloc.constraint import Constraint, NotTogether, Release, Times
 from coalloc.execution import execution_time, link_load, processing_slowdown
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
@@ -96,6 +97,21 @@ class Assignment:
         return self.start + self.mode.duration
 
 
+@dataclass(frozen=True, slots=True)
+class NotTogetherRow:
+    """At no instant do two of these jobs (by index) run."""
+
+    jobs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSumRow:
+    """The sum of ``terms``, (whole factor, "start" or "end", job by index), is at least ``least`` ticks."""
+
+    terms: tuple[tuple[int, Literal["start", "end"], int], ...]
+    least: float
+
+
 @dataclass(frozen=True)
 class Problem:
     """An instance, discretised: see :func:`discretise`."""
@@ -107,6 +123,7 @@ class Problem:
     links: Links
     saturation: float
     scope: Scope
+    constraints: tuple[Constraint, ...] = (Release(),)
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -127,8 +144,53 @@ class Problem:
 
     @cached_property
     def releases(self) -> tuple[float, ...]:
-        """Earliest start of each job, ticks."""
-        return tuple(self.ticks(job.arrival) for job in self.jobs)
+        """Earliest start of each job, ticks: the latest that a constraint asks for."""
+        return tuple(self.ticks(max(c.earliest_start(job) for c in self.constraints)) for job in self.jobs)
+
+    @cached_property
+    def latest_ends(self) -> tuple[float, ...]:
+        """Latest end of each job, ticks: the earliest that a constraint asks for; infinity where none does."""
+        return tuple(self._last_tick(min(c.latest_end(job) for c in self.constraints)) for job in self.jobs)
+
+    def _last_tick(self, seconds: float) -> float:
+        if math.isinf(seconds) or self.slot is None:
+            return seconds
+        return slots_down(seconds, self.slot)
+
+    @cached_property
+    def couples(self) -> bool:
+        """Whether a constraint ties jobs to each other, or to an instant by which they must have ended."""
+        return any(c.couples for c in self.constraints) or not all(math.isinf(end) for end in self.latest_ends)
+
+    @cached_property
+    def rows(self) -> tuple[NotTogetherRow | TimeSumRow, ...]:
+        """The rows that the constraints give models."""
+        number = {job.id: j for j, job in enumerate(self.jobs)}
+        rows: list[NotTogetherRow | TimeSumRow] = []
+        for row in (row for constraint in self.constraints for row in constraint.rows(self.instance)):
+            if isinstance(row, NotTogether):
+                rows.append(NotTogetherRow(tuple(number[job] for job in row.jobs)))
+            else:
+                least = row.least if self.slot is None else slots_up(row.least, self.slot)
+                rows.append(TimeSumRow(tuple((f, which, number[job]) for f, which, job in row.terms), least))
+        return tuple(rows)
+
+    def next_start(self, j: int, start: float, duration: float, placed: Mapping[int, tuple[float, float]]) -> float:
+        """Return the first start (ticks) from ``start`` on that no constraint forbids to a job of this duration.
+
+        ``placed`` are starts and ends (ticks) of other jobs, by index. Infinity where there is none.
+        """
+        times: Times = {
+            self.jobs[k].id: (self.seconds(start), self.seconds(end)) for k, (start, end) in placed.items() if k != j
+        }
+        while start + duration <= self.latest_ends[j]:
+            later = self.seconds(start)
+            for constraint in self.constraints:
+                later = max(later, constraint.next_start(self.jobs[j], later, later + self.seconds(duration), times))
+            if math.isinf(later) or self.ticks(later) <= start:
+                return start if math.isfinite(later) else math.inf
+            start = self.ticks(later)
+        return math.inf
 
     @cached_property
     def busy(self) -> tuple[Busy, ...]:
@@ -256,6 +318,18 @@ class Problem:
             else:
                 yield from (a for a in compositions(job.tasks, inside) if max(a) == job.tasks)
 
+    def is_eligible(self, j: int, allocation: Sequence[int]) -> bool:
+        """Return whether every class that an allocation of job ``j`` uses is one that the constraints allow it."""
+        return self._eligible_classes[j].issuperset(g for g, count in enumerate(allocation) if count)
+
+    @cached_property
+    def _eligible_classes(self) -> tuple[frozenset[int], ...]:
+        """The classes that the constraints allow each job, by index."""
+        return tuple(
+            frozenset(g for g, c in enumerate(self.classes) if all(k.is_eligible(job, c) for k in self.constraints))
+            for job in self.jobs
+        )
+
     @cached_property
     def horizon_in_turn(self) -> float:
         """Ticks within which every order of the jobs fits: each after the other, at its slowest, when all is there."""
@@ -326,14 +400,30 @@ def discretise(
     links: Links = "strict",
     saturation: float = 0.0,
     scope: Scope = "platform",
+    constraints: Iterable[Constraint] = (),
 ) -> Problem:
     """Return the problem that an instance is on a grid of ``slot`` seconds (None: continuous time).
 
     With ``rounding="up"`` durations, arrivals and ends of running jobs are rounded up to slots, and a
     schedule of the problem is one of the instance. With ``"down"`` all are rounded down, and the
-    optimum, times the slot, is at most the optimum of the instance in continuous time.
+    optimum, times the slot, is at most the optimum of the instance in continuous time: so only ``constraints`` are
+    kept that still forbid nothing else then.
     """
-    return Problem(instance, node_classes(instance.platform, scope), slot, rounding, links, saturation, scope)
+    kept = (Release(), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
+    return Problem(instance, node_classes(instance.platform, scope), slot, rounding, links, saturation, scope, kept)
+
+
+def on_another_grid(problem: Problem, slot: float, rounding: Rounding) -> Problem:
+    """Return a problem on a grid of other slots."""
+    return discretise(
+        problem.instance,
+        slot,
+        rounding,
+        links=problem.links,
+        saturation=problem.saturation,
+        scope=problem.scope,
+        constraints=[c for c in problem.constraints if not isinstance(c, Release)],
+    )
 
 
 def discretise_for_energy(

@@ -7,6 +7,7 @@ Everything here takes and returns values; nothing is printed but by ``progress=T
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,10 @@ import pyomo.environ as pyo
 
 from coalloc.allocation import Scope
 from coalloc.api.keywords import refuse_unknown
+from coalloc.checker import check
+from coalloc.constraint import Constraint
 from coalloc.instance import CoallocError, Instance, require_instance
+from coalloc.models.registry import ENERGY_FORMULATIONS, formulation_of_model, module_name
 from coalloc.objectives import OBJECTIVES, Criterion, Objective, RegularObjective, objective_of
 from coalloc.problem import Links, discretise, slot_seconds
 from coalloc.result_files import instance_hash
@@ -43,6 +47,7 @@ def solve(
     saturation: float = 0.0,
     scope: Scope = "platform",
     makespan_limit: float | None = None,
+    constraints: Sequence[Constraint] = (),
     time_limit: float = 60.0,
     work_limit: int | None = None,
     gap: float = 0.0,
@@ -77,7 +82,9 @@ def solve(
         Where the tasks of a job may be: ``"platform"``, one ``"cluster"``, one ``"node"`` (oas). In continuous time
         energy and edp are for ``"node"``.
     makespan_limit
-        Seconds within which the schedule must end (oas; energy, edp, makespan); it may make an instance infeasible.
+        Seconds within which the schedule must end (oas); it may make an instance infeasible.
+    constraints
+        What else restricts a schedule (oas, regular objectives): :class:`coalloc.constraint.Constraint` objects.
     time_limit, work_limit, gap
         Stop after these seconds (building included), these branch-and-bound nodes, or at this
         relative gap.
@@ -124,13 +131,15 @@ def solve(
             instance,
             options,
             objective=objective_of(objective or options.objective),
+            constraints=constraints,
             formulation=formulation,
             start=start,
             progress=reporter,
             run_model=run_model,
         )
-    elif start is not None:
-        raise CoallocError(f"start is for model 'oas', not for {model!r}")
+    elif start is not None or constraints:
+        what = "start" if start is not None else "constraints"
+        raise CoallocError(f"{what} is for model 'oas', not for {model!r}")
     else:
         result = solve_package(instance, options, formulation=formulation, progress=reporter, run_model=run_model)
     return replace(result, instance_sha256=instance_hash(instance), versions=versions())
@@ -150,6 +159,7 @@ def build_model(
     saturation: float = 0.0,
     scope: Scope = "platform",
     makespan_limit: float | None = None,
+    constraints: Sequence[Constraint] = (),
     horizon: int | None = None,
     **unknown: Any,
 ) -> pyo.ConcreteModel:
@@ -179,16 +189,39 @@ def build_model(
     )
     if options.model == "oas":
         asked = objective_of(objective or options.objective)
-        built = build_oas(instance, options, formulation, objective=asked, horizon=horizon)
-    elif horizon is not None:
-        raise CoallocError(f"horizon is for model 'oas', not for {model!r}: a package has no slots")
+        built = build_oas(instance, options, formulation, objective=asked, constraints=constraints, horizon=horizon)
+    elif horizon is not None or constraints:
+        raise CoallocError(f"horizon and constraints are for model 'oas', not for {model!r}")
     else:
         built = build_package(instance, options, formulation)
-    built.formulation = (options.model, formulation)
+    built.formulation = _module_of(options, formulation)
     return built
 
 
 BUILD_KEYWORDS = tuple(name for name in build_model.__annotations__ if name not in ("instance", "unknown", "return"))
+
+
+def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
+    """Return the schedule of a model of :func:`build_model` that a solver has given values.
+
+    Rows may have been added to it, and any solver may have solved it.
+
+    Raises
+    ------
+    CoallocError
+        If the model is not one of :func:`build_model`, or has no solution yet, or the schedule of its values is not
+        valid: the checker's sentence says why.
+    """
+    formulation = formulation_of_model(model)
+    if formulation is None:
+        raise CoallocError(f"model must be one of coalloc.build_model, got {model!r}")
+    if not any(variable.value is not None for variable in model.component_data_objects(pyo.Var)):
+        raise CoallocError("the model has no solution yet: its variables have no values")
+    schedule, problem = formulation.extract(model), model.problem
+    broken = check(problem.instance, schedule, problem.links, problem.saturation, problem.scope)
+    if broken:
+        raise CoallocError(f"the values of the model are no valid schedule: {broken[0].sentence}")
+    return schedule
 
 
 def lower_bound(
@@ -253,6 +286,14 @@ def lower_bound(
 LOWER_BOUND_KEYWORDS = tuple(
     name for name in lower_bound.__annotations__ if name not in ("instance", "unknown", "return")
 )
+
+
+def _module_of(options: SolveOptions, formulation: str) -> str:
+    """Return the module that builds what the options ask for."""
+    objective = OBJECTIVES.get(options.objective)
+    if options.model == "oas" and objective is not None and objective.needs_watts:
+        return ENERGY_FORMULATIONS["blocks" if options.slot is None else "mode"]
+    return module_name(options.model, formulation)
 
 
 def _name_of_objective(model: Model, objective: str | Objective | None) -> str:

@@ -18,6 +18,7 @@ from coalloc.models.time_grid import (
     Grid,
     Term,
     add_capacity_rows,
+    add_constraint_rows,
     add_link_rows,
     add_objective,
     add_packing_rows,
@@ -47,6 +48,7 @@ def build(
     for (j, level, t), w in model.w.items():
         starts[j].append((t, t + _duration(problem, j, level), w))
     add_objective(model, starts, criterion, horizon=horizon, lower_bound=lower_bound)
+    add_constraint_rows(model, starts, problem, horizon)
 
     # (K1) every job starts once, at one level
     model.start_once = pyo.Constraint(list(starts), rule=lambda _, j: pyo.quicksum(w for *_, w in starts[j]) == 1)

@@ -16,6 +16,7 @@ from coalloc.models.time_grid import (
     Grid,
     Term,
     add_capacity_rows,
+    add_constraint_rows,
     add_link_rows,
     add_objective,
     add_packing_rows,
@@ -42,6 +43,7 @@ def build(
     for (j, p, t), x in model.x.items():
         starts[j].append((t, t + int(problem.modes[j][p].duration), x))
     add_objective(model, starts, criterion, horizon=horizon, lower_bound=lower_bound)
+    add_constraint_rows(model, starts, problem, horizon)
 
     # (C1) every job starts once, in one mode
     model.start_once = pyo.Constraint(list(starts), rule=lambda _, j: pyo.quicksum(x for *_, x in starts[j]) == 1)

@@ -8,6 +8,7 @@ Source: paper section 3.2, equations (9) to (23); thesis (3.9) to (3.23); errata
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +18,7 @@ from coalloc.execution import execution_time, link_load
 from coalloc.instance import CoallocError
 from coalloc.models.time_grid import Grid, chosen
 from coalloc.objectives import Criterion, Objective, RegularObjective
-from coalloc.problem import Assignment, Problem
+from coalloc.problem import Assignment, NotTogetherRow, Problem
 from coalloc.schedule import Occupation, Schedule, assign_nodes, schedule_of
 
 LARGEST_BANDWIDTH = 100.0
@@ -41,6 +42,7 @@ def build(
     _add_placement(model)
     _add_durations(model)
     _add_links(model, horizon)
+    _add_constraints(model)
     _add_objective(model, model.criterion.objective)
     return model
 
@@ -182,6 +184,25 @@ def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
         model.T,
         rule=lambda m, k, t: m.ABW[k, t] == units[k] * float(free[t - 1, k]) - pyo.quicksum(m.BW[j, k, t] for j in m.J),
     )
+
+
+def _add_constraints(model: pyo.ConcreteModel) -> None:
+    """Add what the constraints of the problem ask for, as (T8) and (T9); a job runs where all its tasks are."""
+    problem: Problem = model.problem
+    model.times = pyo.ConstraintList()
+    model.not_together = pyo.ConstraintList()
+    for j, latest in enumerate(problem.latest_ends):
+        if math.isfinite(latest):
+            model.times.add(model.f[j] <= latest)
+    for row in problem.rows:
+        if isinstance(row, NotTogetherRow):
+            for t in model.T:
+                shares = [x / problem.jobs[j].tasks for j in row.jobs for _, x in model.in_slot[j, t]]
+                if shares:
+                    model.not_together.add(pyo.quicksum(shares) <= 1)
+        else:
+            times = ((f, (model.s if which == "start" else model.f)[j]) for f, which, j in row.terms)
+            model.times.add(pyo.quicksum(f * instant for f, instant in times) >= row.least)
 
 
 def _loads(problem: Problem, link: int) -> Iterator[float]:

@@ -72,6 +72,32 @@ FORMULATIONS: Mapping[str, Mapping[str, str]] = {
 """Module of each formulation, by model and formulation name."""
 
 
+ENERGY_FORMULATIONS: Mapping[str, str] = {
+    "mode": "coalloc.models.energy_mode",
+    "blocks": "coalloc.models.energy_blocks",
+}
+"""Module of each formulation of energy: in slots, and in continuous time."""
+
+
+class Extracts(Protocol):
+    """What leads back from any of these models."""
+
+    def extract(self, model: pyo.ConcreteModel) -> Schedule:
+        """Return the schedule that the values of the variables describe."""
+
+
+def formulation_of_model(model: pyo.ConcreteModel) -> Extracts | None:
+    """Return the formulation that has built a model, which its attribute ``formulation`` names; None where none has."""
+    name = getattr(model, "formulation", None)
+    known = {module for modules in (*FORMULATIONS.values(), ENERGY_FORMULATIONS) for module in modules.values()}
+    return cast(Extracts, importlib.import_module(name)) if name in known else None
+
+
+def module_name(model: str, formulation: str) -> str:
+    """Return the module of a formulation by name; ``auto`` is the mode model."""
+    return str(_module_of(model, formulation).__name__)
+
+
 def formulation_of(model: str, formulation: str) -> Formulation:
     """Return a formulation of a slotted model by name; ``auto`` is the mode model."""
     return cast(Formulation, _module_of(model, formulation))

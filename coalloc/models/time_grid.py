@@ -17,7 +17,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from coalloc.objectives import Criterion
-from coalloc.problem import Assignment, Problem
+from coalloc.problem import Assignment, NotTogetherRow, Problem
 from coalloc.rules.dual_feasible import weightings
 
 LARGEST_LOAD = 1e4
@@ -51,8 +51,42 @@ class Grid:
         """Return the slots at which job ``j`` may start so that it fits beside the running jobs."""
         fits = (self.processors >= allocation).all(axis=1) & (self.bandwidth >= loads).all(axis=1)
         clashes = np.concatenate(([0], np.cumsum(~fits)))
-        first, last = int(self.problem.releases[j]), self.horizon - duration
+        first, last = int(self.problem.releases[j]), int(min(self.horizon, self.problem.latest_ends[j])) - duration
         return [t for t in range(first, last + 1) if clashes[t + duration] == clashes[t]]
+
+
+def add_constraint_rows(
+    model: pyo.ConcreteModel, starts: Mapping[int, Sequence[tuple[int, int, Any]]], problem: Problem, horizon: int
+) -> None:
+    """Add what the constraints of the problem ask for: (T8) differences of times, (T9) jobs that may not overlap.
+
+    ``starts[j]`` are (start slot, end slot, start variable) of job ``j``.
+    """
+    covering = {j: _covering(terms) for j, terms in starts.items()}
+    times = {
+        (j, which): pyo.quicksum(slots[which == "end"] * slots[2] for slots in terms)
+        for j, terms in starts.items()
+        for which in ("start", "end")
+    }
+    model.times = pyo.ConstraintList()
+    model.not_together = pyo.ConstraintList()
+    for row in problem.rows:
+        if isinstance(row, NotTogetherRow):
+            for t in range(horizon):
+                running = [x for j in row.jobs for x in covering[j].get(t, ())]
+                if running:
+                    model.not_together.add(pyo.quicksum(running) <= 1)
+        else:
+            model.times.add(pyo.quicksum(f * times[j, which] for f, which, j in row.terms) >= row.least)
+
+
+def _covering(terms: Sequence[tuple[int, int, Any]]) -> dict[int, list[Any]]:
+    """Return the start variables with which a job runs in each slot."""
+    covering: dict[int, list[Any]] = defaultdict(list)
+    for start, end, x in terms:
+        for t in range(start, end):
+            covering[t].append(x)
+    return covering
 
 
 def add_capacity_rows(

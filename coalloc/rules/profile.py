@@ -21,7 +21,8 @@ class Profile:
     """Free capacity of a problem over time; jobs are booked with :meth:`occupy`.
 
     Steps are numbered in order of time, and step i lasts from one change to the next. Links that the
-    jobs of the problem cannot saturate (``problem.contended_links``) are not kept.
+    jobs of the problem cannot saturate (``problem.contended_links``) are not kept. ``placed`` are starts and ends of
+    the jobs that were booked, by index, where constraints tie jobs to each other.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -34,6 +35,7 @@ class Profile:
         self._prefixes = [tuple(g for g, p in enumerate(powers) if p >= speed) for speed in sorted({*powers})]
         self._rooms: list[list[float]] = [[sum(problem.capacities[g] for g in prefix)] for prefix in self._prefixes]
         self._bandwidths: list[list[float]] = [[self._limits[k]] for k in self._links]
+        self.couples, self.placed = problem.couples, dict[int, tuple[float, float]]()
         for busy in problem.busy:
             self.occupy(-math.inf, busy.end, busy.allocation, busy.loads)
 
@@ -42,6 +44,7 @@ class Profile:
         twin = Profile.__new__(Profile)
         twin._limits, twin._links, twin._slack, twin._prefixes = self._limits, self._links, self._slack, self._prefixes
         twin._times = self._times.copy()
+        twin.couples, twin.placed = self.couples, self.placed.copy()
         twin._classes = [column.copy() for column in self._classes]
         twin._rooms = [column.copy() for column in self._rooms]
         twin._bandwidths = [column.copy() for column in self._bandwidths]

@@ -12,10 +12,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
+from coalloc.documents.errors import InternalError
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule, schedule_of
-from coalloc.solvers.call import Search, fail_on_violations
+from coalloc.solvers.call import Search, fail_on
 from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
 
 LARGE = range(24, 501)
@@ -59,6 +60,11 @@ class Context:
         """Whether there are so many jobs that nothing complete is tried (:data:`LARGE`)."""
         return self.criterion.objective.is_latest_end and len(self.problem.jobs) in LARGE
 
+    @property
+    def is_free(self) -> bool:
+        """Whether no constraint ties jobs to each other, or to an instant by which they must have ended."""
+        return not self.problem.couples
+
     # ------------------------------------------------------------------ what is known
 
     @property
@@ -99,14 +105,14 @@ class Context:
 
     def take(self, assignments: Sequence[Assignment], source: str) -> None:
         """Take assignments of the problem if they are better than the best; one that is not valid is our fault."""
-        if self.criterion.value(assignments) < self.cost:
+        if assignments and self.criterion.value(assignments) < self.cost:
             schedule = schedule_of(self.problem, assignments)
-            fail_on_violations(self.search.faults(schedule))
+            fail_on(self.search.faults(schedule))
             self._offer(assignments, schedule, source)
 
     def take_if_valid(self, assignments: Sequence[Assignment], source: str) -> None:
         """Take what loads in whole units may have let through, if it is valid and better than the best."""
-        if self.criterion.value(assignments) < self.cost:
+        if assignments and self.criterion.value(assignments) < self.cost:
             schedule = schedule_of(self.problem, assignments)
             if not self.search.faults(schedule):
                 self._offer(assignments, schedule, source)
@@ -114,6 +120,12 @@ class Context:
     def _offer(self, assignments: Sequence[Assignment], schedule: Schedule, source: str) -> None:
         self.best = list(assignments)
         self.search.offer(schedule, self.criterion.objective.of_schedule(self.search.instance, schedule), source)
+
+    def exclude(self) -> None:
+        """Hear that a complete method has found no schedule; that one is known would be our fault."""
+        if self.best:
+            raise InternalError("a complete method finds no schedule, though one is known")
+        self.search.is_infeasible = True
 
     def attain(self, cost: float) -> None:
         """Hear that a cost is attained, where no schedule came with it."""

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import pyomo.environ as pyo
 
-from coalloc.documents.errors import InternalError
 from coalloc.instance import CoallocError
 from coalloc.models import Formulation, formulation_of
 from coalloc.models.registry import EstimatesSize, TakesStart
 from coalloc.objectives import Criterion
-from coalloc.problem import MAX_MODES, Assignment, Problem, Rounding, discretise
+from coalloc.problem import MAX_MODES, Assignment, Problem, Rounding, on_another_grid
 from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends import cpsat
@@ -30,6 +29,8 @@ BUILT_PER_SECOND = 100_000
 """Nonzeros that are built and handed over in a second, on a slow machine."""
 COARSE_GRID = 0.25
 """Slot of the one grid that models get for continuous time, as a share of the mean base time."""
+ROUNDINGS: tuple[Rounding, Rounding] = ("up", "down")
+"""Of the two models on that grid: one for a schedule, one for a bound."""
 ROUNDING_GAP = 0.1 * PROOF_TOLERANCE
 """Relative gap that is left to the rounding errors of a model whose objective is no whole number."""
 
@@ -201,7 +202,8 @@ def _solve(
         criterion, formulation, first, time_limit=time_limit, lower_bound=known
     )
     if bound == math.inf:
-        raise InternalError("the model has no solution, though a list schedule is one")
+        context.exclude()
+        return None, None
     return schedule, bound
 
 
@@ -222,11 +224,9 @@ def _run_on_a_grid(context: Context) -> None:
     problem, search = context.problem, context.search
     slot = COARSE_GRID * problem.instance.mean_base_time
 
-    def grid(rounding: Rounding) -> Criterion:
-        rounded = discretise(problem.instance, slot, rounding, saturation=problem.saturation, scope=problem.scope)
-        return Criterion(rounded, context.criterion.objective)
-
-    up, down = grid("up"), grid("down")
+    up, down = (
+        Criterion(on_another_grid(problem, slot, rounding), context.criterion.objective) for rounding in ROUNDINGS
+    )
     first = start_in_order(up.problem, on_grid(up.problem, context.best))
     schedule, _ = _solve(context, up, first, search.remaining / 2)
     if schedule is not None:

@@ -9,21 +9,23 @@ proven of the problem is proven of it as well.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeGuard
 
 import pyomo.environ as pyo
 
 from coalloc.checker import check
-from coalloc.documents.errors import InternalError
+from coalloc.constraint import Constraint, LatestEnd
 from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
 from coalloc.objectives import Criterion, Objective, objective_of
-from coalloc.problem import Assignment, discretise
+from coalloc.objectives.completion import Makespan
+from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.simple import quick_bound
-from coalloc.solvers.call import Search
+from coalloc.solvers.call import Search, is_within
 from coalloc.solvers.context import Context
 from coalloc.solvers.energy import build_energy, solve_energy
 from coalloc.solvers.feasibility import why_infeasible
@@ -37,6 +39,7 @@ def solve_oas(
     options: SolveOptions,
     *,
     objective: Objective | None = None,
+    constraints: Sequence[Constraint] = (),
     formulation: Any = "auto",
     start: Schedule | None = None,
     progress: Progress | None = None,
@@ -47,13 +50,14 @@ def solve_oas(
     ``objective`` is that of the options, unless it is an object of the user's own.
     """
     objective = objective or objective_of(options.objective)
+    _refuse_constraints(constraints, objective)
     if objective.needs_watts:
         return solve_energy(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
-    _refuse_unsupported(options, objective, formulation)
-    search = Search(instance, options, progress)
-    problem = discretise(instance, options.slot, saturation=options.saturation, scope=options.scope)
+    _refuse_unsupported(options, formulation)
+    search = Search(instance, options, progress, constraints=tuple(constraints))
+    problem = _problem(instance, options, objective, constraints)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
     reasons = why_infeasible(problem)
     if reasons:
@@ -75,7 +79,40 @@ def solve_oas(
             status = _run_own(context, formulation, start)
     except KeyboardInterrupt:
         search.stopped_by = "interrupt"
-    return search.result(status, formulation=name)
+    return search.result(status or _too_tight(search), formulation=name)
+
+
+def _problem(
+    instance: Instance, options: SolveOptions, objective: Objective, constraints: Iterable[Constraint]
+) -> Problem:
+    """Return the problem; a limit on the makespan that is to be least forbids nothing before it is."""
+    kept = list(constraints)
+    if options.makespan_limit is not None and objective.name != Makespan.name:
+        kept.append(LatestEnd(instance.origin + options.makespan_limit))
+    return discretise(instance, options.slot, saturation=options.saturation, scope=options.scope, constraints=kept)
+
+
+def _too_tight(search: Search) -> SolveStatus | None:
+    """Return the status where no schedule keeps the constraints or the limit on the makespan, or none is known to."""
+    limit = search.options.makespan_limit
+    if search.is_infeasible:
+        what = "constraints" if limit is None else f"constraints and makespan_limit={limit:g} s"
+        search.message = f"a complete method proves that no schedule keeps the {what}"
+        return SolveStatus.INFEASIBLE
+    if limit is None or search.options.objective != Makespan.name:
+        return None
+    if search.is_too_tight:
+        search.schedule = search.objective = None
+        least = search.lower_bound
+        search.message = f"no schedule ends within makespan_limit={limit:g} s: the least makespan is {least:g} s or more"
+        return SolveStatus.INFEASIBLE
+    if search.objective is not None and not is_within(search.objective, limit):
+        search.message = (
+            f"no schedule is known that ends within makespan_limit={limit:g} s; the best ends at {search.objective:g} s"
+        )
+        search.schedule = search.objective = None
+        return SolveStatus.UNKNOWN
+    return None
 
 
 def build_oas(
@@ -84,16 +121,19 @@ def build_oas(
     formulation: str = "auto",
     *,
     objective: Objective | None = None,
+    constraints: Sequence[Constraint] = (),
     horizon: int | None = None,
 ) -> pyo.ConcreteModel:
     """Return the model of an instance in slots; without a horizon (slots) every order of the jobs fits into it."""
     objective = objective or objective_of(options.objective)
+    _refuse_constraints(constraints, objective)
     if objective.needs_watts:
         return build_energy(instance, options, formulation)
     if options.slot is None:
         raise CoallocError('a model needs a slot, such as slot="50%"')
-    _refuse_unsupported(options, objective, formulation)
-    problem = discretise(instance, options.slot, saturation=options.saturation, scope=options.scope)
+    _refuse_unsupported(options, formulation)
+    limit = () if options.makespan_limit is None else (LatestEnd(instance.origin + options.makespan_limit),)
+    problem = _problem(instance, options, objective, (*constraints, *limit))
     reasons = why_infeasible(problem)
     if reasons:
         raise CoallocError("; ".join(reasons))
@@ -105,9 +145,7 @@ def build_oas(
     )
 
 
-def _refuse_unsupported(options: SolveOptions, objective: Objective, formulation: Any) -> None:
-    if options.makespan_limit is not None and objective.name != "makespan":
-        raise CoallocError(f"makespan_limit is not for objective {objective.name!r}: it is not bounded")
+def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
     if options.links != "strict":
         raise CoallocError(f"links of model 'oas' must be 'strict', got {options.links!r}")
     if isinstance(formulation, str):
@@ -119,6 +157,14 @@ def _refuse_unsupported(options: SolveOptions, objective: Objective, formulation
         )
     if options.slot is None and formulation != "auto":
         raise CoallocError('a formulation needs a slot, such as slot="50%"; slot=None takes formulation="auto"')
+
+
+def _refuse_constraints(constraints: Sequence[Constraint], objective: Objective) -> None:
+    strange = [c for c in constraints if not isinstance(c, Constraint)]
+    if strange:
+        raise CoallocError(f"constraints must be coalloc.constraint.Constraint objects, got {strange[0]!r}")
+    if constraints and objective.needs_watts:
+        raise CoallocError(f"constraints are for regular objectives, not for {objective.name!r}")
 
 
 def _is_formulation(formulation: Any) -> TypeGuard[Formulation]:
@@ -150,7 +196,8 @@ def _run_named(context: Context, formulation: Formulation) -> None:
         context.criterion, formulation, context.best, time_limit=context.search.remaining, lower_bound=quick
     )
     if bound == math.inf:
-        raise InternalError("the model has no solution, though a list schedule is one")
+        context.exclude()
+        return
     _hear(context, schedule, bound)
 
 
@@ -160,7 +207,7 @@ def _run_own(context: Context, formulation: Formulation, start: Schedule | None)
     quick = quick_bound(criterion)
     context.prove(quick, "longest job and packing")
     first = best_list_schedule(context.problem) if start is None else _given(context, start)
-    horizon = int(max(criterion.horizon(), *(a.end for a in first)))
+    horizon = int(max([criterion.horizon(), *(a.end for a in first)]))
     schedule, bound = ModelRun(search, context.run_model).run(
         criterion, formulation, first, time_limit=search.remaining, lower_bound=quick, horizon=horizon
     )

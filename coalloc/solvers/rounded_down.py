@@ -60,7 +60,7 @@ class _RoundedDownContext(Context):
 
     def take(self, assignments: Sequence[Assignment], source: str) -> None:  # noqa: ARG002
         """Keep assignments of the problem if they are better than the best."""
-        if self.criterion.value(assignments) < self.cost:
+        if assignments and self.criterion.value(assignments) < self.cost:
             self.best = list(assignments)
             self.attain(self.cost)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from coalloc.execution import link_load
 from coalloc.instance.rounding import time_tolerance
 from coalloc.objectives import Criterion
-from coalloc.problem import Assignment, Problem, discretise
+from coalloc.problem import Assignment, Problem, on_another_grid
 from coalloc.rules.serial_generation import on_grid, start_in_order
 from coalloc.solvers.backends.worker import Worker, assignments_in
 from coalloc.solvers.context import Context
@@ -67,6 +68,7 @@ def solve_cpsat(
     worker: Worker | None = None,
     on_bound: OnBound = lambda _: None,
     on_schedule: OnSchedule = lambda _: None,
+    on_infeasible: Callable[[], None] = lambda: None,
     is_done: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run CP-SAT on a problem in slots, until it is done, its time is up or ``is_done`` says so.
@@ -87,6 +89,8 @@ def solve_cpsat(
                 on_schedule(assignments_in(message, problem))
             if math.isfinite(message.get("bound", math.inf)):
                 on_bound(unit * math.ceil(message["bound"] - INTEGRALITY))
+            if message.get("status") == "INFEASIBLE":
+                on_infeasible()
             if is_done():
                 return
 
@@ -135,6 +139,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
             {
                 "tasks": job.tasks,
                 "release": int(problem.releases[j]),
+                "latest_end": int(min(horizon, problem.latest_ends[j])),
                 "levels": [{"duration": int(lv.duration), "classes": list(lv.classes)} for lv in problem.levels[j]],
                 "loads": [
                     [_whole(link_load(n, job), units[k], capacities[k] + 1) for n in range(job.tasks + 1)]
@@ -151,6 +156,8 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
             }
             for b, busy in enumerate(problem.busy)
         ],
+        "parts": _parts(problem),
+        "rows": [asdict(row) for row in problem.rows],
         "hint": [
             {
                 "start": int(a.start),
@@ -180,6 +187,16 @@ def _held(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
     return held
 
 
+def _parts(problem: Problem) -> list[list[int]]:
+    """Return the sets of classes of which a job must stay within one; none where it may be anywhere."""
+    if problem.scope == "platform":
+        return []
+    if problem.scope == "node":
+        return [[g] for g in range(len(problem.classes))]
+    clusters = range(len(problem.instance.platform.clusters))
+    return [[g for g, c in enumerate(problem.classes) if c.cluster == cluster] for cluster in clusters]
+
+
 def _prefixes(problem: Problem) -> list[list[int]]:
     """Return for each speed the classes that are at least as fast."""
     speeds = sorted({c.effective_power for c in problem.classes}, reverse=True)
@@ -199,7 +216,8 @@ def _accepts_slots(context: Context) -> bool:
 
 def _accepts_seconds(context: Context) -> bool:
     """Accept continuous time where costs are ends: others would need a table on the finest grid."""
-    return _accepts(context) and context.problem.slot is None and context.criterion.objective.counts_ends
+    is_continuous = context.problem.slot is None and context.criterion.objective.counts_ends
+    return _accepts(context) and is_continuous and bool(context.best)
 
 
 def _may_list_costs(criterion: Criterion, start: Sequence[Assignment]) -> bool:
@@ -244,7 +262,7 @@ def _solve_on_grids(context: Context) -> None:
 
     grids = _grids(context)
     for left, slot in zip(range(len(grids), 0, -1), grids, strict=True):
-        down = discretise(problem.instance, slot, "down", saturation=problem.saturation, scope=problem.scope)
+        down = on_another_grid(problem, slot, "down")
         first = start_in_order(down, on_grid(down, context.best))
         _run(context, Criterion(down, context.criterion.objective), first, take, context.search.remaining / left)
         if context.is_closed:
@@ -281,6 +299,7 @@ def _run(
         worker=_living_worker(context),
         on_bound=lambda cost: context.prove(cost, METHOD.name, criterion),
         on_schedule=take,
+        on_infeasible=context.exclude,
         is_done=lambda: context.is_closed,
     )
 

@@ -38,6 +38,7 @@ class Model:
         self._add_prefixes()
         self._add_links()
         self._add_objective(document["objective"], horizon)
+        self._add_rows(document["rows"])
         self._add_hint()
 
     def _add_job(self, job: dict[str, Any], horizon: int) -> None:
@@ -46,7 +47,7 @@ class Model:
         chosen = [model.new_bool_var("") for _ in durations]
         model.add_exactly_one(chosen)
         start = model.new_int_var(job["release"], horizon, "")
-        end = model.new_int_var(job["release"], horizon, "")
+        end = model.new_int_var(job["release"], max(job["release"], job["latest_end"]), "")
         size = model.new_int_var(min(durations), max(durations), "")
         model.add(size == sum(d * b for d, b in zip(durations, chosen, strict=True)))
         counts = [model.new_int_var(0, min(job["tasks"], c), "") for c in self.document["capacities"]]
@@ -55,6 +56,7 @@ class Model:
             for g, count in enumerate(counts):
                 if g not in level["classes"]:
                     model.add(count == 0).only_enforce_if(picked)
+        self._keep_within_a_part(job, counts)
         self.starts.append(start)
         self.ends.append(end)
         self.levels.append(chosen)
@@ -63,6 +65,24 @@ class Model:
         self.level_intervals.append(
             [model.new_optional_interval_var(start, d, end, b, "") for d, b in zip(durations, chosen, strict=True)]
         )
+
+    def _keep_within_a_part(self, job: dict[str, Any], counts: list[cp_model.IntVar]) -> None:
+        """Keep all tasks of a job within one cluster, or one node, where the scope asks for it."""
+        parts = self.document["parts"]
+        chosen = [self.model.new_bool_var("") for _ in parts]
+        for part, picked in zip(parts, chosen, strict=True):
+            self.model.add(sum(counts[g] for g in part) == job["tasks"]).only_enforce_if(picked)
+        if parts:
+            self.model.add_exactly_one(chosen)
+
+    def _add_rows(self, rows: list[dict[str, Any]]) -> None:
+        """Add what constraints ask for: jobs that may not overlap, and sums of starts and ends."""
+        for row in rows:
+            if "jobs" in row:
+                self.model.add_no_overlap([self.intervals[j] for j in row["jobs"]])
+                continue
+            times = {"start": self.starts, "end": self.ends}
+            self.model.add(sum(f * times[which][j] for f, which, j in row["terms"]) >= int(row["least"]))
 
     def _add_objective(self, objective: dict[str, Any], horizon: int) -> None:
         """Minimise the sum or the maximum of the costs: the ends, or what the tables say of an end at a level."""

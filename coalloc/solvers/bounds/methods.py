@@ -10,7 +10,7 @@ from coalloc.problem import Problem
 from coalloc.solvers.bounds.area import area
 from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
 from coalloc.solvers.bounds.level_branching import MAX_NODES
-from coalloc.solvers.bounds.simple import longest_job, packing, squashed_area
+from coalloc.solvers.bounds.simple import longest_job, packing, quick_bound
 
 METHODS = ("longest-job", "area", "packing", "feasible-set", "best")
 """The methods; ``best`` takes the others in turn, the cheapest first, then branches on the levels of jobs."""
@@ -47,6 +47,4 @@ def cost_bound(criterion: Criterion, method: str, time_limit: float = math.inf) 
     objective = criterion.objective
     if objective.is_latest_end:
         return latest_end_bound(criterion.problem, method, time_limit)
-    alone = objective.of_costs(criterion.alone)
-    has_area = objective.counts_ends and method != "longest-job"
-    return max(alone, squashed_area(criterion.problem)) if has_area else alone
+    return objective.of_costs(criterion.alone) if method == "longest-job" else quick_bound(criterion)

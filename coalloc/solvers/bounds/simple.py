@@ -111,9 +111,12 @@ def squashed_area(problem: Problem) -> float:
 
 
 def quick_bound(criterion: Criterion) -> float:
-    """Return a bound on the cost that costs nothing: longest job and packing, or every job alone."""
+    """Return a bound on the cost that costs nothing: longest job and packing, or every job alone and squashed area."""
     problem, objective = criterion.problem, criterion.objective
-    return simple_bound(problem) if objective.is_latest_end else objective.of_costs(criterion.alone)
+    if objective.is_latest_end:
+        return simple_bound(problem)
+    alone = objective.of_costs(criterion.alone)
+    return max(alone, squashed_area(problem)) if objective.counts_ends else alone
 
 
 def _run(context: Context) -> None:

@@ -117,9 +117,12 @@ def _search(
     best: _Decoded | None = None
     for jobs in _first_lists(decoder, assignments):
         decoded = decoder.decode(jobs)
+        if decoded is None:
+            continue
         best = decoded if best is None or (decoded.objective, decoded.cost) < (best.objective, best.cost) else best
         yield decoded
-    assert best is not None
+    if best is None:
+        return
     length = FIRST_ROUND * len(assignments)
     while iterations > 0:
         length = min(length, iterations)
@@ -153,11 +156,9 @@ class _Decoder:
         self._empty = Profile(problem)
         self._weights = earliness_weights(criterion)
 
-    def decode(self, jobs: _List) -> _Decoded:
-        """Return the schedule of a list."""
-        decoded = self._place(jobs, [], [self._empty], math.inf)
-        assert decoded is not None
-        return decoded
+    def decode(self, jobs: _List) -> _Decoded | None:
+        """Return the schedule of a list; None where constraints forbid its order."""
+        return self._place(jobs, [], [self._empty], math.inf)
 
     def redecode(self, before: _Decoded, jobs: _List, first: int, worst: float) -> _Decoded | None:
         """Return the schedule of a list that is as ``before`` up to ``first``; None where it costs over ``worst``."""
@@ -174,6 +175,8 @@ class _Decoder:
         profile = profiles[-1].copy()
         for j in jobs.order[len(assignments) :]:
             placed = self.generation.place(profile, j, jobs.ways[j])
+            if placed is None:
+                return None
             later -= alone[j]
             cost = criterion.cost(j, placed.start, placed.end)
             done = done + cost if is_sum else max(done, cost)
@@ -208,8 +211,9 @@ def _first_lists(decoder: _Decoder, assignments: Sequence[Assignment]) -> Iterat
     order = tuple(a.job for a in sorted(assignments, key=lambda a: (a.start, a.job)))
     for jobs in (order, *named_orders(problem)):
         yield _List(tuple(jobs), ways)
-    if len(order) <= MOST_FOR_IDEAL_ORDER:
-        yield _List(tuple(_ideal_order(decoder.generation)), ways)
+    ideal = tuple(_ideal_order(decoder.generation)) if len(order) <= MOST_FOR_IDEAL_ORDER else ()
+    if len(ideal) == len(order):
+        yield _List(ideal, ways)
     given = {a.job: a.mode for a in assignments}
     yield _List(order, tuple(given[j] for j in range(len(given))))
 
@@ -223,7 +227,9 @@ def _ideal_order(generation: Generation) -> Iterator[int]:
     fastest, profile = fastest_durations(problem), Profile(problem)
     left = sorted(range(len(problem.jobs)), key=lambda j: problem.releases[j])
     while left:
-        placed = [generation.earliest_end(profile, j) for j in left]
+        placed = [a for a in (generation.earliest_end(profile, j) for j in left) if a is not None]
+        if not placed:
+            return
         chosen = min(placed, key=lambda a: a.end - problem.releases[a.job] - fastest[a.job])
         book(profile, chosen)
         left.remove(chosen.job)
@@ -269,4 +275,4 @@ def _run(context: Context) -> None:
     )
 
 
-METHOD = Method("simulated annealing", _run, share=SHARE, repeats=True)
+METHOD = Method("simulated annealing", _run, lambda context: bool(context.best), share=SHARE, repeats=True)

@@ -200,7 +200,7 @@ def _run(context: Context) -> None:
 
 def accepts(context: Context) -> bool:
     """Accept many jobs, where the bound gives prices to go by."""
-    return context.is_large and bool(context.dual_prices)
+    return context.is_free and context.is_large and bool(context.dual_prices)
 
 
 METHOD = Method("beam search", _run, accepts, share=SHARE, repeats=True)

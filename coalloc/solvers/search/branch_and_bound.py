@@ -241,7 +241,7 @@ def _run(context: Context) -> None:
 
 
 def _accepts(context: Context) -> bool:
-    is_known = bool(context.best and context.dual_prices)
+    is_known = context.is_free and bool(context.best and context.dual_prices)
     return is_known and context.criterion.objective.is_latest_end and may_search(context.problem)
 
 

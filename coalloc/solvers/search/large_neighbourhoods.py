@@ -175,7 +175,7 @@ class _Repair:
 
     def _options(self, profile: Profile, j: int) -> list[Assignment]:
         """Return where a job can go, each way at its earliest, without repetition, the earliest end first."""
-        placed = [self._generation.place(profile, j, way) for way in self._ways[j]]
+        placed = [a for a in (self._generation.place(profile, j, way) for way in self._ways[j]) if a is not None]
         different = {(a.start, a.mode.allocation): a for a in placed}
         return sorted(different.values(), key=lambda a: a.end)
 
@@ -194,4 +194,9 @@ def _run(context: Context) -> None:
     )
 
 
-METHOD = Method("large neighbourhoods", _run, lambda context: bool(context.best), share=SHARE, repeats=True)
+def _accepts(context: Context) -> bool:
+    """Accept jobs that are not tied to each other: the others are moved left while some are freed."""
+    return bool(context.best) and not context.problem.couples
+
+
+METHOD = Method("large neighbourhoods", _run, _accepts, share=SHARE, repeats=True)

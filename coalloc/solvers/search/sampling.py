@@ -152,11 +152,11 @@ def _run(context: Context) -> None:
 
 
 def _accepts(context: Context) -> bool:
-    return context.criterion.objective.is_latest_end and not context.is_large
+    return context.is_free and context.criterion.objective.is_latest_end and not context.is_large
 
 
 def _accepts_large(context: Context) -> bool:
-    return context.criterion.objective.is_latest_end and context.is_large
+    return context.is_free and context.criterion.objective.is_latest_end and context.is_large
 
 
 METHOD = Method("sampling", _run, _accepts, share=SHARE, repeats=True)
