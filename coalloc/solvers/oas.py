@@ -104,7 +104,7 @@ def _too_tight(search: Search) -> SolveStatus | None:
     if search.is_too_tight:
         search.schedule = search.objective = None
         least = search.lower_bound
-        search.message = f"no schedule ends within makespan_limit={limit:g} s: the least makespan is {least:g} s or more"
+        search.message = f"no schedule ends within makespan_limit={limit:g} s: the least is {least:g} s or more"
         return SolveStatus.INFEASIBLE
     if search.objective is not None and not is_within(search.objective, limit):
         search.message = (
