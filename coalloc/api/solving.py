@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import Any
-
-import pyomo.environ as pyo
+from typing import TYPE_CHECKING, Any
 
 from coalloc.allocation import Scope
 from coalloc.api.keywords import refuse_unknown
 from coalloc.instance import CoallocError, Instance, require_instance
-from coalloc.models.time_grid import OBJECTIVES
+from coalloc.models.registry import OBJECTIVES
 from coalloc.problem import Links, discretise, slot_seconds
 from coalloc.result_files import instance_hash
 from coalloc.schedule import Schedule, require_schedule
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.backends.pyomo_solver import solver_named
-from coalloc.solvers.bounds.energy import energy_bound
 from coalloc.solvers.bounds.methods import METHODS, latest_end_bound, sum_of_ends_bound
-from coalloc.solvers.energy_run import ENERGY_OBJECTIVES
+from coalloc.solvers.model_run import RunModel
 from coalloc.solvers.oas import build_oas, solve_oas
-from coalloc.solvers.objectives import in_seconds
-from coalloc.solvers.package import build_package, solve_package
+from coalloc.solvers.objectives import ENERGY_OBJECTIVES, in_seconds
 from coalloc.solvers.result import Model, Progress, SolveOptions, SolveResult, TracePoint
 from coalloc.versions import versions
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 DEFAULT_OBJECTIVES = {"oas": "makespan", "pas": "total-execution-time", "cbs": "chunks", "jpr": "total-execution-time"}
 """Objective of each model where none is asked for."""
@@ -119,7 +117,11 @@ def solve(
     )
     if start is not None:
         require_schedule(instance, start)
-    run_model = solve_model if solver == "highs" else solver_named(solver, work_limit=options.work_limit)
+    run_model: RunModel = solve_model
+    if solver != "highs":
+        from coalloc.solvers.backends.pyomo_solver import solver_named
+
+        run_model = solver_named(solver, work_limit=options.work_limit)
     reporter = progress if callable(progress) else _print_point if progress else None
     if options.model == "oas":
         result = solve_oas(
@@ -128,6 +130,8 @@ def solve(
     elif start is not None:
         raise CoallocError(f"start is for model 'oas', not for {model!r}")
     else:
+        from coalloc.solvers.package import solve_package
+
         result = solve_package(instance, options, formulation=formulation, progress=reporter, run_model=run_model)
     return replace(result, instance_sha256=instance_hash(instance), versions=versions())
 
@@ -161,8 +165,11 @@ def build_model(
         scope=scope,
         makespan_limit=makespan_limit,
     )
-    build = build_oas if options.model == "oas" else build_package
-    return build(instance, options, formulation)
+    if options.model == "oas":
+        return build_oas(instance, options, formulation)
+    from coalloc.solvers.package import build_package
+
+    return build_package(instance, options, formulation)
 
 
 BUILD_KEYWORDS = tuple(name for name in build_model.__annotations__ if name not in ("instance", "unknown", "return"))
@@ -216,6 +223,8 @@ def lower_bound(
         if value not in known:
             raise CoallocError(f"{name} of lower_bound must be one of {', '.join(known)}, got {value!r}")
     if needs_watts:
+        from coalloc.solvers.bounds.energy import energy_bound
+
         return energy_bound(instance, objective, makespan_limit, time_limit)
     if makespan_limit is not None:
         raise CoallocError(f"makespan_limit is for objectives {' and '.join(ENERGY_OBJECTIVES)}, not {objective!r}")

@@ -15,7 +15,8 @@ import pyomo.environ as pyo
 
 from coalloc.execution import execution_time, link_load
 from coalloc.instance import CoallocError
-from coalloc.models.time_grid import OBJECTIVES, Grid, chosen
+from coalloc.models.registry import OBJECTIVES
+from coalloc.models.time_grid import Grid, chosen
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Occupation, Schedule, assign_nodes, schedule_of
 

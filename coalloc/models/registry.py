@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, cast, runtime_checkable
-
-import pyomo.environ as pyo
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from coalloc.instance import CoallocError
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+OBJECTIVES = ("makespan", "total-response-time")
+"""Objectives of the formulations in slots."""
 
 
 class Formulation(Protocol):

@@ -17,10 +17,10 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from coalloc.instance import CoallocError
+from coalloc.models.registry import OBJECTIVES
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.dual_feasible import weightings
 
-OBJECTIVES = ("makespan", "total-response-time")
 """Objectives of the slotted models."""
 
 LARGEST_LOAD = 1e4

@@ -19,10 +19,11 @@ from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.energy import relaxed_energy
 from coalloc.solvers.call import Search
-from coalloc.solvers.energy_run import ENERGY_OBJECTIVES, EnergyRun
+from coalloc.solvers.energy_run import EnergyRun
 from coalloc.solvers.energy_scan import least_edp
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.model_run import RunModel
+from coalloc.solvers.objectives import ENERGY_OBJECTIVES
 from coalloc.solvers.result import Progress, SolveOptions, SolveResult, SolveStatus
 
 

@@ -23,11 +23,9 @@ from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.call import Search
 from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on_slots
 from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel, grid_cells
+from coalloc.solvers.objectives import ENERGY_OBJECTIVES
 from coalloc.solvers.portfolio import assignments_of
 from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, SolveStatus, StoppedBy, TracePoint
-
-ENERGY_OBJECTIVES = ("energy", "edp")
-"""Objectives that need watts."""
 
 ROUNDING_GAP = 0.1 * PROOF_TOLERANCE
 """Relative gap that is left to the rounding errors of a model."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import pyomo.environ as pyo
+from typing import TYPE_CHECKING
 
 from coalloc.documents.errors import InternalError
 from coalloc.instance import CoallocError
@@ -17,6 +16,9 @@ from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.call import Search
 from coalloc.solvers.objectives import in_seconds, quick_bound, safe_horizon
 from coalloc.solvers.result import ModelSolution, Progress, SolveStatus, TracePoint
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 RunModel = Callable[..., ModelSolution]
 """Runs a Pyomo model: the signature of :func:`coalloc.solvers.backends.highs.solve_model`."""

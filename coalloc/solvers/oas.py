@@ -7,26 +7,25 @@ A formulation that is asked for by name is run to its own proof; ``auto`` is the
 from __future__ import annotations
 
 import math
-from typing import Any
-
-import pyomo.environ as pyo
+from typing import TYPE_CHECKING, Any
 
 from coalloc.checker import check
 from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
-from coalloc.models.time_grid import OBJECTIVES
+from coalloc.models.registry import OBJECTIVES
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.serial_generation import best_list_schedule, start_in_order
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.call import Search
-from coalloc.solvers.energy import build_energy, solve_energy
-from coalloc.solvers.energy_run import ENERGY_OBJECTIVES
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.model_run import ModelRun, RunModel
-from coalloc.solvers.objectives import in_seconds, objective_of, quick_bound, ticks_of
+from coalloc.solvers.objectives import ENERGY_OBJECTIVES, in_seconds, objective_of, quick_bound, ticks_of
 from coalloc.solvers.portfolio import Portfolio, assignments_of, on_grid
 from coalloc.solvers.result import Progress, SolveOptions, SolveResult, SolveStatus
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 
 def solve_oas(
@@ -40,6 +39,8 @@ def solve_oas(
 ) -> SolveResult:
     """Solve OAS; see :func:`coalloc.solve`. ``formulation`` is a name or an object of the user's own."""
     if asks_for_energy_models(options):
+        from coalloc.solvers.energy import solve_energy
+
         return solve_energy(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
@@ -70,6 +71,8 @@ def solve_oas(
 def build_oas(instance: Instance, options: SolveOptions, formulation: str = "auto") -> pyo.ConcreteModel:
     """Return the model of an instance in slots, with the horizon and the bound that ``solve_oas`` gives it."""
     if asks_for_energy_models(options):
+        from coalloc.solvers.energy import build_energy
+
         return build_energy(instance, options, formulation)
     if options.slot is None:
         raise CoallocError('a model needs a slot, such as slot="50%"')
@@ -96,7 +99,7 @@ def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
         raise CoallocError(f"objective of model 'oas' must be one of {known}, got {options.objective!r}")
     if options.links != "strict":
         raise CoallocError(f"links of model 'oas' must be 'strict', got {options.links!r}")
-    if isinstance(formulation, str):
+    if isinstance(formulation, str) and formulation != "auto":
         formulation_of("oas", formulation)
     if options.slot is None and formulation != "auto":
         raise CoallocError('a formulation needs a slot, such as slot="50%"; slot=None takes formulation="auto"')

@@ -9,6 +9,9 @@ from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule
 from coalloc.solvers.bounds.simple import earliest_ends, simple_bound
 
+ENERGY_OBJECTIVES = ("energy", "edp")
+"""Objectives that need watts."""
+
 
 def objective_of(instance: Instance, schedule: Schedule, objective: str) -> float:
     """Return the objective of a schedule, s."""
