@@ -137,9 +137,9 @@ def solve_model(
     progress
         Called with a :class:`TracePoint` (model units, seconds since this call) at every news.
     """
+    began = time.perf_counter()  # what is loaded below counts
     from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-    began = time.perf_counter()
     minimised_objective(model)
     form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
     highs, size = _load(form, limits, integral)
