@@ -63,6 +63,17 @@ def test_values_files_and_checks_need_no_solver():
     assert python(program) == "[]\n"
 
 
+def test_an_answer_without_a_model_needs_no_pyomo():
+    # Feasible sets prove this one: no model is built, and nothing is drawn, tabled or resampled.
+    program = (
+        "import coalloc, sys\n"
+        "result = coalloc.solve(coalloc.example('thesis-oas-1'), slot='50%')\n"
+        "heavy = ('pyomo', 'pandas', 'matplotlib', 'networkx', 'scipy.stats')\n"
+        "print(result.status.value, [name for name in heavy if name in sys.modules])"
+    )
+    assert python(program) == "optimal []\n"
+
+
 def test_every_public_name_is_there():
     assert [name for name in coalloc.__all__ if not hasattr(coalloc, name)] == []
     assert set(coalloc.__all__) <= set(dir(coalloc))

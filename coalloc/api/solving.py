@@ -9,9 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import pyomo.environ as pyo
+from typing import TYPE_CHECKING, Any
 
 from coalloc.allocation import Scope
 from coalloc.api.keywords import refuse_unknown
@@ -24,13 +22,13 @@ from coalloc.problem import Links, discretise, slot_seconds
 from coalloc.result_files import instance_hash
 from coalloc.schedule import Schedule, require_schedule
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.backends.pyomo_solver import solver_named
-from coalloc.solvers.bounds.energy import energy_bound
 from coalloc.solvers.bounds.methods import METHODS, cost_bound
 from coalloc.solvers.oas import build_oas, solve_oas
-from coalloc.solvers.package import build_package, solve_package
-from coalloc.solvers.result import Model, Progress, SolveOptions, SolveResult, TracePoint
+from coalloc.solvers.result import Model, Progress, RunModel, SolveOptions, SolveResult, TracePoint
 from coalloc.versions import versions
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 DEFAULT_OBJECTIVES = {"oas": "makespan", "pas": "total-execution-time", "cbs": "chunks", "jpr": "total-execution-time"}
 """Objective of each model where none is asked for."""
@@ -124,7 +122,11 @@ def solve(
     )
     if start is not None:
         require_schedule(instance, start)
-    run_model = solve_model if solver == "highs" else solver_named(solver, work_limit=options.work_limit)
+    run_model: RunModel = solve_model
+    if solver != "highs":
+        from coalloc.solvers.backends.pyomo_solver import solver_named
+
+        run_model = solver_named(solver, work_limit=options.work_limit)
     reporter = progress if callable(progress) else _print_point if progress else None
     if options.model == "oas":
         result = solve_oas(
@@ -141,6 +143,8 @@ def solve(
         what = "start" if start is not None else "constraints"
         raise CoallocError(f"{what} is for model 'oas', not for {model!r}")
     else:
+        from coalloc.solvers.package import solve_package
+
         result = solve_package(instance, options, formulation=formulation, progress=reporter, run_model=run_model)
     return replace(result, instance_sha256=instance_hash(instance), versions=versions())
 
@@ -193,6 +197,8 @@ def build_model(
     elif horizon is not None or constraints:
         raise CoallocError(f"horizon and constraints are for model 'oas', not for {model!r}")
     else:
+        from coalloc.solvers.package import build_package
+
         built = build_package(instance, options, formulation)
     built.formulation = _module_of(options, formulation)
     return built
@@ -215,6 +221,8 @@ def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
     formulation = formulation_of_model(model)
     if formulation is None:
         raise CoallocError(f"model must be one of coalloc.build_model, got {model!r}")
+    import pyomo.environ as pyo
+
     if not any(variable.value is not None for variable in model.component_data_objects(pyo.Var)):
         raise CoallocError("the model has no solution yet: its variables have no values")
     schedule, problem = formulation.extract(model), model.problem
@@ -271,6 +279,8 @@ def lower_bound(
     if method not in methods:
         raise CoallocError(f"method of lower_bound must be one of {', '.join(methods)}, got {method!r}")
     if not isinstance(asked, RegularObjective):
+        from coalloc.solvers.bounds.energy import energy_bound
+
         return energy_bound(instance, asked.name, makespan_limit, time_limit)
     if makespan_limit is not None:
         watts = " and ".join(name for name, known in OBJECTIVES.items() if known.needs_watts)

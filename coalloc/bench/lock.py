@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import platform
 from collections.abc import Iterator
@@ -22,41 +21,34 @@ def held(path: Path) -> Iterator[None]:
     Raises
     ------
     CoallocError
-        Another process holds it; the message says which.
+        Another process holds it, and the message says which; or there can be no lock here.
     """
+    from filelock import FileLock, Timeout
+
     neighbour = path.with_name(path.name + SUFFIX)
-    descriptor = _locked(path, neighbour)
+    lock = FileLock(neighbour, blocking=False, fallback_to_soft=False)
     try:
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"process {os.getpid()} on {platform.node()}".encode())
-        yield
-    finally:
-        neighbour.unlink(missing_ok=True)
-        os.close(descriptor)
-
-
-def _locked(path: Path, neighbour: Path) -> int:
-    """Return the descriptor of a locked file that has the name still when the lock is had."""
-    while True:
-        descriptor = _opened(neighbour)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.exists(neighbour) and os.path.samestat(os.fstat(descriptor), os.stat(neighbour)):
-                return descriptor
-            os.close(descriptor)  # its holder has ended and removed it meanwhile
-        except BlockingIOError:
-            holder = os.read(descriptor, 200).decode(errors="replace") or "another process"
-            os.close(descriptor)
-            name = visible(str(path))
-            advice = "wait until it has ended, or take another --store"
-            raise CoallocError(f"{name}: is in use by {visible(holder)}; {advice}") from None
-        except OSError as error:  # some network file systems have no locks
-            os.close(descriptor)
-            raise CoallocError(f"{visible(str(neighbour))}: cannot be locked: {error.strerror}") from None
-
-
-def _opened(neighbour: Path) -> int:
-    try:
-        return os.open(neighbour, os.O_RDWR | os.O_CREAT, 0o644)
+        neighbour.touch()  # refused in a folder that is not there: the lock would make one
     except OSError as error:
         raise CoallocError(f"{visible(str(neighbour))}: cannot be written: {error.strerror}") from None
+    try:
+        lock.acquire()
+    except Timeout:
+        advice = "wait until it has ended, or take another --store"
+        raise CoallocError(f"{visible(str(path))}: is in use by {_holder(neighbour)}; {advice}") from None
+    except OSError as error:  # some network file systems have no locks
+        raise CoallocError(f"{visible(str(neighbour))}: cannot be locked: {error.strerror}") from None
+    try:
+        neighbour.write_text(f"process {os.getpid()} on {platform.node()}")
+        yield
+    finally:
+        neighbour.unlink(missing_ok=True)  # while it is held: whoever has it open already tries anew
+        lock.release()
+
+
+def _holder(neighbour: Path) -> str:
+    """Return what a holder has written of itself."""
+    try:
+        return visible(neighbour.read_text(errors="replace")) or "another process"
+    except OSError:
+        return "another process"  # that has just ended

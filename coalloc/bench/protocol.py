@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from coalloc.documents.strict_json import plain
 
 CHUNK = 1 << 16
 Message = dict[str, Any]
@@ -64,19 +65,7 @@ def digest(part: object) -> str:
 
 def encoded(message: Mapping[str, Any]) -> bytes:
     """Return a message as a line; numbers that JSON does not know are null."""
-    return json.dumps(_plain(message), allow_nan=False).encode() + b"\n"
-
-
-def _plain(part: Any) -> Any:
-    """Return what JSON can hold: numbers of numpy as Python's, none for what is not finite."""
-    if isinstance(part, Mapping):
-        return {str(key): _plain(inner) for key, inner in part.items()}
-    if isinstance(part, (list, tuple)):
-        return [_plain(inner) for inner in part]
-    if isinstance(part, str):
-        return str(part)
-    number = part.item() if hasattr(part, "item") else part
-    return None if isinstance(number, float) and not math.isfinite(number) else number
+    return json.dumps(plain(message), allow_nan=False).encode() + b"\n"
 
 
 def read_exactly(descriptor: int, size: int) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,7 +56,7 @@ def check(
     options: dict[str, Any] = {"links": links, "saturation": saturation, "scope": scope}
     violations = coalloc.check(given, placed, **options)
     if json:
-        say_json([_plain(violation) for violation in violations])
+        say_json([asdict(violation) for violation in violations])
     elif violations:
         _show_violations(violations)
     else:
@@ -73,31 +72,23 @@ def _note_other_name(instance: Instance, schedule: Schedule) -> None:
         note(f"coalloc: the schedule names the instance {quoted(schedule.instance)}, this is {quoted(instance.name)}")
 
 
-def _plain(violation: Violation) -> dict[str, Any]:
-    """Return a violation for JSON, which knows no infinite numbers."""
-    fields = asdict(violation)
-    return {key: None if isinstance(x, float) and not math.isfinite(x) else x for key, x in fields.items()}
-
-
 def _show_violations(violations: list[Violation]) -> None:
     """Print a line per violation, and how many there are."""
     from coalloc.documents.text import visible
+    from coalloc.plot.wording import plural
 
     for violation in violations:
         say(visible(str(violation)))
     rules = len({violation.rule for violation in violations})
-    say(f"invalid: {_counted(len(violations), 'violation')} of {_counted(rules, 'rule')}")
+    say(f"invalid: {plural(len(violations), 'violation')} of {plural(rules, 'rule')}")
 
 
 def _show_metrics(instance: Instance, schedule: Schedule) -> None:
     """Print that the schedule is valid, and what it is worth."""
     from coalloc.measures import METRICS
+    from coalloc.plot.wording import plural
 
     values = coalloc.metrics(instance, schedule)
-    say(f"valid: {_counted(len(schedule), 'placement')}, makespan {values['makespan']:.10g} s")
+    say(f"valid: {plural(len(schedule), 'placement')}, makespan {values['makespan']:.10g} s")
     shown = ((name, f"{values[name]:.6g} {METRICS[name].unit}".removesuffix(" -")) for name in REPORTED)
     say_fields(shown, width=max(map(len, REPORTED)))
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

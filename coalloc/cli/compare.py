@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import BadParameter, Option
 
@@ -11,9 +11,12 @@ import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instances
 from coalloc.cli.options import Json, Quiet
-from coalloc.cli.output import note, say, say_json
+from coalloc.cli.output import note
 from coalloc.cli.studying import Files, Plot, Policies, RunSeed, Table, Threads, TimeLimit, check_outputs, policies_of
-from coalloc.cli.tables import plain_rows, written_table
+from coalloc.cli.tables import show_table, written_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Exact = Annotated[bool, Option("--exact/--no-exact", help="Solve each instance as well, or only compute bounds.")]
 Baseline = Annotated[str | None, Option(help="Policy that the others are paired with.", show_default="the first")]
@@ -42,7 +45,7 @@ def compare(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Compare policies with the best certified bound on each instance, and with each other."""
-    from coalloc.studies.comparison import draw, paired_differences, summary
+    from coalloc.studies.comparison import draw
 
     check_outputs(output, plot, files)
     policies = policies_of(policy)
@@ -65,12 +68,20 @@ def compare(
     table = written_table(study, output, json)
     if table is None:
         return ExitCode.DONE
-    if plot is not None:
-        draw(table, base, plot)
-    if json:
-        say_json(plain_rows(table))
-    else:
-        say(summary(table, seed).to_string(index=False, float_format="{:.4g}".format, na_rep="-"))
-        say(f"\nmakespan against {base}, mean and 95 % interval")
-        say(paired_differences(table, base, seed).to_string(index=False, float_format="{:+.2%}".format, na_rep="-"))
-    return ExitCode.DONE
+    return show_table(
+        table,
+        plot,
+        json,
+        draw=lambda table, path: draw(table, base, path),
+        words=partial(_words, baseline=base, seed=seed),
+    )
+
+
+def _words(table: pd.DataFrame, baseline: str, seed: int) -> str:
+    """Return a row per policy, and the policies paired with the baseline."""
+    from coalloc.studies.comparison import paired_differences, summary
+
+    policies = summary(table, seed).to_string(index=False, float_format="{:.4g}".format, na_rep="-")
+    pairs = paired_differences(table, baseline, seed)
+    differences = pairs.to_string(index=False, float_format="{:+.2%}".format, na_rep="-")
+    return f"{policies}\n\nmakespan against {baseline}, mean and 95 % interval\n{differences}"

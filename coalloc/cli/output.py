@@ -22,8 +22,10 @@ def note(text: str) -> None:
 
 
 def say_json(document: Any) -> None:
-    """Print a JSON document on standard output."""
-    say(json.dumps(document, indent=2, allow_nan=False))
+    """Print a JSON document on standard output; what is not known, or infinite, is null."""
+    from coalloc.documents.strict_json import plain
+
+    say(json.dumps(plain(document), indent=2, allow_nan=False))
 
 
 def say_fields(fields: Iterable[tuple[str, str]], width: int = 10) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
@@ -15,7 +14,7 @@ from typer import Argument, BadParameter, Option
 import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import SWF_SUFFIXES, read_instance
-from coalloc.cli.options import Json, Quiet
+from coalloc.cli.options import OUTPUT, GanttFile, Json, Quiet, ScheduleFile
 from coalloc.cli.output import Written, check_writable, note, say_fields, say_json
 from coalloc.cli.pairs import parameters_of
 from coalloc.cli.progress import shown_run
@@ -23,8 +22,8 @@ from coalloc.cli.progress import shown_run
 if TYPE_CHECKING:
     from coalloc import Instance, SimulationResult
 
-INPUT, ENGINE, OUTPUT = "What to run", "How it runs", "What to write"
-"""Panels of the help page."""
+INPUT, ENGINE = "What to run", "How it runs"
+"""Panels of the help page, beside that of the files."""
 
 File = Annotated[
     str, Argument(metavar="FILE", help="Instance file, example:NAME for a bundled one, or a trace (.swf, .swf.gz).")
@@ -52,10 +51,6 @@ Passes = Annotated[
 ]
 Kill = Annotated[bool, Option("--kill", help="Kill jobs that outlast their estimates.", rich_help_panel=ENGINE)]
 RunSeed = Annotated[int, Option(min=0, help="Seed of what a policy may draw.", rich_help_panel=ENGINE)]
-ScheduleFile = Annotated[
-    Path | None,
-    Option("--output", "-o", metavar="OUT", help="Schedule file, for coalloc check.", rich_help_panel=OUTPUT),
-]
 JobsFile = Annotated[
     Path | None, Option("--jobs", metavar="CSV", help="Table of the jobs: waits, ends, nodes.", rich_help_panel=OUTPUT)
 ]
@@ -64,9 +59,6 @@ TraceFile = Annotated[
     Option(
         "--swf", metavar="TRACE", help="Trace of the run, waits filled in: .swf or .swf.gz.", rich_help_panel=OUTPUT
     ),
-]
-Plot = Annotated[
-    Path | None, Option(metavar="FIGURE", help="Gantt picture: .png, .svg, .pdf or .html.", rich_help_panel=OUTPUT)
 ]
 PowerPlot = Annotated[
     Path | None,
@@ -104,7 +96,7 @@ def simulate(
     output: ScheduleFile = None,
     jobs: JobsFile = None,
     swf: TraceFile = None,
-    plot: Plot = None,
+    plot: GanttFile = None,
     power: PowerPlot = None,
     energy: Metered = False,
     json: Json = False,
@@ -209,16 +201,15 @@ def _joules(run: SimulationResult) -> dict[str, float]:
 
 
 def _document(run: SimulationResult, engine: dict[str, Any]) -> dict[str, Any]:
-    """Return what a run was asked for and what came of it; an infinite metric is null."""
+    """Return what a run was asked for and what came of it."""
     from coalloc.result_files import instance_hash
     from coalloc.versions import versions
 
-    metrics = {name: value if math.isfinite(value) else None for name, value in run.metrics.items()}
     return {
         "instance": run.instance.name,
         "instance_sha256": instance_hash(run.instance),
         "policy": run.policy,
         "options": dict(run.options) | engine,
         "versions": versions(),
-        "metrics": metrics,
+        "metrics": dict(run.metrics),
     }

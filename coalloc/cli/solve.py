@@ -12,12 +12,12 @@ from typer import Argument, Option
 import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance, read_schedule, slot_of
-from coalloc.cli.options import Json, Quiet
+from coalloc.cli.options import OUTPUT, GanttFile, Json, Quiet, ScheduleFile
 from coalloc.cli.output import check_writable
 from coalloc.cli.solving import ResultFiles, run_solve, show_result
 
-MODEL, LIMITS, OUTPUT = "What to solve", "How long, and with what", "What to write"
-"""Panels of the help page."""
+MODEL, LIMITS = "What to solve", "How long, and with what"
+"""Panels of the help page, beside that of the files."""
 
 File = Annotated[str, Argument(metavar="FILE", help="Instance file, or example:NAME for a bundled one.")]
 Model = Annotated[
@@ -81,10 +81,6 @@ Solver = Annotated[
 StartFile = Annotated[
     Path | None, Option(metavar="SCHEDULE", help="A valid schedule to start from.", rich_help_panel=LIMITS)
 ]
-ScheduleFile = Annotated[
-    Path | None,
-    Option("--output", "-o", metavar="OUT", help="Schedule file, for coalloc check.", rich_help_panel=OUTPUT),
-]
 ResultFile = Annotated[
     Path | None,
     Option(
@@ -92,9 +88,6 @@ ResultFile = Annotated[
         help="Result file: status, bound, trace, options, versions, schedule.",
         rich_help_panel=OUTPUT,
     ),
-]
-Plot = Annotated[
-    Path | None, Option(metavar="FIGURE", help="Gantt picture: .png, .svg, .pdf or .html.", rich_help_panel=OUTPUT)
 ]
 ModelFile = Annotated[
     Path | None,
@@ -140,7 +133,7 @@ def solve(
     start: StartFile = None,
     output: ScheduleFile = None,
     result: ResultFile = None,
-    plot: Plot = None,
+    plot: GanttFile = None,
     write_model: ModelFile = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import BadParameter, Option
@@ -14,9 +14,12 @@ from coalloc.cli import study_front
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instances
 from coalloc.cli.options import Json, Quiet
-from coalloc.cli.output import note, say, say_json
+from coalloc.cli.output import note, say
 from coalloc.cli.studying import Files, Plot, RunSeed, Table, Threads, TimeLimit, check_outputs
-from coalloc.cli.tables import plain_rows, written_table
+from coalloc.cli.tables import show_table, written_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 app = typer.Typer(name="study")
 
@@ -71,7 +74,7 @@ def slot_size(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Solve with slots of several lengths; say which is coarse enough, and enclose the optimum in continuous time."""
-    from coalloc.studies.slot_report import draw, recommendation, share_text, summary
+    from coalloc.studies.slot_report import draw
     from coalloc.studies.slot_size import FRACTIONS
 
     check_outputs(output, plot, files)
@@ -94,17 +97,18 @@ def slot_size(
     if not table["slotted"].notna().any():
         note("coalloc: no instance has a schedule")
         return ExitCode.NOTHING
-    if plot is not None:
-        draw(table, plot)
-    if json:
-        say_json(plain_rows(table))
-    else:
-        found = summary(table, by, seed)
-        shares = [str(name) for name in found if str(name).startswith(("loss_", "above_", "band_"))]
-        formatters = dict.fromkeys(shares, share_text)
-        say(found.to_string(index=False, formatters=formatters, float_format="{:.3g}".format, na_rep="-"))
-        say(f"\n{recommendation(table, tolerated, by)}")
-    return ExitCode.DONE
+    return show_table(table, plot, json, draw, words=partial(_words, tolerated=tolerated, by=by, seed=seed))
+
+
+def _words(table: pd.DataFrame, tolerated: float, by: Literal["replayed", "compacted"], seed: int) -> str:
+    """Return a row per length of the slot, and which is coarse enough."""
+    from coalloc.studies.slot_report import recommendation, share_text, summary
+
+    found = summary(table, by, seed)
+    shares = [str(name) for name in found if str(name).startswith(("loss_", "above_", "band_"))]
+    formatters = dict.fromkeys(shares, share_text)
+    rows = found.to_string(index=False, formatters=formatters, float_format="{:.3g}".format, na_rep="-")
+    return f"{rows}\n\n{recommendation(table, tolerated, by)}"
 
 
 def _share(text: str, option: str) -> float:

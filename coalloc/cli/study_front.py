@@ -12,9 +12,9 @@ from coalloc.allocation import Scope
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance, slot_of
 from coalloc.cli.options import Json, Quiet
-from coalloc.cli.output import note, say, say_json
+from coalloc.cli.output import note
 from coalloc.cli.studying import Plot, Policies, RunSeed, Table, Threads, TimeLimit, check_outputs, policies_of
-from coalloc.cli.tables import plain_rows, written_table
+from coalloc.cli.tables import show_table, written_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,14 +69,7 @@ def front(
     table = written_table(study, output, json)
     if table is None:
         return ExitCode.DONE
-    if plot is not None:
-        draw(table, plot)
-    if json:
-        say_json(plain_rows(table))
-    else:
-        say(_shown(table))
-        say(f"\n{_conclusion(table)}")
-    return ExitCode.DONE
+    return show_table(table, plot, json, draw, words=lambda table: f"{_shown(table)}\n\n{_conclusion(table)}")
 
 
 def _shown(table: pd.DataFrame) -> str:

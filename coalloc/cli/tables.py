@@ -1,12 +1,12 @@
-"""Tables of studies as the shell gives them: CSV files and rows of JSON."""
+"""Tables of studies as the shell gives them: CSV files, pictures, rows of JSON, and words."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from coalloc.cli.errors import ExitCode
 from coalloc.cli.output import note, say, say_json
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def written_table(study: Callable[[], pd.DataFrame], output: Path | None, json: 
     if is_whole:
         return table
     if json:
-        say_json(plain_rows(table))
+        say_json(table.to_dict("records"))
     elif output is None:
         say(table.to_csv(index=False).rstrip())
     return None
@@ -47,10 +47,18 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     write_atomically(path, table.to_csv(index=False))
 
 
-def plain_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows as JSON can hold them: what is not known, or infinite, is null."""
-    return [{str(name): _plain(value) for name, value in row.items()} for row in table.to_dict("records")]
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def show_table(
+    table: pd.DataFrame,
+    plot: Path | None,
+    json: bool,
+    draw: Callable[[pd.DataFrame, Path], object],
+    words: Callable[[pd.DataFrame], str],
+) -> ExitCode:
+    """Draw a table where ``plot`` is, print its rows as JSON or what it says in words, and return the exit code."""
+    if plot is not None:
+        draw(table, plot)
+    if json:
+        say_json(table.to_dict("records"))
+    else:
+        say(words(table))
+    return ExitCode.DONE

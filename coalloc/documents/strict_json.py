@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -129,6 +130,18 @@ def _faults(part: object, loc: tuple[str | int, ...]) -> Iterator[Fault]:
     elif isinstance(part, list):
         for i, inner in enumerate(part):
             yield from _faults(inner, (*loc, i))
+
+
+def plain(part: Any) -> Any:
+    """Return what JSON can hold: numbers of numpy as Python's, null for what is not finite."""
+    if isinstance(part, Mapping):
+        return {str(key): plain(inner) for key, inner in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [plain(inner) for inner in part]
+    if isinstance(part, str):
+        return str(part)
+    number = part.item() if hasattr(part, "item") else part
+    return None if isinstance(number, float) and not math.isfinite(number) else number
 
 
 def layout(part: object, indent: str = "") -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, cast, runtime_checkable
-
-import pyomo.environ as pyo
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from coalloc.instance import CoallocError
 from coalloc.objectives import RegularObjective
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 
 class Formulation(Protocol):

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from coalloc.documents.text import visible
 from coalloc.plot import palette
 from coalloc.plot.layout import (
     OVERLOADED,
@@ -27,6 +26,7 @@ from coalloc.plot.layout import (
     most_loaded,
     numbered_nodes,
 )
+from coalloc.plot.pages import rendered
 from coalloc.plot.wording import duration_text, plural, share_text, shortened
 
 HEADER, STRIP, STRIP_GAP, STRIPS_TITLE, FOOTER = 100, 44, 14, 26, 48
@@ -39,29 +39,6 @@ MOST_STRIPS = 12
 MOST_LABELLED = 3000
 MOST_NAMED = 12
 """Pieces of a job whose nodes are named when the pointer is over it; the rest is counted."""
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; \
-style-src 'unsafe-inline'; img-src data: blob:">
-<meta name="viewport" content="width=device-width">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark }}
-body {{ margin: 0; background: Canvas; color: CanvasText; font-family: system-ui, sans-serif }}
-.annotation-text, [class$=tick] text, .xtitle {{ fill: CanvasText !important }}
-.scatterlayer .js-line {{ stroke: CanvasText !important }}
-</style>
-</head>
-<body>
-<noscript>This picture needs JavaScript.</noscript>
-{figure}
-</body>
-</html>
-"""
 
 HIGHLIGHT = """
 const gantt = document.getElementById('{plot_id}');
@@ -100,7 +77,7 @@ def page(layout: Layout) -> str:
         post_script=HIGHLIGHT,
         config=CONFIG,
     )
-    return PAGE.format(title=html.escape(visible(layout.name)), figure=figure)
+    return rendered("gantt.html", title=layout.name, figure=figure)
 
 
 def draw(layout: Layout) -> dict[str, Any]:

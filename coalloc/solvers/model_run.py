@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import pyomo.environ as pyo
+from typing import TYPE_CHECKING
 
 from coalloc.instance import CoallocError
 from coalloc.models import Formulation, formulation_of
@@ -22,6 +21,9 @@ from coalloc.solvers.call import Search
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE, Progress, RunModel, SolveStatus, TracePoint
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 MAX_NONZEROS = 5_000_000
 """Nonzeros beyond which a model is not built."""

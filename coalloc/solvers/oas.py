@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeGuard
-
-import pyomo.environ as pyo
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from coalloc.checker import check
 from coalloc.constraint import Constraint, LatestEnd
@@ -27,11 +25,13 @@ from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.simple import quick_bound
 from coalloc.solvers.call import Search, is_within
 from coalloc.solvers.context import Context
-from coalloc.solvers.energy import build_energy, solve_energy
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.model_run import ModelRun
 from coalloc.solvers.portfolio import close
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 
 def solve_oas(
@@ -52,6 +52,8 @@ def solve_oas(
     objective = objective or objective_of(options.objective)
     _refuse_constraints(constraints, objective)
     if objective.needs_watts:
+        from coalloc.solvers.energy import solve_energy
+
         return solve_energy(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
@@ -128,6 +130,8 @@ def build_oas(
     objective = objective or objective_of(options.objective)
     _refuse_constraints(constraints, objective)
     if objective.needs_watts:
+        from coalloc.solvers.energy import build_energy
+
         return build_energy(instance, options, formulation)
     if options.slot is None:
         raise CoallocError('a model needs a slot, such as slot="50%"')
@@ -149,7 +153,8 @@ def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
     if options.links != "strict":
         raise CoallocError(f"links of model 'oas' must be 'strict', got {options.links!r}")
     if isinstance(formulation, str):
-        formulation_of("oas", formulation)
+        if formulation != "auto":
+            formulation_of("oas", formulation)
     elif not _is_formulation(formulation):
         raise CoallocError(
             f"formulation must be a name, or an object with build(problem, *, horizon, objective, lower_bound) and "

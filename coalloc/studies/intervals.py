@@ -13,6 +13,8 @@ import numpy as np
 
 CONFIDENCE = 0.95
 RESAMPLES = 2_000
+DRAWN_AT_A_TIME = 1_000_000
+"""Numbers that are resampled at a time: memory; the interval does not depend on it."""
 
 
 class ConfidenceInterval(NamedTuple):
@@ -24,7 +26,7 @@ class ConfidenceInterval(NamedTuple):
     samples: int
 
 
-def mean_interval(values: Sequence[float], seed: int = 0) -> ConfidenceInterval:
+def mean_interval(values: Sequence[float], seed: int | np.random.Generator = 0) -> ConfidenceInterval:
     """Return the mean of independent samples with its 95 % interval; the same for the same seed."""
     if not len(values):
         return ConfidenceInterval(math.nan, math.nan, math.nan, 0)
@@ -35,8 +37,12 @@ def mean_interval(values: Sequence[float], seed: int = 0) -> ConfidenceInterval:
         return ConfidenceInterval(mean, mean, mean, len(values))
     from scipy.stats import bootstrap
 
-    rng = np.random.default_rng(seed)
-    found = bootstrap((np.asarray(values),), np.mean, confidence_level=CONFIDENCE, n_resamples=RESAMPLES, rng=rng)
-    return ConfidenceInterval(
-        mean, float(found.confidence_interval.low), float(found.confidence_interval.high), len(values)
-    )
+    found = bootstrap(
+        (np.asarray(values),),
+        np.mean,
+        confidence_level=CONFIDENCE,
+        n_resamples=RESAMPLES,
+        batch=max(1, DRAWN_AT_A_TIME // len(values)),
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return ConfidenceInterval(mean, float(found.low), float(found.high), len(values))

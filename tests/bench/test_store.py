@@ -1,5 +1,7 @@
 """The store: what is kept, which journal it has, and what is no store."""
 
+import errno
+import fcntl
 import multiprocessing
 import sqlite3
 from collections import namedtuple
@@ -108,3 +110,20 @@ def test_the_lock_is_free_again_when_its_holder_is_killed(tmp_path):
     with held(path):
         assert path.with_name(path.name + SUFFIX).exists()
     assert not path.with_name(path.name + SUFFIX).exists()
+
+
+def test_no_folder_is_made_for_a_lock(tmp_path):
+    absent = tmp_path / "absent" / "s.sqlite"
+    with pytest.raises(CoallocError, match=r"s\.sqlite\.lock: cannot be written: No such file"), held(absent):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS])
+def test_a_file_system_without_locks_is_refused(tmp_path, monkeypatch, code):
+    def refused(*_):
+        raise OSError(code, "no locks here")
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    with pytest.raises(CoallocError, match=r"s\.sqlite\.lock: cannot be locked: "), held(tmp_path / "s.sqlite"):
+        pass

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from coalloc.studies import intervals
 from coalloc.studies.intervals import ConfidenceInterval, mean_interval
 
 
@@ -20,6 +21,13 @@ def test_the_same_seed_gives_the_same_interval():
     values = [1.0, 2.0, 4.0, 8.0]
     assert mean_interval(values, 3) == mean_interval(values, 3)
     assert mean_interval(values).mean == 3.75
+
+
+def test_what_is_drawn_at_a_time_does_not_change_the_interval(monkeypatch):
+    values = np.random.default_rng(1).exponential(1.0, 30).tolist()
+    whole = mean_interval(values)
+    monkeypatch.setattr(intervals, "DRAWN_AT_A_TIME", 1000)  # 33 of the 2,000 resamples
+    assert mean_interval(values) == whole
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Event, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import highspy
 import numpy as np
-import pyomo.environ as pyo
 from numpy.typing import NDArray
-from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from coalloc.instance import CoallocError
 from coalloc.solvers.result import (
@@ -31,6 +29,9 @@ from coalloc.solvers.result import (
     StoppedBy,
     TracePoint,
 )
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 INTEGRAL_GAP = 0.999
 """Absolute gap at which a whole-numbered objective is proven (after rounding the bound up)."""
@@ -136,7 +137,9 @@ def solve_model(
     progress
         Called with a :class:`TracePoint` (model units, seconds since this call) at every news.
     """
-    began = time.perf_counter()
+    began = time.perf_counter()  # what is loaded below counts
+    from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+
     minimised_objective(model)
     form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
     highs, size = _load(form, limits, integral)
@@ -172,6 +175,8 @@ def _whole_price(objective: float) -> int:
 
 def minimised_objective(model: pyo.ConcreteModel) -> Any:
     """Return the objective of a model; raises :class:`CoallocError` unless there is one, to be minimised."""
+    import pyomo.environ as pyo
+
     active = list(model.component_data_objects(pyo.Objective, active=True))
     if len(active) != 1 or active[0].sense != pyo.minimize:
         raise CoallocError(f"a model must have one active objective, to be minimised; {model.name!r} has not")

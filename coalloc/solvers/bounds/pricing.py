@@ -17,7 +17,6 @@ from typing import Protocol
 import highspy
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member
 
@@ -147,6 +146,8 @@ class ListedPricing:
     """Exact: the sets are known, and a matrix with one row per set adds up what their members are worth."""
 
     def __init__(self, sets: Sequence[tuple[Member, ...]], jobs: Sequence[LevelledJob]) -> None:
+        from scipy.sparse import csr_matrix
+
         self._sets = sets
         first = np.cumsum([0, *(len(job.durations) for job in jobs)])
         columns = np.array([first[j] + level for members in sets for j, level in members])

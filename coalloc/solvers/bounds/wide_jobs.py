@@ -16,7 +16,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft2, next_fast_len, rfft2
 
 from coalloc.execution import link_load
 from coalloc.instance import Job
@@ -165,6 +164,8 @@ def _are_held(held: Sequence[Held], x: int, y: int) -> bool:
 
 def _sums(reach: Held, held: Held) -> Held:
     """Return which (x, y) are a sum of one of the first and one of the second, by a convolution."""
+    from scipy.fft import irfft2, next_fast_len, rfft2
+
     exact = (reach.shape[0] + held.shape[0] - 1, reach.shape[1] + held.shape[1] - 1)
     shape = [next_fast_len(size, real=True) for size in exact]
     ways = irfft2(rfft2(reach, shape) * rfft2(held, shape), shape)

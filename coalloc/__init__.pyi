@@ -1,0 +1,53 @@
+"""The public names, each once: what ``__init__.py`` loads when it is first used, and what type checkers see."""
+
+from coalloc.api.simulating import simulate as simulate
+from coalloc.api.solving import build_model as build_model
+from coalloc.api.solving import lower_bound as lower_bound
+from coalloc.api.solving import schedule_of_model as schedule_of_model
+from coalloc.api.solving import solve as solve
+from coalloc.checker import Violation as Violation
+from coalloc.checker import check as check
+from coalloc.heuristics.registry import policies as policies
+from coalloc.instance import Cluster as Cluster
+from coalloc.instance import CoallocError as CoallocError
+from coalloc.instance import Instance as Instance
+from coalloc.instance import InstanceError as InstanceError
+from coalloc.instance import Job as Job
+from coalloc.instance import NodeGroup as NodeGroup
+from coalloc.instance import Platform as Platform
+from coalloc.instance import RunningJob as RunningJob
+from coalloc.instance import Switch as Switch
+from coalloc.instance.files import read_instance as read_instance
+from coalloc.instance.files import read_platform as read_platform
+from coalloc.instance.files import write_instance as write_instance
+from coalloc.instance.files import write_platform as write_platform
+from coalloc.measures import metrics as metrics
+from coalloc.meter import energy as energy
+from coalloc.plot.pictures import gantt as gantt
+from coalloc.plot.power import power_plot as power_plot
+from coalloc.result_files import read_result as read_result
+from coalloc.result_files import write_result as write_result
+from coalloc.schedule import Placement as Placement
+from coalloc.schedule import Schedule as Schedule
+from coalloc.schedule_files import read_schedule as read_schedule
+from coalloc.schedule_files import write_schedule as write_schedule
+from coalloc.schemas import schema as schema
+from coalloc.simulator.policy import Policy as Policy
+from coalloc.simulator.policy import Start as Start
+from coalloc.simulator.replaying import replay as replay
+from coalloc.simulator.result import SimulationResult as SimulationResult
+from coalloc.solvers.result import SolveResult as SolveResult
+from coalloc.solvers.result import SolveStatus as SolveStatus
+from coalloc.solvers.result import TracePoint as TracePoint
+from coalloc.studies.comparison import compare as compare
+from coalloc.studies.front import energy_front as energy_front
+from coalloc.studies.slot_size import slot_study as slot_study
+from coalloc.versions import show_versions as show_versions
+from coalloc.workloads.generators import generate as generate
+from coalloc.workloads.irmasim import read_irmasim as read_irmasim
+from coalloc.workloads.library import example as example
+from coalloc.workloads.library import examples as examples
+from coalloc.workloads.swf import read_swf as read_swf
+from coalloc.workloads.swf_writing import write_swf as write_swf
+
+__version__: str
