@@ -189,6 +189,8 @@ def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
 def _add_constraints(model: pyo.ConcreteModel) -> None:
     """Add what the constraints of the problem ask for, as (T8) and (T9); a job runs where all its tasks are."""
     problem: Problem = model.problem
+    if not problem.rows and all(map(math.isinf, problem.latest_ends)):
+        return
     model.times = pyo.ConstraintList()
     model.not_together = pyo.ConstraintList()
     for j, latest in enumerate(problem.latest_ends):

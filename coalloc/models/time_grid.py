@@ -62,6 +62,8 @@ def add_constraint_rows(
 
     ``starts[j]`` are (start slot, end slot, start variable) of job ``j``.
     """
+    if not problem.rows:
+        return
     covering = {j: _covering(terms) for j, terms in starts.items()}
     times = {
         (j, which): pyo.quicksum(slots[which == "end"] * slots[2] for slots in terms)
