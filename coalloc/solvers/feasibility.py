@@ -1,4 +1,4 @@
-"""Why an instance has no schedule at all: a job that saturates a link wherever it runs."""
+"""Why an instance has no schedule at all: a job that saturates a link wherever it runs, or cannot end in time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coalloc.solvers.bounds.release_suffixes import can_saturate
 
 
 def why_infeasible(problem: Problem) -> list[str]:
-    """Return a sentence for each job that fits nowhere within the scope, or not without saturating a link."""
+    """Return a sentence for each job that fits nowhere within the scope, saturates a link, or cannot end in time."""
     nowhere = [
         f"job {quoted(job.id)} fits on no {problem.scope}: it has {job.tasks} tasks"
         for job in problem.jobs
@@ -22,7 +22,22 @@ def why_infeasible(problem: Problem) -> list[str]:
         return nowhere
     widest = _processors_of_the_widest_cluster(problem)
     wider = [j for j, job in enumerate(problem.jobs) if job.tasks > widest]  # within one cluster no link is loaded
-    return [_mildest_overload(problem, j) for j in wider if not _fits_alone(problem, j)]
+    saturating = [_mildest_overload(problem, j) for j in wider if not _fits_alone(problem, j)]
+    return saturating or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
+
+
+def _is_too_late(problem: Problem, j: int) -> bool:
+    return problem.releases[j] + problem.levels[j][0].duration > problem.latest_ends[j]
+
+
+def _too_late(problem: Problem, j: int) -> str:
+    release, duration = problem.seconds(problem.releases[j]), problem.seconds(problem.levels[j][0].duration)
+    latest = problem.seconds(problem.latest_ends[j])
+    slots = "" if problem.slot is None else f" in slots of {problem.slot:g} s"
+    return (
+        f"job {quoted(problem.jobs[j].id)} has to end by {latest:g} s{slots}, but starts at {release:g} s "
+        f"and takes {duration:g} s at the least"
+    )
 
 
 def _fits_alone(problem: Problem, j: int) -> bool:
