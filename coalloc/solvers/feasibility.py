@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError
 from coalloc.problem import MAX_MODES, Problem
 from coalloc.rules.serial_generation import fillings
 from coalloc.solvers.bounds.release_suffixes import can_saturate
+from coalloc.solvers.bounds.simple import simple_bound
 
 
 def why_infeasible(problem: Problem) -> list[str]:
@@ -23,7 +25,15 @@ def why_infeasible(problem: Problem) -> list[str]:
     widest = _processors_of_the_widest_cluster(problem)
     wider = [j for j, job in enumerate(problem.jobs) if job.tasks > widest]  # within one cluster no link is loaded
     saturating = [_mildest_overload(problem, j) for j in wider if not _fits_alone(problem, j)]
-    return saturating or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
+    late = saturating or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
+    return late or list(_all_too_late(problem))
+
+
+def _all_too_late(problem: Problem) -> Iterator[str]:
+    latest = max(problem.latest_ends, default=math.inf)
+    if math.isfinite(latest) and (least := simple_bound(problem)) > latest:
+        by, at = problem.seconds(latest), problem.seconds(least)
+        yield f"all jobs have to end by {by:g} s, but the last cannot end before {at:g} s"
 
 
 def _is_too_late(problem: Problem, j: int) -> bool:
