@@ -24,7 +24,14 @@ from coalloc.allocation import Scope, node_classes
 from coalloc.instance import Instance, NodeGroup, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_up, time_tolerance
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
-from coalloc.testing.brute_force import BruteForceResult, _execution_time, _Option, _options, _running_option
+from coalloc.testing.brute_force import (
+    BruteForceResult,
+    _execution_time,
+    _memories,
+    _Option,
+    _options,
+    _running_option,
+)
 
 Objective = Literal["energy", "edp"]
 
@@ -74,6 +81,7 @@ class _Search:
         self.latest = instance.origin + limit
         self.bandwidths = [capacity_limit(link.bandwidth, 0.0) for link in instance.platform.links]
         self.capacities = [node.capacity for node in self.nodes]
+        self.memories = _memories(self.nodes)
         self.options = [
             [o for o in _options(job, instance, self.nodes, self.capacities, self.bandwidths) if _in_scope(o, scope)]
             for job in instance.jobs
@@ -126,7 +134,8 @@ class _Search:
 
     def _fits(self, put: _PlacedOption, placed: Sequence[_PlacedOption]) -> bool:
         """Return whether nodes and links hold a job beside the others, at its start and at every start within it."""
-        limits = [limit + 1e-9 * max(1.0, limit) for limit in (*self.capacities, *self.bandwidths)]
+        most = (*self.capacities, *self.bandwidths, *self.memories)
+        limits = [limit + 1e-9 * max(1.0, limit) for limit in most]
         used = [r for r, amount in enumerate(put.option.demand) if amount]
         others = (*placed, *self.running)
         for t in (put.start, *(p.start for p in others if put.start <= p.start < put.held - time_tolerance(put.held))):
