@@ -50,7 +50,7 @@ def test_links_that_may_saturate_bind_nothing() -> None:
     problem = discretise(
         Instance(star((1, 1.0, 0.0), (1, 1.0, 0.0)), (Job("J1", 2, 9.0, 0.5, 6.0),)), None, links="shared"
     )
-    assert problem.bandwidths == (math.inf, math.inf)
+    assert problem.limits == (math.inf, math.inf)
     assert len(problem.modes[0]) == 1
 
 
@@ -104,9 +104,9 @@ def test_links_of_switches_have_the_classes_below_them() -> None:
     )
     platform = Platform(clusters, (Switch("S", "root", 9.0),))
     problem = one(platform, Job("J1", 7, 10.0, 0.5, 1.0))
-    assert problem.classes_below == ((0, 1), (2,), (3,), (0, 1, 2))
+    assert tuple(r.classes for r in problem.resources) == ((0, 1), (2,), (3,), (0, 1, 2))
     # 9 nodes, 5 of them below S: of 7 tasks at least 3, at most 5 are there.
-    assert problem.tasks_below(problem.jobs[0], 3) == range(3, 6)
+    assert problem.tasks_within(problem.jobs[0], 3) == range(3, 6)
 
 
 def test_links_are_contended_where_the_largest_loads_together_would_saturate() -> None:

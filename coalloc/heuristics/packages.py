@@ -17,7 +17,7 @@ from operator import le, sub
 
 from coalloc.models.cbs import chunk_shortfall, total_link_load
 from coalloc.models.jpr import effective_power
-from coalloc.models.package import link_limits
+from coalloc.models.package import package_limits
 from coalloc.problem import Mode, Problem, SpeedLevel, compositions
 from coalloc.rules.allocation_rules import filled
 
@@ -33,7 +33,7 @@ def _execution_time(_: Problem, __: int, mode: Mode) -> tuple[float, ...]:
 
 
 def _chunks(problem: Problem, j: int, mode: Mode) -> tuple[float, ...]:
-    return chunk_shortfall(problem, problem.jobs[j], mode), total_link_load(mode)
+    return chunk_shortfall(problem, problem.jobs[j], mode), total_link_load(problem, mode)
 
 
 def _power(problem: Problem, _: int, mode: Mode) -> tuple[float, ...]:
@@ -51,7 +51,7 @@ def best_alone(problem: Problem, model: str, j: int) -> list[Mode]:
     """
     levels = problem.levels[j][-1:] if model == "cbs" else problem.levels[j]
     for level in levels:
-        priced = [(COSTS[model](problem, j, c), total_link_load(c), c) for c in _fitting(problem, j, level)]
+        priced = [(COSTS[model](problem, j, c), total_link_load(problem, c), c) for c in _fitting(problem, j, level)]
         if priced:
             least = min(cost for cost, _, _ in priced)
             best = [(load, mode) for cost, load, mode in priced if cost == least]
@@ -60,9 +60,10 @@ def best_alone(problem: Problem, model: str, j: int) -> list[Mode]:
 
 
 def _fitting(problem: Problem, j: int, level: SpeedLevel) -> Iterator[Mode]:
-    """Yield the modes of a job on the free processors of a level that overload no link by themselves."""
-    job, limits = problem.jobs[j], link_limits(problem, j)
-    free = [n if g in level.classes else 0 for g, n in enumerate(problem.package.processors)]
+    """Yield the modes of a job on the free processors of a level that exceed no resource by themselves."""
+    job, limits = problem.jobs[j], package_limits(problem, j)
+    rooms = map(min, problem.package.processors, problem.rooms(job))
+    free = [n if g in level.classes else 0 for g, n in enumerate(rooms)]
     for allocation in compositions(job.tasks, free):
         mode = problem.mode(job, allocation)
         if all(map(le, mode.loads, limits)):
@@ -74,17 +75,17 @@ def together(problem: Problem, choices: Sequence[Sequence[Mode]], order: Sequenc
 
     Jobs (by index) choose in ``order``, and take their first choice that still fits.
     """
-    processors, bandwidths = problem.package.processors, problem.package.bandwidths
+    processors, limits = problem.package.processors, problem.package.limits
     chosen: dict[int, Mode] = {}
     for j in order:
         for mode in choices[j]:
-            if all(map(le, mode.allocation, processors)) and all(map(le, mode.loads, bandwidths)):
+            if all(map(le, mode.allocation, processors)) and all(map(le, mode.loads, limits)):
                 break
         else:
             return None
         chosen[j] = mode
         processors = tuple(map(sub, processors, mode.allocation))
-        bandwidths = tuple(map(sub, bandwidths, mode.loads))
+        limits = tuple(map(sub, limits, mode.loads))
     return [chosen[j] for j in range(len(choices))]
 
 
@@ -108,19 +109,21 @@ def by_levels(problem: Problem) -> list[Mode] | None:
     levels = cheapest_levels(problem)
     if levels is None:
         return None
-    choices = [sorted(_fitting(problem, j, level), key=total_link_load) for j, level in enumerate(levels)]
+    choices = [
+        sorted(_fitting(problem, j, level), key=lambda c: total_link_load(problem, c)) for j, level in enumerate(levels)
+    ]
     order = sorted(range(len(levels)), key=lambda j: (len(levels[j].classes), -problem.jobs[j].tasks))
     return together(problem, choices, order)
 
 
 def fastest_first(problem: Problem) -> list[Mode] | None:
-    """Return an optimal package of JPR, None where the levels are not found or a job would never end on its links.
+    """Return an optimal package of JPR; None where no levels are found, memory is short, or a job would never end.
 
     At the cheapest levels, the jobs whose levels have fewer classes choose first, and take the fastest processors
     left. They fill the fastest ones without a hole, and the levels leave room there: none gets a slower one than
     its level has, and with as many tasks no package uses more power.
     """
-    levels = cheapest_levels(problem)
+    levels = None if problem.is_short_of_memory else cheapest_levels(problem)
     if levels is None:
         return None
     free = problem.package.processors
@@ -131,7 +134,7 @@ def fastest_first(problem: Problem) -> list[Mode] | None:
         if allocation is None:
             return None
         chosen[j] = problem.mode(problem.jobs[j], allocation)
-        if not all(map(le, chosen[j].loads, link_limits(problem, j))):
+        if not all(map(le, chosen[j].loads, package_limits(problem, j))):
             return None
         free = tuple(map(sub, free, allocation))
     return [chosen[j] for j in range(len(levels))]
@@ -145,7 +148,8 @@ def cheapest_levels(problem: Problem) -> list[SpeedLevel] | None:
     """Return the speed levels with the least total duration that leave room for all jobs, links dropped.
 
     The classes of levels are nested, so there is room if it suffices in each: a branch and bound over the
-    jobs. None where there is no room, or after ``LEVEL_STEPS`` choices.
+    jobs. None where there is no room, or after ``LEVEL_STEPS`` choices. Where memory keeps jobs from classes, levels
+    need not be nested, and there may be no room after all.
     """
     least = [levels[0].duration for levels in problem.levels]
     rest = [sum(least[j:]) for j in range(len(least) + 1)]

@@ -52,6 +52,12 @@ class Instance(Value):
         """Mean base time of the jobs, s; the unit of slots given in percent."""
         return sum(job.base_time for job in self.jobs) / max(1, len(self.jobs))
 
+    @cached_property
+    def largest_task_memory(self) -> float:
+        """The most memory that a task asks for, of running jobs too, MB; 0 where no job to schedule asks for any."""
+        asked = [job.memory or 0.0 for job in self.jobs]
+        return max(*asked, *(run.job.memory or 0.0 for run in self.running), 0.0) if any(asked) else 0.0
+
 
 def require_instance(given: object) -> None:
     """Raise :class:`CoallocError` where something else is given as an instance, such as the path of its file."""

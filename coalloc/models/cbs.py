@@ -25,7 +25,7 @@ def build(problem: Problem) -> pyo.ConcreteModel:
     """Return the model; first objective in tasks, second in MB/s."""
     model = mode_model("CBS", problem)
     shortfall = total(model, lambda job, mode: chunk_shortfall(problem, job, mode))
-    load = total(model, lambda _, mode: total_link_load(mode))
+    load = total(model, lambda _, mode: total_link_load(problem, mode))
     add_stages(model, [("chunk-shortfall", shortfall, True), ("link-load", load, False)])
     return model
 
@@ -36,6 +36,6 @@ def chunk_shortfall(problem: Problem, job: Job, mode: Mode) -> int:
     return max(0, math.ceil(CHUNK_SHARE * job.tasks) - max(tasks))
 
 
-def total_link_load(mode: Mode) -> float:
+def total_link_load(problem: Problem, mode: Mode) -> float:
     """Return the total load of a mode over all links, MB/s."""
-    return math.fsum(mode.loads)
+    return math.fsum(mode.loads[: problem.num_links])

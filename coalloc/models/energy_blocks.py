@@ -11,6 +11,7 @@ windows", Annals of Operations Research 16 (1988).
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -177,15 +178,33 @@ def _pairs(items: Sequence[Item]) -> Iterator[tuple[Item, int]]:
 
 
 def forbidden_sets(problem: Problem, g: int) -> Iterator[tuple[Item, ...]]:
-    """Yield the minimal sets of jobs, new and running, that exceed a node together and fit on it one by one."""
+    """Yield the minimal sets of jobs, new and running, that exceed a node together and fit on it one by one.
+
+    They exceed its cores, or its memory: what running jobs do to that alone is no fault of theirs.
+    """
     cores = problem.capacities[g]
-    tasks: dict[Item, int] = {j: job.tasks for j, job in enumerate(problem.jobs) if job.tasks <= cores}
-    tasks |= {f"running {r}": busy.allocation[g] for r, busy in enumerate(problem.busy) if busy.allocation[g]}
+    memory = next((k for k in problem.contended_memories if problem.resources[k].classes == (g,)), None)
+    uses: dict[Item, tuple[int, float]] = {
+        j: (sum(c.allocation), 0.0 if memory is None else c.loads[memory])
+        for j, modes in enumerate(problem.modes)
+        for c in modes
+        if c.allocation[g]
+    }
+    uses |= {
+        f"running {r}": (busy.allocation[g], 0.0 if memory is None else busy.loads[memory])
+        for r, busy in enumerate(problem.busy)
+        if busy.allocation[g]
+    }
+    megabytes = math.inf if memory is None else problem.limits[memory]
+
+    def exceeds(items: Sequence[Item]) -> bool:
+        asks = any(uses[i][1] for i in items if not isinstance(i, str))
+        return sum(uses[i][0] for i in items) > cores or (asks and sum(uses[i][1] for i in items) > megabytes)
+
     found = 0
     for size in range(2, cores + 2):
-        for items in itertools.combinations(tasks, size):
-            total = sum(tasks[i] for i in items)
-            if total > cores >= total - min(tasks[i] for i in items):
+        for items in itertools.combinations(uses, size):
+            if exceeds(items) and not any(exceeds(items[:i] + items[i + 1 :]) for i in range(size)):
                 found += 1
                 if found > MAX_FORBIDDEN:
                     raise CoallocError(

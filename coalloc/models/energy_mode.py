@@ -27,7 +27,7 @@ from coalloc.models.energy_running import (
     running_watts,
 )
 from coalloc.models.energy_sets import add_sets
-from coalloc.models.time_grid import Grid, Term, add_capacity_rows, add_link_rows, by_slot, chosen
+from coalloc.models.time_grid import Grid, Term, add_capacity_rows, add_resource_rows, by_slot, chosen
 from coalloc.problem import Assignment, Mode, Problem
 from coalloc.schedule import Schedule, schedule_of
 
@@ -159,17 +159,20 @@ def _add_makespan_rows(model: pyo.ConcreteModel) -> None:
 
 
 def _add_capacities(model: pyo.ConcreteModel, grid: Grid) -> None:
-    """Add (C2) and (C3), whole slots."""
+    """Add (C2), (C3) and (M1), whole slots."""
     tasks: list[tuple[range, int, Term]] = []
     loads: list[tuple[range, int, Term]] = []
+    memory: list[tuple[range, int, Term]] = []
     problem: Problem = model.problem
     for (j, p, t), x in model.x.items():
         mode = problem.modes[j][p]
         slots = range(t, t + int(mode.duration))
         tasks += [(slots, g, (count, x)) for g, count in enumerate(mode.allocation) if count]
         loads += [(slots, k, (mode.loads[k], x)) for k in problem.contended_links if mode.loads[k] > 0.0]
+        memory += [(slots, k, (mode.loads[k], x)) for k in problem.contended_memories if mode.loads[k] > 0.0]
     add_capacity_rows(model, "processors", by_slot(tasks), grid.processors)
-    add_link_rows(model, by_slot(loads), grid.bandwidth)
+    add_resource_rows(model, "bandwidth", by_slot(loads), grid.left)
+    add_resource_rows(model, "memory", by_slot(memory), grid.left)
 
 
 def _users(model: pyo.ConcreteModel) -> dict[tuple[int, int], list[pyo.Var]]:

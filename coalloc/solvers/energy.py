@@ -91,7 +91,7 @@ def _why_impossible(problem: Problem) -> list[str]:
     nowhere = [
         f"job {job.id!r} fits on no {problem.scope}: it has {job.tasks} tasks"
         for job in problem.jobs
-        if next(problem.allocations(job), None) is None
+        if next(problem.allocations(job), None) is None and not problem.memory_shortage(job)
     ]
     return nowhere or why_infeasible(problem)
 

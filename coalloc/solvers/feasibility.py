@@ -1,47 +1,54 @@
-"""Why an instance has no schedule at all: a job that saturates a link wherever it runs."""
+"""Why an instance has no schedule at all: a job that finds too little memory, or saturates a link wherever it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from coalloc.allocation import tasks_per_cluster
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError
+from coalloc.instance import CoallocError, Job
 from coalloc.problem import MAX_MODES, Problem
 from coalloc.rules.serial_generation import fillings
 from coalloc.solvers.bounds.release_suffixes import can_saturate
 
 
 def why_infeasible(problem: Problem) -> list[str]:
-    """Return a sentence for each job that no allocation can hold without saturating a link."""
-    widest = _processors_of_the_widest_cluster(problem)
-    wider = [j for j, job in enumerate(problem.jobs) if job.tasks > widest]  # within one cluster no link is loaded
-    return [_mildest_overload(problem, j) for j in wider if not _fits_alone(problem, j)]
+    """Return a sentence for each job that finds too little memory, or whose every allocation saturates a link."""
+    found = (problem.memory_shortage(job) or _saturation(problem, j) for j, job in enumerate(problem.jobs))
+    return [sentence for sentence in found if sentence]
+
+
+def _saturation(problem: Problem, j: int) -> str:
+    """Return which link a job saturates at best; nothing where it can do without."""
+    return "" if _fits_alone(problem, j) else _mildest_overload(problem, j)
 
 
 def _fits_alone(problem: Problem, j: int) -> bool:
     job = problem.jobs[j]
+    if job.tasks <= _widest_cluster(problem, job):  # within one cluster no link is loaded
+        return True
     if problem.scope == "platform" and not can_saturate(problem, job):
         return True
-    if any(True for _ in fillings(problem, job, problem.capacities, problem.bandwidths)):
+    if any(True for _ in fillings(problem, job, problem.capacities, problem.limits)):
         return True
     if problem.count_allocations(job) > MAX_MODES:
         raise CoallocError(f"job {quoted(job.id)}: no allocation that the links carry was found among the first tried")
-    return any(problem.fits_links(problem.mode(job, a)) for a in problem.allocations(job))
+    return any(problem.fits_alone(problem.mode(job, a)) for a in problem.allocations(job))
 
 
-def _processors_of_the_widest_cluster(problem: Problem) -> int:
+def _widest_cluster(problem: Problem, job: Job) -> int:
     """Return how many tasks of a job the scope lets be in one cluster at most; 0 where it must be on one node."""
     if problem.scope == "node":
         return 0
-    return max(cluster.num_processors for cluster in problem.instance.platform.clusters)
+    num_clusters = len(problem.instance.platform.clusters)
+    return max(tasks_per_cluster(problem.rooms(job), problem.classes, num_clusters))
 
 
 def _mildest_overload(problem: Problem, j: int) -> str:
     job = problem.jobs[j]
 
     def worst(loads: Sequence[float]) -> tuple[float, int]:
-        shares = (load / max(limit, 1e-12) for load, limit in zip(loads, problem.bandwidths, strict=True))
-        return max((share, k) for k, share in enumerate(shares))
+        return max((loads[k] / max(problem.limits[k], 1e-12), k) for k in range(problem.num_links))
 
     mildest = min((problem.loads(job, allocation) for allocation in problem.allocations(job)), key=worst)
     k = worst(mildest)[1]

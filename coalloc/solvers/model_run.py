@@ -119,7 +119,7 @@ class ModelRun:
 
 def grid_cells(problem: Problem, horizon: int) -> int:
     """Return how many numbers say what is free in each slot; arrivals in Unix time make them more than a model's."""
-    return horizon * (len(problem.classes) + len(problem.bandwidths))
+    return horizon * (len(problem.classes) + len(problem.resources))
 
 
 def _gap_scale(problem: Problem, bound: float, objective: str) -> float:

@@ -26,9 +26,10 @@ from coalloc.instance import CoallocError, Instance
 from coalloc.instance.rounding import capacity_limit
 from coalloc.models.cbs import chunk_shortfall, total_link_load
 from coalloc.models.jpr import effective_power
-from coalloc.models.package import Stage, fits_processors, link_limits
+from coalloc.models.package import Stage, fits_processors, package_limits
 from coalloc.models.registry import PackageFormulation, package_formulation_of
 from coalloc.problem import MAX_MODES, Mode, Problem, discretise
+from coalloc.rules.serial_generation import room_for
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.call import Search
@@ -211,12 +212,25 @@ def why_infeasible(problem: Problem) -> list[str]:
     tasks, free = sum(job.tasks for job in problem.jobs), sum(package.processors)
     if tasks > free:
         return [f"the package needs {tasks} processors, {free} are free at {package.start:g} s"]
-    return [sentence for j in range(len(problem.jobs)) if (sentence := _mildest_overload(problem, j))]
+    found = (_lack_of_memory(problem, j) or _mildest_overload(problem, j) for j in range(len(problem.jobs)))
+    return [sentence for sentence in found if sentence]
+
+
+def _lack_of_memory(problem: Problem, j: int) -> str:
+    """Return why job ``j`` finds too little memory beside what runs, nothing where there is enough."""
+    job, package = problem.jobs[j], problem.package
+    room = sum(room_for(problem, job, package.processors, package.limits))
+    if not job.memory or room >= job.tasks:
+        return ""
+    return (
+        f"job {quoted(job.id)} cannot start at {package.start:g} s: it asks for {job.memory:g} MB of memory per task, "
+        f"and the free nodes have that for {room:g} of its {job.tasks} tasks"
+    )
 
 
 def _mildest_overload(problem: Problem, j: int) -> str:
     """Return which link job ``j`` overloads even at best, nothing where it fits (or cannot be judged quickly)."""
-    job, limits = problem.jobs[j], link_limits(problem, j)
+    job, limits, num_links = problem.jobs[j], package_limits(problem, j), problem.num_links
     mildest = (math.inf, 0, 0.0)
     for tried, allocation in enumerate(problem.allocations(job)):
         if tried == MAX_MODES:
@@ -224,7 +238,9 @@ def _mildest_overload(problem: Problem, j: int) -> str:
         if not fits_processors(problem, allocation):
             continue
         loads = problem.loads(job, allocation)
-        worst = max((load - limit, k, load) for k, (load, limit) in enumerate(zip(loads, limits, strict=True)))
+        if any(loads[k] > limits[k] for k in range(num_links, len(limits))):
+            continue
+        worst = max((loads[k] - limits[k], k, loads[k]) for k in range(num_links))
         if worst[0] <= 0.0:
             return ""
         mildest = min(mildest, worst)
@@ -360,7 +376,7 @@ def _modes(problem: Problem, schedule: Schedule) -> list[Mode]:
 def _loads(problem: Problem, modes: Sequence[Mode]) -> list[float]:
     """Return the load of each link when the package starts, MB/s, with what runs already."""
     busy = problem.package.busy_loads
-    return [math.fsum([busy[k], *(c.loads[k] for c in modes)]) for k in range(len(busy))]
+    return [math.fsum([busy[k], *(c.loads[k] for c in modes)]) for k in range(problem.num_links)]
 
 
 def total_execution_time(problem: Problem, modes: Sequence[Mode]) -> float:
@@ -371,7 +387,7 @@ def total_execution_time(problem: Problem, modes: Sequence[Mode]) -> float:
         bandwidths = [link.bandwidth for link in problem.instance.platform.links]
         for job, mode in zip(problem.jobs, modes, strict=True):
             if job.processing_share < 1.0:
-                slowdown = communication_slowdown(mode.loads, loads, bandwidths)
+                slowdown = communication_slowdown(mode.loads[: problem.num_links], loads, bandwidths)
                 times.append(job.base_time * (1.0 - job.processing_share) * (slowdown - 1.0))
     return math.fsum(times)
 
@@ -383,7 +399,7 @@ def _pas_levels(problem: Problem, modes: Sequence[Mode]) -> Levels:
 def _cbs_levels(problem: Problem, modes: Sequence[Mode]) -> Levels:
     pairs = list(zip(problem.jobs, modes, strict=True))
     shortfall = sum(chunk_shortfall(problem, job, mode) for job, mode in pairs)
-    load = math.fsum(total_link_load(mode) for _, mode in pairs)
+    load = math.fsum(total_link_load(problem, mode) for mode in modes)
     return {"chunk-shortfall": float(shortfall), "link-load": load}
 
 
@@ -412,18 +428,18 @@ def _with_simulated_ends(problem: Problem, schedule: Schedule, modes: Sequence[M
     loads: dict[str, Load] = {}
     for run in problem.package.running:
         busy = next(b for b in problem.busy if b.job == run.job.id)
-        loads[run.job.id] = Load(run.job, start, busy.loads, 1.0, run.end)
+        loads[run.job.id] = Load(run.job, start, busy.loads[: problem.num_links], 1.0, run.end)
     for job, mode in zip(problem.jobs, modes, strict=True):
         pairs = zip(problem.classes, mode.allocation, strict=True)
         processing = processing_slowdown(c.effective_power for c, count in pairs if count)
-        loads[job.id] = Load(job, start, mode.loads, processing)
+        loads[job.id] = Load(job, start, mode.loads[: problem.num_links], processing)
     ends = shared_link_ends(loads, [link.bandwidth for link in problem.instance.platform.links])
     return schedule.replace(placements=tuple(p.replace(end=ends[p.job]) for p in schedule))
 
 
 def _saturated_links(problem: Problem, modes: Sequence[Mode]) -> str:
     """Return which links saturate when the package starts, and by how much."""
-    loaded = [any(c.loads[k] for c in modes) for k in range(len(problem.package.busy_loads))]
+    loaded = [any(c.loads[k] for c in modes) for k in range(problem.num_links)]
     links = problem.instance.platform.links
     saturated = [
         f"{quoted(link.name)} ({load:g} of {link.bandwidth:g} MB/s)"
