@@ -24,7 +24,7 @@ from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import time_tolerance
 from coalloc.simulator.contention import Contention, Flow
 from coalloc.simulator.events import EventQueue, Passes
-from coalloc.simulator.occupancy import Occupancy, refuse_too_large, starts_of
+from coalloc.simulator.occupancy import Occupancy, refuse_little_memory, refuse_too_large, starts_of
 from coalloc.simulator.policy import Policy, Running, Start, State, View, as_described
 from coalloc.simulator.processors import Processors, processors_of
 
@@ -94,6 +94,7 @@ class Engine:
     ) -> None:
         classes = node_classes(instance.platform, policy.scope)
         refuse_too_large(instance, classes, policy.scope)
+        refuse_little_memory(instance)
         self._jobs = instance.jobs
         self._platform = instance.platform
         self._classes = classes

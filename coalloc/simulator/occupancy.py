@@ -11,7 +11,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from coalloc.allocation import Allocation, NodeClass, Scope
+from coalloc.allocation import Allocation, NodeClass, Scope, has_too_little
 from coalloc.documents.text import quoted, shortened, visible
 from coalloc.instance import CoallocError, Instance, Job, Platform
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
@@ -151,6 +151,18 @@ def refuse_too_large(instance: Instance, classes: Sequence[NodeClass], scope: Sc
     ]
     if lines:
         raise CoallocError("\n".join(lines))
+
+
+def refuse_little_memory(instance: Instance) -> None:
+    """Raise where some node has less memory than tasks on it might ask for together: a run does not divide memory."""
+    asked = instance.largest_task_memory
+    for cluster in instance.platform.clusters:
+        for group in cluster.nodes:
+            if has_too_little(group, asked):
+                raise CoallocError(
+                    f"a node of cluster {quoted(cluster.name)} has {group.memory:g} MB, its tasks may ask for "
+                    f"{group.cores * asked:g} MB: simulate does not keep to memory; solve does, or leave memory out"
+                )
 
 
 def _shown(answer: object) -> str:

@@ -188,10 +188,7 @@ def _run(call: _Call) -> _Outcome:
     first, last = solutions[0], solutions[-1]
     search.size, search.stopped_by = first.size, last.stopped_by
     if first.status is SolveStatus.INFEASIBLE:
-        search.message = (
-            f"the package fits by count, but not by links: no assignment that starts all {len(call.problem.jobs)} "
-            f"jobs at {call.problem.package.start:g} s keeps every link within its bandwidth"
-        )
+        search.message = _why_not_together(call.problem)
         return _Outcome(SolveStatus.INFEASIBLE)
     search.raise_bound(first.lower_bound, search.options.solver)
     if first.objective is None:
@@ -204,6 +201,16 @@ def _run(call: _Call) -> _Outcome:
     if last.status is SolveStatus.OPTIMAL:
         search.stopped_by = "gap"
     return replace(outcome, status=SolveStatus.FEASIBLE)
+
+
+def _why_not_together(problem: Problem) -> str:
+    """Return what jobs that fit one by one lack together."""
+    lacking = {"links": "every link within its bandwidth"} if problem.links == "strict" else {}
+    lacking |= {"memory": "every node within its memory"} if problem.is_short_of_memory else {}
+    return (
+        f"the package fits by count, but not by {' and '.join(lacking)}: no assignment that starts all "
+        f"{len(problem.jobs)} jobs at {problem.package.start:g} s keeps {' and '.join(lacking.values())}"
+    )
 
 
 def why_infeasible(problem: Problem) -> list[str]:
