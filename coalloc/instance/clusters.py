@@ -17,7 +17,8 @@ class NodeGroup(Value):
     """Equal nodes of one cluster.
 
     ``power`` is relative to the reference node, ``availability`` the share of its CPU that jobs get;
-    ``cores`` processors each; ``memory`` is MB per node. A node with a busy core draws ``static_watts`` and
+    ``cores`` processors each; ``memory`` is MB per node, for all tasks on it together; without it nothing is limited.
+    A node with a busy core draws ``static_watts`` and
     ``core_watts`` for each busy core, another ``idle_watts``, one that a policy has switched off ``off_watts``.
     ``clock`` is in GHz.
     """

@@ -53,7 +53,8 @@ def _mildest_overload(problem: Problem, j: int) -> str:
     mildest = min((problem.loads(job, allocation) for allocation in problem.allocations(job)), key=worst)
     k = worst(mildest)[1]
     link = problem.instance.platform.links[k]
+    where = "runs" if problem.rooms(job) == problem.capacities else "finds memory"
     return (
-        f"job {quoted(job.id)} saturates a link wherever it runs: at best it puts {mildest[k]:g} MB/s "
+        f"job {quoted(job.id)} saturates a link wherever it {where}: at best it puts {mildest[k]:g} MB/s "
         f"on the link of {quoted(link.name)}, which carries {link.bandwidth:g} MB/s"
     )

@@ -2,6 +2,7 @@
 
 import pytest
 
+import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.allocation import node_classes
 from coalloc.simulator.occupancy import Occupancy, Start, refuse_too_large
@@ -74,6 +75,20 @@ def test_a_job_stays_within_its_scope(scope, fits, does_not):
         room.take(job, Start("J1", does_not))
     assert sum(room.counts) == 7
     assert room.take(job, Start("J1", fits))[0] == fits
+
+
+def test_what_could_exceed_the_memory_of_a_node_is_not_simulated():
+    group = NodeGroup(1, 1.0, cores=2, memory=1000.0)
+    jobs = [Job("J1", tasks=1, base_time=1.0, memory=500.0)]
+    enough = Instance(Platform((Cluster("C1", (group,), 1.0),)), jobs)
+    assert len(coalloc.simulate(enough, "fcfs").schedule) == 1
+    little = enough.replace(jobs=[jobs[0].replace(memory=501.0)])
+    with pytest.raises(CoallocError) as refusal:
+        coalloc.simulate(little, "fcfs")
+    assert str(refusal.value) == (
+        "a node of cluster 'C1' has 1000 MB, its tasks may ask for 1002 MB: simulate does not keep to memory; solve "
+        "does, or leave memory out"
+    )
 
 
 def test_jobs_that_no_cluster_holds_are_named_at_once():

@@ -9,6 +9,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
 from coalloc.testing.brute_force_energy import brute_force_energy
+from coalloc.testing.small import with_memory
 from tests.shared import shared
 
 COMPARATIVES = ("energy_1", "energy_2", "energy_3", "edp_2", "edp_3")
@@ -122,6 +123,30 @@ def test_jobs_over_several_nodes_beside_running_ones(seed, cores, scope):
 @pytest.mark.parametrize("seed", [4, 6, 7])
 def test_jobs_within_nodes_beside_running_ones_in_slots(seed):
     assert_equal(beside(random_instance(seed), seed), slot=2.0, scope="node")
+
+
+@pytest.mark.parametrize("seed", [1, 5, 6, 9])
+@pytest.mark.parametrize("slot", [None, 2.0])
+def test_jobs_within_nodes_share_memory_with_running_ones(seed, slot):
+    assert_equal(with_memory(beside(random_instance(seed), seed), seed), slot=slot, scope="node")
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5])
+@pytest.mark.parametrize("scope", ["platform", "cluster"])
+def test_jobs_over_several_nodes_share_memory(seed, scope):
+    assert_equal(with_memory(random_instance(seed, 2, clusters=2, jobs=2), seed), slot=2.5, scope=scope)
+
+
+@pytest.mark.parametrize("slot", [None, 5.0])
+def test_two_jobs_that_memory_keeps_apart_draw_static_watts_for_longer(slot):
+    # Both at once: 10 s * 10 W + 2 * 10 J. With 600 of 1000 MB each one after the other: 20 s * 10 W + 20 J.
+    instance = one_node([0.0, 0.0])
+    node = instance.platform.clusters[0].nodes[0].replace(memory=1000.0)
+    platform = Platform([instance.platform.clusters[0].replace(nodes=[node])])
+    for memory, joules in ((500.0, 120.0), (600.0, 220.0)):
+        jobs = [job.replace(memory=memory) for job in instance.jobs]
+        found = coalloc.solve(Instance(platform, jobs), objective="energy", scope="node", slot=slot)
+        assert (found.status, found.objective) == ("optimal", pytest.approx(joules))
 
 
 def times(instance: Instance, factor: float, later: float = 0.0) -> Instance:
