@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from operator import le
 
 from coalloc.allocation import Allocation
@@ -252,8 +253,9 @@ def _with_memory(
         return free
     room = list(free)
     for k, megabytes in zip(memories, left, strict=True):
-        (g,) = problem.resources[k].classes
-        room[g] = min(room[g], megabytes // job.memory)
+        g = problem.resources[k].classes[0]
+        if room[g] * job.memory > megabytes:
+            room[g] = megabytes // job.memory
     return room
 
 
@@ -277,7 +279,7 @@ def _fill(tasks: int, free: Sequence[float], order: Sequence[int], links: Sequen
 
     A link is looked at as soon as the last of its classes has its tasks.
     """
-    rooms = [int(sum([free[g] for g in order[i:]])) for i in range(len(order) + 1)]
+    rooms = [int(room) for room in accumulate([free[g] for g in reversed(order)], initial=0)][::-1]  # from each on
     if rooms[0] < tasks:
         return None
     closed: list[list[Link]] = [[] for _ in order]

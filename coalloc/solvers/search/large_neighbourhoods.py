@@ -66,7 +66,7 @@ def explore(
         Hears of every better schedule.
     """
     best, value = list(assignments), ticks_of(assignments, objective)
-    repair = _Repair(problem, objective)
+    repair = _Repair(problem, objective, deadline)
     rng = np.random.default_rng(seed)
     now = best
     for _ in range(rounds if assignments else 0):
@@ -91,8 +91,8 @@ class _Best:
 class _Repair:
     """Frees jobs of a schedule and puts them back, for one problem and objective."""
 
-    def __init__(self, problem: Problem, objective: str) -> None:
-        self._problem = problem
+    def __init__(self, problem: Problem, objective: str, deadline: float) -> None:
+        self._problem, self._deadline = problem, deadline
         self._is_sum = objective != "makespan"
         self._generation = Generation(problem)
         self._ways = [self._ways_of(j) for j in range(len(problem.jobs))]
@@ -152,6 +152,8 @@ class _Repair:
         best: _Best,
     ) -> None:
         """Put the jobs that are left back in every way that may cost less than the best, in order of their starts."""
+        if time.perf_counter() > self._deadline:
+            return
         if not left:
             best.cost, best.placed = self.cost([*rest, *placed]), placed
             return
