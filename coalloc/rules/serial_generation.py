@@ -1,8 +1,9 @@
-"""Serial schedule generation: jobs of a list are placed one by one, each as early as it can end.
+"""Serial schedule generation scheme: jobs of a list are placed one by one, each as early as it can end.
 
-Every exact method starts from such a schedule: it gives the horizon and the first incumbent. Local
-search generates thousands, so what a job may do and the allocations already chosen are kept in one
-:class:`Generation`.
+Every exact method starts from such a schedule: it gives the horizon and the first incumbent.
+Annealing generates thousands, so what a job may do and the allocations already chosen are kept in one
+:class:`Generation`. Source: R. Kolisch, S. Hartmann, "Heuristic algorithms for the resource-constrained project
+scheduling problem: classification and computational analysis", in Project Scheduling, Kluwer (1999).
 """
 
 from __future__ import annotations
