@@ -28,10 +28,10 @@ from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
 from coalloc.models import formulation_of
+from coalloc.objectives import Criterion
 from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
-from coalloc.solvers.objectives import in_seconds, safe_horizon
 from coalloc.testing.brute_force import (
     BruteForceResult,
     Objective,
@@ -174,14 +174,15 @@ def by_model(case: Case, limit: float) -> Finding:
     """
     objective, formulation = case.keywords["objective"], formulation_of("oas", case.keywords["formulation"])
     problem = discretise(case.instance, case.keywords["slot"])
-    horizon = safe_horizon(problem, best_list_schedule(problem), objective) + SPARE_SLOTS
-    model = formulation.build(problem, horizon=horizon, objective=objective, lower_bound=0)
+    criterion = Criterion.of(problem, objective)
+    horizon = int(criterion.horizon(best_list_schedule(problem))) + SPARE_SLOTS
+    model = formulation.build(problem, horizon=horizon, objective=criterion.objective, lower_bound=0)
     solution = solve_model(model, SolverLimits(case.keywords.get("time_limit", limit)), integral=True)
-    bound = in_seconds(problem, solution.lower_bound, objective)
+    bound = criterion.reported(solution.lower_bound)
     if solution.objective is None:
         return Finding(solution.status.value, (), bound, None)
     schedule = formulation.extract(model)
-    value, claimed = worth(case, schedule), in_seconds(problem, solution.objective, objective)
+    value, claimed = worth(case, schedule), criterion.reported(solution.objective)
     if value > claimed + TOLERANCE * max(1.0, claimed):
         raise coalloc.CoallocError(f"a schedule worth {value:.9g} for an objective of {claimed:.9g}")
     is_proven = solution.status == "optimal" or value <= bound

@@ -3,6 +3,7 @@
 from coalloc.api.simulating import simulate as simulate
 from coalloc.api.solving import build_model as build_model
 from coalloc.api.solving import lower_bound as lower_bound
+from coalloc.api.solving import schedule_of_model as schedule_of_model
 from coalloc.api.solving import solve as solve
 from coalloc.checker import Violation as Violation
 from coalloc.checker import check as check

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -24,6 +24,7 @@ from coalloc.allocation import (
     node_classes,
     switched_classes,
 )
+from coalloc.constraint import Constraint, NotTogether, Release, Times
 from coalloc.documents.text import quoted
 from coalloc.execution import execution_time, link_load, processing_slowdown
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
@@ -125,6 +126,21 @@ class Assignment:
         return self.start + self.mode.duration
 
 
+@dataclass(frozen=True, slots=True)
+class NotTogetherRow:
+    """At no instant do two of these jobs (by index) run."""
+
+    jobs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSumRow:
+    """The sum of ``terms``, (whole factor, "start" or "end", job by index), is at least ``least`` ticks."""
+
+    terms: tuple[tuple[int, Literal["start", "end"], int], ...]
+    least: float
+
+
 @dataclass(frozen=True)
 class Problem:
     """An instance, discretised: see :func:`discretise`."""
@@ -136,6 +152,7 @@ class Problem:
     links: Links
     saturation: float
     scope: Scope
+    constraints: tuple[Constraint, ...] = (Release(),)
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -177,8 +194,53 @@ class Problem:
 
     @cached_property
     def releases(self) -> tuple[float, ...]:
-        """Earliest start of each job, ticks."""
-        return tuple(self.ticks(job.arrival) for job in self.jobs)
+        """Earliest start of each job, ticks: the latest that a constraint asks for."""
+        return tuple(self.ticks(max(c.earliest_start(job) for c in self.constraints)) for job in self.jobs)
+
+    @cached_property
+    def latest_ends(self) -> tuple[float, ...]:
+        """Latest end of each job, ticks: the earliest that a constraint asks for; infinity where none does."""
+        return tuple(self._last_tick(min(c.latest_end(job) for c in self.constraints)) for job in self.jobs)
+
+    def _last_tick(self, seconds: float) -> float:
+        if math.isinf(seconds) or self.slot is None:
+            return seconds
+        return slots_down(seconds, self.slot)
+
+    @cached_property
+    def couples(self) -> bool:
+        """Whether a constraint ties jobs to each other, or to an instant by which they must have ended."""
+        return any(c.couples for c in self.constraints) or not all(math.isinf(end) for end in self.latest_ends)
+
+    @cached_property
+    def rows(self) -> tuple[NotTogetherRow | TimeSumRow, ...]:
+        """The rows that the constraints give models."""
+        number = {job.id: j for j, job in enumerate(self.jobs)}
+        rows: list[NotTogetherRow | TimeSumRow] = []
+        for row in (row for constraint in self.constraints for row in constraint.rows(self.instance)):
+            if isinstance(row, NotTogether):
+                rows.append(NotTogetherRow(tuple(number[job] for job in row.jobs)))
+            else:
+                least = row.least if self.slot is None else slots_up(row.least, self.slot)
+                rows.append(TimeSumRow(tuple((f, which, number[job]) for f, which, job in row.terms), least))
+        return tuple(rows)
+
+    def next_start(self, j: int, start: float, duration: float, placed: Mapping[int, tuple[float, float]]) -> float:
+        """Return the first start (ticks) from ``start`` on that no constraint forbids to a job of this duration.
+
+        ``placed`` are starts and ends (ticks) of other jobs, by index. Infinity where there is none.
+        """
+        times: Times = {
+            self.jobs[k].id: (self.seconds(start), self.seconds(end)) for k, (start, end) in placed.items() if k != j
+        }
+        while start + duration <= self.latest_ends[j]:
+            later = self.seconds(start)
+            for constraint in self.constraints:
+                later = max(later, constraint.next_start(self.jobs[j], later, later + self.seconds(duration), times))
+            if math.isinf(later) or self.ticks(later) <= start:
+                return start if math.isfinite(later) else math.inf
+            start = self.ticks(later)
+        return math.inf
 
     @cached_property
     def busy(self) -> tuple[Busy, ...]:
@@ -273,34 +335,49 @@ class Problem:
         return tuple(k for k in self.contended_resources if k >= self.num_links)
 
     def rooms(self, job: Job) -> tuple[int, ...]:
-        """Return how many tasks of a job each class can hold, by processors and memory, shape ``(num_classes,)``."""
-        if not job.memory:
+        """Return how many tasks of a job each class can hold, by processors, memory and constraints."""
+        if not (job.memory or self._restrictions):
             return self.capacities
-        if job.memory not in self._known_rooms:
-            self._known_rooms[job.memory] = tuple(c.room(job.memory) for c in self.classes)
-        return self._known_rooms[job.memory]
+        if job not in self._known_rooms:
+            rooms = zip(self._rooms_by_memory(job), self.classes, strict=True)
+            self._known_rooms[job] = tuple(
+                room if all(constraint.is_eligible(job, c) for constraint in self._restrictions) else 0
+                for room, c in rooms
+            )
+        return self._known_rooms[job]
+
+    def _rooms_by_memory(self, job: Job) -> list[int]:
+        return [node_class.room(job.memory or 0.0) for node_class in self.classes]
 
     @cached_property
-    def _known_rooms(self) -> dict[float, tuple[int, ...]]:
-        """Rooms so far, by the memory that a task asks for."""
+    def _known_rooms(self) -> dict[Job, tuple[int, ...]]:
+        """Rooms so far."""
         return {}
 
     @cached_property
-    def is_short_of_memory(self) -> bool:
-        """Whether memory keeps some job from processors that it could have without it, by itself or beside others."""
+    def _restrictions(self) -> tuple[Constraint, ...]:
+        """The constraints that keep jobs from classes."""
+        return tuple(constraint for constraint in self.constraints if constraint.restricts_classes)
+
+    @cached_property
+    def is_restricted(self) -> bool:
+        """Whether memory or constraints keep some job from processors that it could have otherwise."""
         return bool(self.contended_memories) or any(self.rooms(job) != self.capacities for job in self.jobs)
 
-    def memory_shortage(self, job: Job) -> str:
-        """Return why there is not memory enough within the scope for a job alone; nothing where there is."""
-        most = max(self._within_scope(self.rooms(job)))
-        if most >= job.tasks or max(self._within_scope(self.capacities)) < job.tasks:
+    def shortage(self, job: Job) -> str:
+        """Return why memory or constraints leave a job too little room within the scope; nothing where they do not."""
+        most = max(self.within_scope(self.rooms(job)))
+        if most >= job.tasks:
             return ""
+        if max(self.within_scope(self._rooms_by_memory(job))) >= job.tasks:
+            return f"job {quoted(job.id)} has {job.tasks} tasks, the constraints leave it {most} processors"
         found = f"the nodes have that for {most}"
         if self.scope != "platform":
             found = f"no {self.scope} has that for more than {most}"
-        return f"job {quoted(job.id)} asks for {job.memory:g} MB of memory per task: {found} of its {job.tasks} tasks"
+        asked = f"asks for {job.memory or 0.0:g} MB of memory per task"
+        return f"job {quoted(job.id)} {asked}: {found} of its {job.tasks} tasks"
 
-    def _within_scope(self, rooms: Sequence[int]) -> list[int]:
+    def within_scope(self, rooms: Sequence[int]) -> list[int]:
         """Return the sum over each part of the platform that the scope keeps a job within."""
         if self.scope == "node":
             return list(rooms)
@@ -351,11 +428,17 @@ class Problem:
                 yield from (a for a in compositions(job.tasks, inside) if max(a) == job.tasks)
 
     @cached_property
+    def horizon_in_turn(self) -> float:
+        """Ticks within which every order of the jobs fits: each after the other, at its slowest, when all is there."""
+        last = max([*self.releases, *(busy.end for busy in self.busy)], default=0)
+        return last + sum(levels[-1].duration for levels in self.levels if levels)
+
+    @cached_property
     def levels(self) -> tuple[tuple[SpeedLevel, ...], ...]:
         """The speed levels of each job, fastest first, shape ``(num_jobs,)``.
 
         Effective powers at which a job takes equally many ticks are one level. Raises :class:`CoallocError` where a
-        job has none, for lack of memory.
+        job has none, for memory or constraints.
         """
         return tuple(self._levels_of(job) for job in self.jobs)
 
@@ -372,7 +455,7 @@ class Problem:
                 duration = self.ticks(execution_time(job, 1.0 / power))
                 levels[duration] = SpeedLevel(duration, allowed)
         if not levels:
-            raise CoallocError(self.memory_shortage(job) or f"job {quoted(job.id)} fits nowhere")
+            raise CoallocError(self.shortage(job) or f"job {quoted(job.id)} fits nowhere")
         return tuple(levels.values())
 
     def _prefixes(self, rooms: tuple[int, ...]) -> list[tuple[float, tuple[int, ...], int]]:
@@ -429,15 +512,31 @@ def discretise(
     links: Links = "strict",
     saturation: float = 0.0,
     scope: Scope = "platform",
+    constraints: Iterable[Constraint] = (),
 ) -> Problem:
     """Return the problem that an instance is on a grid of ``slot`` seconds (None: continuous time).
 
     With ``rounding="up"`` durations, arrivals and ends of running jobs are rounded up to slots, and a
     schedule of the problem is one of the instance. With ``"down"`` all are rounded down, and the
-    optimum, times the slot, is at most the optimum of the instance in continuous time.
+    optimum, times the slot, is at most the optimum of the instance in continuous time: so only ``constraints`` are
+    kept that still forbid nothing else then.
     """
+    kept = (Release(), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
     classes = node_classes(instance.platform, scope, instance.largest_task_memory)
-    return Problem(instance, classes, slot, rounding, links, saturation, scope)
+    return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
+
+
+def on_another_grid(problem: Problem, slot: float, rounding: Rounding) -> Problem:
+    """Return a problem on a grid of other slots."""
+    return discretise(
+        problem.instance,
+        slot,
+        rounding,
+        links=problem.links,
+        saturation=problem.saturation,
+        scope=problem.scope,
+        constraints=[c for c in problem.constraints if not isinstance(c, Release)],
+    )
 
 
 def discretise_for_energy(

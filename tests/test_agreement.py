@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import coalloc
 from coalloc.instance import Instance
 from coalloc.models import formulation_of
+from coalloc.objectives import Criterion
 from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
-from coalloc.solvers.objectives import in_seconds, safe_horizon, ticks_of
 from coalloc.solvers.search.annealing import improve
 from coalloc.testing.brute_force import Objective, brute_force_oas
 from tests.small_instances import NODE_MODEL_SIZE, TINY, SmallSize, slotted_instances, small_instance
@@ -65,17 +65,18 @@ def assert_solve_agrees(instance: Instance, slot: float, objective: Objective, f
 
 def assert_model_agrees(instance: Instance, slot: float, objective: Objective, name: str) -> None:
     problem, formulation = discretise(instance, slot), formulation_of("oas", name)
-    horizon = safe_horizon(problem, best_list_schedule(problem), objective) + SPARE_SLOTS
-    model = formulation.build(problem, horizon=horizon, objective=objective, lower_bound=0)
+    criterion = Criterion.of(problem, objective)
+    horizon = int(criterion.horizon(best_list_schedule(problem))) + SPARE_SLOTS
+    model = formulation.build(problem, horizon=horizon, objective=criterion.objective, lower_bound=0)
     solution = solve_model(model, SolverLimits(time=TIME_LIMIT), integral=True)
     optimum = optimum_of(instance, slot, objective)
-    assert in_seconds(problem, solution.lower_bound, objective) == close(optimum)
+    assert criterion.reported(solution.lower_bound) == close(optimum)
     schedule = formulation.extract(model)
     assert coalloc.check(instance, schedule) == []
     assert worth(instance, schedule, objective) == close(optimum)
     # The ends of the node model are continuous, so its own objective may be a fraction of a slot above the schedule's.
     assert solution.objective is not None
-    assert in_seconds(problem, solution.objective, objective) >= optimum - TOLERANCE
+    assert criterion.reported(solution.objective) >= optimum - TOLERANCE
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -146,4 +147,5 @@ def test_the_optimum_is_between_every_bound_and_every_heuristic(
     problem = discretise(instance, slot)
     listed = best_list_schedule(problem)
     for heuristic in (listed, improve(problem, listed, objective=objective, iterations=20, seed=0)):
-        assert in_seconds(problem, ticks_of(heuristic, objective), objective) >= optimum - TOLERANCE
+        criterion = Criterion.of(problem, objective)
+        assert criterion.reported(criterion.value(heuristic)) >= optimum - TOLERANCE

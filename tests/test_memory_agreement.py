@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
 import coalloc
-from coalloc.models import formulation_of
-from coalloc.problem import Problem, discretise
+from coalloc.objectives import Criterion
+from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
-from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.bounds.methods import METHODS, latest_end_bound
-from coalloc.solvers.objectives import in_seconds, safe_horizon, ticks_of
 from coalloc.testing.brute_force import brute_force_cbs, brute_force_jpr, brute_force_oas, brute_force_pas
 from coalloc.testing.small import with_memory
 from tests.small_instances import NODE_MODEL_SIZE, SmallSize, small_memory_instance, small_package
+from tests.test_agreement import OBJECTIVES, TIME_LIMIT, assert_model_agrees, assert_solve_agrees, close, optimum_of
 
 FOUR_JOBS = SmallSize(max_jobs=4)
 BINDING = (9, 10, 26, 33, 37, 45, 73)
@@ -34,36 +32,24 @@ INFEASIBLE = {
 SMALLER = SmallSize(max_jobs=3, max_processors=5, max_slots=6)
 BINDING_NODE = (3, 22, 40, 66)
 """Seeds of the size ``SMALLER``, and of that of the node model, where memory changes the least makespan."""
-OBJECTIVES = ("makespan", "total-response-time")
-TIME_LIMIT = 600.0
-
-
-def close(optimum: float) -> float:
-    return pytest.approx(optimum, rel=1e-6, abs=1e-6)
-
-
-def optimum_of(problem: Problem, objective: str) -> float:
-    return brute_force_oas(problem.instance, problem.slot, objective, problem.rounding).objective
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("formulation", ["auto", "mode", "count"])
 @pytest.mark.parametrize("seed", [*BINDING, 0, 1])
 def test_solve_finds_the_optimum_within_memory(seed, formulation, objective):
-    instance, slot = small_memory_instance(seed, FOUR_JOBS)
-    optimum = brute_force_oas(instance, slot, objective).objective
-    result = coalloc.solve(instance, slot=slot, objective=objective, formulation=formulation, time_limit=TIME_LIMIT)
-    assert result.status == "optimal"
-    assert result.objective == close(optimum)
-    assert coalloc.check(instance, result.schedule) == []
+    assert_solve_agrees(*small_memory_instance(seed, FOUR_JOBS), objective, formulation)
 
 
 @pytest.mark.parametrize("seed", BINDING_NODE)
 def test_the_node_model_finds_the_least_makespan_within_memory(seed):
-    instance, slot = small_memory_instance(seed, NODE_MODEL_SIZE)
-    result = coalloc.solve(instance, slot=slot, formulation="node", time_limit=TIME_LIMIT)
-    assert result.status == "optimal"
-    assert result.objective == close(brute_force_oas(instance, slot).objective)
+    assert_solve_agrees(*small_memory_instance(seed, NODE_MODEL_SIZE), "makespan", "node")
+
+
+@pytest.mark.parametrize("name", ["mode", "count", "node"])
+@pytest.mark.parametrize("seed", BINDING_NODE)
+def test_a_model_alone_finds_the_optimum_within_memory(seed, name):
+    assert_model_agrees(*small_memory_instance(seed, SMALLER), "makespan", name)
 
 
 @pytest.mark.parametrize("seed", [*BINDING, 0, 1])
@@ -86,39 +72,25 @@ def test_a_job_without_memory_enough_is_infeasible_and_says_why(seed, sentence):
         assert sentence in result.message
 
 
-@pytest.mark.parametrize("name", ["mode", "count", "node"])
-@pytest.mark.parametrize("seed", BINDING_NODE)
-def test_a_model_alone_finds_the_optimum_within_memory(seed, name):
-    instance, slot = small_memory_instance(seed, SMALLER)
-    problem, formulation = discretise(instance, slot), formulation_of("oas", name)
-    horizon = safe_horizon(problem, best_list_schedule(problem), "makespan") + 1
-    model = formulation.build(problem, horizon=horizon, objective="makespan", lower_bound=0)
-    solution = solve_model(model, SolverLimits(time=TIME_LIMIT), integral=True)
-    assert in_seconds(problem, solution.lower_bound, "makespan") == close(optimum_of(problem, "makespan"))
-    assert coalloc.check(instance, formulation.extract(model)) == []
-
-
 @pytest.mark.skipif(not cpsat.is_installed(), reason="the extra cpsat is not installed")
 @pytest.mark.parametrize("seed", BINDING)
 def test_cpsat_alone_finds_the_optimum_within_memory(seed):
     instance, slot = small_memory_instance(seed, FOUR_JOBS)
     problem = discretise(instance, slot)
-    first = best_list_schedule(problem)
+    criterion, first = Criterion.of(problem, "makespan"), best_list_schedule(problem)
     found, bounds = [first], [0.0]
     cpsat.solve_cpsat(
-        problem,
+        criterion,
         first,
-        objective="makespan",
-        horizon=safe_horizon(problem, first, "makespan") + 1,
         lower_bound=0,
         time_limit=TIME_LIMIT,
         on_bound=bounds.append,
         on_schedule=found.append,
     )
-    best = min(found, key=lambda assignments: ticks_of(assignments, "makespan"))
-    optimum = optimum_of(problem, "makespan")
-    assert in_seconds(problem, ticks_of(best, "makespan"), "makespan") == close(optimum)
-    assert in_seconds(problem, max(bounds), "makespan") == close(optimum)
+    optimum = optimum_of(instance, slot, "makespan")
+    best = min(found, key=criterion.value)
+    assert criterion.reported(criterion.value(best)) == close(optimum)
+    assert criterion.reported(max(bounds)) == close(optimum)
     assert coalloc.check(instance, schedule_of(problem, best)) == []
 
 
@@ -126,9 +98,10 @@ def test_cpsat_alone_finds_the_optimum_within_memory(seed):
 def test_no_bound_exceeds_the_optimum_within_memory(seed):
     instance, slot = small_memory_instance(seed, FOUR_JOBS)
     for problem in (discretise(instance, slot), discretise(instance, None), discretise(instance, slot, "down")):
-        optimum = max(0.0, optimum_of(problem, "makespan"))
+        optimum = max(0.0, brute_force_oas(instance, problem.slot, "makespan", problem.rounding).objective)
         for method in METHODS:
-            assert in_seconds(problem, latest_end_bound(problem, method), "makespan") <= optimum + 1e-6
+            bound = Criterion.of(problem, "makespan").reported(latest_end_bound(problem, method))
+            assert bound <= optimum + 1e-6
 
 
 def test_listed_sets_know_the_memory_that_jobs_share():
@@ -184,4 +157,3 @@ def test_a_task_too_many_for_the_memory_is_found(seed):
     careless = instance.replace(jobs=tuple(job.replace(memory=None) for job in instance.jobs))
     found = brute_force_oas(careless, slot)
     assert {violation.rule for violation in coalloc.check(instance, found.schedule)} == {"memory"}
-    assert np.isfinite(found.objective)

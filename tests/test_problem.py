@@ -194,7 +194,7 @@ def with_memory(*jobs: Job, running: tuple[RunningJob, ...] = ()) -> Problem:
 def test_memory_that_is_always_enough_is_no_resource() -> None:
     problem = with_memory(Job("J1", 3, 10.0, memory=250.0), Job("J2", 1, 10.0))
     assert [resource.name for resource in problem.resources] == ["C"]
-    assert not problem.is_short_of_memory
+    assert not problem.is_restricted
 
 
 def test_the_memory_of_a_node_is_a_resource_after_the_links() -> None:
@@ -223,7 +223,7 @@ def test_a_job_is_only_where_it_has_memory() -> None:
 
 def test_a_job_with_memory_nowhere_is_named() -> None:
     problem = with_memory(Job("J1", 4, 10.0, memory=400.0))
-    assert problem.memory_shortage(problem.jobs[0]) == (
+    assert problem.shortage(problem.jobs[0]) == (
         "job 'J1' asks for 400 MB of memory per task: the nodes have that for 3 of its 4 tasks"
     )
     with pytest.raises(CoallocError, match="the nodes have that for 3 of its 4 tasks"):

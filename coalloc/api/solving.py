@@ -7,22 +7,24 @@ Everything here takes and returns values; nothing is printed but by ``progress=T
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from coalloc.allocation import Scope
 from coalloc.api.keywords import refuse_unknown
+from coalloc.checker import check
+from coalloc.constraint import Constraint
 from coalloc.instance import CoallocError, Instance, require_instance
-from coalloc.models.registry import OBJECTIVES
+from coalloc.models.registry import ENERGY_FORMULATIONS, formulation_of_model, module_name
+from coalloc.objectives import OBJECTIVES, Criterion, Objective, RegularObjective, objective_of
 from coalloc.problem import Links, discretise, slot_seconds
 from coalloc.result_files import instance_hash
 from coalloc.schedule import Schedule, require_schedule
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.bounds.methods import METHODS, latest_end_bound, sum_of_ends_bound
-from coalloc.solvers.model_run import RunModel
+from coalloc.solvers.bounds.methods import METHODS, cost_bound
 from coalloc.solvers.oas import build_oas, solve_oas
-from coalloc.solvers.objectives import ENERGY_OBJECTIVES, in_seconds
-from coalloc.solvers.result import Model, Progress, SolveOptions, SolveResult, TracePoint
+from coalloc.solvers.result import Model, Progress, RunModel, SolveOptions, SolveResult, TracePoint
 from coalloc.versions import versions
 
 if TYPE_CHECKING:
@@ -37,12 +39,13 @@ def solve(
     *,
     model: Model = "oas",
     formulation: Any = "auto",
-    objective: str | None = None,
+    objective: str | Objective | None = None,
     slot: float | str | None = None,
     links: Links = "strict",
     saturation: float = 0.0,
     scope: Scope = "platform",
     makespan_limit: float | None = None,
+    constraints: Sequence[Constraint] = (),
     time_limit: float = 60.0,
     work_limit: int | None = None,
     gap: float = 0.0,
@@ -63,7 +66,8 @@ def solve(
         ``"auto"``, or by model: oas ``"node"``, ``"count"``, ``"mode"``; pas ``"node"``,
         ``"mode"``; or an object of your own with ``build`` and ``extract``.
     objective
-        oas ``"makespan"`` (default), ``"total-response-time"``, ``"energy"`` (J, as :func:`coalloc.energy` meters
+        oas ``"makespan"`` (default), ``"total-response-time"``, any regular objective of your own (a
+        :class:`coalloc.objectives.RegularObjective`), ``"energy"`` (J, as :func:`coalloc.energy` meters
         the schedule that is returned) or ``"edp"`` (J s, proven by a scan over makespans); pas
         ``"total-execution-time"``.
     slot
@@ -73,11 +77,12 @@ def solve(
     saturation
         Share above its bandwidth that a link may carry and still not count as saturated.
     scope
-        Where the tasks of a job may be: ``"platform"``, one ``"cluster"``, one ``"node"`` (oas; energy, edp, makespan).
-        Continuous time takes ``"node"`` for energy and edp. With these objectives or scopes starts are whole
-        slots, which hold processors to their ends, and jobs end when they really do: the schedule has no slot.
+        Where the tasks of a job may be: ``"platform"``, one ``"cluster"``, one ``"node"`` (oas). In continuous time
+        energy and edp are for ``"node"``.
     makespan_limit
-        Seconds within which the schedule must end (oas; energy, edp, makespan); it may make an instance infeasible.
+        Seconds within which the schedule must end (oas); it may make an instance infeasible.
+    constraints
+        What else restricts a schedule (oas, regular objectives): :class:`coalloc.constraint.Constraint` objects.
     time_limit, work_limit, gap
         Stop after these seconds (building included), these branch-and-bound nodes, or at this
         relative gap.
@@ -102,7 +107,7 @@ def solve(
     options = SolveOptions(
         model=model,
         formulation=_name_of(formulation),
-        objective=objective or DEFAULT_OBJECTIVES.get(model, "makespan"),
+        objective=_name_of_objective(model, objective),
         slot=slot_seconds(instance, slot),
         links=links,
         saturation=saturation,
@@ -125,10 +130,18 @@ def solve(
     reporter = progress if callable(progress) else _print_point if progress else None
     if options.model == "oas":
         result = solve_oas(
-            instance, options, formulation=formulation, start=start, progress=reporter, run_model=run_model
+            instance,
+            options,
+            objective=objective_of(objective or options.objective),
+            constraints=constraints,
+            formulation=formulation,
+            start=start,
+            progress=reporter,
+            run_model=run_model,
         )
-    elif start is not None:
-        raise CoallocError(f"start is for model 'oas', not for {model!r}")
+    elif start is not None or constraints:
+        what = "start" if start is not None else "constraints"
+        raise CoallocError(f"{what} is for model 'oas', not for {model!r}")
     else:
         from coalloc.solvers.package import solve_package
 
@@ -144,21 +157,34 @@ def build_model(
     *,
     model: Model = "oas",
     formulation: str = "auto",
-    objective: str | None = None,
+    objective: str | Objective | None = None,
     slot: float | str | None = None,
     links: Links = "strict",
     saturation: float = 0.0,
     scope: Scope = "platform",
     makespan_limit: float | None = None,
+    constraints: Sequence[Constraint] = (),
+    horizon: int | None = None,
     **unknown: Any,
 ) -> pyo.ConcreteModel:
-    """Return the Pyomo model that ``solve`` would solve, to extend or export; arguments as there."""
+    """Return the Pyomo model of an instance, to extend, to export or to solve; arguments as those of :func:`solve`.
+
+    Parameters
+    ----------
+    horizon
+        Slots within which every job must end. Without it every order of the jobs fits, so that a row that you add
+        (a precedence, a latest end) forbids nothing but what it says. One that is too short makes the model infeasible.
+
+    See Also
+    --------
+    schedule_of_model : leads back from the solved model.
+    """
     refuse_unknown(unknown, BUILD_KEYWORDS)
     require_instance(instance)
     options = SolveOptions(
         model=model,
         formulation=formulation,
-        objective=objective or DEFAULT_OBJECTIVES.get(model, "makespan"),
+        objective=_name_of_objective(model, objective),
         slot=slot_seconds(instance, slot),
         links=links,
         saturation=saturation,
@@ -166,18 +192,49 @@ def build_model(
         makespan_limit=makespan_limit,
     )
     if options.model == "oas":
-        return build_oas(instance, options, formulation)
-    from coalloc.solvers.package import build_package
+        asked = objective_of(objective or options.objective)
+        built = build_oas(instance, options, formulation, objective=asked, constraints=constraints, horizon=horizon)
+    elif horizon is not None or constraints:
+        raise CoallocError(f"horizon and constraints are for model 'oas', not for {model!r}")
+    else:
+        from coalloc.solvers.package import build_package
 
-    return build_package(instance, options, formulation)
+        built = build_package(instance, options, formulation)
+    built.formulation = _module_of(options, formulation)
+    return built
 
 
 BUILD_KEYWORDS = tuple(name for name in build_model.__annotations__ if name not in ("instance", "unknown", "return"))
 
 
+def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
+    """Return the schedule of a model of :func:`build_model` that a solver has given values.
+
+    Rows may have been added to it, and any solver may have solved it.
+
+    Raises
+    ------
+    CoallocError
+        If the model is not one of :func:`build_model`, or has no solution yet, or the schedule of its values is not
+        valid: the checker's sentence says why.
+    """
+    formulation = formulation_of_model(model)
+    if formulation is None:
+        raise CoallocError(f"model must be one of coalloc.build_model, got {model!r}")
+    import pyomo.environ as pyo
+
+    if not any(variable.value is not None for variable in model.component_data_objects(pyo.Var)):
+        raise CoallocError("the model has no solution yet: its variables have no values")
+    schedule, problem = formulation.extract(model), model.problem
+    broken = check(problem.instance, schedule, problem.links, problem.saturation, problem.scope)
+    if broken:
+        raise CoallocError(f"the values of the model are no valid schedule: {broken[0].sentence}")
+    return schedule
+
+
 def lower_bound(
     instance: Instance,
-    objective: str = "makespan",
+    objective: str | Objective = "makespan",
     method: str | None = None,
     slot: float | str | None = None,
     *,
@@ -192,7 +249,8 @@ def lower_bound(
     ----------
     objective
         ``"makespan"`` or ``"total-response-time"`` (each job alone; but for ``"longest-job"`` the
-        squashed area as well); ``"energy"`` (J) or ``"edp"`` (J s), for schedules of any scope and makespan,
+        squashed area as well), or a regular objective of your own
+        (each job alone); ``"energy"`` (J) or ``"edp"`` (J s), for schedules of any scope and makespan,
         in slots or not.
     method
         ``"longest-job"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"`` of them all;
@@ -213,33 +271,46 @@ def lower_bound(
     """
     refuse_unknown(unknown, LOWER_BOUND_KEYWORDS)
     require_instance(instance)
-    needs_watts = objective in ENERGY_OBJECTIVES
-    methods = ("lp",) if needs_watts else METHODS
-    method = method or ("lp" if needs_watts else "feasible-set")
-    for name, value, known in (
-        ("objective", objective, (*OBJECTIVES, *ENERGY_OBJECTIVES)),
-        ("method", method, methods),
-    ):
-        if value not in known:
-            raise CoallocError(f"{name} of lower_bound must be one of {', '.join(known)}, got {value!r}")
-    if needs_watts:
+    if isinstance(objective, str) and objective not in OBJECTIVES:
+        raise CoallocError(f"objective of lower_bound must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
+    asked = objective_of(objective)
+    methods = METHODS if isinstance(asked, RegularObjective) else ("lp",)
+    method = method or ("feasible-set" if isinstance(asked, RegularObjective) else "lp")
+    if method not in methods:
+        raise CoallocError(f"method of lower_bound must be one of {', '.join(methods)}, got {method!r}")
+    if not isinstance(asked, RegularObjective):
         from coalloc.solvers.bounds.energy import energy_bound
 
-        return energy_bound(instance, objective, makespan_limit, time_limit)
+        return energy_bound(instance, asked.name, makespan_limit, time_limit)
     if makespan_limit is not None:
-        raise CoallocError(f"makespan_limit is for objectives {' and '.join(ENERGY_OBJECTIVES)}, not {objective!r}")
+        watts = " and ".join(name for name, known in OBJECTIVES.items() if known.needs_watts)
+        raise CoallocError(f"makespan_limit is for objectives {watts}, not {asked.name!r}")
     options = SolveOptions(
-        objective=objective, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=time_limit
+        objective=asked.name, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=time_limit
     )
     problem = discretise(instance, options.slot, saturation=options.saturation)
-    if objective == "makespan":
-        return in_seconds(problem, latest_end_bound(problem, method, options.time_limit), objective)
-    return in_seconds(problem, sum_of_ends_bound(problem, method), objective)
+    criterion = Criterion(problem, asked)
+    return criterion.reported(cost_bound(criterion, method, options.time_limit))
 
 
 LOWER_BOUND_KEYWORDS = tuple(
     name for name in lower_bound.__annotations__ if name not in ("instance", "unknown", "return")
 )
+
+
+def _module_of(options: SolveOptions, formulation: str) -> str:
+    """Return the module that builds what the options ask for."""
+    objective = OBJECTIVES.get(options.objective)
+    if options.model == "oas" and objective is not None and objective.needs_watts:
+        return ENERGY_FORMULATIONS["blocks" if options.slot is None else "mode"]
+    return module_name(options.model, formulation)
+
+
+def _name_of_objective(model: Model, objective: str | Objective | None) -> str:
+    """Return the name of the objective that is asked for, or is the model's own."""
+    if isinstance(objective, Objective):
+        return objective.name
+    return objective or DEFAULT_OBJECTIVES.get(model, "makespan")
 
 
 def _name_of(formulation: Any) -> str:

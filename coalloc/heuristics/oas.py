@@ -25,8 +25,8 @@ from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import processors_of
+from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.objectives import quick_bound
 from coalloc.solvers.search.annealing import improve
 
 
@@ -80,7 +80,7 @@ class Oas:
             best_list_schedule(problem),
             iterations=self.work_limit // len(problem.jobs),
             seed=int(state.rng.integers(2**32)),
-            target=quick_bound(problem, "makespan"),
+            target=simple_bound(problem),
         )
         return _plan_of(problem, best)
 

@@ -123,7 +123,7 @@ def fastest_first(problem: Problem) -> list[Mode] | None:
     left. They fill the fastest ones without a hole, and the levels leave room there: none gets a slower one than
     its level has, and with as many tasks no package uses more power.
     """
-    levels = None if problem.is_short_of_memory else cheapest_levels(problem)
+    levels = None if problem.is_restricted else cheapest_levels(problem)
     if levels is None:
         return None
     free = problem.package.processors

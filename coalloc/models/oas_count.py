@@ -18,6 +18,7 @@ from coalloc.models.time_grid import (
     Grid,
     Term,
     add_capacity_rows,
+    add_constraint_rows,
     add_objective,
     add_packing_rows,
     add_resource_rows,
@@ -25,28 +26,33 @@ from coalloc.models.time_grid import (
     chosen,
     set_profile,
 )
+from coalloc.objectives import Criterion, Objective
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule, schedule_of
 
 
-def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:
-    """Return the model; the objective is in slots."""
+def build(
+    problem: Problem, *, horizon: int, objective: str | Objective = "makespan", lower_bound: int = 0
+) -> pyo.ConcreteModel:
+    """Return the model; its objective is the cost of the criterion: slots, where jobs cost their ends."""
     grid = Grid(problem, horizon)
     model = pyo.ConcreteModel("OAS count")
     model.problem = problem
+    model.criterion = criterion = Criterion.of(problem, objective)
     model.w = pyo.Var(list(_starts(grid)), domain=pyo.Binary)
     model.n = pyo.Var(list(_counts(model)), domain=pyo.NonNegativeIntegers)
     rooms = [problem.rooms(job) for job in problem.jobs]
     for (j, _, _, g), n in model.n.items():
         n.setub(min(problem.jobs[j].tasks, rooms[j][g]))
 
-    ends: dict[int, list[tuple[int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
+    starts: dict[int, list[tuple[int, int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
     for (j, level, t), w in model.w.items():
-        ends[j].append((t + _duration(problem, j, level), w))
-    add_objective(model, ends, horizon=horizon, objective=objective, lower_bound=lower_bound)
+        starts[j].append((t, t + _duration(problem, j, level), w))
+    add_objective(model, starts, criterion, horizon=horizon, lower_bound=lower_bound)
+    add_constraint_rows(model, starts, problem, horizon)
 
     # (K1) every job starts once, at one level
-    model.start_once = pyo.Constraint(list(ends), rule=lambda _, j: pyo.quicksum(w for _, w in ends[j]) == 1)
+    model.start_once = pyo.Constraint(list(starts), rule=lambda _, j: pyo.quicksum(w for *_, w in starts[j]) == 1)
     # (K2) a job that starts places all its tasks, on classes of its level; (3.11)
     model.gang = pyo.Constraint(list(model.w), rule=_gang)
     # (K3) no more on a class than it has

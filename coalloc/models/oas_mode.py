@@ -16,6 +16,7 @@ from coalloc.models.time_grid import (
     Grid,
     Term,
     add_capacity_rows,
+    add_constraint_rows,
     add_objective,
     add_packing_rows,
     add_resource_rows,
@@ -23,24 +24,29 @@ from coalloc.models.time_grid import (
     chosen,
     set_profile,
 )
+from coalloc.objectives import Criterion, Objective
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule, schedule_of
 
 
-def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:
-    """Return the model; the objective is in slots."""
+def build(
+    problem: Problem, *, horizon: int, objective: str | Objective = "makespan", lower_bound: int = 0
+) -> pyo.ConcreteModel:
+    """Return the model; its objective is the cost of the criterion: slots, where jobs cost their ends."""
     grid = Grid(problem, horizon)
     model = pyo.ConcreteModel("OAS mode")
     model.problem = problem
+    model.criterion = criterion = Criterion.of(problem, objective)
     model.x = pyo.Var(list(_starts(grid)), domain=pyo.Binary)
 
-    ends: dict[int, list[tuple[int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
+    starts: dict[int, list[tuple[int, int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
     for (j, p, t), x in model.x.items():
-        ends[j].append((t + int(problem.modes[j][p].duration), x))
-    add_objective(model, ends, horizon=horizon, objective=objective, lower_bound=lower_bound)
+        starts[j].append((t, t + int(problem.modes[j][p].duration), x))
+    add_objective(model, starts, criterion, horizon=horizon, lower_bound=lower_bound)
+    add_constraint_rows(model, starts, problem, horizon)
 
     # (C1) every job starts once, in one mode
-    model.start_once = pyo.Constraint(list(ends), rule=lambda _, j: pyo.quicksum(x for _, x in ends[j]) == 1)
+    model.start_once = pyo.Constraint(list(starts), rule=lambda _, j: pyo.quicksum(x for *_, x in starts[j]) == 1)
     # (C2) tasks on each class, in each slot
     add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
     # (C3) load on each link, in each slot; (3.20) and (3.21)

@@ -8,6 +8,7 @@ Source: paper section 3.2, equations (9) to (23); thesis (3.9) to (3.23); errata
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -15,27 +16,35 @@ import pyomo.environ as pyo
 
 from coalloc.execution import execution_time, link_load
 from coalloc.instance import CoallocError
-from coalloc.models.registry import OBJECTIVES
 from coalloc.models.time_grid import Grid, chosen
-from coalloc.problem import Assignment, Problem
+from coalloc.objectives import Criterion, Objective, RegularObjective
+from coalloc.problem import Assignment, NotTogetherRow, Problem
 from coalloc.schedule import Occupation, Schedule, assign_nodes, schedule_of
 
 LARGEST_BANDWIDTH = 100.0
 """What the largest load of a link is scaled to. With 1e4, as in the other models, HiGHS cut off an optimum."""
 
 
-def build(problem: Problem, *, horizon: int, objective: str = "makespan", lower_bound: int = 0) -> pyo.ConcreteModel:  # noqa: ARG001 - one signature for all
+def build(
+    problem: Problem,
+    *,
+    horizon: int,
+    objective: str | Objective = "makespan",
+    lower_bound: int = 0,  # noqa: ARG001 - one signature for all
+) -> pyo.ConcreteModel:
     """Return the model; the objective is in slots. The lower bound is not used: the paper has none."""
     if problem.slot is None or problem.rounding == "down":
         raise CoallocError("the node formulation needs a slot and durations rounded up; use formulation='mode'")
     model = pyo.ConcreteModel("OAS node")
     model.problem = problem
+    model.criterion = Criterion.of(problem, objective)
     _add_sets_and_variables(model, horizon)
     _add_placement(model)
     _add_durations(model)
     _add_links(model, horizon)
     _add_memories(model, horizon)
-    _add_objective(model, objective)
+    _add_constraints(model)
+    _add_objective(model, model.criterion.objective)
     return model
 
 
@@ -195,6 +204,27 @@ def _add_memories(model: pyo.ConcreteModel, theta: int) -> None:
     )
 
 
+def _add_constraints(model: pyo.ConcreteModel) -> None:
+    """Add what the constraints of the problem ask for, as (T8) and (T9); a job runs where all its tasks are."""
+    problem: Problem = model.problem
+    if not problem.rows and all(map(math.isinf, problem.latest_ends)):
+        return
+    model.times = pyo.ConstraintList()
+    model.not_together = pyo.ConstraintList()
+    for j, latest in enumerate(problem.latest_ends):
+        if math.isfinite(latest):
+            model.times.add(model.f[j] <= latest)
+    for row in problem.rows:
+        if isinstance(row, NotTogetherRow):
+            for t in model.T:
+                shares = [x / problem.jobs[j].tasks for j in row.jobs for _, x in model.in_slot[j, t]]
+                if shares:
+                    model.not_together.add(pyo.quicksum(shares) <= 1)
+        else:
+            times = ((f, (model.s if which == "start" else model.f)[j]) for f, which, j in row.terms)
+            model.times.add(pyo.quicksum(f * instant for f, instant in times) >= row.least)
+
+
 def _loads(problem: Problem, link: int) -> Iterator[float]:
     """Yield every load that a job may put on a link, MB/s."""
     for job in problem.jobs:
@@ -202,15 +232,17 @@ def _loads(problem: Problem, link: int) -> Iterator[float]:
             yield link_load(number, job)
 
 
-def _add_objective(model: pyo.ConcreteModel, objective: str) -> None:
-    if objective == "total-response-time":
+def _add_objective(model: pyo.ConcreteModel, objective: RegularObjective) -> None:
+    if not objective.counts_ends:
+        raise CoallocError(
+            f"the node formulation knows objectives of ends alone, not {objective.name!r}; use formulation='mode'"
+        )
+    if objective.aggregate == "sum":
         model.objective = pyo.Objective(expr=pyo.quicksum(model.f.values()))
-    elif objective == "makespan":
+    else:
         model.last = pyo.Var(domain=pyo.NonNegativeReals)
         model.eq9 = pyo.Constraint(model.J, rule=lambda m, j: m.last >= m.f[j])
         model.objective = pyo.Objective(expr=model.last)
-    else:
-        raise CoallocError(f"objective of this formulation must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
 
 
 def extract(model: pyo.ConcreteModel) -> Schedule:

@@ -7,21 +7,24 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from coalloc.instance import CoallocError
+from coalloc.objectives import RegularObjective
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-OBJECTIVES = ("makespan", "total-response-time")
-"""Objectives of the formulations in slots."""
-
 
 class Formulation(Protocol):
     """A model of a :class:`Problem` in slots: a module, or any object, with these two functions."""
 
-    def build(self, problem: Problem, *, horizon: int, objective: str, lower_bound: int) -> pyo.ConcreteModel:
-        """Return the model, its objective in slots; the last end is between ``lower_bound`` and ``horizon``."""
+    def build(
+        self, problem: Problem, *, horizon: int, objective: RegularObjective, lower_bound: int
+    ) -> pyo.ConcreteModel:
+        """Return the model; the last end is between ``lower_bound`` and ``horizon``, in slots.
+
+        Its objective is the cost of :class:`coalloc.objectives.Criterion`: in slots, where jobs cost their ends.
+        """
 
     def extract(self, model: pyo.ConcreteModel) -> Schedule:
         """Return the schedule that the values of the variables describe."""
@@ -68,6 +71,32 @@ FORMULATIONS: Mapping[str, Mapping[str, str]] = {
     "jpr": {"mode": "coalloc.models.jpr"},
 }
 """Module of each formulation, by model and formulation name."""
+
+
+ENERGY_FORMULATIONS: Mapping[str, str] = {
+    "mode": "coalloc.models.energy_mode",
+    "blocks": "coalloc.models.energy_blocks",
+}
+"""Module of each formulation of energy: in slots, and in continuous time."""
+
+
+class Extracts(Protocol):
+    """What leads back from any of these models."""
+
+    def extract(self, model: pyo.ConcreteModel) -> Schedule:
+        """Return the schedule that the values of the variables describe."""
+
+
+def formulation_of_model(model: pyo.ConcreteModel) -> Extracts | None:
+    """Return the formulation that has built a model, which its attribute ``formulation`` names; None where none has."""
+    name = getattr(model, "formulation", None)
+    known = {module for modules in (*FORMULATIONS.values(), ENERGY_FORMULATIONS) for module in modules.values()}
+    return cast(Extracts, importlib.import_module(name)) if name in known else None
+
+
+def module_name(model: str, formulation: str) -> str:
+    """Return the module of a formulation by name; ``auto`` is the mode model."""
+    return str(_module_of(model, formulation).__name__)
 
 
 def formulation_of(model: str, formulation: str) -> Formulation:

@@ -9,19 +9,16 @@ Equations: (T1) to (T6) of docs/mathematics.md; see "Makespan by a profile" ther
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from coalloc.instance import CoallocError
-from coalloc.models.registry import OBJECTIVES
-from coalloc.problem import Assignment, Problem
+from coalloc.objectives import Criterion
+from coalloc.problem import Assignment, NotTogetherRow, Problem
 from coalloc.rules.dual_feasible import weightings
-
-"""Objectives of the slotted models."""
 
 LARGEST_LOAD = 1e4
 """What the largest load in a row of a link, or of a memory, is scaled to.
@@ -54,8 +51,44 @@ class Grid:
         """Return the slots at which job ``j`` may start so that it fits beside the running jobs."""
         fits = (self.processors >= allocation).all(axis=1) & (self.left >= loads).all(axis=1)
         clashes = np.concatenate(([0], np.cumsum(~fits)))
-        first, last = int(self.problem.releases[j]), self.horizon - duration
+        first, last = int(self.problem.releases[j]), int(min(self.horizon, self.problem.latest_ends[j])) - duration
         return [t for t in range(first, last + 1) if clashes[t + duration] == clashes[t]]
+
+
+def add_constraint_rows(
+    model: pyo.ConcreteModel, starts: Mapping[int, Sequence[tuple[int, int, Any]]], problem: Problem, horizon: int
+) -> None:
+    """Add what the constraints of the problem ask for: (T8) differences of times, (T9) jobs that may not overlap.
+
+    ``starts[j]`` are (start slot, end slot, start variable) of job ``j``.
+    """
+    if not problem.rows:
+        return
+    covering = {j: _covering(terms) for j, terms in starts.items()}
+    times = {
+        (j, which): pyo.quicksum(slots[which == "end"] * slots[2] for slots in terms)
+        for j, terms in starts.items()
+        for which in ("start", "end")
+    }
+    model.times = pyo.ConstraintList()
+    model.not_together = pyo.ConstraintList()
+    for row in problem.rows:
+        if isinstance(row, NotTogetherRow):
+            for t in range(horizon):
+                running = [x for j in row.jobs for x in covering[j].get(t, ())]
+                if running:
+                    model.not_together.add(pyo.quicksum(running) <= 1)
+        else:
+            model.times.add(pyo.quicksum(f * times[j, which] for f, which, j in row.terms) >= row.least)
+
+
+def _covering(terms: Sequence[tuple[int, int, Any]]) -> dict[int, list[Any]]:
+    """Return the start variables with which a job runs in each slot."""
+    covering: dict[int, list[Any]] = defaultdict(list)
+    for start, end, x in terms:
+        for t in range(start, end):
+            covering[t].append(x)
+    return covering
 
 
 def add_capacity_rows(
@@ -117,10 +150,12 @@ def add_packing_rows(model: pyo.ConcreteModel, active: Iterable[tuple[int, range
 
 
 def set_profile(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
-    """Set ``z`` and ``running`` to their values in a known schedule."""
+    """Set ``z``, the greatest cost and ``running`` to their values in a known schedule."""
     makespan = max((a.end for a in assignments), default=0)
     for t, z in model.z.items():
         z.set_value(int(t < makespan))
+    if model.component("greatest") is not None:
+        model.greatest.set_value(model.criterion.value(assignments))
     span = {a.job: (a.start, a.end) for a in assignments}
     for (j, t), running in model.running.items():
         start, end = span[j]
@@ -129,29 +164,41 @@ def set_profile(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> 
 
 def add_objective(
     model: pyo.ConcreteModel,
-    ends: dict[int, list[tuple[int, Any]]],
+    starts: Mapping[int, Sequence[tuple[int, int, Any]]],
+    criterion: Criterion,
     *,
     horizon: int,
-    objective: str,
     lower_bound: int,
 ) -> None:
-    """Add ``z`` and the objective, in slots; ``ends[j]`` are (end slot, start variable) of job ``j``.
+    """Add ``z`` and the objective; ``starts[j]`` are (start slot, end slot, start variable) of job ``j``.
 
-    The makespan is (T1) with (T3) and (T4), the sum of ends (T2).
+    The latest end is (T1) with (T3) and (T4), in slots; a sum is (T2), a sum of ends in slots; another maximum
+    is (T7).
     """
-    if objective not in OBJECTIVES:
-        raise CoallocError(f"objective of this formulation must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
-    open_slots = range(lower_bound, horizon) if objective == "makespan" else range(0)
-    model.z = pyo.Var(list(open_slots), domain=pyo.Binary)
-    if objective == "total-response-time":
-        model.objective = pyo.Objective(expr=pyo.quicksum(end * x for terms in ends.values() for end, x in terms))
+    is_latest_end = criterion.objective.is_latest_end
+    model.z = pyo.Var(list(range(lower_bound, horizon) if is_latest_end else range(0)), domain=pyo.Binary)
+    if is_latest_end:
+        _add_latest_end(model, starts, horizon, lower_bound)
         return
+    costs = {j: pyo.quicksum(criterion.cost(j, s, e) * x for s, e, x in terms) for j, terms in starts.items()}
+    if criterion.is_sum:
+        model.objective = pyo.Objective(expr=pyo.quicksum(costs.values()))
+        return
+    model.greatest = pyo.Var(bounds=(max(criterion.alone, default=0.0), None))
+    model.no_greater = pyo.Constraint(list(costs), rule=lambda m, j: costs[j] <= m.greatest)
+    model.objective = pyo.Objective(expr=model.greatest)
+
+
+def _add_latest_end(
+    model: pyo.ConcreteModel, starts: Mapping[int, Sequence[tuple[int, int, Any]]], horizon: int, lower_bound: int
+) -> None:
     model.objective = pyo.Objective(expr=lower_bound + pyo.quicksum(model.z.values()))
+    open_slots = range(lower_bound, horizon)
     model.monotone = pyo.Constraint([t for t in open_slots if t + 1 < horizon], rule=lambda m, t: m.z[t + 1] <= m.z[t])
-    model.still_running = pyo.Constraint(list(ends), list(open_slots))
-    for j, terms in ends.items():
+    model.still_running = pyo.Constraint(list(starts), list(open_slots))
+    for j, terms in starts.items():
         for t in open_slots:
-            late = [x for end, x in terms if end > t]
+            late = [x for _, end, x in terms if end > t]
             if late:
                 model.still_running[j, t] = pyo.quicksum(late) <= model.z[t]
 

@@ -1,4 +1,4 @@
-"""Parallel schedule generation: at every instant at which something ends or arrives, start what fits.
+"""Parallel schedule generation scheme: at every instant at which something ends or arrives, start what fits.
 
 The jobs are tried in order of a plan, each at its most efficient level first. How efficient a level is
 comes from outside, such as from the prices of a bound: the time and the processors that it takes, priced,

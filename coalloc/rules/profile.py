@@ -21,7 +21,8 @@ class Profile:
     """Free capacity of a problem over time; jobs are booked with :meth:`occupy`.
 
     Steps are numbered in order of time, and step i lasts from one change to the next. Resources of which there
-    is always enough (all but ``problem.contended_resources``) are not kept.
+    is always enough (all but ``problem.contended_resources``) are not kept. ``placed`` are starts and ends of the jobs
+    that were booked, by index, where constraints tie jobs to each other.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -33,6 +34,7 @@ class Profile:
         self._sets = list(problem.class_sets)
         self._rooms: list[list[float]] = [[sum(problem.capacities[g] for g in members)] for members in self._sets]
         self._left: list[list[float]] = [[self._limits[k]] for k in self._contended]
+        self.couples, self.placed = problem.couples, dict[int, tuple[float, float]]()
         for busy in problem.busy:
             self.occupy(-math.inf, busy.end, busy.allocation, busy.loads)
 
@@ -41,6 +43,7 @@ class Profile:
         twin = Profile.__new__(Profile)
         twin._limits, twin._contended, twin._slack, twin._sets = self._limits, self._contended, self._slack, self._sets
         twin._times = self._times.copy()
+        twin.couples, twin.placed = self.couples, self.placed.copy()
         twin._classes = [column.copy() for column in self._classes]
         twin._rooms = [column.copy() for column in self._rooms]
         twin._left = [column.copy() for column in self._left]

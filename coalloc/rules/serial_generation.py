@@ -1,8 +1,9 @@
-"""Serial schedule generation: jobs of a list are placed one by one, each as early as it can end.
+"""Serial schedule generation scheme: jobs of a list are placed one by one, each as early as it can end.
 
-Every exact method starts from such a schedule: it gives the horizon and the first incumbent. Local
-search generates thousands, so what a job may do and the allocations already chosen are kept in one
-:class:`Generation`.
+Every exact method starts from such a schedule: it gives the horizon and the first incumbent.
+Annealing generates thousands, so what a job may do and the allocations already chosen are kept in one
+:class:`Generation`. Source: R. Kolisch, S. Hartmann, "Heuristic algorithms for the resource-constrained project
+scheduling problem: classification and computational analysis", in Project Scheduling, Kluwer (1999).
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from operator import le
 
-from coalloc.allocation import Allocation
+from coalloc.allocation import Allocation, allocation_of
 from coalloc.execution import link_load
 from coalloc.instance import CoallocError, Job
 from coalloc.problem import Assignment, Mode, Problem, SpeedLevel
 from coalloc.rules.orders import ORDERS, ordered
 from coalloc.rules.profile import Profile
+from coalloc.schedule import Schedule
 
 FILL_STEPS = 2_000
 """Partial allocations that one search for a filling tries before it gives up."""
@@ -65,18 +67,22 @@ class Generation:
             return within
         return [*within, ranked] if rule == "whole cluster" and problem.contended_links else [ranked]
 
-    def place(self, profile: Profile, j: int, way: Way) -> Assignment:
-        """Return the assignment of job ``j`` that ends first in a way; nothing is booked."""
+    def place(self, profile: Profile, j: int, way: Way) -> Assignment | None:
+        """Return the assignment of job ``j`` that ends first in a way; nothing is booked.
+
+        None where constraints do not let it run beside the jobs that are placed, or by when it has to end.
+        """
         if isinstance(way, Mode):
-            return Assignment(j, earliest_start(profile, self.problem.releases[j], way), way)
+            start = earliest_start_of(self.problem, profile, j, way)
+            return None if math.isinf(start) else Assignment(j, start, way)
         slowest, rule = way
         return self.earliest_end(profile, j, slowest, rule)
 
-    def earliest_end(self, profile: Profile, j: int, slowest: int | None = None, rule: int = 0) -> Assignment:
+    def earliest_end(self, profile: Profile, j: int, slowest: int | None = None, rule: int = 0) -> Assignment | None:
         """Return the assignment of job ``j`` that ends first, then starts first, over its levels.
 
-        With ``slowest`` no slower level is used, unless nothing else fits. Raises :class:`CoallocError`
-        where the job finds no allocation on an empty platform.
+        With ``slowest`` no slower level is used, unless nothing else fits. None as in :meth:`place`. Raises
+        :class:`CoallocError` where the job finds no allocation on an empty platform.
         """
         levels = self.problem.levels[j]
         best: Assignment | None = None
@@ -90,8 +96,21 @@ class Generation:
     def _earliest_start(
         self, profile: Profile, j: int, level: SpeedLevel, rule: int, before: float
     ) -> Assignment | None:
-        """Return the first assignment of a job at a level, if it ends before ``before``."""
-        tasks, release = self.problem.jobs[j].tasks, self.problem.releases[j]
+        """Return the first assignment of a job at a level that nothing forbids, if it ends before ``before``."""
+        release = self.problem.releases[j]
+        while (found := self._first_that_fits(profile, j, level, rule, release=release, before=before)) is not None:
+            release = _allowed_from(self.problem, profile, found)
+            if release <= found.start:
+                return found
+            if math.isinf(release):
+                return None
+        return None
+
+    def _first_that_fits(
+        self, profile: Profile, j: int, level: SpeedLevel, rule: int, *, release: float, before: float
+    ) -> Assignment | None:
+        """Return the first assignment of a job at a level from ``release`` on, if it ends before ``before``."""
+        tasks = self.problem.jobs[j].tasks
         for start, first, last in profile.windows(release, level.duration, level.classes, tasks):
             if start + level.duration >= before:
                 return None
@@ -141,17 +160,23 @@ class Generation:
 def list_schedule(problem: Problem, jobs: Sequence[int]) -> list[Assignment]:
     """Place the jobs (indices) in this order, each where it ends first (then where it starts first).
 
-    Raises :class:`CoallocError` where a job finds no allocation on an empty platform.
+    A job that constraints keep from running beside those before it waits for others; nothing is returned where none of
+    those that are left can be placed. Raises :class:`CoallocError` where a job has no allocation on an empty platform.
     """
     return _list_schedule(Generation(problem), jobs)
 
 
 def _list_schedule(generation: Generation, jobs: Sequence[int]) -> list[Assignment]:
-    profile = Profile(generation.problem)
+    profile, left = Profile(generation.problem), list(jobs)
     assignments = []
-    for j in jobs:
-        assignments.append(generation.earliest_end(profile, j))
-        book(profile, assignments[-1])
+    while left:
+        placed = (generation.earliest_end(profile, j) for j in left)
+        first = next((assignment for assignment in placed if assignment is not None), None)
+        if first is None:
+            return []
+        left.remove(first.job)
+        assignments.append(first)
+        book(profile, first)
     return assignments
 
 
@@ -162,7 +187,7 @@ def named_orders(problem: Problem) -> list[list[int]]:
 
 
 def best_list_schedule(problem: Problem, target: float = -math.inf) -> list[Assignment]:
-    """Return the schedule with the least latest end among those of all named orders.
+    """Return the schedule with the least latest end among those of all named orders; nothing where none is one.
 
     No further order is tried once one ends by ``target`` (ticks), a proven bound.
     """
@@ -170,8 +195,8 @@ def best_list_schedule(problem: Problem, target: float = -math.inf) -> list[Assi
     best, least = list[Assignment](), math.inf
     for order in reversed(dict.fromkeys(map(tuple, named_orders(problem)))):  # the last are the best most often
         schedule = _list_schedule(generation, order)
-        end = max((a.end for a in schedule), default=0)
-        if end <= least:
+        end = max((a.end for a in schedule), default=math.inf if order else 0)
+        if schedule and end <= least:
             best, least = schedule, end
         if least <= target:
             break
@@ -179,21 +204,47 @@ def best_list_schedule(problem: Problem, target: float = -math.inf) -> list[Assi
 
 
 def start_in_order(problem: Problem, choices: Sequence[tuple[int, Mode]]) -> list[Assignment]:
-    """Place jobs in this order in given modes, each at the earliest instant that is free."""
+    """Place jobs in this order in given modes, each at the earliest instant that is free.
+
+    Nothing is returned where constraints forbid that order.
+    """
     profile = Profile(problem)
     assignments = []
     for j, mode in choices:
-        start = earliest_start(profile, problem.releases[j], mode)
+        start = earliest_start_of(problem, profile, j, mode)
+        if math.isinf(start):
+            return []
         assignment = Assignment(j, start, mode)
         book(profile, assignment)
         assignments.append(assignment)
     return assignments
 
 
+def assignments_of(problem: Problem, schedule: Schedule) -> list[Assignment]:
+    """Return a schedule as assignments in the order of their starts, on the clock of the problem."""
+    processors = problem.instance.platform.processor_index
+    number = {job.id: j for j, job in enumerate(problem.jobs)}
+    assignments = []
+    for placement in sorted(schedule, key=lambda p: p.start):
+        j = number[placement.job]
+        allocation = allocation_of((processors[name] for name in placement.nodes), problem.classes)
+        start = problem.ticks(placement.start)
+        assignments.append(Assignment(j, start, problem.mode(problem.jobs[j], allocation)))
+    return assignments
+
+
+def on_grid(problem: Problem, assignments: Sequence[Assignment]) -> list[tuple[int, Mode]]:
+    """Return (job, mode with this problem's duration) in the order of starts."""
+    in_order = sorted(assignments, key=lambda a: a.start)
+    return [(a.job, problem.mode(problem.jobs[a.job], a.mode.allocation)) for a in in_order]
+
+
 def book(profile: Profile, assignment: Assignment) -> None:
     """Occupy what an assignment uses."""
     mode = assignment.mode
     profile.occupy(assignment.start, assignment.end, mode.allocation, mode.loads)
+    if profile.couples:
+        profile.placed[assignment.job] = assignment.start, assignment.end
 
 
 def earliest_start(profile: Profile, release: float, mode: Mode) -> float:
@@ -206,17 +257,35 @@ def earliest_start(profile: Profile, release: float, mode: Mode) -> float:
     raise CoallocError("a mode that fits the platform must fit once everything has ended")
 
 
-def earliest_end(problem: Problem, profile: Profile, j: int) -> Assignment:
+def earliest_start_of(problem: Problem, profile: Profile, j: int, mode: Mode) -> float:
+    """Return the first instant at which job ``j`` may run in a mode; infinity where constraints leave none."""
+    release = problem.releases[j]
+    while True:
+        found = Assignment(j, earliest_start(profile, release, mode), mode)
+        release = _allowed_from(problem, profile, found)
+        if release <= found.start or math.isinf(release):
+            return max(release, found.start)
+
+
+def _allowed_from(problem: Problem, profile: Profile, assignment: Assignment) -> float:
+    """Return the first instant, from the start of an assignment on, at which the constraints let it start."""
+    if not problem.couples:
+        return assignment.start
+    return problem.next_start(assignment.job, assignment.start, assignment.mode.duration, profile.placed)
+
+
+def earliest_end(problem: Problem, profile: Profile, j: int) -> Assignment | None:
     """Return the assignment of job ``j`` that ends first, over all starts and levels."""
     return Generation(problem).earliest_end(profile, j)
 
 
-def _any_assignment(problem: Problem, profile: Profile, j: int) -> Assignment:
+def _any_assignment(problem: Problem, profile: Profile, j: int) -> Assignment | None:
     """Return the earliest-ending assignment over all modes, where no filling was found."""
-    candidates = [Assignment(j, earliest_start(profile, problem.releases[j], mode), mode) for mode in problem.modes[j]]
-    if not candidates:
+    if not problem.modes[j]:
         raise CoallocError(f"job {problem.jobs[j].id!r} fits nowhere")
-    return min(candidates, key=lambda assignment: assignment.end)
+    starts = ((earliest_start_of(problem, profile, j, mode), mode) for mode in problem.modes[j])
+    candidates = [Assignment(j, start, mode) for start, mode in starts if math.isfinite(start)]
+    return min(candidates, key=lambda assignment: assignment.end, default=None)
 
 
 def fillings(problem: Problem, job: Job, free: Sequence[int], left: Sequence[float]) -> Iterator[Mode]:

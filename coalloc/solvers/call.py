@@ -9,9 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from coalloc.checker import Violation, check
+from coalloc.constraint import Constraint
 from coalloc.documents.errors import InternalError
 from coalloc.documents.text import visible
 from coalloc.instance import Instance
+from coalloc.instance.rounding import time_tolerance
+from coalloc.objectives.completion import Makespan
 from coalloc.problem import Links
 from coalloc.schedule import Schedule
 from coalloc.solvers.result import (
@@ -29,7 +32,10 @@ from coalloc.solvers.result import (
 
 @dataclass
 class Search:
-    """What one call knows; objective and bound in seconds."""
+    """What one call knows; objective and bound as reported.
+
+    ``constraints`` are those of the user's own; ``is_infeasible`` once a complete method has found no schedule.
+    """
 
     instance: Instance
     options: SolveOptions
@@ -42,6 +48,8 @@ class Search:
     message: str = ""
     trace: list[TracePoint] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=lambda: {"build": 0.0, "solve": 0.0, "check": 0.0})
+    constraints: tuple[Constraint, ...] = ()
+    is_infeasible: bool = False
     began: float = field(default_factory=time.perf_counter)
 
     @property
@@ -56,9 +64,19 @@ class Search:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the gap is within what was asked for, or proven."""
+        """Whether the gap is within what was asked for, or proven, or there is nothing to look for."""
+        if self.is_infeasible or self.is_too_tight:
+            return True
         gap = relative_gap(self.objective, self.lower_bound)
         return gap is not None and gap <= max(PROOF_TOLERANCE, self.options.gap)
+
+    @property
+    def is_too_tight(self) -> bool:
+        """Whether no schedule is proven to keep the limit on a makespan that is to be least."""
+        limit, bound = self.options.makespan_limit, self.lower_bound
+        if limit is None or bound is None or self.options.objective != Makespan.name:
+            return False
+        return not is_within(bound, limit)
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -68,6 +86,12 @@ class Search:
             yield
         finally:
             self.timings[stage] = self.timings.get(stage, 0.0) + time.perf_counter() - began
+
+    def faults(self, schedule: Schedule, links: Links = "strict") -> list[str]:
+        """Return what the checker, and the constraints of the user's own, say of a schedule: sentences."""
+        found = check(self.instance, schedule, links, self.options.saturation, self.options.scope)
+        own = (sentence for c in self.constraints for sentence in c.faults(self.instance, schedule))
+        return [*(violation.sentence for violation in found), *own]
 
     def offer(self, schedule: Schedule, objective: float, source: str) -> None:
         """Take a schedule where it is better than the best known."""
@@ -105,12 +129,12 @@ class Search:
         """Return the result; the schedule must pass the checker under ``links``, or it is our fault."""
         if self.schedule is not None:
             with self.timed("check"):
-                fail_on_violations(
-                    check(self.instance, self.schedule, links, self.options.saturation, self.options.scope)
-                )
+                fail_on(self.faults(self.schedule, links))
         if self.objective is not None and self.lower_bound is not None:
             self.lower_bound = bound_below(self.objective, self.lower_bound)
         status = status or self._status()
+        if status is SolveStatus.INFEASIBLE and self.schedule is not None:
+            raise InternalError("an instance that has a schedule is called infeasible")
         stopped_by = "proof" if status in (SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE) else self._reason()
         self.timings["total"] = self.elapsed
         return SolveResult(
@@ -147,6 +171,16 @@ def bound_below(objective: float, lower_bound: float) -> float:
 
 def fail_on_violations(violations: list[Violation]) -> None:
     """Raise where the checker refuses a schedule of ours."""
-    if violations:
-        shown = "; ".join(visible(v.sentence) for v in violations[:3])
-        raise InternalError(f"a schedule that a solver made breaks {len(violations)} rules: {shown}")
+    fail_on([violation.sentence for violation in violations])
+
+
+def fail_on(sentences: list[str]) -> None:
+    """Raise where a schedule of ours breaks rules."""
+    if sentences:
+        shown = "; ".join(map(visible, sentences[:3]))
+        raise InternalError(f"a schedule that a solver made breaks {len(sentences)} rules: {shown}")
+
+
+def is_within(makespan: float, limit: float | None) -> bool:
+    """Return whether a makespan keeps a limit, s."""
+    return limit is None or makespan <= limit + time_tolerance(limit)

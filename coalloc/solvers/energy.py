@@ -19,12 +19,10 @@ from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.energy import relaxed_energy
 from coalloc.solvers.call import Search
-from coalloc.solvers.energy_run import EnergyRun
+from coalloc.solvers.energy_run import ENERGY_OBJECTIVES, EnergyRun
 from coalloc.solvers.energy_scan import least_edp
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.model_run import RunModel
-from coalloc.solvers.objectives import ENERGY_OBJECTIVES
-from coalloc.solvers.result import Progress, SolveOptions, SolveResult, SolveStatus
+from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
 
 
 def solve_energy(
@@ -40,7 +38,7 @@ def solve_energy(
     problem = energy_problem(instance, options, formulation)
     search = Search(instance, options, progress)
     name = "mode" if problem.slot is not None else "blocks"
-    reasons = _why_impossible(problem)
+    reasons = why_infeasible(problem)
     if reasons:
         search.message = "; ".join(reasons)
         return search.result(SolveStatus.INFEASIBLE, formulation=name)
@@ -58,7 +56,7 @@ def build_energy(instance: Instance, options: SolveOptions, formulation: str = "
     if options.objective == "edp":
         raise CoallocError("EDP has no model of its own: it is scanned by models of objective 'energy'")
     problem = energy_problem(instance, options, formulation)
-    reasons = _why_impossible(problem)
+    reasons = why_infeasible(problem)
     if reasons:
         raise CoallocError("; ".join(reasons))
     return EnergyRun(Search(instance, options), problem, solve_model).build(options.objective, options.makespan_limit)
@@ -84,16 +82,6 @@ def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) 
     if options.objective in ENERGY_OBJECTIVES:
         costs_of(problem)
     return problem
-
-
-def _why_impossible(problem: Problem) -> list[str]:
-    """Return a sentence for each job that fits nowhere within the scope."""
-    nowhere = [
-        f"job {job.id!r} fits on no {problem.scope}: it has {job.tasks} tasks"
-        for job in problem.jobs
-        if next(problem.allocations(job), None) is None and not problem.memory_shortage(job)
-    ]
-    return nowhere or why_infeasible(problem)
 
 
 def _solve(runner: EnergyRun) -> SolveStatus | None:

@@ -12,23 +12,21 @@ import pyomo.environ as pyo
 from coalloc.checker import check
 from coalloc.documents.errors import InternalError
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.rounding import slots_up, time_tolerance
+from coalloc.instance.rounding import slots_up
 from coalloc.meter import energy
 from coalloc.models import energy_blocks, energy_mode
 from coalloc.models.energy_costs import costs_of, no_costs
 from coalloc.problem import Assignment, Problem
-from coalloc.rules.serial_generation import best_list_schedule, named_orders
+from coalloc.rules.serial_generation import assignments_of, best_list_schedule, named_orders
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import SolverLimits
-from coalloc.solvers.call import Search
+from coalloc.solvers.call import Search, is_within
 from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on_slots
-from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, RunModel, grid_cells
-from coalloc.solvers.objectives import ENERGY_OBJECTIVES
-from coalloc.solvers.portfolio import assignments_of
-from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, SolveStatus, StoppedBy, TracePoint
+from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, ROUNDING_GAP, grid_cells
+from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, RunModel, SolveStatus, StoppedBy, TracePoint
 
-ROUNDING_GAP = 0.1 * PROOF_TOLERANCE
-"""Relative gap that is left to the rounding errors of a model."""
+ENERGY_OBJECTIVES = ("energy", "edp")
+"""Objectives that need watts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +209,3 @@ class EnergyRun:
 def makespan_of(instance: Instance, schedule: Schedule) -> float:
     """Return the makespan of a schedule, s."""
     return max((p.end for p in schedule), default=instance.origin) - instance.origin
-
-
-def is_within(makespan: float, limit: float | None) -> bool:
-    """Return whether a makespan keeps a limit, s."""
-    return limit is None or makespan <= limit + time_tolerance(limit)

@@ -39,7 +39,7 @@ def least_edp(runner: EnergyRun) -> bool:
     """
     search, limit = runner.search, runner.search.options.makespan_limit
     shortest = runner.least("makespan", limit, MAKESPAN_SHARE)
-    if math.isinf(shortest.bound):
+    if shortest.bound == math.inf:
         return False
     least = max(0.0, shortest.bound * (1.0 - 0.1 * PROOF_TOLERANCE))
     high = math.inf if limit is None else limit

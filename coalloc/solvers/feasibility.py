@@ -13,9 +13,16 @@ from coalloc.solvers.bounds.release_suffixes import can_saturate
 
 
 def why_infeasible(problem: Problem) -> list[str]:
-    """Return a sentence for each job that finds too little memory, or whose every allocation saturates a link."""
-    found = (problem.memory_shortage(job) or _saturation(problem, j) for j, job in enumerate(problem.jobs))
+    """Return a sentence for each job that fits nowhere, or not without saturating a link."""
+    found = (_why_nowhere(problem, job) or _saturation(problem, j) for j, job in enumerate(problem.jobs))
     return [sentence for sentence in found if sentence]
+
+
+def _why_nowhere(problem: Problem, job: Job) -> str:
+    """Return why no part of the platform that the scope allows holds a job; nothing where one does."""
+    if max(problem.within_scope(problem.capacities)) < job.tasks:
+        return f"job {quoted(job.id)} fits on no {problem.scope}: it has {job.tasks} tasks"
+    return problem.shortage(job)
 
 
 def _saturation(problem: Problem, j: int) -> str:

@@ -1,32 +1,40 @@
-"""One formulation, built, started from a known schedule, run, and its news reported."""
+"""Formulations of OAS: built, started from a known schedule, run, and their news reported; alone and as methods."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coalloc.documents.errors import InternalError
 from coalloc.instance import CoallocError
-from coalloc.models import Formulation
+from coalloc.models import Formulation, formulation_of
 from coalloc.models.registry import EstimatesSize, TakesStart
-from coalloc.problem import Assignment, Problem
+from coalloc.objectives import Criterion
+from coalloc.problem import MAX_MODES, Assignment, Problem, Rounding, on_another_grid
+from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
 from coalloc.schedule import Schedule
+from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits
+from coalloc.solvers.bounds.simple import quick_bound
 from coalloc.solvers.call import Search
-from coalloc.solvers.objectives import in_seconds, quick_bound, safe_horizon
-from coalloc.solvers.result import ModelSolution, Progress, SolveStatus, TracePoint
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+from coalloc.solvers.result import PROOF_TOLERANCE, Progress, RunModel, SolveStatus, TracePoint
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
-
-RunModel = Callable[..., ModelSolution]
-"""Runs a Pyomo model: the signature of :func:`coalloc.solvers.backends.highs.solve_model`."""
 
 MAX_NONZEROS = 5_000_000
 """Nonzeros beyond which a model is not built."""
 BUILT_PER_SECOND = 100_000
 """Nonzeros that are built and handed over in a second, on a slow machine."""
+COARSE_GRID = 0.25
+"""Slot of the one grid that models get for continuous time, as a share of the mean base time."""
+ROUNDINGS: tuple[Rounding, Rounding] = ("up", "down")
+"""Of the two models on that grid: one for a schedule, one for a bound."""
+ROUNDING_GAP = 0.1 * PROOF_TOLERANCE
+"""Relative gap that is left to the rounding errors of a model whose objective is no whole number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,57 +44,54 @@ class ModelRun:
     search: Search
     run_model: RunModel
 
-    @property
-    def objective(self) -> str:
-        """Name of the objective."""
-        return self.search.options.objective
-
-    def size(self, problem: Problem, formulation: Formulation, first: Sequence[Assignment]) -> int:
+    def size(self, criterion: Criterion, formulation: Formulation, horizon: int) -> int:
         """Return roughly how many nonzeros the model will have; 0 where the formulation cannot tell.
 
         Slots before the first arrival have none, but what is free in them is kept as well.
         """
         if not isinstance(formulation, EstimatesSize):
             return 0
-        horizon = safe_horizon(problem, first, self.objective)
+        problem = criterion.problem
         return max(formulation.estimate_nonzeros(problem, horizon), grid_cells(problem, horizon))
 
     def build(
-        self, problem: Problem, formulation: Formulation, first: Sequence[Assignment], lower_bound: int | None = None
+        self, criterion: Criterion, formulation: Formulation, horizon: int, lower_bound: float
     ) -> pyo.ConcreteModel:
-        """Build a model that ``first`` is a solution of, and set it to it; the bound is in slots."""
-        horizon = safe_horizon(problem, first, self.objective)
-        self._refuse_large(problem, self.size(problem, formulation, first), horizon)
-        if lower_bound is None:
-            lower_bound = int(quick_bound(problem, self.objective))
-        known = lower_bound if self.objective == "makespan" else 0
-        model = formulation.build(problem, horizon=horizon, objective=self.objective, lower_bound=known)
-        if isinstance(formulation, TakesStart):
-            formulation.set_start(model, first)
-        return model
+        """Build a model whose jobs end by the horizon (slots); the bound is a cost."""
+        self._refuse_large(criterion.problem, self.size(criterion, formulation, horizon), horizon)
+        known = int(lower_bound) if criterion.objective.is_latest_end else 0
+        return formulation.build(criterion.problem, horizon=horizon, objective=criterion.objective, lower_bound=known)
 
     def run(
         self,
-        problem: Problem,
+        criterion: Criterion,
         formulation: Formulation,
         first: Sequence[Assignment],
         *,
         time_limit: float,
-        lower_bound: int | None = None,
+        lower_bound: float,
+        horizon: int | None = None,
     ) -> tuple[Schedule | None, float | None]:
-        """Solve a formulation; return its best schedule (rounded up only) and its bound in slots.
+        """Solve a formulation; return its best schedule (rounded up only) and its bound, a cost.
 
-        Nothing is built where that alone would take longer than the time limit, s.
+        The solver starts from ``first``, where that is given and the formulation takes it. Without ``horizon`` (slots)
+        jobs end by the one that ``first`` proves sufficient. Nothing is built where that alone would take longer than
+        the time limit, s.
         """
         search = self.search
-        nonzeros = self.size(problem, formulation, first)
+        horizon = int(criterion.horizon(first)) if horizon is None else horizon
+        nonzeros = self.size(criterion, formulation, horizon)
         if nonzeros <= MAX_NONZEROS and nonzeros / BUILT_PER_SECOND > time_limit:
             search.stopped_by = "time"
             search.message = f"the model, of about {nonzeros:,} nonzeros, takes longer to build than the time limit"
             return None, None
         began = search.elapsed
+        starts = False
         with search.timed("build"):
-            model = self.build(problem, formulation, first, lower_bound)
+            model = self.build(criterion, formulation, horizon, lower_bound)
+            if isinstance(formulation, TakesStart) and first:
+                formulation.set_start(model, first)
+                starts = True
         left = time_limit - (search.elapsed - began)
         if left <= 0.0:
             search.stopped_by = "time"
@@ -94,18 +99,23 @@ class ModelRun:
         limits = SolverLimits(
             time=left,
             work=search.options.work_limit,
-            gap=search.options.gap * _gap_scale(problem, quick_bound(problem, self.objective), self.objective),
+            gap=self._gap(criterion),
             threads=search.options.threads,
             seed=search.options.seed,
         )
-        starts = isinstance(formulation, TakesStart)
         with search.timed("solve"):
-            solution = self.run_model(model, limits, integral=True, start=starts, progress=reporter(search, problem))
+            solution = self.run_model(
+                model, limits, integral=criterion.is_integral, start=starts, progress=reporter(search, criterion)
+            )
         search.size, search.stopped_by = solution.size, solution.stopped_by
         if solution.status is SolveStatus.INFEASIBLE:
-            raise InternalError("the model has no solution, though a list schedule is one")
-        is_schedule = solution.objective is not None and problem.rounding == "up"
+            return None, math.inf
+        is_schedule = solution.objective is not None and criterion.problem.rounding == "up"
         return formulation.extract(model) if is_schedule else None, solution.lower_bound
+
+    def _gap(self, criterion: Criterion) -> float:
+        gap = self.search.options.gap * _gap_scale(criterion)
+        return gap if criterion.is_integral else max(gap, ROUNDING_GAP)
 
     def _refuse_large(self, problem: Problem, nonzeros: int, horizon: int) -> None:
         if nonzeros > MAX_NONZEROS:
@@ -122,28 +132,121 @@ def grid_cells(problem: Problem, horizon: int) -> int:
     return horizon * (len(problem.classes) + len(problem.resources))
 
 
-def _gap_scale(problem: Problem, bound: float, objective: str) -> float:
-    """Return by what a relative gap shrinks on a model's objective, which counts from time 0.
+def _gap_scale(criterion: Criterion) -> float:
+    """Return by what a relative gap shrinks on a model's objective, which counts without the offset.
 
-    (C - L)/(C - origin) <= gap wherever (C - L)/C <= gap * (L - origin)/L, for C >= L.
+    (C - L)/(C - offset) <= gap wherever (C - L)/C <= gap * (L - offset)/L, for C >= L.
     """
-    return in_seconds(problem, bound, objective) / problem.seconds(bound) if bound else 0.0
+    bound = quick_bound(criterion)
+    counted = criterion.problem.seconds(bound) if criterion.objective.counts_ends else bound
+    return max(0.0, criterion.reported(bound) / counted) if counted > 0.0 else 0.0
 
 
-def reporter(search: Search, problem: Problem) -> Progress:
-    """Return what turns a solver's news, in ticks, into points of the trace.
+def reporter(search: Search, criterion: Criterion) -> Progress:
+    """Return what turns a solver's news, costs on the clock of a problem, into points of the trace.
 
     The news of a grid is the truth on that grid; where the call is about continuous time, it is an
     incumbent only where rounded up and a bound only where rounded down.
     """
-    takes_incumbents = problem.rounding == "up"
-    takes_bounds = search.options.slot is not None or problem.rounding == "down"
+    rounding = criterion.problem.rounding
+    takes_bounds = search.options.slot is not None or rounding == "down"
 
     def report(point: TracePoint) -> None:
         incumbent, bound = (
-            None if ticks is None or not takes else in_seconds(problem, ticks, search.options.objective)
-            for ticks, takes in ((point.incumbent, takes_incumbents), (point.lower_bound, takes_bounds))
+            None if cost is None or not takes else criterion.reported(cost)
+            for cost, takes in ((point.incumbent, rounding == "up"), (point.lower_bound, takes_bounds))
         )
         search.record(point.source, incumbent, bound)
 
     return report
+
+
+# --- as methods of the portfolio ---------------------------------------------------------------------
+
+
+def _accepts(context: Context) -> bool:
+    """Accept what CP-SAT does not: beside it a model adds nothing."""
+    is_left = not cpsat.METHOD.accepts(context) and not cpsat.ON_GRIDS.accepts(context)
+    return is_left and not context.is_large
+
+
+def _accepts_slots(context: Context) -> bool:
+    is_slotted = context.problem.slot is not None
+    return _accepts(context) and is_slotted and _fitting(context, context.criterion, context.best) is not None
+
+
+def _accepts_seconds(context: Context) -> bool:
+    is_continuous = context.problem.slot is None and context.criterion.objective.counts_ends
+    return _accepts(context) and is_continuous and bool(context.best)
+
+
+def _fitting(context: Context, criterion: Criterion, first: Sequence[Assignment]) -> Formulation | None:
+    """Return the mode model, or the count model where that would be too large; None where both are."""
+    problem, horizon = criterion.problem, int(criterion.horizon(first))
+    runner, count = ModelRun(context.search, context.run_model), formulation_of("oas", "count")
+    if sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_MODES:
+        mode = formulation_of("oas", "mode")
+        if runner.size(criterion, mode, horizon) <= MAX_NONZEROS:
+            return mode
+    return count if runner.size(criterion, count, horizon) <= MAX_NONZEROS else None
+
+
+def _solve(
+    context: Context, criterion: Criterion, first: Sequence[Assignment], time_limit: float
+) -> tuple[Schedule | None, float | None]:
+    """Run the formulation that fits, from a known schedule."""
+    formulation = _fitting(context, criterion, first)
+    if formulation is None:
+        return None, None
+    is_own = criterion is context.criterion
+    known = context.proven if is_own else quick_bound(criterion)
+    schedule, bound = ModelRun(context.search, context.run_model).run(
+        criterion, formulation, first, time_limit=time_limit, lower_bound=known
+    )
+    if bound == math.inf:
+        context.exclude()
+        return None, None
+    return schedule, bound
+
+
+def _run(context: Context) -> None:
+    """Solve the problem itself, from the best assignments."""
+    schedule, bound = _solve(context, context.criterion, context.best, context.search.remaining)
+    if schedule is not None:
+        context.take(assignments_of(context.problem, schedule), METHOD.name)
+    if bound is not None:
+        context.prove(bound, METHOD.name)
+        if context.search.stopped_by == "proof":
+            context.attain(bound)
+    _heed_interrupt(context)
+
+
+def _run_on_a_grid(context: Context) -> None:
+    """Solve one coarse grid, rounded up for a schedule that is then moved left, rounded down for a bound."""
+    problem, search = context.problem, context.search
+    slot = COARSE_GRID * problem.instance.mean_base_time
+
+    up, down = (
+        Criterion(on_another_grid(problem, slot, rounding), context.criterion.objective) for rounding in ROUNDINGS
+    )
+    first = start_in_order(up.problem, on_grid(up.problem, context.best))
+    schedule, _ = _solve(context, up, first, search.remaining / 2)
+    if schedule is not None:
+        moved = start_in_order(problem, on_grid(problem, assignments_of(up.problem, schedule)))
+        context.take(moved, "model, moved left")
+    _heed_interrupt(context)
+    if not context.is_closed:
+        _, bound = _solve(context, down, best_list_schedule(down.problem), search.remaining)
+        if bound is not None:
+            context.prove(bound, "model, rounded down", down)
+        _heed_interrupt(context)
+
+
+def _heed_interrupt(context: Context) -> None:
+    """Raise KeyboardInterrupt where Ctrl-C has stopped the last model, now that what it found is taken."""
+    if context.search.stopped_by == "interrupt":
+        raise KeyboardInterrupt
+
+
+METHOD = Method("model", _run, _accepts_slots, stage=None, is_complete=True)
+ON_A_GRID = Method("model on a grid", _run_on_a_grid, _accepts_seconds, stage=None, is_complete=True)

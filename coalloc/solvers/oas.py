@@ -1,28 +1,34 @@
-"""OAS: order and allocate jobs so that the last one ends first, or that they respond soonest.
+"""OAS: order and allocate jobs so that an objective is least.
 
-A formulation that is asked for by name is run to its own proof; ``auto`` is the portfolio
-(:mod:`coalloc.solvers.portfolio`).
+A formulation that is asked for by name is run to its own proof, from a known schedule; ``auto`` is the portfolio
+(:mod:`coalloc.solvers.portfolio`). A formulation of the user's own may forbid what the problem allows: it is solved
+as *that* model, so that nothing that was found for the problem is an incumbent of it, nor bounds its horizon; what is
+proven of the problem is proven of it as well.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from coalloc.checker import check
+from coalloc.constraint import Constraint, LatestEnd
 from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
-from coalloc.models.registry import OBJECTIVES
+from coalloc.objectives import Criterion, Objective, objective_of
+from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, discretise
-from coalloc.rules.serial_generation import best_list_schedule, start_in_order
-from coalloc.schedule import Schedule, schedule_of
+from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
+from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.call import Search
+from coalloc.solvers.bounds.simple import quick_bound
+from coalloc.solvers.call import Search, is_within
+from coalloc.solvers.context import Context
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.model_run import ModelRun, RunModel
-from coalloc.solvers.objectives import ENERGY_OBJECTIVES, in_seconds, objective_of, quick_bound, ticks_of
-from coalloc.solvers.portfolio import Portfolio, assignments_of, on_grid
-from coalloc.solvers.result import Progress, SolveOptions, SolveResult, SolveStatus
+from coalloc.solvers.model_run import ModelRun
+from coalloc.solvers.portfolio import close
+from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -32,107 +38,198 @@ def solve_oas(
     instance: Instance,
     options: SolveOptions,
     *,
+    objective: Objective | None = None,
+    constraints: Sequence[Constraint] = (),
     formulation: Any = "auto",
     start: Schedule | None = None,
     progress: Progress | None = None,
     run_model: RunModel = solve_model,
 ) -> SolveResult:
-    """Solve OAS; see :func:`coalloc.solve`. ``formulation`` is a name or an object of the user's own."""
-    if asks_for_energy_models(options):
+    """Solve OAS; see :func:`coalloc.solve`. ``formulation`` is a name or an object of the user's own.
+
+    ``objective`` is that of the options, unless it is an object of the user's own.
+    """
+    objective = objective or objective_of(options.objective)
+    _refuse_constraints(constraints, objective)
+    if objective.needs_watts:
         from coalloc.solvers.energy import solve_energy
 
         return solve_energy(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
     _refuse_unsupported(options, formulation)
-    search = Search(instance, options, progress)
-    problem = discretise(instance, options.slot, saturation=options.saturation)
+    search = Search(instance, options, progress, constraints=tuple(constraints))
+    problem = _problem(instance, options, objective, constraints)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
     reasons = why_infeasible(problem)
     if reasons:
         search.message = "; ".join(reasons)
         return search.result(SolveStatus.INFEASIBLE, formulation=name)
-    runner = ModelRun(search, run_model)
+    context = Context(search, problem, Criterion.of(problem, objective), run_model)
+    status = None
     try:
         if not instance.jobs:
             search.offer(Schedule((), options.slot, instance.name), 0.0, "no jobs")
             search.raise_bound(0.0, "no jobs")
         elif formulation == "auto":
-            quick = quick_bound(problem, options.objective)
-            Portfolio(search, problem, runner).solve(_first(search, problem, start, quick), quick)
+            _take_start(context, start)
+            close(context)
+        elif isinstance(formulation, str):
+            _take_start(context, start)
+            _run_named(context, formulation_of("oas", formulation))
         else:
-            chosen = formulation_of("oas", formulation) if isinstance(formulation, str) else formulation
-            _solve_by_formulation(runner, problem, chosen, _first(search, problem, start))
+            status = _run_own(context, formulation, start)
     except KeyboardInterrupt:
         search.stopped_by = "interrupt"
-    return search.result(formulation=name)
+    return search.result(status or _too_tight(search), formulation=name)
 
 
-def build_oas(instance: Instance, options: SolveOptions, formulation: str = "auto") -> pyo.ConcreteModel:
-    """Return the model of an instance in slots, with the horizon and the bound that ``solve_oas`` gives it."""
-    if asks_for_energy_models(options):
+def _problem(
+    instance: Instance, options: SolveOptions, objective: Objective, constraints: Iterable[Constraint]
+) -> Problem:
+    """Return the problem; a limit on the makespan that is to be least forbids nothing before it is."""
+    kept = list(constraints)
+    if options.makespan_limit is not None and objective.name != Makespan.name:
+        kept.append(LatestEnd(instance.origin + options.makespan_limit))
+    return discretise(instance, options.slot, saturation=options.saturation, scope=options.scope, constraints=kept)
+
+
+def _too_tight(search: Search) -> SolveStatus | None:
+    """Return the status where no schedule keeps the constraints or the limit on the makespan, or none is known to."""
+    limit = search.options.makespan_limit
+    if search.is_infeasible:
+        what = "constraints" if limit is None else f"constraints and makespan_limit={limit:g} s"
+        search.message = f"a complete method proves that no schedule keeps the {what}"
+        return SolveStatus.INFEASIBLE
+    if limit is None or search.options.objective != Makespan.name:
+        return None
+    if search.is_too_tight:
+        search.schedule = search.objective = None
+        least = search.lower_bound
+        search.message = f"no schedule ends within makespan_limit={limit:g} s: the least is {least:g} s or more"
+        return SolveStatus.INFEASIBLE
+    if search.objective is not None and not is_within(search.objective, limit):
+        search.message = (
+            f"no schedule is known that ends within makespan_limit={limit:g} s; the best ends at {search.objective:g} s"
+        )
+        search.schedule = search.objective = None
+        return SolveStatus.UNKNOWN
+    return None
+
+
+def build_oas(
+    instance: Instance,
+    options: SolveOptions,
+    formulation: str = "auto",
+    *,
+    objective: Objective | None = None,
+    constraints: Sequence[Constraint] = (),
+    horizon: int | None = None,
+) -> pyo.ConcreteModel:
+    """Return the model of an instance in slots; without a horizon (slots) every order of the jobs fits into it."""
+    objective = objective or objective_of(options.objective)
+    _refuse_constraints(constraints, objective)
+    if objective.needs_watts:
         from coalloc.solvers.energy import build_energy
 
         return build_energy(instance, options, formulation)
     if options.slot is None:
         raise CoallocError('a model needs a slot, such as slot="50%"')
     _refuse_unsupported(options, formulation)
-    problem = discretise(instance, options.slot, saturation=options.saturation)
+    limit = () if options.makespan_limit is None else (LatestEnd(instance.origin + options.makespan_limit),)
+    problem = _problem(instance, options, objective, (*constraints, *limit))
     reasons = why_infeasible(problem)
     if reasons:
         raise CoallocError("; ".join(reasons))
-    runner = ModelRun(Search(instance, options), solve_model)
-    return runner.build(problem, formulation_of("oas", formulation), best_list_schedule(problem))
-
-
-def asks_for_energy_models(options: SolveOptions) -> bool:
-    """Return whether the models of :mod:`coalloc.solvers.energy` are the ones for it."""
-    is_scoped = options.scope != "platform" or options.makespan_limit is not None
-    return options.objective in ENERGY_OBJECTIVES or (options.objective == "makespan" and is_scoped)
+    criterion = Criterion.of(problem, objective)
+    slots = int(criterion.horizon()) if horizon is None else horizon
+    quick = min(quick_bound(criterion), slots)
+    return ModelRun(Search(instance, options), solve_model).build(
+        criterion, formulation_of("oas", formulation), slots, quick
+    )
 
 
 def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
-    if options.scope != "platform" or options.makespan_limit is not None:
-        raise CoallocError(f"scope and makespan_limit are not for objective {options.objective!r}: it is not bounded")
-    if options.objective not in OBJECTIVES:
-        known = ", ".join((*OBJECTIVES, *ENERGY_OBJECTIVES))
-        raise CoallocError(f"objective of model 'oas' must be one of {known}, got {options.objective!r}")
     if options.links != "strict":
         raise CoallocError(f"links of model 'oas' must be 'strict', got {options.links!r}")
-    if isinstance(formulation, str) and formulation != "auto":
-        formulation_of("oas", formulation)
+    if isinstance(formulation, str):
+        if formulation != "auto":
+            formulation_of("oas", formulation)
+    elif not _is_formulation(formulation):
+        raise CoallocError(
+            f"formulation must be a name, or an object with build(problem, *, horizon, objective, lower_bound) and "
+            f"extract(model), got {formulation!r}"
+        )
     if options.slot is None and formulation != "auto":
         raise CoallocError('a formulation needs a slot, such as slot="50%"; slot=None takes formulation="auto"')
 
 
-def _first(search: Search, problem: Problem, start: Schedule | None, quick: float = -math.inf) -> list[Assignment]:
-    """Offer a list schedule, the best unless an earlier one meets the quick bound (ticks), and the user's start.
+def _refuse_constraints(constraints: Sequence[Constraint], objective: Objective) -> None:
+    strange = [c for c in constraints if not isinstance(c, Constraint)]
+    if strange:
+        raise CoallocError(f"constraints must be coalloc.constraint.Constraint objects, got {strange[0]!r}")
+    if constraints and objective.needs_watts:
+        raise CoallocError(f"constraints are for regular objectives, not for {objective.name!r}")
 
-    Return the better of the two.
-    """
-    objective = search.options.objective
-    target = quick if objective == "makespan" else -math.inf
-    candidates = [(best_list_schedule(problem, target), "list schedule")]
+
+def _is_formulation(formulation: Any) -> TypeGuard[Formulation]:
+    return all(callable(getattr(formulation, name, None)) for name in ("build", "extract"))
+
+
+def _take_start(context: Context, start: Schedule | None) -> None:
+    """Take the user's start, moved left on the clock of the problem."""
     if start is not None:
-        broken = check(search.instance, start, saturation=search.options.saturation)
-        if broken:
-            raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
-        candidates.append((start_in_order(problem, on_grid(problem, assignments_of(problem, start))), "start"))
-    for assignments, source in candidates:
-        schedule = schedule_of(problem, assignments)
-        search.offer(schedule, objective_of(search.instance, schedule, objective), source)
-    return min((assignments for assignments, _ in candidates), key=lambda a: ticks_of(a, objective))
+        problem = context.problem
+        context.take(start_in_order(problem, on_grid(problem, _given(context, start))), "start")
 
 
-def _solve_by_formulation(
-    runner: ModelRun, problem: Problem, formulation: Formulation, first: list[Assignment]
-) -> None:
-    """Run one formulation from a known schedule, to its own proof, whatever cheaper bounds know."""
-    search = runner.search
-    quick = in_seconds(problem, quick_bound(problem, search.options.objective), search.options.objective)
-    search.raise_bound(quick, "longest job and packing")
-    schedule, bound = runner.run(problem, formulation, first, time_limit=search.remaining)
+def _given(context: Context, start: Schedule) -> list[Assignment]:
+    """Return the user's start as assignments; raises :class:`CoallocError` where it is not valid."""
+    search = context.search
+    broken = check(search.instance, start, saturation=search.options.saturation, scope=search.options.scope)
+    if broken:
+        raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
+    return assignments_of(context.problem, start)
+
+
+def _run_named(context: Context, formulation: Formulation) -> None:
+    """Run one formulation from the best known schedule, to its own proof, whatever cheaper bounds know."""
+    quick = quick_bound(context.criterion)
+    context.take(best_list_schedule(context.problem), "list schedule")
+    context.prove(quick, "longest job and packing")
+    schedule, bound = ModelRun(context.search, context.run_model).run(
+        context.criterion, formulation, context.best, time_limit=context.search.remaining, lower_bound=quick
+    )
+    if bound == math.inf:
+        context.exclude()
+        return
+    _hear(context, schedule, bound)
+
+
+def _run_own(context: Context, formulation: Formulation, start: Schedule | None) -> SolveStatus | None:
+    """Run a formulation of the user's own; return the status where it is not that of the gap."""
+    search, criterion = context.search, context.criterion
+    quick = quick_bound(criterion)
+    context.prove(quick, "longest job and packing")
+    first = best_list_schedule(context.problem) if start is None else _given(context, start)
+    horizon = int(max([criterion.horizon(), *(a.end for a in first)]))
+    schedule, bound = ModelRun(search, context.run_model).run(
+        criterion, formulation, first, time_limit=search.remaining, lower_bound=quick, horizon=horizon
+    )
+    if bound == math.inf:
+        search.message = (
+            f"the model of formulation {type(formulation).__name__} has no solution within {horizon:,} slots, "
+            "into which every order of the jobs fits"
+        )
+        return SolveStatus.INFEASIBLE
+    _hear(context, schedule, bound)
+    return None
+
+
+def _hear(context: Context, schedule: Schedule | None, bound: float | None) -> None:
+    """Take what the run of a formulation has found, as it is."""
+    search = context.search
     if schedule is not None:
-        search.offer(schedule, objective_of(search.instance, schedule, search.options.objective), "model")
+        search.offer(schedule, context.criterion.objective.of_schedule(search.instance, schedule), "model")
     if bound is not None:
-        search.raise_bound(in_seconds(problem, bound, search.options.objective), "model")
+        context.prove(bound, "model")

@@ -206,7 +206,7 @@ def _run(call: _Call) -> _Outcome:
 def _why_not_together(problem: Problem) -> str:
     """Return what jobs that fit one by one lack together."""
     lacking = {"links": "every link within its bandwidth"} if problem.links == "strict" else {}
-    lacking |= {"memory": "every node within its memory"} if problem.is_short_of_memory else {}
+    lacking |= {"memory": "every node within its memory"} if problem.is_restricted else {}
     return (
         f"the package fits by count, but not by {' and '.join(lacking)}: no assignment that starts all "
         f"{len(problem.jobs)} jobs at {problem.package.start:g} s keeps {' and '.join(lacking.values())}"

@@ -19,6 +19,9 @@ Model = Literal["oas", "pas", "cbs", "jpr"]
 StoppedBy = Literal["proof", "gap", "time", "work", "interrupt"]
 Progress = Callable[["TracePoint"], None]
 
+RunModel = Callable[..., "ModelSolution"]
+"""Runs a Pyomo model: the signature of :func:`coalloc.solvers.backends.highs.solve_model`."""
+
 UNITS = {"chunks": "tasks", "energy": "J", "edp": "J s"}
 """Units of objectives that are not in seconds."""
 

@@ -11,15 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coalloc.instance import CoallocError, Instance
-from coalloc.problem import Assignment, Problem, discretise
-from coalloc.rules.serial_generation import best_list_schedule
-from coalloc.schedule import Schedule
+from coalloc.objectives import Criterion
+from coalloc.problem import Assignment, discretise
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.call import Search
+from coalloc.solvers.context import Context
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.model_run import ModelRun
-from coalloc.solvers.objectives import in_seconds, quick_bound, ticks_of
-from coalloc.solvers.portfolio import Portfolio
+from coalloc.solvers.portfolio import close
 from coalloc.solvers.result import SolveOptions
 
 
@@ -48,31 +46,22 @@ def rounded_down_makespan(
     if not instance.jobs:
         return RoundedDown(0.0, is_proven=True)
     search = Search(instance, SolveOptions(slot=slot, time_limit=time_limit, threads=threads, seed=seed))
-    portfolio = _RoundedDownPortfolio(search, problem, ModelRun(search, solve_model))
-    first = best_list_schedule(problem)
-    portfolio.know(ticks_of(first, "makespan"))
-    portfolio.solve(first, quick_bound(problem, "makespan"))
+    context = _RoundedDownContext(search, problem, Criterion.of(problem, "makespan"), solve_model)
+    close(context)
     return RoundedDown(search.lower_bound or 0.0, search.is_closed)
 
 
-class _RoundedDownPortfolio(Portfolio):
-    """The portfolio on a problem rounded down; of its schedules only the makespan is kept."""
+class _RoundedDownContext(Context):
+    """What is known of a problem rounded down; of its schedules only the makespan is kept."""
 
-    def know(self, ticks: float) -> None:
+    def attain(self, cost: float) -> None:
         """Take the latest end (ticks) of a schedule of the problem as what the bound has to meet."""
-        self.search.objective = in_seconds(self.problem, ticks, self.objective)
+        self.search.objective = self.criterion.reported(cost)
 
-    def _take(self, assignments: Sequence[Assignment], source: str) -> None:  # noqa: ARG002
-        ticks = ticks_of(assignments, self.objective)
-        if ticks < ticks_of(self.best, self.objective):
+    def take(self, assignments: Sequence[Assignment], source: str) -> None:  # noqa: ARG002
+        """Keep assignments of the problem if they are better than the best."""
+        if assignments and self.criterion.value(assignments) < self.cost:
             self.best = list(assignments)
-            self.know(ticks)
+            self.attain(self.cost)
 
-    def _run_model(
-        self, problem: Problem, first: Sequence[Assignment], time_limit: float
-    ) -> tuple[Schedule | None, float | None]:
-        """Run a model; rounded down it gives no schedule, but where it ends with a proof its bound is the optimum."""
-        _, bound = super()._run_model(problem, first, time_limit)
-        if bound is not None and self.search.stopped_by == "proof":
-            self.know(bound)
-        return None, bound
+    take_if_valid = take

@@ -25,7 +25,7 @@ held can only shrink from there on: a job fits for all its duration if it fits a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
@@ -36,13 +36,16 @@ import numpy.typing as npt
 from coalloc.allocation import (
     Allocation,
     NodeClass,
+    Scope,
     allocation_of,
     node_classes,
     switched_classes,
     tasks_per_cluster,
 )
+from coalloc.constraint import Constraint
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
+from coalloc.objectives.objective import RegularObjective
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
 
 FloatArray = npt.NDArray[np.float64]
@@ -100,10 +103,10 @@ class _Option:
         return (*self.allocation, *self.loads, *self.memory)
 
 
-def _classes(instance: Instance) -> tuple[NodeClass, ...]:
+def _classes(instance: Instance, scope: Scope = "platform") -> tuple[NodeClass, ...]:
     """Return the node classes, with every node of several cores for itself where some job asks for memory."""
     asks = any(job.memory for job in (*instance.jobs, *(run.job for run in instance.running)))
-    return switched_classes(instance.platform) if asks else node_classes(instance.platform)
+    return switched_classes(instance.platform, scope) if asks else node_classes(instance.platform, scope)
 
 
 def _memories(classes: Sequence[NodeClass]) -> list[float]:
@@ -179,9 +182,12 @@ def _schedule(
 def brute_force_oas(
     instance: Instance,
     slot: float | None,
-    objective: Objective = "makespan",
+    objective: Objective | RegularObjective = "makespan",
     rounding: Rounding = "up",
     saturation: float = 0.0,
+    *,
+    scope: Scope = "platform",
+    constraints: Sequence[Constraint] = (),
 ) -> BruteForceResult:
     """Return the optimal schedule of all jobs, links never saturated (OAS).
 
@@ -194,38 +200,68 @@ def brute_force_oas(
         None: continuous time.
     objective
         ``makespan``: latest end of a job minus ``instance.origin``; ``total-response-time``: sum of
-        ends minus arrivals; both s. With slots an end is the end of the job's last slot.
+        ends minus arrivals; both s. With slots an end is the end of the job's last slot. A regular objective of your
+        own is asked for the cost of every job.
     rounding
         How arrivals, durations and ends of running jobs become slots: ``up`` (a schedule can be kept), or
         ``down`` (a bound on continuous time; a job of 0 slots occupies nothing).
     saturation
         Share above their bandwidth that links tolerate.
+    scope
+        Where the tasks of a job may be.
+    constraints
+        What else restricts a schedule; each is asked for the faults of complete schedules, and nothing else. They must
+        be such that an optimal schedule exists in which every job starts at its arrival or at the end of another.
 
     Returns
     -------
     BruteForceResult
-        Infeasible when some job has no allocation that fits the empty platform.
+        Infeasible when some job has no allocation that fits the empty platform, or no schedule keeps the constraints.
     """
-    classes = _classes(instance)
+    classes = _classes(instance, scope)
     capacities = [c.capacity for c in classes]
     limits = [capacity_limit(link.bandwidth, saturation) for link in instance.platform.links]
     grid = _grid(slot, rounding)
-    choices = [_Choices.of(job, _options(job, instance, classes, capacities, limits), grid) for job in instance.jobs]
+    options = [_within(_options(job, instance, classes, capacities, limits), classes, scope) for job in instance.jobs]
+    choices = [_Choices.of(job, found, grid) for job, found in zip(instance.jobs, options, strict=True)]
     if not all(choice.options for choice in choices):
         return BruteForceResult((math.inf,), None)
     held = [(grid(run.end), _running_option(run, instance, classes).demand) for run in instance.running]
-    capacity = np.array([*capacities, *limits, *_shared_memories(classes)], dtype=float)
-    search = _OasSearch(choices, held, capacity, _latest_or_sum(objective))
-    search.extend((), tuple(range(len(choices))), 0.0)
     unit = 1.0 if slot is None else slot
-    since = instance.origin if objective == "makespan" else sum(job.arrival for job in instance.jobs)
+
+    def schedule_of(placed: Sequence[_Placed]) -> Schedule:
+        in_order = sorted(placed, key=lambda p: p.job)
+        intervals = [
+            Occupation(instance.jobs[p.job].id, unit * p.start, unit * p.end, p.option.allocation) for p in in_order
+        ]
+        return _schedule(instance, classes, intervals, slot)
+
+    def is_allowed(placed: Sequence[_Placed]) -> bool:
+        schedule = schedule_of(placed)
+        return not any(fault for constraint in constraints for fault in constraint.faults(instance, schedule))
+
+    search = _OasSearch(
+        choices,
+        held,
+        np.array([*capacities, *limits, *_shared_memories(classes)], dtype=float),
+        _regular(instance, objective, unit),
+        is_allowed if constraints else None,
+    )
+    search.extend((), tuple(range(len(choices))), 0.0)
+    if math.isinf(search.best):
+        return BruteForceResult((math.inf,), None)
     attained = slot is None or rounding == "up"
-    intervals = [
-        Occupation(instance.jobs[p.job].id, unit * p.start, unit * p.end, p.option.allocation)
-        for p in sorted(search.best_placed, key=lambda placed: placed.job)
-    ]
-    schedule = _schedule(instance, classes, intervals, slot) if attained else None
-    return BruteForceResult((unit * search.best - since,), schedule)
+    value = _reported(instance, objective, search.best, unit)
+    return BruteForceResult((value,), schedule_of(search.best_placed) if attained else None)
+
+
+def _within(options: Sequence[_Option], classes: Sequence[NodeClass], scope: Scope) -> list[_Option]:
+    """Return the options whose tasks are all in one cluster, or on one node (then each class is one)."""
+    if scope == "platform":
+        return list(options)
+    used = ([g for g, count in enumerate(o.allocation) if count] for o in options)
+    parts = ({g if scope == "node" else classes[g].cluster for g in of_option} for of_option in used)
+    return [option for option, part in zip(options, parts, strict=True) if len(part) == 1]
 
 
 def _grid(slot: float | None, rounding: Rounding) -> Callable[[float], float]:
@@ -235,13 +271,34 @@ def _grid(slot: float | None, rounding: Rounding) -> Callable[[float], float]:
     return partial(slots_up if rounding == "up" else slots_down, slot=slot)
 
 
-def _latest_or_sum(objective: Objective) -> Callable[[Sequence[float]], float]:
-    """Return how ends make a regular objective, up to a constant."""
+Span = tuple[int, float, float]
+"""A job by index, its start and its end, in slots or in seconds if time is continuous."""
+
+
+def _regular(
+    instance: Instance, objective: Objective | RegularObjective, unit: float
+) -> Callable[[Sequence[Span]], float]:
+    """Return how starts and ends make a regular objective, up to a constant."""
     if objective == "makespan":
-        return lambda ends: max(ends, default=0.0)
+        return lambda spans: max((end for _, _, end in spans), default=0.0)
     if objective == "total-response-time":
-        return sum
-    raise CoallocError(f"objective must be makespan or total-response-time, got {objective!r}")
+        return lambda spans: sum(end for _, _, end in spans)
+    if not isinstance(objective, RegularObjective):
+        raise CoallocError(f"objective must be makespan, total-response-time or an object, got {objective!r}")
+    own, jobs = objective, instance.jobs
+
+    def cost(spans: Sequence[Span]) -> float:
+        costs = [own.cost(jobs[j], unit * start, unit * end) for j, start, end in spans]
+        return sum(costs) if own.aggregate == "sum" else max(costs, default=-math.inf)
+
+    return cost
+
+
+def _reported(instance: Instance, objective: Objective | RegularObjective, best: float, unit: float) -> float:
+    """Return what the search minimised as the objective is reported."""
+    if isinstance(objective, RegularObjective):
+        return best - objective.offset(instance)
+    return unit * best - (instance.origin if objective == "makespan" else sum(job.arrival for job in instance.jobs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,40 +334,50 @@ class _OasSearch:
     """Depth-first search over chronological schedules; times in slots, or in seconds if time is continuous.
 
     ``held`` are ends and demands of running jobs, ``capacity`` has one entry per resource (classes,
-    links, memories), ``regular`` folds the ends of all jobs into what is minimised.
+    links, memories), ``regular`` folds the spans of all jobs into what is minimised. With ``is_allowed``, which is
+    asked of complete schedules, every instant at which a job may start is tried, and not the first alone.
     """
 
     choices: Sequence[_Choices]
     held: Sequence[tuple[float, tuple[float, ...]]]
     capacity: FloatArray
-    regular: Callable[[Sequence[float]], float]
+    regular: Callable[[Sequence[Span]], float]
+    is_allowed: Callable[[Sequence[_Placed]], bool] | None = None
     best: float = math.inf
     best_placed: tuple[_Placed, ...] = field(default=())
 
     def extend(self, placed: tuple[_Placed, ...], remaining: tuple[int, ...], now: float) -> None:
         """Put every remaining job, in every way that may still improve, at ``now`` or later."""
-        done = [p.end for p in placed]
+        done = [(p.job, p.start, p.end) for p in placed]
         if not remaining:
-            if self.regular(done) < self.best:
-                self.best, self.best_placed = self.regular(done), placed
+            value = self.regular(done)
+            if value < self.best and (self.is_allowed is None or self.is_allowed(placed)):
+                self.best, self.best_placed = value, placed
             return
         times, free = self._profile(placed, now)
         starts = {j: self._earliest_starts(self.choices[j], times, free) for j in remaining}
-        ends = {j: starts[j] + self.choices[j].durations for j in remaining}
-        earliest = {j: float(ends[j].min()) for j in remaining}
-        moves = sorted((end, j, o) for j in remaining for o, end in enumerate(ends[j].tolist()))
-        for end, j, o in moves:
-            start = float(starts[j][o])
+        moves = sorted(self._moves(starts, times))
+        soonest = {j: min(move for move in moves if move[1] == j) for j in remaining}
+        for end, j, o, start in moves:
             others = tuple(k for k in remaining if k != j)
             # Jobs that start together are put in the order of their numbers, once.
             repeats = bool(placed) and start == placed[-1].start and j < placed[-1].job
-            if repeats or not self._improves([*done, end, *(earliest[k] for k in others)]):
+            least = [(k, soonest[k][3], soonest[k][0]) for k in others]
+            if repeats or not self._improves([*done, (j, start, end), *least]):
                 continue
             self.extend((*placed, _Placed(j, self.choices[j].options[o], start, end)), others, start)
 
-    def _improves(self, ends: Sequence[float]) -> bool:
-        """Return whether ends that no completion can beat leave room below the best known."""
-        bound = self.regular(ends)
+    def _moves(self, starts: Mapping[int, FloatArray], times: FloatArray) -> Iterator[tuple[float, int, int, float]]:
+        """Yield (end, job, option, start): each option at its first start, or at every one from there on."""
+        for j, of_job in starts.items():
+            for o, first in enumerate(of_job.tolist()):
+                later = [] if self.is_allowed is None else times[times > first].tolist()
+                for start in (first, *later):
+                    yield start + float(self.choices[j].durations[o]), j, o, start
+
+    def _improves(self, spans: Sequence[Span]) -> bool:
+        """Return whether spans that no completion can beat leave room below the best known."""
+        bound = self.regular(spans)
         return bound < self.best - time_tolerance(bound)
 
     def _profile(self, placed: Sequence[_Placed], now: float) -> tuple[FloatArray, FloatArray]:

@@ -88,7 +88,6 @@ def test_a_node_that_draws_less_when_it_is_busy_is_refused(tmp_path):
         (["--objective", "energy", "--scope", "node", "--makespan-limit", 0], "makespan_limit: must be above 0"),
         (["--objective", "energy", "--scope", "node", "--makespan-limit", "nan"], "makespan_limit: must be"),
         (["--objective", "energy", "--slot", 2, "--formulation", "node"], "must be auto or mode"),
-        (["--objective", "total-response-time", "--makespan-limit", 9], "scope and makespan_limit are not for"),
         (["--model", "pas", "--scope", "node"], "scope and makespan_limit are for model 'oas'"),
         (["--objective", "joules", "--scope", "node"], "objective"),
         (["--objective", "edp", "--scope", "rack"], "scope"),

@@ -352,7 +352,6 @@ def test_a_start_that_is_no_schedule_is_refused():
     [
         ({"objective": "energy"}, "continuous time is for scope"),
         ({"objective": "energy", "slot": 5.0, "formulation": "count"}, "must be auto or mode"),
-        ({"objective": "total-response-time", "makespan_limit": 9.0}, "scope and makespan_limit are not"),
         ({"model": "pas", "makespan_limit": 9.0}, "are for model 'oas'"),
         ({"objective": "energy", "slot": 5.0, "scope": "rack"}, "scope: must be"),
         ({"objective": "energy", "slot": 5.0, "links": "shared"}, "must be 'strict'"),

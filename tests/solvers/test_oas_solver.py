@@ -16,6 +16,7 @@ from coalloc.checker import check
 from coalloc.documents.errors import InternalError
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.models import oas_mode
+from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import Placement, Schedule
@@ -25,9 +26,9 @@ from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.backends.worker import Worker
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.oas import solve_oas
-from coalloc.solvers.objectives import safe_horizon
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
-from coalloc.solvers.search import beam_worker
+from coalloc.solvers.search import beam_worker, sampling
+from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import TINY, slotted_instances, small_instance
 from tests.strategies import LAW
@@ -187,7 +188,7 @@ def test_the_sum_of_responses_may_need_a_longer_horizon_than_the_makespan(formul
 def test_no_optimal_sum_of_responses_ends_beyond_the_horizon(drawn: tuple[Instance, float]) -> None:
     instance, slot = drawn
     problem = discretise(instance, slot)
-    horizon = safe_horizon(problem, best_list_schedule(problem), "total-response-time")
+    horizon = int(Criterion.of(problem, "total-response-time").horizon(best_list_schedule(problem)))
     best = brute_force_oas(instance, slot, objective="total-response-time").schedule
     assert best is not None
     assert max(p.end for p in best) <= slot * horizon * (1 + 1e-9)
@@ -196,7 +197,7 @@ def test_no_optimal_sum_of_responses_ends_beyond_the_horizon(drawn: tuple[Instan
 def test_without_a_complete_method_the_search_goes_on_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     # No proof for this one by bounds and simulated annealing, and its model at 1 % is too large to build.
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    monkeypatch.setattr(portfolio, "may_search", lambda _: False)
+    without(monkeypatch, "branch and bound")
     instance = coalloc.generate("thesis-oas", seed=2)
     result = coalloc.solve(instance, slot="1%", time_limit=2.0)
     assert (result.status, result.stopped_by, result.model_size) == ("feasible", "time", None)
@@ -227,16 +228,21 @@ def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: True)
     monkeypatch.setattr(cpsat, "start_worker", Worker)
-    monkeypatch.setattr(portfolio, "may_search", lambda _: False)
-    monkeypatch.setattr(portfolio, "sample", interrupted)
+    without(monkeypatch, "branch and bound")
+    monkeypatch.setattr(sampling, "sample", interrupted)
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2)
     assert result.stopped_by == "interrupt"
     assert len(ended) == 1
 
 
+def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Take methods off the table of the portfolio."""
+    monkeypatch.setattr(portfolio, "METHODS", tuple(m for m in portfolio.METHODS if m.name not in names))
+
+
 @pytest.fixture
 def helpers(monkeypatch: pytest.MonkeyPatch) -> list[Worker]:
-    """The processes that sample in stages beside the portfolio, as they are started."""
+    """The processes that search beside the portfolio, as they are started."""
     started: list[Worker] = []
     start = beam_worker.start_worker
 
@@ -248,7 +254,7 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> list[Worker]:
     return started
 
 
-def test_many_jobs_are_sampled_on_every_core_by_processes_that_end_with_it(helpers: list[Worker]) -> None:
+def test_many_jobs_are_searched_on_every_core_by_processes_that_end_with_it(helpers: list[Worker]) -> None:
     instance = coalloc.generate("thesis-oas", seed=2, jobs=24)
     result = coalloc.solve(instance, slot="15%", time_limit=2.0, threads=3)
     assert (result.status, result.stopped_by) == ("feasible", "time")
@@ -258,9 +264,8 @@ def test_many_jobs_are_sampled_on_every_core_by_processes_that_end_with_it(helpe
 
 def test_what_another_core_finds_is_taken(helpers: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
     # Here nothing else improves on the list schedule.
-    for name in ("_sample", "_anneal", "_explore"):
-        monkeypatch.setattr(portfolio.Portfolio, name, lambda *_: None)
-    monkeypatch.setattr(portfolio.BeamSearch, "round", lambda _: time.sleep(0.01))
+    without(monkeypatch, "sampling", "simulated annealing", "large neighbourhoods")
+    monkeypatch.setattr(BeamSearch, "round", lambda _: time.sleep(0.01))
     instance = coalloc.generate("thesis-oas", seed=2, jobs=24)
     result = coalloc.solve(instance, slot="15%", time_limit=60.0, threads=2, gap=0.015)
     assert result.trace[-1].source == "beam search"
@@ -275,17 +280,17 @@ def test_a_work_limit_leaves_no_choice_to_the_clock(helpers: list[Worker]) -> No
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_other_methods_prove_what_the_search_over_events_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_other_methods_prove_what_branch_and_bound_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     instance, slot = small_instance(seed)
     found = coalloc.solve(instance, slot=slot)
-    monkeypatch.setattr(portfolio, "may_search", lambda _: False)
+    without(monkeypatch, "branch and bound")
     other = coalloc.solve(instance, slot=slot)
     assert (found.status, found.objective) == (other.status, other.objective)
     assert "branch and bound" not in {point.source for point in other.trace}
 
 
 @pytest.mark.parametrize("slot", ["5%", None])
-def test_the_search_over_events_proves_what_the_bounds_leave_open(slot: str | None) -> None:
+def test_branch_and_bound_proves_what_the_bounds_leave_open(slot: str | None) -> None:
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=18), slot=slot)
     assert (result.status, result.trace[-1].source) == ("optimal", "branch and bound")
 
@@ -300,8 +305,7 @@ def test_ctrl_c_in_a_model_ends_the_portfolio(monkeypatch: pytest.MonkeyPatch, s
         return ModelSolution(SolveStatus.UNKNOWN, "interrupt", None, 0.0, ModelSize(0, 0, 0, 0))
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    monkeypatch.setattr(portfolio, "may_search", lambda _: False)
-    monkeypatch.setattr(portfolio.Portfolio, "_improve", lambda *_: None)
+    without(monkeypatch, "branch and bound", "sampling", "simulated annealing", "large neighbourhoods")
     result = solve_oas(five(), SolveOptions(slot=slot), run_model=interrupted)
     assert (result.stopped_by, result.status, len(runs)) == ("interrupt", "feasible", 1)
 
@@ -456,8 +460,10 @@ def test_a_wrong_schedule_is_caught(formulation: Own) -> None:
 
 
 def test_a_model_without_solution_is_not_called_an_infeasible_instance() -> None:
-    with pytest.raises(InternalError, match="the model has no solution, though a list schedule is one"):
-        coalloc.solve(five(), slot=10.0, formulation=Contradictory())
+    # Within 3 + 3 + 2 + 2 + 2 slots every order of the jobs fits.
+    result = coalloc.solve(five(), slot=10.0, formulation=Contradictory())
+    assert (result.status, result.schedule) == ("infeasible", None)
+    assert result.message.startswith("the model of formulation Contradictory has no solution within 12 slots")
 
 
 def test_a_formulation_of_ones_own_needs_a_slot() -> None:

@@ -10,19 +10,36 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from coalloc.problem import Assignment, Problem
+from coalloc.instance.rounding import time_tolerance
+from coalloc.objectives import Criterion
+from coalloc.problem import Assignment, Problem, on_another_grid
+from coalloc.rules.serial_generation import on_grid, start_in_order
 from coalloc.solvers.backends.worker import Worker, assignments_in
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
 
 LOAD_UNITS = 10**9
 """Whole units that the limit of a link, or a memory, is counted in."""
+COST_UNITS = 10**9
+"""Whole units that the greatest cost of a job is counted in, where costs are not whole numbers."""
+MAX_COSTS = 1_000_000
+"""Costs that are listed, one for each job, level and slot."""
 LEAST_LIMIT = 1e-280
-"""MB/s, or MB, below which a capacity counts as this much in its units, so that a unit is a finite number."""
+"""MB/s, or MB, below which a limit counts as this much in its units, so that a unit is a finite number."""
 INTEGRALITY = 1e-6
 """How far above a whole number of slots a bound may be before it is rounded up."""
+
+WORK_UNIT = 0.01
+"""CP-SAT's deterministic seconds per unit of ``work_limit``."""
+GRIDS = (1e4, 2e7)
+"""Slots per makespan of the grids for continuous time; the last is finer than the gap of a proof."""
+UNITS = (3600.0, 60.0, 1.0, 0.5, 0.1, 0.01, 0.001)
+"""Slots, s, that are tried for a grid that all times of an instance lie on."""
 
 OnBound = Callable[[float], None]
 OnSchedule = Callable[[list[Assignment]], None]
@@ -39,12 +56,10 @@ def start_worker() -> Worker:
 
 
 def solve_cpsat(
-    problem: Problem,
+    criterion: Criterion,
     start: Sequence[Assignment],
     *,
-    objective: str,
-    horizon: int,
-    lower_bound: int,
+    lower_bound: float,
     time_limit: float,
     threads: int = 1,
     seed: int = 0,
@@ -52,15 +67,17 @@ def solve_cpsat(
     worker: Worker | None = None,
     on_bound: OnBound = lambda _: None,
     on_schedule: OnSchedule = lambda _: None,
+    on_infeasible: Callable[[], None] = lambda: None,
     is_done: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run CP-SAT on a problem in slots, until it is done, its time is up or ``is_done`` says so.
 
-    Every bound (slots) and schedule goes to the callbacks as it comes. ``lower_bound`` (slots) is not
+    Every bound (a cost) and schedule goes to the callbacks as it comes. ``lower_bound`` (a cost) is not
     to be proven again. ``work_limit`` is in CP-SAT's deterministic seconds. A ``worker`` that was started
     before is left running where CP-SAT came to its end, and ended otherwise; without one a new one is used.
     """
-    document = document_of(problem, start, objective=objective, horizon=horizon, lower_bound=lower_bound)
+    problem, unit = criterion.problem, cost_unit(criterion, start)
+    document = document_of(criterion, start, lower_bound=lower_bound)
     document |= {"time_limit": time_limit, "threads": threads, "seed": seed, "work_limit": work_limit}
     with (
         nullcontext(worker) if worker is not None else start_worker() as running,
@@ -70,24 +87,50 @@ def solve_cpsat(
             if "starts" in message:
                 on_schedule(assignments_in(message, problem))
             if math.isfinite(message.get("bound", math.inf)):
-                on_bound(math.ceil(message["bound"] - INTEGRALITY))
+                on_bound(unit * math.ceil(message["bound"] - INTEGRALITY))
+            if message.get("status") == "INFEASIBLE":
+                on_infeasible()
             if is_done():
                 return
 
 
-def document_of(
-    problem: Problem, start: Sequence[Assignment], *, objective: str, horizon: int, lower_bound: int
-) -> dict[str, Any]:
+def cost_unit(criterion: Criterion, start: Sequence[Assignment]) -> float:
+    """Return what a whole unit of cost is there: 1 where costs are whole numbers, else a share of the greatest."""
+    if criterion.is_integral:
+        return 1.0
+    horizon = criterion.horizon(start)
+    greatest = max((abs(criterion.cost(j, 0.0, horizon)) for j in range(len(criterion.problem.jobs))), default=0.0)
+    return max(greatest, abs(criterion.value(start)), *map(abs, criterion.alone)) / COST_UNITS or 1.0
+
+
+def _cost_tables(criterion: Criterion, unit: float, horizon: int) -> list[list[list[int]]]:
+    """Return what each job costs, in units rounded down, at each level by its end, from slot 0 to the horizon."""
+    problem = criterion.problem
+    return [
+        [
+            [math.floor(criterion.cost(j, end - level.duration, end) / unit) for end in range(horizon + 1)]
+            for level in problem.levels[j]
+        ]
+        for j in range(len(problem.jobs))
+    ]
+
+
+def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_bound: float) -> dict[str, Any]:
     """Return what the child needs to know, in whole numbers."""
+    problem, horizon = criterion.problem, int(criterion.horizon(start))
+    unit = cost_unit(criterion, start)
     resources = problem.contended_resources
     units = {k: LOAD_UNITS / max(problem.limits[k], LEAST_LIMIT) for k in resources}
     capacities = {k: math.floor(problem.limits[k] * units[k]) for k in resources}
     held = {k: _held(problem, k, units[k], capacities[k]) for k in resources}
     hint = sorted(start, key=lambda a: a.job)
     return {
-        "objective": objective,
+        "objective": {
+            "aggregate": criterion.objective.aggregate,
+            "costs": None if criterion.is_integral else _cost_tables(criterion, unit, horizon),
+            "lower_bound": max(-COST_UNITS, math.floor(lower_bound / unit)) if math.isfinite(lower_bound) else None,
+        },
         "horizon": horizon,
-        "lower_bound": lower_bound,
         "capacities": list(problem.capacities),
         "prefixes": _prefixes(problem),
         "resources": [{"capacity": capacities[k], "classes": problem.resources[k].classes} for k in resources],
@@ -96,6 +139,7 @@ def document_of(
                 "tasks": job.tasks,
                 "rooms": problem.rooms(job),
                 "release": int(problem.releases[j]),
+                "latest_end": int(min(horizon, problem.latest_ends[j])),
                 "levels": [{"duration": int(lv.duration), "classes": list(lv.classes)} for lv in problem.levels[j]],
                 "loads": [
                     [
@@ -115,6 +159,8 @@ def document_of(
             }
             for b, busy in enumerate(problem.busy)
         ],
+        "parts": _parts(problem),
+        "rows": [asdict(row) for row in problem.rows],
         "hint": [
             {
                 "start": int(a.start),
@@ -144,7 +190,127 @@ def _held(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
     return held
 
 
+def _parts(problem: Problem) -> list[list[int]]:
+    """Return the sets of classes of which a job must stay within one; none where it may be anywhere."""
+    if problem.scope == "platform":
+        return []
+    if problem.scope == "node":
+        return [[g] for g in range(len(problem.classes))]
+    clusters = range(len(problem.instance.platform.clusters))
+    return [[g for g, c in enumerate(problem.classes) if c.cluster == cluster] for cluster in clusters]
+
+
 def _prefixes(problem: Problem) -> list[list[int]]:
     """Return for each speed the classes that are at least as fast."""
     speeds = sorted({c.effective_power for c in problem.classes}, reverse=True)
     return [[g for g, c in enumerate(problem.classes) if c.effective_power >= speed] for speed in speeds]
+
+
+# --- as methods of the portfolio ---------------------------------------------------------------------
+
+
+def _accepts(context: Context) -> bool:
+    return is_installed() and not context.is_large
+
+
+def _accepts_slots(context: Context) -> bool:
+    return _accepts(context) and context.problem.slot is not None and _may_list_costs(context.criterion, context.best)
+
+
+def _accepts_seconds(context: Context) -> bool:
+    """Accept continuous time where costs are ends: others would need a table on the finest grid."""
+    is_continuous = context.problem.slot is None and context.criterion.objective.counts_ends
+    return _accepts(context) and is_continuous and bool(context.best)
+
+
+def _may_list_costs(criterion: Criterion, start: Sequence[Assignment]) -> bool:
+    num_levels = sum(len(levels) for levels in criterion.problem.levels)
+    return criterion.is_integral or num_levels * (criterion.horizon(start) + 1) <= MAX_COSTS
+
+
+def _load(context: Context) -> None:
+    """Start the process early, where another core is there for it: it loads beside the search."""
+    _living_worker(context)
+
+
+def _loads(context: Context) -> bool:
+    return context.search.options.threads > 1 and (_accepts_slots(context) or _accepts_seconds(context))
+
+
+LOADING = Method("CP-SAT loads", _load, _loads)
+
+
+def _solve(context: Context) -> None:
+    """Solve the problem itself, between what is proven and what is known."""
+
+    def take(assignments: list[Assignment]) -> None:
+        context.take_if_valid(assignments, METHOD.name)
+
+    _run(context, context.criterion, context.best, take, context.search.remaining)
+
+
+METHOD = Method("CP-SAT", _solve, _accepts_slots, stage="solve", is_complete=True)
+
+
+def _solve_on_grids(context: Context) -> None:
+    """Solve ever finer grids, rounded down (or the one that all times of the instance lie on).
+
+    The optimum of each is a bound, and its order of starts, moved left with real durations, a schedule
+    (docs/mathematics.md, "Slotting error").
+    """
+    problem = context.problem
+
+    def take(assignments: list[Assignment]) -> None:
+        context.take(start_in_order(problem, on_grid(problem, assignments)), METHOD.name)
+
+    grids = _grids(context)
+    for left, slot in zip(range(len(grids), 0, -1), grids, strict=True):
+        down = on_another_grid(problem, slot, "down")
+        first = start_in_order(down, on_grid(down, context.best))
+        _run(context, Criterion(down, context.criterion.objective), first, take, context.search.remaining / left)
+        if context.is_closed:
+            return
+
+
+ON_GRIDS = Method("CP-SAT on grids", _solve_on_grids, _accepts_seconds, stage="solve", is_complete=True)
+
+
+def _grids(context: Context) -> list[float]:
+    """Return slots of ever finer grids, s; one alone where every time is a whole number of it."""
+    problem, latest = context.problem, max(a.end for a in context.best)
+    times = [*problem.releases, *(busy.end for busy in problem.busy)]
+    times += [level.duration for levels in problem.levels for level in levels]
+    for unit in UNITS:
+        if unit >= latest / GRIDS[-1] and all(abs(t - unit * round(t / unit)) <= time_tolerance(t) for t in times):
+            return [unit]
+    return [latest / slots for slots in GRIDS]
+
+
+def _run(
+    context: Context, criterion: Criterion, first: Sequence[Assignment], take: OnSchedule, time_limit: float
+) -> None:
+    """Run CP-SAT on the problem of a criterion: that of the context, or the same on another grid."""
+    options = context.search.options
+    solve_cpsat(
+        criterion,
+        first,
+        lower_bound=context.proven_on(criterion),
+        time_limit=time_limit,
+        threads=options.threads,
+        seed=options.seed,
+        work_limit=None if options.work_limit is None else options.work_limit * WORK_UNIT,
+        worker=_living_worker(context),
+        on_bound=lambda cost: context.prove(cost, METHOD.name, criterion),
+        on_schedule=take,
+        on_infeasible=context.exclude,
+        is_done=lambda: context.is_closed,
+    )
+
+
+def _living_worker(context: Context) -> Worker:
+    worker = context.kept(Worker)
+    if worker is None or not worker.is_alive:
+        worker = start_worker()
+        context.keep(worker)
+        context.resources.callback(worker.close)
+    return worker

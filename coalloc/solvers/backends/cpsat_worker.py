@@ -26,8 +26,8 @@ class Model:
         self.document = document
         self.model = cp_model.CpModel()
         horizon = document["horizon"]
-        self.makespan = self.model.new_int_var(document["lower_bound"], horizon, "makespan")
         self.starts: list[cp_model.IntVar] = []
+        self.ends: list[cp_model.IntVar] = []
         self.levels: list[list[cp_model.IntVar]] = []
         self.counts: list[list[cp_model.IntVar]] = []
         self.intervals: list[cp_model.IntervalVar] = []
@@ -37,10 +37,8 @@ class Model:
         self._add_classes()
         self._add_prefixes()
         self._add_resources()
-        if document["objective"] == "makespan":
-            self.model.minimize(self.makespan)
-        else:
-            self.model.minimize(sum(self.ends))
+        self._add_objective(document["objective"], horizon)
+        self._add_rows(document["rows"])
         self._add_hint()
 
     def _add_job(self, job: dict[str, Any], horizon: int) -> None:
@@ -49,24 +47,67 @@ class Model:
         chosen = [model.new_bool_var("") for _ in durations]
         model.add_exactly_one(chosen)
         start = model.new_int_var(job["release"], horizon, "")
-        end = model.new_int_var(job["release"], horizon, "")
+        end = model.new_int_var(job["release"], max(job["release"], job["latest_end"]), "")
         size = model.new_int_var(min(durations), max(durations), "")
         model.add(size == sum(d * b for d, b in zip(durations, chosen, strict=True)))
-        model.add(end <= self.makespan)
         counts = [model.new_int_var(0, min(job["tasks"], room), "") for room in job["rooms"]]
         model.add(sum(counts) == job["tasks"])
         for level, picked in zip(job["levels"], chosen, strict=True):
             for g, count in enumerate(counts):
                 if g not in level["classes"]:
                     model.add(count == 0).only_enforce_if(picked)
+        self._keep_within_a_part(job, counts)
         self.starts.append(start)
-        self.ends = [*getattr(self, "ends", []), end]
+        self.ends.append(end)
         self.levels.append(chosen)
         self.counts.append(counts)
         self.intervals.append(model.new_interval_var(start, size, end, ""))
         self.level_intervals.append(
             [model.new_optional_interval_var(start, d, end, b, "") for d, b in zip(durations, chosen, strict=True)]
         )
+
+    def _keep_within_a_part(self, job: dict[str, Any], counts: list[cp_model.IntVar]) -> None:
+        """Keep all tasks of a job within one cluster, or one node, where the scope asks for it."""
+        parts = self.document["parts"]
+        chosen = [self.model.new_bool_var("") for _ in parts]
+        for part, picked in zip(parts, chosen, strict=True):
+            self.model.add(sum(counts[g] for g in part) == job["tasks"]).only_enforce_if(picked)
+        if parts:
+            self.model.add_exactly_one(chosen)
+
+    def _add_rows(self, rows: list[dict[str, Any]]) -> None:
+        """Add what constraints ask for: jobs that may not overlap, and sums of starts and ends."""
+        for row in rows:
+            if "jobs" in row:
+                self.model.add_no_overlap([self.intervals[j] for j in row["jobs"]])
+                continue
+            times = {"start": self.starts, "end": self.ends}
+            self.model.add(sum(f * times[which][j] for f, which, j in row["terms"]) >= int(row["least"]))
+
+    def _add_objective(self, objective: dict[str, Any], horizon: int) -> None:
+        """Minimise the sum or the maximum of the costs: the ends, or what the tables say of an end at a level."""
+        model, costs, bound, tables = self.model, self.ends, objective["lower_bound"], objective["costs"]
+        least, most = 0, horizon
+        if tables is not None:
+            costs = [self._cost(j, of_job, horizon) for j, of_job in enumerate(tables)]
+            least, most = (of_all(of_all(of_all(t) for t in of_job) for of_job in tables) for of_all in (min, max))
+        if objective["aggregate"] == "sum":
+            if bound is not None:
+                model.add(sum(costs) >= bound)
+            model.minimize(sum(costs))
+            return
+        greatest = model.new_int_var(least if bound is None else min(most, max(least, bound)), most, "greatest")
+        for cost in costs:
+            model.add(cost <= greatest)
+        model.minimize(greatest)
+
+    def _cost(self, j: int, tables: list[list[int]], horizon: int) -> cp_model.IntVar:
+        """Return what a job costs: its level picks the table, its end the place in it."""
+        every = [cost for table in tables for cost in table]
+        cost = self.model.new_int_var(min(every), max(every), "")
+        first = sum(level * (horizon + 1) * picked for level, picked in enumerate(self.levels[j]))
+        self.model.add_element(first + self.ends[j], every, cost)
+        return cost
 
     def _busy(self, key: str, k: int) -> tuple[list[cp_model.IntervalVar], list[int]]:
         intervals, demands = [], []

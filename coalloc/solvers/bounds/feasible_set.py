@@ -10,6 +10,10 @@ splits into one by modes. Where the sets that links allow are too many to list, 
 jobs are dropped, which only weakens the bound, and the wide jobs are covered by themselves, with links
 (:mod:`coalloc.solvers.bounds.wide_jobs`). The LP lets a job be done at several levels;
 branching on them (:mod:`coalloc.solvers.bounds.level_branching`) does not. Derivation: docs/mathematics.md, "Bounds".
+Source: sets of activities that can run at one instant, A. Mingozzi, V. Maniezzo, S. Ricciardelli, L. Bianco, "An exact
+algorithm for the resource-constrained project scheduling problem based on a new mathematical formulation", Management
+Science 44 (1998); by column generation, P. Brucker, S. Knust, "A linear programming and constraint propagation-based
+lower bound for the RCPSP", EJOR 127 (2000).
 """
 
 from __future__ import annotations
@@ -23,15 +27,19 @@ import numpy as np
 from coalloc.problem import Assignment, Problem
 from coalloc.solvers.bounds.area import Work
 from coalloc.solvers.bounds.column_generation import IMPROVEMENT, ColumnGeneration, Set, all_levels
-from coalloc.solvers.bounds.level_branching import Root, branch
+from coalloc.solvers.bounds.level_branching import MAX_NODES, Root, branch
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, may_list
 from coalloc.solvers.bounds.pricing import ListedPricing, Pricing, pricing_for
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
 from coalloc.solvers.bounds.simple import rounded, simple_bound
 from coalloc.solvers.bounds.wide_jobs import WidePairs
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
 
 TAIL_SHARE = 0.6
 """Share of the time left that one release gets while others wait."""
+SHARE, BRANCHING_SHARE = 0.2, 0.1
+"""Shares of the remaining time of a portfolio after which the LPs, and branching, stop."""
 WIDE_SHARE = 0.4
 """Share of the time left in which the wide jobs of a release are covered by themselves."""
 LIST_SHARE = 0.6
@@ -229,3 +237,37 @@ def _sets(suffix: ReleaseSuffix, schedules: Schedules) -> Iterator[Set]:
             active = [a for a in schedule if a.job in index and a.start <= instant < a.end]
             members = [(index[a.job], a.mode.duration) for a in active]
             yield tuple((j, suffix.jobs[j].durations.index(d)) for j, d in members if d in suffix.jobs[j].durations)
+
+
+def _run(context: Context) -> None:
+    """Solve the LPs; their bounds, and the dual prices of the best."""
+    sets = FeasibleSets(context.problem, [context.best] if context.best else [], context.proven)
+    context.keep(sets)
+    sets.bound(
+        time_limit=context.time_left,
+        target=context.target,
+        on_bound=lambda ticks: context.prove(ticks, METHOD.name),
+    )
+    context.dual_prices = sets.dual_prices
+
+
+def _accepts(context: Context) -> bool:
+    return context.criterion.objective.is_latest_end
+
+
+METHOD = Method("feasible sets", _run, _accepts, share=SHARE, stage="bound")
+
+
+def _branch(context: Context) -> None:
+    """Branch on the levels of the jobs, after the LPs."""
+    sets = context.kept(FeasibleSets)
+    assert sets is not None
+    sets.branch(
+        max_nodes=context.limited(MAX_NODES),
+        time_limit=context.time_left,
+        target=context.target,
+        on_bound=lambda ticks: context.prove(ticks, BRANCHING.name),
+    )
+
+
+BRANCHING = Method("feasible sets, level by level", _branch, _accepts, share=BRANCHING_SHARE, stage="bound")

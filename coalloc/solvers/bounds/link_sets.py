@@ -39,7 +39,7 @@ class Room(NamedTuple):
 
 def may_list(problem: Problem) -> bool:
     """Return whether links, memory or the scope forbid sets that the processors hold, and the ways to try are few."""
-    is_restricted = bool(problem.contended_links) or problem.is_short_of_memory or problem.scope != "platform"
+    is_restricted = bool(problem.contended_links) or problem.is_restricted or problem.scope != "platform"
     return is_restricted and sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_CHOICES
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import time
 
+from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.solvers.bounds.area import area
 from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
 from coalloc.solvers.bounds.level_branching import MAX_NODES
-from coalloc.solvers.bounds.simple import earliest_ends, longest_job, packing, squashed_area
+from coalloc.solvers.bounds.simple import longest_job, packing, quick_bound
 
 METHODS = ("longest-job", "area", "packing", "feasible-set", "best")
 """The methods; ``best`` takes the others in turn, the cheapest first, then branches on the levels of jobs."""
@@ -37,7 +38,13 @@ def _best(problem: Problem, time_limit: float) -> float:
     return max(cheap, sets.branch(max_nodes=MAX_NODES, time_limit=deadline - time.perf_counter()))
 
 
-def sum_of_ends_bound(problem: Problem, method: str) -> float:
-    """Return a lower bound on the sum of ends, ticks: each job alone and, but for ``longest-job``, squashed area."""
-    alone = float(sum(earliest_ends(problem)))
-    return alone if method == "longest-job" else max(alone, squashed_area(problem))
+def cost_bound(criterion: Criterion, method: str, time_limit: float = math.inf) -> float:
+    """Return a lower bound on the cost by a criterion, by one of :data:`METHODS`; stops at the time limit (s).
+
+    A sum of ends has each job alone and, but for ``longest-job``, the squashed area; any other sum or maximum has
+    each job alone.
+    """
+    objective = criterion.objective
+    if objective.is_latest_end:
+        return latest_end_bound(criterion.problem, method, time_limit)
+    return objective.of_costs(criterion.alone) if method == "longest-job" else quick_bound(criterion)

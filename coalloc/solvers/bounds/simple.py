@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
+from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.rules.dual_feasible import weightings
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
 
 Floats = NDArray[np.float64]
 
@@ -105,3 +108,19 @@ def squashed_area(problem: Problem) -> float:
             heapq.heapreplace(waiting, waiting[0] - (interrupted - now))
             now = interrupted
     return rounded(problem, total)
+
+
+def quick_bound(criterion: Criterion) -> float:
+    """Return a bound on the cost that costs nothing: longest job and packing, or every job alone and squashed area."""
+    problem, objective = criterion.problem, criterion.objective
+    if objective.is_latest_end:
+        return simple_bound(problem)
+    alone = objective.of_costs(criterion.alone)
+    return max(alone, squashed_area(problem)) if objective.counts_ends else alone
+
+
+def _run(context: Context) -> None:
+    context.prove(quick_bound(context.criterion), METHOD.name)
+
+
+METHOD = Method("longest job and packing", _run, stage="bound")

@@ -16,10 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coalloc.objectives import Criterion, Objective
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import FILLING_RULES, Generation, Way, book, named_orders
-from coalloc.solvers.bounds.simple import earliest_ends, fastest_durations
+from coalloc.solvers.bounds.simple import fastest_durations
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
 
 FIRST_ROUND = 25
 """Lists tried in the first round, per job."""
@@ -31,8 +34,15 @@ INSERT, SWAP = 0.5, 0.3
 """Probabilities of two of the moves; else a job is given another way."""
 FIXED = 0.1
 """Probability that another way is a fixed mode, where they are few."""
+ITERATIONS = 15
+"""Iterations in a portfolio, times the number of jobs squared: the fewer jobs, the more complete methods do."""
+SHARE = 0.4
+"""Share of the remaining time of a portfolio after which it stops."""
 MOST_FOR_IDEAL_ORDER = 60
 """Jobs up to which the order by difference to the ideal is tried, for it takes a square number of placements."""
+
+NOISE = 1e-12
+"""Share of a cost that its last digits may differ by."""
 
 OnSchedule = Callable[[list[Assignment]], None]
 
@@ -49,7 +59,7 @@ class _List:
 class _Decoded:
     """A list and its schedule; ``profiles[i]`` is what is free before the i-th job is placed.
 
-    ``objective`` is in ticks; ``cost`` is what the search goes by, no less than it.
+    ``objective`` is that of the criterion; ``cost`` is what the search goes by, no less than it.
     """
 
     jobs: _List
@@ -63,7 +73,7 @@ def improve(
     problem: Problem,
     assignments: Sequence[Assignment],
     *,
-    objective: str = "makespan",
+    objective: str | Objective = "makespan",
     iterations: int,
     seed: int,
     target: float = -math.inf,
@@ -75,20 +85,20 @@ def improve(
     Parameters
     ----------
     objective
-        ``"makespan"`` (the latest end counts) or ``"total-response-time"`` (the sum of ends does).
+        A regular objective, or its name.
     iterations
         Lists tried after the first ones. The same seed and iterations give the same schedule,
         unless the deadline strikes.
     target
-        Objective in ticks at which the search stops: a proven bound.
+        Cost (:class:`Criterion`) at which the search stops: a proven bound.
     deadline
         Instant of ``time.perf_counter()``, s, at which it stops.
     on_schedule
         Hears of every better schedule.
     """
-    decoder = _Decoder(problem, objective)
+    decoder = _Decoder(Criterion.of(problem, objective))
     best = list(assignments)
-    value = decoder.objective(best)
+    value = decoder.criterion.value(best)
     for decoded in _search(decoder, assignments, iterations, np.random.default_rng(seed), deadline):
         if decoded is not None and decoded.objective < value:
             best, value = decoded.assignments, decoded.objective
@@ -111,9 +121,12 @@ def _search(
     best: _Decoded | None = None
     for jobs in _first_lists(decoder, assignments, deadline):
         decoded = decoder.decode(jobs)
+        if decoded is None:
+            continue
         best = decoded if best is None or (decoded.objective, decoded.cost) < (best.objective, best.cost) else best
         yield decoded
-    assert best is not None
+    if best is None:
+        return
     length = FIRST_ROUND * len(assignments)
     while iterations > 0:
         length = min(length, iterations)
@@ -127,7 +140,7 @@ def _round(
     """Yield what each list of a round of annealing gives; return the best so far."""
     now = best
     for step in range(length):
-        heat = HEAT * best.objective * (1.0 - step / length)
+        heat = HEAT * abs(best.objective) * (1.0 - step / length)
         ceiling = now.cost - heat * math.log(1.0 - rng.random())
         first, jobs = _neighbour(decoder.generation, now.jobs, rng)
         candidate = decoder.redecode(now, jobs, first, ceiling)
@@ -140,24 +153,16 @@ def _round(
 class _Decoder:
     """Makes schedules of lists."""
 
-    def __init__(self, problem: Problem, objective: str) -> None:
-        self.problem = problem
+    def __init__(self, criterion: Criterion) -> None:
+        self.criterion = criterion
+        self.problem = problem = criterion.problem
         self.generation = Generation(problem)
-        self._is_sum = objective != "makespan"
-        self._earliest = earliest_ends(problem)
         self._empty = Profile(problem)
-        self._weights = [EARLINESS * job.tasks / sum(job.tasks for job in problem.jobs) for job in problem.jobs]
+        self._weights = earliness_weights(criterion)
 
-    def objective(self, assignments: Sequence[Assignment]) -> float:
-        """Return the objective, ticks."""
-        ends = [a.end for a in assignments]
-        return sum(ends) if self._is_sum else max(ends, default=0)
-
-    def decode(self, jobs: _List) -> _Decoded:
-        """Return the schedule of a list."""
-        decoded = self._place(jobs, [], [self._empty], math.inf)
-        assert decoded is not None
-        return decoded
+    def decode(self, jobs: _List) -> _Decoded | None:
+        """Return the schedule of a list; None where constraints forbid its order."""
+        return self._place(jobs, [], [self._empty], math.inf)
 
     def redecode(self, before: _Decoded, jobs: _List, first: int, worst: float) -> _Decoded | None:
         """Return the schedule of a list that is as ``before`` up to ``first``; None where it costs over ``worst``."""
@@ -167,21 +172,32 @@ class _Decoder:
         self, jobs: _List, assignments: list[Assignment], profiles: list[Profile], worst: float
     ) -> _Decoded | None:
         """Place the jobs that are not placed yet."""
-        later = sum(self._earliest[j] for j in jobs.order[len(assignments) :])
-        done = self.objective(assignments)
+        criterion, is_sum, alone = self.criterion, self.criterion.is_sum, self.criterion.alone
+        costs = criterion.costs(assignments)
+        later = sum(alone[j] for j in jobs.order[len(assignments) :])
+        done = sum(costs) if is_sum else max(costs, default=-math.inf)
         profile = profiles[-1].copy()
         for j in jobs.order[len(assignments) :]:
             placed = self.generation.place(profile, j, jobs.ways[j])
-            later -= self._earliest[j]
-            done = done + placed.end if self._is_sum else max(done, placed.end)
-            if done + (later if self._is_sum else 0.0) > worst * (1.0 + 1e-12):
+            if placed is None:
+                return None
+            later -= alone[j]
+            cost = criterion.cost(j, placed.start, placed.end)
+            done = done + cost if is_sum else max(done, cost)
+            if done + (later if is_sum else 0.0) > worst + NOISE * abs(worst):
                 return None
             book(profile, placed)
             assignments.append(placed)
             profiles.append(profile.copy())
-        objective = self.objective(assignments)
+        objective = criterion.value(assignments)
         cost = objective + sum(self._weights[a.job] * a.end for a in assignments)
         return _Decoded(jobs, assignments, profiles, objective, cost) if cost <= worst else None
+
+
+def earliness_weights(criterion: Criterion) -> list[float]:
+    """Return what each tick that a job ends later costs beside the objective (:data:`EARLINESS`), by job."""
+    tasks = sum(job.tasks for job in criterion.problem.jobs)
+    return [EARLINESS * criterion.tick * job.tasks / tasks for job in criterion.problem.jobs]
 
 
 def _any_way(problem: Problem) -> tuple[Way, ...]:
@@ -199,8 +215,9 @@ def _first_lists(decoder: _Decoder, assignments: Sequence[Assignment], deadline:
     order = tuple(a.job for a in sorted(assignments, key=lambda a: (a.start, a.job)))
     for jobs in (order, *named_orders(problem)):
         yield _List(tuple(jobs), ways)
-    if len(order) <= MOST_FOR_IDEAL_ORDER:
-        yield _List(tuple(_ideal_order(decoder.generation, deadline)), ways)
+    ideal = tuple(_ideal_order(decoder.generation, deadline)) if len(order) <= MOST_FOR_IDEAL_ORDER else ()
+    if len(ideal) == len(order):
+        yield _List(ideal, ways)
     given = {a.job: a.mode for a in assignments}
     yield _List(order, tuple(given[j] for j in range(len(given))))
 
@@ -215,7 +232,9 @@ def _ideal_order(generation: Generation, deadline: float) -> Iterator[int]:
     fastest, profile = fastest_durations(problem), Profile(problem)
     left = sorted(range(len(problem.jobs)), key=lambda j: problem.releases[j])
     while left and time.perf_counter() <= deadline:
-        placed = [generation.earliest_end(profile, j) for j in left]
+        placed = [a for a in (generation.earliest_end(profile, j) for j in left) if a is not None]
+        if not placed:
+            return
         chosen = min(placed, key=lambda a: a.end - problem.releases[a.job] - fastest[a.job])
         book(profile, chosen)
         left.remove(chosen.job)
@@ -246,3 +265,20 @@ def _another_way(generation: Generation, j: int, rng: np.random.Generator) -> Wa
         if modes:
             return modes[int(rng.integers(len(modes)))]
     return int(rng.integers(len(generation.problem.levels[j]))), int(rng.integers(len(FILLING_RULES)))
+
+
+def _run(context: Context) -> None:
+    """Anneal from the best assignments; later attempts draw otherwise and take longer."""
+    improve(
+        context.problem,
+        context.best,
+        objective=context.criterion.objective,
+        iterations=context.limited(ITERATIONS * len(context.problem.jobs) ** 2 << context.attempt),
+        seed=context.search.options.seed + context.attempt,
+        target=context.goal,
+        deadline=context.deadline,
+        on_schedule=lambda assignments: context.take(assignments, METHOD.name),
+    )
+
+
+METHOD = Method("simulated annealing", _run, lambda context: bool(context.best), share=SHARE, repeats=True)

@@ -22,6 +22,8 @@ from coalloc.rules.parallel_generation import ParallelGeneration, PartialSchedul
 from coalloc.rules.serial_generation import Generation
 from coalloc.solvers.bounds.area import efficiencies_at, level_costs
 from coalloc.solvers.bounds.simple import fastest_durations
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
 from coalloc.solvers.search.sampling import FRESH, Plans, Traits, drawn, varied
 
 SURVIVORS = 12
@@ -38,6 +40,11 @@ AREA_SHARES = (0.1, 4.0)
 """Range of the share at which a job's area counts beside its price, for jobs that cost nothing have to run, too."""
 MOST_URGENCY = 0.1
 """Largest share by which work that is wide and long is worth more than its price."""
+
+ROUNDS = 4
+"""Rounds in a portfolio, per job."""
+SHARE = 0.75
+"""Share of the remaining time of a portfolio after which it stops."""
 
 Floats = NDArray[np.float64]
 
@@ -171,3 +178,29 @@ def _scaled(values: Floats, total: float) -> Floats:
     known = float(values.sum())
     scaled: Floats = values * (total / known) if known > 0.0 else values
     return scaled
+
+
+def _run(context: Context) -> None:
+    """Search rounds of its own, and hear in between what other cores have found."""
+    stages = BeamSearch(
+        context.problem,
+        lower_bound=context.proven,
+        dual_prices=context.dual_prices,
+        seed=context.search.options.seed + context.attempt,
+        deadline=context.deadline,
+    )
+    for _ in range(context.limited(ROUNDS * len(context.problem.jobs) << context.attempt)):
+        if context.is_closed or time.perf_counter() > stages.deadline:
+            break
+        found = stages.round()
+        if found is not None:
+            context.take(found, METHOD.name)
+        context.hear()
+
+
+def accepts(context: Context) -> bool:
+    """Accept many jobs, where the bound gives prices to go by."""
+    return context.is_free and context.is_large and bool(context.dual_prices)
+
+
+METHOD = Method("beam search", _run, accepts, share=SHARE, repeats=True)

@@ -14,11 +14,17 @@ import pickle
 import sys
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 from coalloc.problem import Problem
-from coalloc.solvers.backends.worker import Worker, message_of
-from coalloc.solvers.search.beam_search import BeamSearch
+from coalloc.solvers.backends.worker import Worker, assignments_in, message_of
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+from coalloc.solvers.search.beam_search import METHOD as BEAM_SEARCH
+from coalloc.solvers.search.beam_search import BeamSearch, accepts
 
+CORE_SEED = 1_000_000
+"""What the seed of each further core is ahead of the last: more than there are attempts."""
 PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from coalloc.solvers.search.beam_worker import main; main()"
@@ -27,7 +33,7 @@ PROGRAM = (
 
 
 def start_worker(problem: Problem, *, lower_bound: float, dual_prices: Sequence[float], seed: int) -> Worker:
-    """Return a process that samples in stages; see :class:`coalloc.solvers.search.beam_search.BeamSearch`."""
+    """Return a process that searches; see :class:`coalloc.solvers.search.beam_search.BeamSearch`."""
     worker = Worker(["-P", "-c", PROGRAM, json.dumps(sys.path)])
     task = pickle.dumps((problem, {"lower_bound": lower_bound, "dual_prices": list(dual_prices), "seed": seed}))
     worker.tell({"task": base64.b64encode(task).decode()})
@@ -35,7 +41,7 @@ def start_worker(problem: Problem, *, lower_bound: float, dual_prices: Sequence[
 
 
 def main() -> None:
-    """Sample the problem on standard input until whoever asks is gone, and say every better schedule."""
+    """Search the problem on standard input until whoever asks is gone, and say every better schedule."""
     problem, options = pickle.loads(base64.b64decode(json.loads(sys.stdin.readline())["task"]))
     threading.Thread(target=_end_with_input, daemon=True).start()
     stages, best = BeamSearch(problem, **options), math.inf
@@ -51,3 +57,30 @@ def _end_with_input() -> None:
     """End the process, whatever it does, with its standard input."""
     sys.stdin.read()
     os._exit(0)
+
+
+def _run(context: Context) -> None:
+    """Start a search on every other core; what they find is heard from then on."""
+    options = context.search.options
+    for core in range(1, options.threads):
+        worker = start_worker(
+            context.problem,
+            lower_bound=context.proven,
+            dual_prices=context.dual_prices,
+            seed=CORE_SEED * core + options.seed,
+        )
+        context.resources.callback(worker.close)
+        context.listeners.append(partial(_hear, context, worker))
+
+
+def _hear(context: Context, worker: Worker) -> None:
+    for message in worker.news():
+        context.take(assignments_in(message, context.problem), BEAM_SEARCH.name)
+
+
+def _accepts(context: Context) -> bool:
+    """Accept where only the clock ends the search: the cores take turns by it."""
+    return accepts(context) and context.search.options.work_limit is None
+
+
+METHOD = Method("beam search on other cores", _run, _accepts)

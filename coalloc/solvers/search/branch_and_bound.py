@@ -22,6 +22,8 @@ from operator import le
 
 from coalloc.problem import Assignment, Problem
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.search.running_sets import (
     ExtensionAlternative,
@@ -34,6 +36,10 @@ from coalloc.solvers.search.running_sets import (
 
 MAX_JOBS = 16
 """Jobs up to which the search is tried."""
+MAX_NODES = 60_000
+"""Nodes of the search in a portfolio."""
+SHARE = 0.25
+"""Share of the remaining time of a portfolio after which it stops."""
 SLOT_NOISE, NOISE = 1e-6, 1e-12
 """What the sums of a bound may lose: in slots, and as a share of its size."""
 
@@ -218,3 +224,25 @@ def _is_no_worse(one: _Node, other: _Node) -> bool:
 
 def _agrees(running: RunningSet, choice: ModeChoice, chosen: dict[Key, int]) -> bool:
     return all(chosen.get(key, index) == index for key, index in zip(running.keys, choice, strict=True))
+
+
+def _run(context: Context) -> None:
+    """Search exhaustively, as far as a number of nodes goes, for anything better than the best assignments."""
+
+    def is_taken(assignments: list[Assignment]) -> bool:
+        context.take_if_valid(assignments, METHOD.name)
+        return context.cost <= context.criterion.value(assignments)
+
+    search = BranchAndBound(
+        context.problem, context.dual_prices, best=context.cost, target=context.goal, on_schedule=is_taken
+    )
+    if search.run(context.limited(MAX_NODES), context.deadline):
+        context.prove(search.proven, METHOD.name)
+
+
+def _accepts(context: Context) -> bool:
+    is_known = context.is_free and bool(context.best and context.dual_prices)
+    return is_known and context.criterion.objective.is_latest_end and may_search(context.problem)
+
+
+METHOD = Method("branch and bound", _run, _accepts, share=SHARE)

@@ -18,11 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coalloc.objectives import Criterion, Objective
 from coalloc.problem import Assignment, Problem
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import FILLING_RULES, Generation, Way, book, start_in_order
-from coalloc.solvers.objectives import ticks_of
-from coalloc.solvers.search.annealing import EARLINESS, OnSchedule
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+from coalloc.solvers.search.annealing import NOISE, OnSchedule, earliness_weights
 
 FEWEST, MOST = 3, 6
 """Jobs that are freed at once."""
@@ -34,15 +36,17 @@ LAST, TOGETHER = 0.4, 0.4
 """Probabilities that the freed jobs are such as end last, or run about one instant; else any are."""
 HEAT = 0.001
 """Mean share of the cost by which a round may raise it."""
-NOISE = 1e-12
-"""Share of a cost that its last digits may differ by."""
+ROUNDS = 1
+"""Neighbourhoods in a portfolio, per job."""
+SHARE = 0.2
+"""Share of the remaining time of a portfolio after which it stops."""
 
 
 def explore(
     problem: Problem,
     assignments: Sequence[Assignment],
     *,
-    objective: str = "makespan",
+    objective: str | Objective = "makespan",
     rounds: int,
     seed: int,
     target: float = -math.inf,
@@ -54,27 +58,28 @@ def explore(
     Parameters
     ----------
     objective
-        ``"makespan"`` (the latest end counts) or ``"total-response-time"`` (the sum of ends does).
+        A regular objective, or its name.
     rounds
         Neighbourhoods, one after another. The same seed and rounds give the same schedule, unless
         the deadline strikes.
     target
-        Objective in ticks at which the search stops: a proven bound.
+        Cost (:class:`Criterion`) at which the search stops: a proven bound.
     deadline
         Instant of ``time.perf_counter()``, s, at which it stops.
     on_schedule
         Hears of every better schedule.
     """
-    best, value = list(assignments), ticks_of(assignments, objective)
-    repair = _Repair(problem, objective, deadline)
+    criterion = Criterion.of(problem, objective)
+    best, value = list(assignments), criterion.value(assignments)
+    repair = _Repair(criterion, deadline)
     rng = np.random.default_rng(seed)
     now = best
     for _ in range(rounds if assignments else 0):
         if value <= target or time.perf_counter() > deadline:
             break
         now = repair.round(now, rng)
-        if ticks_of(now, objective) < value:
-            best, value = now, ticks_of(now, objective)
+        if criterion.value(now) < value:
+            best, value = now, criterion.value(now)
             on_schedule(list(best))
     return best
 
@@ -91,13 +96,12 @@ class _Best:
 class _Repair:
     """Frees jobs of a schedule and puts them back, for one problem and objective."""
 
-    def __init__(self, problem: Problem, objective: str, deadline: float) -> None:
-        self._problem, self._deadline = problem, deadline
-        self._is_sum = objective != "makespan"
+    def __init__(self, criterion: Criterion, deadline: float) -> None:
+        self._criterion, self._deadline = criterion, deadline
+        self._problem = problem = criterion.problem
         self._generation = Generation(problem)
         self._ways = [self._ways_of(j) for j in range(len(problem.jobs))]
-        tasks = sum(job.tasks for job in problem.jobs)
-        self._weights = [EARLINESS * job.tasks / tasks for job in problem.jobs]
+        self._weights = earliness_weights(criterion)
 
     def _ways_of(self, j: int) -> Sequence[Way]:
         """Return the ways to place a job that are tried: where they are few, all that there are."""
@@ -107,11 +111,9 @@ class _Repair:
         levels = range(len(self._problem.levels[j]))
         return [(level, rule) for level in levels for rule in range(len(FILLING_RULES))]
 
-    def cost(self, assignments: Iterable[Assignment]) -> float:
-        """Return what a round lowers, ticks: the objective, and a little of the mean end, which leaves room to move."""
-        ends = [(a.job, a.end) for a in assignments]
-        objective = (sum if self._is_sum else max)(end for _, end in ends)
-        return objective + sum([self._weights[j] * end for j, end in ends])
+    def cost(self, assignments: Sequence[Assignment]) -> float:
+        """Return what a round lowers: the objective, and a little of the mean end, which leaves room to move."""
+        return self._criterion.value(assignments) + sum([self._weights[a.job] * a.end for a in assignments])
 
     def round(self, assignments: Sequence[Assignment], rng: np.random.Generator) -> list[Assignment]:
         """Return the schedule after one neighbourhood, moved left; it may cost a little more (:data:`HEAT`)."""
@@ -121,7 +123,8 @@ class _Repair:
         for assignment in rest:
             book(profile, assignment)
         heat = -HEAT * math.log(1.0 - rng.random())
-        best = _Best(self.cost(assignments) * (1.0 + heat + NOISE))
+        cost = self.cost(assignments)
+        best = _Best(cost + (heat + NOISE) * abs(cost))
         self._place(profile, rng.permutation(sorted(freed)).tolist(), rest, (), best)
         return self._moved_left([*rest, *best.placed]) if best.placed else list(assignments)
 
@@ -174,6 +177,28 @@ class _Repair:
 
     def _options(self, profile: Profile, j: int) -> list[Assignment]:
         """Return where a job can go, each way at its earliest, without repetition, the earliest end first."""
-        placed = [self._generation.place(profile, j, way) for way in self._ways[j]]
+        placed = [a for a in (self._generation.place(profile, j, way) for way in self._ways[j]) if a is not None]
         different = {(a.start, a.mode.allocation): a for a in placed}
         return sorted(different.values(), key=lambda a: a.end)
+
+
+def _run(context: Context) -> None:
+    """Search neighbourhoods of the best assignments; later attempts draw otherwise and take longer."""
+    explore(
+        context.problem,
+        context.best,
+        objective=context.criterion.objective,
+        rounds=context.limited(ROUNDS * len(context.problem.jobs) << context.attempt),
+        seed=context.search.options.seed + context.attempt,
+        target=context.goal,
+        deadline=context.deadline,
+        on_schedule=lambda assignments: context.take(assignments, METHOD.name),
+    )
+
+
+def _accepts(context: Context) -> bool:
+    """Accept jobs that are not tied to each other: the others are moved left while some are freed."""
+    return bool(context.best) and not context.problem.couples
+
+
+METHOD = Method("large neighbourhoods", _run, _accepts, share=SHARE, repeats=True)

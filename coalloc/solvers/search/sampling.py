@@ -20,6 +20,8 @@ from coalloc.rules.parallel_generation import ParallelGeneration, Plan
 from coalloc.rules.serial_generation import FILLING_RULES, Generation
 from coalloc.solvers.bounds.area import efficiencies
 from coalloc.solvers.bounds.simple import fastest_durations
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
 from coalloc.solvers.search.annealing import OnSchedule
 
 FRESH = 0.3
@@ -27,6 +29,11 @@ FRESH = 0.3
 
 PATIENCE = 500
 """Plans without a better schedule after which sampling begins anew: it gets stuck beside a good plan."""
+
+SAMPLES = 45
+"""Plans that are sampled in a portfolio, times the number of jobs to the power of 3/2."""
+SHARE, SHORT_SHARE = 0.25, 0.05
+"""Shares of the remaining time of a portfolio after which it stops: the second where beam search comes next."""
 
 Floats = NDArray[np.float64]
 
@@ -128,3 +135,29 @@ class Plans:
             latest=traits.latest_share * self._lower_bound,
             rule=int(rng.integers(len(FILLING_RULES))),
         )
+
+
+def _run(context: Context) -> None:
+    """Sample beside the best assignments; later attempts draw otherwise and take longer."""
+    sample(
+        context.problem,
+        context.best,
+        lower_bound=context.proven,
+        samples=context.limited(int(SAMPLES * len(context.problem.jobs) ** 1.5) << context.attempt),
+        seed=context.search.options.seed + context.attempt,
+        target=context.goal,
+        deadline=context.deadline,
+        on_schedule=lambda assignments: context.take(assignments, METHOD.name),
+    )
+
+
+def _accepts(context: Context) -> bool:
+    return context.is_free and context.criterion.objective.is_latest_end and not context.is_large
+
+
+def _accepts_large(context: Context) -> bool:
+    return context.is_free and context.criterion.objective.is_latest_end and context.is_large
+
+
+METHOD = Method("sampling", _run, _accepts, share=SHARE, repeats=True)
+SHORT = Method("sampling", _run, _accepts_large, share=SHORT_SHARE, repeats=True)

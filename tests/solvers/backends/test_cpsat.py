@@ -7,12 +7,12 @@ import pytest
 import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.objectives import Criterion
 from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.worker import GRACE
-from coalloc.solvers.objectives import in_seconds, safe_horizon, ticks_of
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import small_instance
 
@@ -23,18 +23,17 @@ def run(problem, objective="makespan", time_limit=60.0, **options):
     """Return the last bound (ticks) and the best assignments."""
     first = best_list_schedule(problem)
     bounds, schedules = [0], [first]
+    criterion = Criterion.of(problem, objective)
     cpsat.solve_cpsat(
-        problem,
+        criterion,
         first,
-        objective=objective,
-        horizon=safe_horizon(problem, first, objective),
         lower_bound=0,
         time_limit=time_limit,
         on_bound=bounds.append,
         on_schedule=schedules.append,
         **options,
     )
-    return max(bounds), min(schedules, key=lambda a: ticks_of(a, objective))
+    return max(bounds), min(schedules, key=criterion.value)
 
 
 @pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
@@ -44,8 +43,9 @@ def test_it_proves_the_optimum_that_brute_force_finds(seed, objective):
     problem = discretise(instance, slot)
     bound, best = run(problem, objective)
     optimum = brute_force_oas(instance, slot, objective=objective).objective
-    assert in_seconds(problem, bound, objective) == pytest.approx(optimum, rel=1e-6)
-    assert in_seconds(problem, ticks_of(best, objective), objective) == pytest.approx(optimum, rel=1e-6)
+    criterion = Criterion.of(problem, objective)
+    assert criterion.reported(bound) == pytest.approx(optimum, rel=1e-6)
+    assert criterion.reported(criterion.value(best)) == pytest.approx(optimum, rel=1e-6)
     assert check(instance, schedule_of(problem, best)) == []
 
 
@@ -61,8 +61,7 @@ def test_rounded_down_its_bound_is_the_floor_optimum(seed):
 def test_it_ends_when_nobody_asks_any_more():
     problem = discretise(coalloc.generate("thesis-oas", seed=5, jobs=40), 10_000.0)
     first = best_list_schedule(problem)
-    horizon = safe_horizon(problem, first, "makespan")
-    document = cpsat.document_of(problem, first, objective="makespan", horizon=horizon, lower_bound=0)
+    document = cpsat.document_of(Criterion.of(problem, "makespan"), first, lower_bound=0)
     with cpsat.start_worker() as worker:
         news = worker.messages(document | {"time_limit": 120.0, "work_limit": None, "threads": 1, "seed": 0}, 120.0)
         assert "status" not in next(news)
@@ -76,7 +75,7 @@ def test_a_link_that_carries_nothing_takes_no_load_however_small():
     jobs = [Job(f"J{i}", 2, 100.0, 0.5, task_bandwidth=1e-3) for i in range(3)]
     problem = discretise(Instance(Platform(clusters), jobs), 100.0)
     bound, best = run(problem)
-    assert (bound, ticks_of(best, "makespan")) == (2, 2)
+    assert (bound, max(a.end for a in best)) == (2, 2)
 
 
 def test_a_link_that_running_jobs_overload_has_nothing_free_until_enough_of_them_end():
@@ -91,7 +90,7 @@ def test_a_link_that_running_jobs_overload_has_nothing_free_until_enough_of_them
     instance = Instance(Platform(clusters), jobs, running)
     problem = discretise(instance, 100.0)
     bound, best = run(problem)
-    assert (bound, ticks_of(best, "makespan")) == (4, 4)
+    assert (bound, max(a.end for a in best)) == (4, 4)
     assert check(instance, schedule_of(problem, best)) == []
 
 
@@ -101,7 +100,7 @@ def test_loads_far_above_the_capacity_of_a_link_are_no_obstacle(bandwidth):
     clusters = [Cluster(name, [NodeGroup(3, power=1.0)], link_bandwidth=bandwidth) for name in ("A", "B")]
     jobs = [Job(f"J{i}", 2, 100.0, 0.5, task_bandwidth=1e12) for i in range(3)]
     bound, best = run(discretise(Instance(Platform(clusters), jobs), 100.0))
-    assert (bound, ticks_of(best, "makespan")) == (2, 2)
+    assert (bound, max(a.end for a in best)) == (2, 2)
 
 
 def test_it_stops_when_the_caller_has_enough():
@@ -109,10 +108,8 @@ def test_it_stops_when_the_caller_has_enough():
     heard = []
     first = best_list_schedule(problem)
     cpsat.solve_cpsat(
-        problem,
+        Criterion.of(problem, "makespan"),
         first,
-        objective="makespan",
-        horizon=safe_horizon(problem, first, "makespan"),
         lower_bound=0,
         time_limit=60.0,
         on_bound=heard.append,
@@ -138,7 +135,7 @@ def test_a_worker_solves_one_problem_after_another_and_ends_with_its_block():
     with cpsat.start_worker() as worker:
         for _ in range(2):
             bound, _ = run(problem, worker=worker)
-            assert in_seconds(problem, bound, "makespan") == pytest.approx(optimum, rel=1e-6)
+            assert Criterion.of(problem, "makespan").reported(bound) == pytest.approx(optimum, rel=1e-6)
             assert worker.is_alive
     assert not worker.is_alive
 

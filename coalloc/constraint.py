@@ -1,0 +1,127 @@
+"""What restricts a schedule beyond processors and links: objects, each of which says what it forbids.
+
+A search asks from when on and until when a job may run, on which classes, and where the next start is that nothing
+forbids beside the jobs that are placed. Models ask for rows, in a small vocabulary that every back-end speaks. Bounds
+of the problem without the constraint stay bounds with it, for it only takes schedules away. The checker does not ask:
+what the house itself knows is checked by a rule of its own, and a constraint of the user's own by :meth:`faults`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol
+
+from coalloc.allocation import NodeClass
+from coalloc.instance import Instance, Job
+
+Times = Mapping[str, tuple[float, float]]
+"""Start and end, s, of jobs by id."""
+
+
+class PlacedJob(Protocol):
+    """What :meth:`Constraint.faults` sees of a placement."""
+
+    @property
+    def job(self) -> str:
+        """The id of the job."""
+
+    @property
+    def start(self) -> float:
+        """Seconds."""
+
+    @property
+    def end(self) -> float:
+        """Seconds."""
+
+    @property
+    def nodes(self) -> Sequence[str]:
+        """Names of its processors."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotTogether:
+    """A row: at no instant do two of these jobs run."""
+
+    jobs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRow:
+    """A row: the sum of ``terms``, (whole factor, "start" or "end", job), is at least ``least`` (s)."""
+
+    terms: tuple[tuple[int, Literal["start", "end"], str], ...]
+    least: float
+
+
+Row = NotTogether | TimeRow
+
+
+class Constraint:
+    """A restriction. A subclass says what it forbids by those of these methods that apply to it; all times are in s."""
+
+    holds_rounded_down: ClassVar[bool] = False
+    """Whether it still only takes away what is forbidden once durations and arrivals are rounded down to slots.
+
+    Otherwise grids that are rounded down, for bounds on continuous time, leave it out.
+    """
+
+    def earliest_start(self, job: Job) -> float:  # noqa: ARG002 - of no job, unless a subclass says so
+        """Return before when a job may not start."""
+        return -math.inf
+
+    def latest_end(self, job: Job) -> float:  # noqa: ARG002
+        """Return after when a job may not run."""
+        return math.inf
+
+    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:  # noqa: ARG002
+        """Return whether a job may have tasks on a class."""
+        return True
+
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:  # noqa: ARG002
+        """Return the first start from ``start`` on that is not forbidden to a job of this run time.
+
+        ``placed`` are other jobs. Infinity where none is allowed as long as no other job is placed.
+        """
+        return start
+
+    def rows(self, instance: Instance) -> Iterable[Row]:  # noqa: ARG002
+        """Return what it forbids beyond the times and classes of single jobs, as rows of models."""
+        return ()
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+        """Return a sentence for each way in which a schedule breaks it."""
+        return ()
+
+    @property
+    def restricts_classes(self) -> bool:
+        """Whether it keeps some job from some class."""
+        return type(self).is_eligible is not Constraint.is_eligible
+
+    @property
+    def couples(self) -> bool:
+        """Whether where a job may run depends on the others."""
+        return type(self).next_start is not Constraint.next_start
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Constraint):
+    """No job starts before its arrival."""
+
+    holds_rounded_down: ClassVar[bool] = True
+
+    def earliest_start(self, job: Job) -> float:
+        """Return the arrival."""
+        return job.arrival
+
+
+@dataclass(frozen=True, slots=True)
+class LatestEnd(Constraint):
+    """No job ends after ``instant`` (s)."""
+
+    instant: float
+
+    def latest_end(self, job: Job) -> float:  # noqa: ARG002 - the same for all
+        """Return the instant."""
+        return self.instant

@@ -1,0 +1,126 @@
+"""A regular objective on the clock of a problem: what searches and models count.
+
+Where every job costs its end, costs are in ticks: whole slots of a slotted problem, so that whole numbers are
+compared. Else they are in the unit in which the objective is reported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from coalloc.objectives.objective import Objective, RegularObjective
+from coalloc.objectives.registry import regular_objective
+from coalloc.problem import Assignment, Problem
+
+ROUNDING = 1e-9
+"""Share of a cost that its arithmetic may lose."""
+HALVINGS = 64
+"""Halvings of the span in which the latest useful end is looked for."""
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What assignments of a problem cost by a regular objective, and how that becomes what is reported."""
+
+    problem: Problem
+    objective: RegularObjective
+
+    @classmethod
+    def of(cls, problem: Problem, objective: str | Objective) -> Criterion:
+        """Return the criterion of an objective, or of its name."""
+        return cls(problem, regular_objective(objective))
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether costs are added up; else the greatest counts."""
+        return self.objective.aggregate == "sum"
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether every schedule costs a whole number."""
+        return self.objective.counts_ends and self.problem.slot is not None
+
+    @property
+    def tick(self) -> float:
+        """What a tick later costs a job that costs its end, in the unit of costs."""
+        return 1.0 if self.objective.counts_ends else self.problem.seconds(1)
+
+    def cost(self, job: int, start: float, end: float) -> float:
+        """Return what a job (by index) costs that runs from ``start`` to ``end`` (ticks)."""
+        if self.objective.counts_ends:
+            return end
+        seconds = self.problem.seconds
+        return self.objective.cost(self.problem.jobs[job], seconds(start), seconds(end))
+
+    def costs(self, assignments: Sequence[Assignment]) -> list[float]:
+        """Return what each assignment costs, in their order."""
+        if self.objective.counts_ends:
+            return [a.end for a in assignments]
+        return [self.cost(a.job, a.start, a.end) for a in assignments]
+
+    def value(self, assignments: Sequence[Assignment]) -> float:
+        """Return what assignments of all jobs cost."""
+        return self.objective.of_costs(self.costs(assignments))
+
+    def reported(self, cost: float) -> float:
+        """Return a cost as the objective is reported; a bound never below what the objective is at least."""
+        counted = self.problem.seconds(cost) if self.objective.counts_ends else cost
+        return max(self.objective.least, counted - self.objective.offset(self.problem.instance))
+
+    def counted(self, reported: float) -> float:
+        """Return the cost that is reported so: the greatest whole number that this proves where costs are whole."""
+        cost = reported + self.objective.offset(self.problem.instance)
+        if not self.objective.counts_ends or self.problem.slot is None:
+            return cost
+        slots = cost / self.problem.slot
+        return round(slots) if abs(slots - round(slots)) < 1e-6 else math.floor(slots)
+
+    @cached_property
+    def alone(self) -> list[float]:
+        """What each job costs at least: as it would be alone on the fastest processors."""
+        problem = self.problem
+        fastest = (levels[0].duration for levels in problem.levels)
+        return [
+            self.cost(j, release, release + duration)
+            for j, (release, duration) in enumerate(zip(problem.releases, fastest, strict=True))
+        ]
+
+    def horizon(self, first: Sequence[Assignment] = ()) -> float:
+        """Return ticks within which an optimal schedule ends, the less the better ``first`` is.
+
+        No job of an optimal schedule costs more than the best known total less the least costs of the others (for a
+        maximum: than the best known), nor does one need to end after all jobs in turn.
+        """
+        latest = self.problem.horizon_in_turn
+        if not first:
+            return latest
+        if self.objective.is_latest_end:
+            return self.value(first)
+        known, least = self.value(first), sum(self.alone)
+        allowed = (known - (least - alone) if self.is_sum else known for alone in self.alone)
+        return max(self._latest_end(j, most, latest) for j, most in enumerate(allowed))
+
+    def _latest_end(self, job: int, most: float, latest: float) -> float:
+        """Return ticks after which a job costs more than ``most`` wherever it ends, ``latest`` where it never does."""
+        if self.objective.counts_ends:
+            return most
+        most += ROUNDING * max(1.0, abs(most))
+        return max(self._last(job, level.duration, most, latest) for level in self.problem.levels[job])
+
+    def _last(self, job: int, duration: float, most: float, latest: float) -> float:
+        """Return the first end found at which a job of this duration costs more than ``most``, by halving."""
+        low, high = self.problem.releases[job] + duration, latest
+        if self.cost(job, high - duration, high) <= most:
+            return high
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2.0 if self.problem.slot is None else (low + high) // 2
+            if middle in (low, high):
+                break
+            if self.cost(job, middle - duration, middle) <= most:
+                low = middle
+            else:
+                high = middle
+        return high

@@ -1,0 +1,71 @@
+"""What an objective says: its name and unit, and what a schedule is worth.
+
+An objective is *regular* if no schedule gets worse when a job ends earlier. Then it is the sum or the maximum over
+the jobs of a cost that no later end makes less, and all that schedule generation, bounds and models need to know
+of it follows from that cost. Source: M. Pinedo, "Scheduling", section 2.1.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from coalloc.instance import Instance, Job
+from coalloc.schedule import Schedule
+
+Aggregate = Literal["sum", "max"]
+
+
+class Objective(ABC):
+    """What a schedule is worth; less is better."""
+
+    name: str
+    """How ``coalloc.solve`` and result files call it."""
+    unit: str = "s"
+    needs_watts: ClassVar[bool] = False
+    """Whether every node group must have watts."""
+
+    @abstractmethod
+    def of_schedule(self, instance: Instance, schedule: Schedule) -> float:
+        """Return what a schedule of all jobs is worth, in :attr:`unit`."""
+
+
+class RegularObjective(Objective):
+    """The sum or the maximum over the jobs of :meth:`cost`, less :meth:`offset`.
+
+    A subclass gives ``name``, ``aggregate`` and ``cost``, and what of the rest differs.
+    """
+
+    aggregate: Aggregate = "sum"
+    least: float = 0.0
+    """What no schedule can be worth less than, in :attr:`unit`; minus infinity where costs may be negative."""
+    counts_ends: ClassVar[bool] = False
+    """Whether the cost of every job is its end, so that in slots it is a whole number of them."""
+
+    @abstractmethod
+    def cost(self, job: Job, start: float, end: float) -> float:
+        """Return what a job costs that runs from ``start`` to ``end`` (s), in :attr:`unit`.
+
+        For a given run time (``end - start``) a later end costs no less.
+        """
+
+    def offset(self, instance: Instance) -> float:  # noqa: ARG002 - most objectives have none
+        """Return what is taken off the costs of every schedule of an instance, in :attr:`unit`."""
+        return 0.0
+
+    @property
+    def is_latest_end(self) -> bool:
+        """Whether a lower bound on the latest end is one on this objective, but for the offset."""
+        return self.counts_ends and self.aggregate == "max"
+
+    def of_costs(self, costs: Sequence[float]) -> float:
+        """Return the sum or the maximum of the costs of all jobs; 0 where there are none."""
+        return sum(costs) if self.aggregate == "sum" else max(costs, default=0.0)
+
+    def of_schedule(self, instance: Instance, schedule: Schedule) -> float:
+        """Return what a schedule of all jobs is worth, in :attr:`unit`."""
+        if not len(schedule):
+            return max(self.least, 0.0)
+        job = instance.job_by_id
+        return self.of_costs([self.cost(job[p.job], p.start, p.end) for p in schedule]) - self.offset(instance)

@@ -1,0 +1,161 @@
+"""What the methods of one call share: the problem and its criterion, the best assignments, and what is proven.
+
+Costs are those of the criterion (ticks for the makespan), bounds and incumbents of the call are as reported.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from coalloc.documents.errors import InternalError
+from coalloc.objectives import Criterion
+from coalloc.problem import Assignment, Problem
+from coalloc.schedule import Schedule, schedule_of
+from coalloc.solvers.call import Search, fail_on
+from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
+
+LARGE = range(24, 501)
+"""Numbers of jobs at which complete methods add nothing to what beam search finds of the makespan."""
+
+T = TypeVar("T")
+
+
+@dataclass
+class Context:
+    """One call of ``solve`` on OAS, as its methods see it.
+
+    ``best`` are the best assignments (none where no schedule is known), ``dual_prices`` (ticks) those of the
+    feasible-set bound, ``attempt`` counts how often methods ran before, and ``deadline`` is the instant of
+    ``time.perf_counter()``, s, at which the method that runs has to stop. ``listeners`` are called after every
+    method and whenever one calls :meth:`hear`; what is in ``resources`` is closed at the end.
+    """
+
+    search: Search
+    problem: Problem
+    criterion: Criterion
+    run_model: RunModel
+    best: list[Assignment] = field(default_factory=list)
+    dual_prices: list[float] = field(default_factory=list)
+    attempt: int = 0
+    deadline: float = math.inf
+    listeners: list[Callable[[], None]] = field(default_factory=list)
+    resources: ExitStack = field(default_factory=ExitStack)
+    _kept: dict[type, object] = field(default_factory=dict)
+
+    def keep(self, thing: object) -> None:
+        """Keep an object, one of each type, for a later method or attempt."""
+        self._kept[type(thing)] = thing
+
+    def kept(self, kind: type[T]) -> T | None:
+        """Return the object of a type that was kept; None where there is none."""
+        return cast(T | None, self._kept.get(kind))
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are so many jobs that nothing complete is tried (:data:`LARGE`)."""
+        return self.criterion.objective.is_latest_end and len(self.problem.jobs) in LARGE
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no constraint ties jobs to each other, or to an instant by which they must have ended."""
+        return not self.problem.couples
+
+    # ------------------------------------------------------------------ what is known
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the gap is within what was asked for, or proven."""
+        return self.search.is_closed
+
+    @property
+    def cost(self) -> float:
+        """What the best assignments cost; infinity where there are none."""
+        return self.criterion.value(self.best) if self.best else math.inf
+
+    @property
+    def target(self) -> float:
+        """The bound that proves the best assignments."""
+        is_whole = self.criterion.is_integral or math.isinf(self.cost)
+        return self.cost if is_whole else self.cost - PROOF_TOLERANCE * abs(self.cost)
+
+    @property
+    def goal(self) -> float:
+        """The cost that the bound would prove optimal."""
+        proven = self.proven
+        return proven + PROOF_TOLERANCE * abs(proven)
+
+    @property
+    def proven(self) -> float:
+        """The best bound known."""
+        return self.proven_on(self.criterion)
+
+    def proven_on(self, criterion: Criterion) -> float:
+        """Return the best bound known as a cost on the clock of another grid."""
+        known = self.search.lower_bound
+        return criterion.counted(criterion.objective.least if known is None else known)
+
+    def prove(self, cost: float, source: str, criterion: Criterion | None = None) -> None:
+        """Take a lower bound, a cost of the problem or of the criterion of another grid."""
+        self.search.raise_bound((criterion or self.criterion).reported(cost), source)
+
+    def take(self, assignments: Sequence[Assignment], source: str) -> None:
+        """Take assignments of the problem if they are better than the best; one that is not valid is our fault."""
+        if assignments and self.criterion.value(assignments) < self.cost:
+            schedule = schedule_of(self.problem, assignments)
+            fail_on(self.search.faults(schedule))
+            self._offer(assignments, schedule, source)
+
+    def take_if_valid(self, assignments: Sequence[Assignment], source: str) -> None:
+        """Take what loads in whole units may have let through, if it is valid and better than the best."""
+        if assignments and self.criterion.value(assignments) < self.cost:
+            schedule = schedule_of(self.problem, assignments)
+            if not self.search.faults(schedule):
+                self._offer(assignments, schedule, source)
+
+    def _offer(self, assignments: Sequence[Assignment], schedule: Schedule, source: str) -> None:
+        self.best = list(assignments)
+        self.search.offer(schedule, self.criterion.objective.of_schedule(self.search.instance, schedule), source)
+
+    def exclude(self) -> None:
+        """Hear that a complete method has found no schedule; that one is known would be our fault."""
+        if self.best:
+            raise InternalError("a complete method finds no schedule, though one is known")
+        self.search.is_infeasible = True
+
+    def attain(self, cost: float) -> None:
+        """Hear that a cost is attained, where no schedule came with it."""
+
+    # ------------------------------------------------------------------ limits
+
+    def limited(self, steps: int) -> int:
+        """Return a number of steps, no more than the work limit allows."""
+        work = self.search.options.work_limit
+        return steps if work is None else min(work, steps)
+
+    def instant(self, share: float) -> float:
+        """Return the instant, of ``time.perf_counter()``, at which a share of the remaining time will be over."""
+        return time.perf_counter() + share * self.search.remaining
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until the deadline."""
+        return max(0.0, self.deadline - time.perf_counter())
+
+    @contextmanager
+    def within(self, share: float) -> Iterator[None]:
+        """Give a method a share of the remaining time."""
+        self.deadline = self.instant(share)
+        yield
+        self.deadline = math.inf
+
+    # ------------------------------------------------------------------ the other cores
+
+    def hear(self) -> None:
+        """Take what other processes have found."""
+        for listener in self.listeners:
+            listener()

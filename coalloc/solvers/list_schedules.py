@@ -1,0 +1,15 @@
+"""The first schedules of a call: lists in the named orders, each job where it ends first."""
+
+from __future__ import annotations
+
+from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+
+
+def _run(context: Context) -> None:
+    target = context.proven if context.criterion.objective.is_latest_end else float("-inf")
+    context.take(best_list_schedule(context.problem, target), METHOD.name)
+
+
+METHOD = Method("list schedule", _run)

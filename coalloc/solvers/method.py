@@ -1,0 +1,48 @@
+"""A row of the portfolio: what a method is called, what it accepts, its share of the time, and how it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from coalloc.solvers.context import Context
+
+Stage = Literal["bound", "search", "solve", "build"]
+"""What the time of a method is counted as."""
+
+
+def anything(context: Context) -> bool:  # noqa: ARG001 - it accepts what a method that looks closer refuses
+    """Accept every problem."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A bound, a search or a complete method.
+
+    Parameters
+    ----------
+    name
+        What the trace calls it.
+    run
+        Tells the context whatever it finds; it ends by ``context.deadline``, and where the gap is closed.
+    accepts
+        Whether it knows the problem and the objective, and is of use at that size.
+    share
+        Share of the time that is left after which it stops.
+    stage
+        What its time is counted as; None where it counts it itself.
+    repeats
+        Whether running it again, at a later attempt, finds something else.
+    is_complete
+        Whether it ends with a proof if time allows.
+    """
+
+    name: str
+    run: Callable[[Context], None]
+    accepts: Callable[[Context], bool] = anything
+    share: float = 1.0
+    stage: Stage | None = "search"
+    repeats: bool = False
+    is_complete: bool = False

@@ -1,0 +1,145 @@
+"""An objective and a constraint of a user's own, each in a few lines of what is public, solved by the portfolio."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import coalloc
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.constraint import Constraint, NotTogether, PlacedJob, Row, Times
+from coalloc.objectives import RegularObjective
+from coalloc.testing import SmallSize, brute_force_oas, small_instance
+
+FEW = SmallSize(max_jobs=4, max_slots=16)
+"""What brute force still enumerates in a moment where every start is tried."""
+
+
+@dataclass(frozen=True)
+class WeightedTardiness(RegularObjective):
+    """The sum over the jobs of weight times the seconds by which they end after their due dates."""
+
+    weights: Mapping[str, float]
+    due: Mapping[str, float]
+    name = "weighted-tardiness"
+
+    def cost(self, job: Job, start: float, end: float) -> float:
+        """Return the weighted tardiness of a job, s."""
+        return self.weights[job.id] * max(0.0, end - self.due[job.id])
+
+
+@dataclass(frozen=True)
+class MaximumLateness(RegularObjective):
+    """The greatest difference of end and due date; negative where all jobs are early."""
+
+    due: Mapping[str, float]
+    name = "maximum-lateness"
+    aggregate = "max"
+    least = float("-inf")
+
+    def cost(self, job: Job, start: float, end: float) -> float:
+        """Return the lateness of a job, s."""
+        return end - self.due[job.id]
+
+
+@dataclass(frozen=True)
+class Apart(Constraint):
+    """Two jobs do not run at the same time."""
+
+    one: str
+    other: str
+
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
+        """Return the end of the other job where the two would overlap."""
+        other = {self.one: self.other, self.other: self.one}.get(job.id)
+        if other not in placed:
+            return start
+        busy_from, busy_until = placed[other]
+        return busy_until if start < busy_until and busy_from < end else start
+
+    def rows(self, instance: Instance) -> Iterable[Row]:
+        """Return the row that says so."""
+        yield NotTogether((self.one, self.other))
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
+        """Yield a sentence where they overlap."""
+        one, other = (next(p for p in schedule if p.job == job) for job in (self.one, self.other))
+        if one.start < other.end - 1e-6 and other.start < one.end - 1e-6:
+            yield f"{self.one} and {self.other} run at the same time"
+
+
+def due_dates(seed: int, instance: Instance, slot: float) -> tuple[dict[str, float], dict[str, float]]:
+    """Return random weights and due dates within the first slots."""
+    rng = np.random.default_rng(seed)
+    ids = [job.id for job in instance.jobs]
+    return dict.fromkeys(ids, 1.0) | {id: float(rng.integers(1, 5)) for id in ids}, {
+        id: slot * float(rng.uniform(0.0, 8.0)) for id in ids
+    }
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_weighted_tardiness_is_solved_like_any_objective(seed: int) -> None:
+    instance, slot = small_instance(seed)
+    objective = WeightedTardiness(*due_dates(seed, instance, slot))
+    best = brute_force_oas(instance, slot, objective)
+    result = coalloc.solve(instance, objective=objective, slot=slot)
+    assert (result.status, result.options.objective) == ("optimal", "weighted-tardiness")
+    assert result.objective == pytest.approx(best.objective, rel=1e-6, abs=1e-6 * slot)
+    assert result.schedule is not None
+    assert result.objective == objective.of_schedule(instance, result.schedule)
+
+
+@pytest.mark.parametrize("seed", range(100, 125))
+def test_maximum_lateness_may_be_negative(seed: int) -> None:
+    instance, slot = small_instance(seed)
+    objective = MaximumLateness(due_dates(seed, instance, slot)[1])
+    best = brute_force_oas(instance, slot, objective)
+    result = coalloc.solve(instance, objective=objective, slot=slot)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(best.objective, rel=1e-6, abs=1e-6 * slot)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_two_jobs_are_kept_apart(seed: int) -> None:
+    instance, slot = small_instance(seed, FEW)
+    if len(instance.jobs) == 1:
+        pytest.skip("there is no other job to keep it apart from")
+    apart = Apart(instance.jobs[0].id, instance.jobs[-1].id)
+    best = brute_force_oas(instance, slot, constraints=[apart])
+    result = coalloc.solve(instance, slot=slot, constraints=[apart])
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(best.objective, rel=1e-6)
+    assert result.schedule is not None
+    assert list(apart.faults(instance, result.schedule)) == []
+
+
+def test_both_together() -> None:
+    # Two jobs of 10 s on two nodes, both due at once: side by side 2 * 10 + 10 = 30 weighted seconds, apart the one of
+    # weight 2 goes first: 2 * 10 + 20 = 40.
+    platform = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=1.0)])
+    instance = Instance(platform, [Job("J1", 1, 10.0), Job("J2", 1, 10.0)])
+    objective = WeightedTardiness({"J1": 1.0, "J2": 2.0}, {"J1": 0.0, "J2": 0.0})
+    for slot in (10.0, None):
+        assert coalloc.solve(instance, objective=objective, slot=slot).objective == 30.0
+        apart = coalloc.solve(instance, objective=objective, slot=slot, constraints=[Apart("J1", "J2")], time_limit=2.0)
+        assert apart.objective == 40.0
+        assert apart.lower_bound is not None
+        assert apart.lower_bound <= 40.0
+
+
+@pytest.mark.parametrize("formulation", ["node", "count", "mode"])
+def test_every_formulation_knows_the_rows_of_a_constraint(formulation: str) -> None:
+    # Side by side both end at 10 s, apart at 20 s.
+    platform = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=1.0)])
+    instance = Instance(platform, [Job("J1", 1, 10.0), Job("J2", 1, 10.0)])
+    result = coalloc.solve(instance, slot=10.0, formulation=formulation, constraints=[Apart("J1", "J2")])
+    assert (result.status, result.objective) == ("optimal", 20.0)
+
+
+def test_what_is_no_constraint_is_refused() -> None:
+    platform = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=1.0)])
+    with pytest.raises(CoallocError, match=r"constraints must be coalloc.constraint.Constraint objects, got 'J1'"):
+        coalloc.solve(Instance(platform, [Job("J1", 1, 10.0)]), slot=10.0, constraints=["J1"])  # type: ignore[list-item]
