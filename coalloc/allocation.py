@@ -39,6 +39,11 @@ class NodeClass:
         return len(self.processors)
 
     @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return self.capacity // self.group.cores
+
+    @property
     def effective_power(self) -> float:
         """Gamma of each of its nodes."""
         return self.group.effective_power
@@ -49,7 +54,7 @@ class NodeClass:
             return self.capacity
         limit = capacity_limit(self.group.memory or 0.0)
         tasks_per_node = max(n for n in range(self.group.cores) if n * task_memory <= limit)
-        return self.capacity // self.group.cores * tasks_per_node
+        return self.num_nodes * tasks_per_node
 
 
 def has_too_little(group: NodeGroup, task_memory: float) -> bool:
