@@ -18,11 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.documents.arguments import public
 from coalloc.documents.text import visible
 from coalloc.execution import link_loads
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import capacity_limit, merge_instants
-from coalloc.schedule import Schedule, require_schedule
+from coalloc.schedule import Schedule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,6 +70,7 @@ class Metric:
         return (inspect.getdoc(self.value) or "").split("\n\n")[0].replace("\n", " ")
 
 
+@public
 def metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
     """Return every metric of :data:`METRICS` by name.
 
@@ -201,7 +203,6 @@ def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:
 
 def observe(instance: Instance, schedule: Schedule) -> Observed:
     """Return a schedule as columns; raises as :func:`metrics` does."""
-    require_schedule(instance, schedule)
     placements = schedule.placements
     jobs = placed_jobs(instance, schedule)
     start = np.fromiter((p.start for p in placements), np.float64, len(placements))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 
+from coalloc.documents.arguments import public
 from coalloc.documents.kinds import Kind, document_of, read_value, write_value
 from coalloc.documents.storage import FILE_LIMIT, FilePath
 from coalloc.documents.strict_json import layout
@@ -65,11 +66,13 @@ def result_document(result: SolveResult) -> ResultDocument:
     )
 
 
+@public
 def write_result(result: SolveResult, path: FilePath) -> None:
     """Write a result as ``.json`` or ``.json.gz``; raises :class:`CoallocError` where that fails."""
     write_value(result_document(result), path, RESULT)
 
 
+@public
 def read_result(path: FilePath, limit: int = FILE_LIMIT) -> SolveResult:
     """Return the result of a file; raises :class:`InstanceError` with every fault and its JSON path."""
     document = read_value(path, RESULT, limit)

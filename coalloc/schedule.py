@@ -7,6 +7,7 @@ valid is for :mod:`coalloc.checker` to say.
 from __future__ import annotations
 
 import heapq
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from coalloc.documents.values import PositiveSeconds, Text, Value, value
-from coalloc.instance import CoallocError, Instance, require_instance
+from coalloc.instance import Instance
 from coalloc.instance.rounding import time_tolerance
 
 if TYPE_CHECKING:
@@ -68,14 +69,12 @@ class Schedule(Value):
         columns = ["job", "start", "end", "nodes", "outcome"]
         return pd.DataFrame([[getattr(p, c) for c in columns] for p in self.placements], columns=columns)
 
-
-def require_schedule(instance: object, schedule: object) -> None:
-    """Raise :class:`CoallocError` where something else is given as an instance and a schedule of it."""
-    require_instance(instance)
-    if schedule is None:
-        raise CoallocError("schedule must be a Schedule, got None: a result without a schedule has none to look at")
-    if not isinstance(schedule, Schedule):
-        raise CoallocError(f"schedule must be a Schedule, got {type(schedule).__name__}")
+    @staticmethod
+    def remedy_for(given: object) -> str:
+        """Return what to do where something else is given as a schedule."""
+        if given is None:
+            return "a result without a schedule has none to look at"
+        return "coalloc.read_schedule(path) reads one" if isinstance(given, (str, os.PathLike)) else ""
 
 
 @dataclass(frozen=True, slots=True)

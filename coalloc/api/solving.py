@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from coalloc.allocation import Scope
-from coalloc.api.keywords import refuse_unknown
-from coalloc.instance import CoallocError, Instance, require_instance
-from coalloc.models.registry import OBJECTIVES
-from coalloc.problem import Links, discretise, slot_seconds
+from coalloc.documents.arguments import Seed, public
+from coalloc.instance import CoallocError, Instance
+from coalloc.models.registry import OBJECTIVES, Formulation, PackageFormulation
+from coalloc.problem import Links, Slot, discretise, slot_seconds
 from coalloc.result_files import instance_hash
-from coalloc.schedule import Schedule, require_schedule
+from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import METHODS, latest_end_bound, sum_of_ends_bound
 from coalloc.solvers.model_run import RunModel
@@ -32,13 +32,14 @@ DEFAULT_OBJECTIVES = {"oas": "makespan", "pas": "total-execution-time", "cbs": "
 """Objective of each model where none is asked for."""
 
 
+@public
 def solve(
     instance: Instance,
     *,
     model: Model = "oas",
-    formulation: Any = "auto",
+    formulation: str | Formulation | PackageFormulation = "auto",
     objective: str | None = None,
-    slot: float | str | None = None,
+    slot: Slot = None,
     links: Links = "strict",
     saturation: float = 0.0,
     scope: Scope = "platform",
@@ -48,10 +49,9 @@ def solve(
     gap: float = 0.0,
     solver: str = "highs",
     threads: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     start: Schedule | None = None,
     progress: bool | Progress = False,
-    **unknown: Any,
 ) -> SolveResult:
     """Solve one instance; return the best schedule and bound known, never raise because time ran out.
 
@@ -97,8 +97,6 @@ def solve(
     CoallocError
         An option is unknown or not supported with the others, or a model would be too large.
     """
-    refuse_unknown(unknown, SOLVE_KEYWORDS)
-    require_instance(instance)
     options = SolveOptions(
         model=model,
         formulation=_name_of(formulation),
@@ -115,46 +113,38 @@ def solve(
         threads=threads,
         seed=seed,
     )
-    if start is not None:
-        require_schedule(instance, start)
     run_model: RunModel = solve_model
     if solver != "highs":
         from coalloc.solvers.backends.pyomo_solver import solver_named
 
         run_model = solver_named(solver, work_limit=options.work_limit)
     reporter = progress if callable(progress) else _print_point if progress else None
+    chosen: Any = formulation  # which of the two it must be depends on the model
     if options.model == "oas":
-        result = solve_oas(
-            instance, options, formulation=formulation, start=start, progress=reporter, run_model=run_model
-        )
+        result = solve_oas(instance, options, formulation=chosen, start=start, progress=reporter, run_model=run_model)
     elif start is not None:
         raise CoallocError(f"start is for model 'oas', not for {model!r}")
     else:
         from coalloc.solvers.package import solve_package
 
-        result = solve_package(instance, options, formulation=formulation, progress=reporter, run_model=run_model)
+        result = solve_package(instance, options, formulation=chosen, progress=reporter, run_model=run_model)
     return replace(result, instance_sha256=instance_hash(instance), versions=versions())
 
 
-SOLVE_KEYWORDS = tuple(name for name in solve.__annotations__ if name not in ("instance", "unknown", "return"))
-
-
+@public
 def build_model(
     instance: Instance,
     *,
     model: Model = "oas",
     formulation: str = "auto",
     objective: str | None = None,
-    slot: float | str | None = None,
+    slot: Slot = None,
     links: Links = "strict",
     saturation: float = 0.0,
     scope: Scope = "platform",
     makespan_limit: float | None = None,
-    **unknown: Any,
 ) -> pyo.ConcreteModel:
     """Return the Pyomo model that ``solve`` would solve, to extend or export; arguments as there."""
-    refuse_unknown(unknown, BUILD_KEYWORDS)
-    require_instance(instance)
     options = SolveOptions(
         model=model,
         formulation=formulation,
@@ -172,19 +162,16 @@ def build_model(
     return build_package(instance, options, formulation)
 
 
-BUILD_KEYWORDS = tuple(name for name in build_model.__annotations__ if name not in ("instance", "unknown", "return"))
-
-
+@public
 def lower_bound(
     instance: Instance,
     objective: str = "makespan",
     method: str | None = None,
-    slot: float | str | None = None,
+    slot: Slot = None,
     *,
     time_limit: float = 60.0,
     saturation: float = 0.0,
     makespan_limit: float | None = None,
-    **unknown: Any,
 ) -> float:
     """Return a proven lower bound on what ``solve`` with model oas can reach, in the unit that it reports.
 
@@ -211,8 +198,6 @@ def lower_bound(
     CoallocError
         An argument is unknown; the message lists those that there are.
     """
-    refuse_unknown(unknown, LOWER_BOUND_KEYWORDS)
-    require_instance(instance)
     needs_watts = objective in ENERGY_OBJECTIVES
     methods = ("lp",) if needs_watts else METHODS
     method = method or ("lp" if needs_watts else "feasible-set")
@@ -235,11 +220,6 @@ def lower_bound(
     if objective == "makespan":
         return in_seconds(problem, latest_end_bound(problem, method, options.time_limit), objective)
     return in_seconds(problem, sum_of_ends_bound(problem, method), objective)
-
-
-LOWER_BOUND_KEYWORDS = tuple(
-    name for name in lower_bound.__annotations__ if name not in ("instance", "unknown", "return")
-)
 
 
 def _name_of(formulation: Any) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 
-from coalloc.documents.errors import CoallocError, InstanceError
-from coalloc.documents.text import quoted
+from coalloc.documents.errors import InstanceError
 from coalloc.documents.values import Seconds, Text, Value, value
 from coalloc.instance.consistency import workload_faults
 from coalloc.instance.job import Job
@@ -52,9 +52,7 @@ class Instance(Value):
         """Mean base time of the jobs, s; the unit of slots given in percent."""
         return sum(job.base_time for job in self.jobs) / max(1, len(self.jobs))
 
-
-def require_instance(given: object) -> None:
-    """Raise :class:`CoallocError` where something else is given as an instance, such as the path of its file."""
-    if not isinstance(given, Instance):
-        shown = quoted(given) if isinstance(given, str) else type(given).__name__
-        raise CoallocError(f"instance must be an Instance, got {shown}; coalloc.read_instance(path) reads one")
+    @staticmethod
+    def remedy_for(given: object) -> str:
+        """Return what to do where something else is given as an instance, such as the path of its file."""
+        return "coalloc.read_instance(path) reads one" if isinstance(given, (str, os.PathLike)) else ""

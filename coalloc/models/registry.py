@@ -17,6 +17,7 @@ OBJECTIVES = ("makespan", "total-response-time")
 """Objectives of the formulations in slots."""
 
 
+@runtime_checkable
 class Formulation(Protocol):
     """A model of a :class:`Problem` in slots: a module, or any object, with these two functions."""
 
@@ -43,6 +44,7 @@ class EstimatesSize(Protocol):
         """Return roughly how many nonzeros the model will have, cheaply."""
 
 
+@runtime_checkable
 class PackageFormulation(Protocol):
     """A model of the package of a :class:`Problem`: all jobs start together (PAS, CBS, JPR).
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coalloc.documents.arguments import public
 from coalloc.documents.storage import write_atomically
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
@@ -31,6 +32,7 @@ COLOURS = dict(zip(PARTS, (palette.RUNNING, palette.bar_colour(0), palette.bar_c
 """Colour of each part."""
 
 
+@public
 def power_plot(
     instance: Instance, schedule: Schedule, path: str | os.PathLike[str] | None = None, *, idle: Idle = "always"
 ) -> Figure:

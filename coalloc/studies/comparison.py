@@ -18,6 +18,7 @@ import numpy as np
 
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
+from coalloc.documents.arguments import Seed, public
 from coalloc.documents.errors import InternalError
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError, Instance
@@ -98,6 +99,7 @@ class Contestant:
     make: Callable[[], Policy]
 
 
+@public
 def compare(
     instances: Instance | Iterable[Instance],
     policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]],
@@ -106,7 +108,7 @@ def compare(
     time_limit: float = TIME_LIMIT,
     passes: Passes = "batch",
     kill: bool = False,
-    seed: int = 0,
+    seed: Seed = 0,
     threads: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:

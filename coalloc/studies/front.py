@@ -20,11 +20,13 @@ import numpy as np
 from coalloc.allocation import Scope
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
+from coalloc.documents.arguments import Seed, public
 from coalloc.documents.errors import InternalError
 from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import require_watts
 from coalloc.meter import energy
+from coalloc.problem import Slot
 from coalloc.schedule import Schedule
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.replaying import replay
@@ -85,16 +87,17 @@ def known_point(instance: Instance, schedule: Schedule) -> Point:
     return Point(metered.makespan, metered.total, schedule)
 
 
+@public
 def energy_front(
     instance: Instance,
     policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]] = (),
     *,
     points: int = POINTS,
-    slot: float | str | None = None,
+    slot: Slot = None,
     scope: Scope = "node",
     time_limit: float = 20.0,
     threads: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
     """Return the front of makespan and energy, and where policies are beside it.

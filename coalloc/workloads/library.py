@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+from coalloc.documents.arguments import public
 from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.files import read_instance
@@ -21,6 +22,7 @@ def examples() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)))
 
 
+@public
 def example(name: str) -> Instance:
     """Return a bundled instance; ``CoallocError`` lists the names there are."""
     if name not in examples():

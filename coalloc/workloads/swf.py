@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 import numpy as np
 from pydantic import Field
 
+from coalloc.documents.arguments import Seed, public
 from coalloc.documents.sentences import shown
 from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
@@ -266,6 +267,7 @@ def read_swf_with_report(
     return reading.instance(), reading.report()
 
 
+@public
 def read_swf(
     path: FilePath,
     processors: int | None = None,
@@ -277,7 +279,7 @@ def read_swf(
     oversize: Oversize = "drop",
     broken: Broken = "error",
     communication: Communication = "none",
-    seed: int = 0,
+    seed: Seed = 0,
     name: str | None = None,
 ) -> Instance:
     """Return the instance of a trace (``.swf``, also compressed with gzip).
