@@ -1,6 +1,7 @@
 """The public functions, as a user calls them: names, options, and what holds for every result."""
 
 import json
+import math
 import subprocess
 import sys
 
@@ -115,7 +116,7 @@ def test_an_unknown_keyword_is_an_error_that_lists_what_there_is(function):
         ({"links": "loose"}, "links: must be 'strict', 'shared' or 'ignore', got 'loose'"),
         ({"saturation": -0.1}, "saturation: must be at least 0, got -0.1"),
         ({"time_limit": 0.0}, "time_limit: must be above 0, got 0.0"),
-        ({"time_limit": float("inf")}, "time_limit: must be finite, got inf"),
+        ({"time_limit": float("-inf")}, "time_limit: must be finite, got -inf"),
         ({"work_limit": 0}, "work_limit: must be at least 1, got 0"),
         ({"gap": 1.5}, "gap: must be at most 1, got 1.5"),
         ({"threads": 0}, "threads: must be at least 1, got 0"),
@@ -341,6 +342,18 @@ def test_time_that_runs_out_is_no_error():
     assert 0.0 < result.lower_bound < result.objective
 
 
+@pytest.mark.parametrize("limit", [None, math.inf])
+def test_no_time_limit_is_as_much_time_as_it_takes(limit, tmp_path):
+    instance = coalloc.generate("thesis-oas", seed=5, jobs=14)
+    result = coalloc.solve(instance, slot="100%", formulation="mode", time_limit=limit)
+    assert (result.status, result.stopped_by, result.options.time_limit) == ("optimal", "proof", None)
+    coalloc.write_result(result, tmp_path / "result.json")
+    assert coalloc.read_result(tmp_path / "result.json") == result
+    bound = coalloc.lower_bound(instance, slot="100%", time_limit=limit)
+    assert bound == coalloc.lower_bound(instance, slot="100%")
+    assert bound <= result.objective
+
+
 def test_a_gap_that_is_reached_stops_the_solve():
     instance = coalloc.generate("thesis-oas", seed=5, jobs=14)
     result = coalloc.solve(instance, slot="20%", gap=0.5)
@@ -392,9 +405,7 @@ def test_a_path_in_place_of_an_instance_is_refused_with_the_remedy(call):
 @pytest.mark.parametrize("look", [coalloc.check, coalloc.metrics, coalloc.energy, coalloc.gantt, coalloc.replay])
 def test_a_result_without_a_schedule_has_none_to_look_at(look):
     result = coalloc.solve(overloaded())
-    with pytest.raises(
-        CoallocError, match="schedule: must be a Schedule, got None; a result without"
-    ):
+    with pytest.raises(CoallocError, match="schedule: must be a Schedule, got None; a result without"):
         look(overloaded(), result.schedule)
 
 

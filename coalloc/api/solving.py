@@ -6,6 +6,7 @@ Everything here takes and returns values; nothing is printed but by ``progress=T
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,7 @@ def solve(
     saturation: float = 0.0,
     scope: Scope = "platform",
     makespan_limit: float | None = None,
-    time_limit: float = 60.0,
+    time_limit: float | None = 60.0,
     work_limit: int | None = None,
     gap: float = 0.0,
     solver: str = "highs",
@@ -79,8 +80,8 @@ def solve(
     makespan_limit
         Seconds within which the schedule must end (oas; energy, edp, makespan); it may make an instance infeasible.
     time_limit, work_limit, gap
-        Stop after these seconds (building included), these branch-and-bound nodes, or at this
-        relative gap.
+        Stop after these seconds (building included; ``None`` or ``math.inf``: no limit), these
+        branch-and-bound nodes, or at this relative gap.
     solver
         ``"highs"``, or the name of any MIP solver that Pyomo finds (``"cbc"``, ``"glpk"``, ...).
     threads, seed
@@ -106,7 +107,7 @@ def solve(
         saturation=saturation,
         scope=scope,
         makespan_limit=makespan_limit,
-        time_limit=time_limit,
+        time_limit=None if time_limit == math.inf else time_limit,
         work_limit=work_limit,
         gap=gap,
         solver=solver,
@@ -169,7 +170,7 @@ def lower_bound(
     method: str | None = None,
     slot: Slot = None,
     *,
-    time_limit: float = 60.0,
+    time_limit: float | None = 60.0,
     saturation: float = 0.0,
     makespan_limit: float | None = None,
 ) -> float:
@@ -187,7 +188,7 @@ def lower_bound(
     slot
         Seconds, or ``"50%"`` of the mean base time: a bound on schedules in whole slots; ``None``: on all.
     time_limit
-        Seconds after which the best bound so far is returned.
+        Seconds after which the best bound so far is returned; ``None`` or ``math.inf``: no limit.
     saturation
         Share above its bandwidth that a link may carry.
     makespan_limit
@@ -207,18 +208,19 @@ def lower_bound(
     ):
         if value not in known:
             raise CoallocError(f"{name} of lower_bound must be one of {', '.join(known)}, got {value!r}")
+    limit = None if time_limit == math.inf else time_limit
+    options = SolveOptions(
+        objective=objective, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=limit
+    )
     if needs_watts:
         from coalloc.solvers.bounds.energy import energy_bound
 
-        return energy_bound(instance, objective, makespan_limit, time_limit)
+        return energy_bound(instance, objective, makespan_limit, options.seconds)
     if makespan_limit is not None:
         raise CoallocError(f"makespan_limit is for objectives {' and '.join(ENERGY_OBJECTIVES)}, not {objective!r}")
-    options = SolveOptions(
-        objective=objective, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=time_limit
-    )
     problem = discretise(instance, options.slot, saturation=options.saturation)
     if objective == "makespan":
-        return in_seconds(problem, latest_end_bound(problem, method, options.time_limit), objective)
+        return in_seconds(problem, latest_end_bound(problem, method, options.seconds), objective)
     return in_seconds(problem, sum_of_ends_bound(problem, method), objective)
 
 

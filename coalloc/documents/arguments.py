@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 from coalloc.documents.errors import CoallocError, Fault, InstanceError
+from coalloc.documents.sentences import shown
 from coalloc.documents.text import quoted, shortened, visible
 
 P = ParamSpec("P")
@@ -29,6 +30,9 @@ Seed = Annotated[int, "a whole number from 0 on"]
 """What random numbers are drawn from. A text beside a type says what is wanted."""
 
 UNIONS = (typing.Union, types.UnionType)
+
+MAX_BITS = 1024
+"""A whole number of more is shown by the count of its digits."""
 
 MAX_PICTURE = 40
 """Longest picture of an argument that was refused, in characters."""
@@ -131,7 +135,8 @@ def wanted_words(hint: Any) -> str:
     if origin in WORDS:
         return WORDS[origin]
     if _is_protocol(origin):
-        return f"an object with {' and '.join(name for name in vars(origin) if not name.startswith('_'))}"
+        members = [*inspect.get_annotations(origin), *vars(origin)]
+        return f"an object with {' and '.join(name for name in members if not name.startswith('_'))}"
     return f"{'an' if origin.__name__[0] in 'AEIOU' else 'a'} {origin.__name__}"
 
 
@@ -188,7 +193,7 @@ def _fault(name: str, hint: Any, given: object) -> Fault | None:
     if admits(hint, given):
         return None
     remedy = _remedy(hint, given)
-    return Fault(name, f"must be {wanted_words(hint)}, got {_picture(given)}{remedy}")
+    return Fault(name, f"must be {wanted_words(hint)}, got {picture_of(given)}{remedy}")
 
 
 def _remedy(hint: Any, given: object) -> str:
@@ -200,10 +205,12 @@ def _remedy(hint: Any, given: object) -> str:
     return "".join(f"; {sentence}" for sentence in found if sentence)
 
 
-def _picture(given: object) -> str:
+def picture_of(given: object) -> str:
     """Return a short, safe picture of an argument: numbers and texts as they are, else the type."""
     if isinstance(given, str):
         return quoted(given)
-    if given is None or isinstance(given, (bool, numbers.Real)):
+    if isinstance(given, int) and given.bit_length() > MAX_BITS:
+        return shown(given)
+    if given is None or isinstance(given, numbers.Real):
         return shortened(visible(repr(given)), MAX_PICTURE)
     return f"the type {given.__name__}" if isinstance(given, type) else type(given).__name__

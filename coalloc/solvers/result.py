@@ -22,6 +22,9 @@ Progress = Callable[["TracePoint"], None]
 UNITS = {"chunks": "tasks", "energy": "J", "edp": "J s"}
 """Units of objectives that are not in seconds."""
 
+NO_TIME_LIMIT = 1e9
+"""Seconds that stand for no limit: thirty years, a number that every solver takes and shares divide."""
+
 PROOF_TOLERANCE = 1e-6
 """Relative gap up to which an objective in seconds counts as proven."""
 
@@ -82,7 +85,8 @@ def relative_gap(objective: float | None, lower_bound: float | None) -> float | 
 class SolveOptions(Value):
     """What ``solve`` was asked for, after defaults; the names are those of its keywords.
 
-    ``slot`` and ``makespan_limit`` are in seconds here (None: continuous time; no limit).
+    ``slot`` and ``makespan_limit`` are in seconds here (None: continuous time; no limit), and so is
+    ``time_limit`` (None: none).
     """
 
     model: Model = "oas"
@@ -93,12 +97,17 @@ class SolveOptions(Value):
     saturation: NonNegative = 0.0
     scope: Scope = "platform"
     makespan_limit: PositiveSeconds | None = None
-    time_limit: PositiveSeconds = 60.0
+    time_limit: PositiveSeconds | None = 60.0
     work_limit: Count | None = None
     gap: Share = 0.0
     solver: Text = "highs"
     threads: Count = 1
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
+
+    @property
+    def seconds(self) -> float:
+        """The time limit as methods take it, s."""
+        return NO_TIME_LIMIT if self.time_limit is None else self.time_limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
-from coalloc.documents.arguments import Seed, public
+from coalloc.documents.arguments import Seed, public, require
 from coalloc.documents.errors import InternalError
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError, Instance
@@ -183,7 +183,7 @@ def contestants_of(policies: Iterable[str | Policy] | Mapping[str, Mapping[str, 
     if isinstance(policies, str):
         policies = [policies]
     if isinstance(policies, Mapping):
-        found = [_named(label, dict(options)) for label, options in policies.items()]
+        found = [_named(label, options) for label, options in policies.items()]
     else:
         found = [_named(p, {"policy": p}) if isinstance(p, str) else _given(p) for p in policies]
     labels = [contestant.label for contestant in found]
@@ -193,9 +193,13 @@ def contestants_of(policies: Iterable[str | Policy] | Mapping[str, Mapping[str, 
     return found
 
 
-def _named(label: str, options: dict[str, Any]) -> Contestant:
+def _named(label: str, given: Mapping[str, Any]) -> Contestant:
     """Return a policy of the registry."""
+    require("label", str, label)
+    require(f"policies[{label!r}]", Mapping, given)
+    options = dict(given)
     name = options.pop("policy", label)
+    require(f"policies[{label!r}]['policy']", str, name)
     policy_named(name, options)
     return Contestant(label, lambda: policy_named(name, options))
 

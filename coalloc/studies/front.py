@@ -20,7 +20,7 @@ import numpy as np
 from coalloc.allocation import Scope
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
-from coalloc.documents.arguments import Seed, public
+from coalloc.documents.arguments import Seed, picture_of, public
 from coalloc.documents.errors import InternalError
 from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance
@@ -45,6 +45,9 @@ EXACT = "exact"
 
 POINTS = 20
 """Evenly spaced limits on the makespan, by default."""
+
+MAX_POINTS = 10_000
+"""Most limits that are worth a solve each."""
 
 LIMIT_MARGIN = 1e-6
 """Share by which a limit exceeds the makespan that it stands for, so that rounding does not exclude it."""
@@ -131,18 +134,18 @@ def energy_front(
     ------
     CoallocError
         If watts are missing, there are no jobs, a policy is unknown or places jobs more
-        widely than ``scope``, or ``points`` is below 2.
+        widely than ``scope``, or ``points`` is not 2 to :data:`MAX_POINTS`.
     InternalError
         If a policy beats a bound.
     Interrupted
         At Ctrl-C between the first limit and the last, with the rows that are known
         (:mod:`coalloc.studies.interruption`). They bound all schedules, only less tightly.
     """
-    if points < 2:
-        raise CoallocError(f"points must be at least 2, got {points!r}")
+    if not 2 <= points <= MAX_POINTS:
+        raise CoallocError(f"points: must be 2 to {MAX_POINTS}, got {picture_of(points)}")
     _refuse_instance(instance)
     say = progress or (lambda _: None)
-    contestants = contestants_of(policies) if policies else []
+    contestants = contestants_of(policies)
     made = [(contestant.label, contestant.make()) for contestant in contestants]
     for label, policy in made:
         _refuse_wider(instance, label, policy, scope)

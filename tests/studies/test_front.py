@@ -119,7 +119,7 @@ def test_jobs_that_run_already_are_part_of_the_front():
 
 
 def test_what_is_refused():
-    with pytest.raises(CoallocError, match="points must be at least 2"):
+    with pytest.raises(CoallocError, match="points: must be 2 to 10000, got 1"):
         coalloc.energy_front(two_nodes(), points=1)
     with pytest.raises(CoallocError, match="'easy' places jobs within scope 'platform'"):
         coalloc.energy_front(two_nodes(), ["easy"])
