@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from coalloc.documents.values import PositiveSeconds, Text, Value, value
+from coalloc.documents.values import Listed, PositiveSeconds, Text, Value, value
 from coalloc.instance import Instance
 from coalloc.instance.rounding import time_tolerance
 
@@ -36,7 +36,7 @@ class Placement(Value):
     job: Text
     start: Instant
     end: Instant
-    nodes: tuple[Text, ...]
+    nodes: Listed[Text]
     outcome: Outcome = "completed"
 
 
@@ -44,7 +44,7 @@ class Placement(Value):
 class Schedule(Value):
     """Placements of the jobs of an instance; ``slot`` in seconds where every end is a whole slot."""
 
-    placements: tuple[Placement, ...]
+    placements: Listed[Placement]
     slot: PositiveSeconds | None = None
     instance: Text = "instance"
 

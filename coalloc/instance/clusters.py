@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from coalloc.documents.values import Count, NonNegative, Positive, PositiveShare, Text, Value, value
+from coalloc.documents.values import Count, Listed, NonNegative, Positive, PositiveShare, Text, Value, value
 
 
 @value()
@@ -45,7 +45,7 @@ class Cluster(Value):
     """A cluster: node groups behind one link of ``link_bandwidth`` MB/s to its switch."""
 
     name: Text
-    nodes: Annotated[tuple[NodeGroup, ...], Field(min_length=1)]
+    nodes: Annotated[Listed[NodeGroup], Field(min_length=1)]
     link_bandwidth: NonNegative
     switch: Text | None = None
 

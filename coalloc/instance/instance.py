@@ -6,7 +6,7 @@ import os
 from functools import cached_property
 
 from coalloc.documents.errors import InstanceError
-from coalloc.documents.values import Seconds, Text, Value, value
+from coalloc.documents.values import NONE, Listed, Seconds, Text, Value, value
 from coalloc.instance.consistency import workload_faults
 from coalloc.instance.job import Job
 from coalloc.instance.platform import Platform
@@ -17,7 +17,7 @@ class RunningJob(Value):
     """A job placed earlier: it holds ``nodes`` and loads links until ``end`` (s; now is 0)."""
 
     job: Job
-    nodes: tuple[Text, ...]
+    nodes: Listed[Text]
     end: Seconds
 
 
@@ -26,8 +26,8 @@ class Instance(Value):
     """What is to be scheduled, where. ``running`` jobs hold their nodes until their ends."""
 
     platform: Platform
-    jobs: tuple[Job, ...]
-    running: tuple[RunningJob, ...] = ()
+    jobs: Listed[Job]
+    running: Listed[RunningJob] = NONE
     name: Text = "instance"
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from coalloc.documents.errors import InstanceError
-from coalloc.documents.values import Value, value
+from coalloc.documents.values import NONE, Listed, Value, value
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
 from coalloc.instance.consistency import platform_faults
 from coalloc.instance.network import Link, links_of, network_of
@@ -37,8 +37,8 @@ class Node:
 class Platform(Value):
     """Clusters and the switches between them; processors are numbered through in the order of the file."""
 
-    clusters: Annotated[tuple[Cluster, ...], Field(min_length=1)]
-    switches: tuple[Switch, ...] = ()
+    clusters: Annotated[Listed[Cluster], Field(min_length=1)]
+    switches: Listed[Switch] = NONE
 
     def __post_init__(self) -> None:
         faults = platform_faults(self)
