@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.display.html import lines_table
 from coalloc.documents.arguments import public
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
@@ -137,6 +138,12 @@ class Energy:
         else:
             raise CoallocError(f"part must be one of {', '.join(get_args(Part))}, got {part!r}")
         return pd.DataFrame(rows, columns=columns)
+
+    def __repr__(self) -> str:
+        return f"<Energy: {self.total:.6g} J in {self.makespan:.12g} s, EDP {self.edp:.6g} J s>"
+
+    def _repr_html_(self) -> str:
+        return lines_table(self.lines())
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<10} {text}" for name, text in self.lines())

@@ -15,6 +15,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from coalloc.display.chart import Bar, in_order, svg
+from coalloc.display.html import heading, table
+from coalloc.display.wording import duration_text, plural
+from coalloc.documents.arguments import public
+from coalloc.documents.text import quoted
 from coalloc.documents.values import Listed, PositiveSeconds, Text, Value, value
 from coalloc.instance import Instance
 from coalloc.instance.rounding import time_tolerance
@@ -24,6 +29,9 @@ if TYPE_CHECKING:
 
     from coalloc.allocation import Allocation, NodeClass
     from coalloc.problem import Assignment, Problem
+
+MOST_NAMED = 8
+"""Processors of a job that a table names."""
 
 Instant = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Outcome = Literal["completed", "killed"]
@@ -68,6 +76,38 @@ class Schedule(Value):
 
         columns = ["job", "start", "end", "nodes", "outcome"]
         return pd.DataFrame([[getattr(p, c) for c in columns] for p in self.placements], columns=columns)
+
+    @property
+    def _summary(self) -> str:
+        """What it is, in half a line."""
+        if not self.placements:
+            return "no placements"
+        first, last = min(p.start for p in self.placements), max(p.end for p in self.placements)
+        slot = "" if self.slot is None else f", slot {duration_text(self.slot)}"
+        return f"{plural(len(self), 'placement')} from {duration_text(first)} to {duration_text(last)}{slot}"
+
+    def __repr__(self) -> str:
+        return f"<Schedule of {quoted(self.instance)}: {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        return heading(f"Schedule of {self.instance}", self._summary) + self.html()
+
+    @public
+    def html(self, instance: Instance | None = None) -> str:
+        """Return the schedule as HTML: a Gantt chart where it is small enough, else a table of its first placements.
+
+        The rows are the processors that it uses; with its instance all those of the platform, with the jobs that
+        run already.
+        """
+        bars = [Bar(p.job, p.start, p.end, p.nodes, number) for number, p in enumerate(self.placements)]
+        rows = in_order(node for p in self.placements for node in p.nodes)
+        if instance is not None:
+            rows = list(dict.fromkeys([*instance.platform.processor_names, *rows]))
+            bars += [Bar(run.job.id, 0.0, run.end, run.nodes, None) for run in instance.running]
+        columns = ("job", "start (s)", "end (s)", "nodes", "outcome")
+        return svg(rows, bars) or table(
+            columns, ((p.job, p.start, p.end, ", ".join(p.nodes[:MOST_NAMED]), p.outcome) for p in self.placements)
+        )
 
     @staticmethod
     def remedy_for(given: object) -> str:

@@ -129,7 +129,7 @@ def solve(
         from coalloc.solvers.package import solve_package
 
         result = solve_package(instance, options, formulation=chosen, progress=reporter, run_model=run_model)
-    return replace(result, instance_sha256=instance_hash(instance), versions=versions())
+    return replace(result, instance=instance, instance_sha256=instance_hash(instance), versions=versions())
 
 
 @public

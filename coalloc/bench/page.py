@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coalloc.bench.tables import Table
-from coalloc.plot import palette
+from coalloc.display import palette
 from coalloc.plot.pages import rendered
 
 FOLDED = 30

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from functools import cached_property
 
+from coalloc.display.html import heading, table
+from coalloc.display.wording import plural
 from coalloc.documents.errors import InstanceError
+from coalloc.documents.text import quoted
 from coalloc.documents.values import NONE, Listed, Seconds, Text, Value, value
 from coalloc.instance.consistency import workload_faults
 from coalloc.instance.job import Job
@@ -51,6 +54,30 @@ class Instance(Value):
     def mean_base_time(self) -> float:
         """Mean base time of the jobs, s; the unit of slots given in percent."""
         return sum(job.base_time for job in self.jobs) / max(1, len(self.jobs))
+
+    @property
+    def _summary(self) -> str:
+        """What it is, in half a line."""
+        running = f", {len(self.running)} running" if self.running else ""
+        return f"{plural(len(self.jobs), 'job')}{running} on {self.platform._summary}"
+
+    def __repr__(self) -> str:
+        return f"<Instance {quoted(self.name)}: {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        jobs = [
+            (j.id, j.tasks, j.base_time, j.processing_share, j.task_bandwidth, j.arrival, j.estimate) for j in self.jobs
+        ]
+        columns = ("job", "tasks", "base time (s)", "processing share", "task bandwidth (MB/s)", "arrival (s)")
+        held = [(run.job.id, run.job.tasks, run.end) for run in self.running]
+        return "".join(
+            [
+                heading(self.name, self._summary),
+                self.platform._repr_html_(),
+                table((*columns, "estimate (s)"), jobs),
+                table(("running job", "tasks", "end (s)"), held) if held else "",
+            ]
+        )
 
     @staticmethod
     def remedy_for(given: object) -> str:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from coalloc.display.html import table
+from coalloc.display.wording import plural
 from coalloc.documents.errors import InstanceError
 from coalloc.documents.values import NONE, Listed, Value, value
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
@@ -91,6 +93,23 @@ class Platform(Value):
     def processor_node(self) -> tuple[int, ...]:
         """Index into ``nodes`` of the node of each processor."""
         return tuple(n for n, node in enumerate(self.nodes) for _ in range(node.cores))
+
+    @property
+    def _summary(self) -> str:
+        """What it is, in half a line."""
+        return f"{plural(len(self.clusters), 'cluster')} with {plural(self.num_processors, 'processor')}"
+
+    def __repr__(self) -> str:
+        return f"<Platform of {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        groups = [
+            (c.name, g.count, g.cores, g.power, g.availability, c.link_bandwidth, c.switch)
+            for c in self.clusters
+            for g in c.nodes
+        ]
+        columns = ("cluster", "nodes", "cores", "power", "availability", "link (MB/s)", "switch")
+        return table(columns, groups)
 
     def group_of(self, node: Node) -> NodeGroup:
         """Return the description of a node."""

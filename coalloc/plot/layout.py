@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from coalloc.allocation import is_coallocated
+from coalloc.display.wording import TimeUnit, duration_text, plural, unit_for
 from coalloc.execution import link_loads
 from coalloc.instance import Cluster, CoallocError, Instance, Job, Platform
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, time_tolerance
-from coalloc.plot.wording import TimeUnit, duration_text, plural, unit_for
 from coalloc.schedule import Schedule
 
 SMALLEST_GAP = 0.4

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from coalloc.display.html import lines_table
+from coalloc.display.wording import plural
+from coalloc.documents.text import quoted
 from coalloc.instance import Instance
 from coalloc.measures import busy_time
 from coalloc.schedule import Schedule
@@ -58,6 +61,13 @@ class SimulationResult:
                 "busy_share": [busy[node.name] / makespan if makespan else 0.0 for node in platform.nodes],
             }
         )
+
+    def __repr__(self) -> str:
+        what = f"{plural(len(self.schedule), 'job')} of {quoted(self.instance.name)} under {quoted(self.policy)}"
+        return f"<SimulationResult: {what}, makespan {self.metrics['makespan']:.12g} s>"
+
+    def _repr_html_(self) -> str:
+        return lines_table(self.lines()) + self.schedule.html(self.instance)
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<10} {text}" for name, text in self.lines())

@@ -11,7 +11,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from coalloc.allocation import Scope
+from coalloc.display.html import lines_table
+from coalloc.documents.text import visible
 from coalloc.documents.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
+from coalloc.instance import Instance
 from coalloc.problem import Links
 from coalloc.schedule import Schedule
 
@@ -117,7 +120,8 @@ class SolveResult:
     ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks; energy: J; edp: J s). ``objective`` is
     recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a lexicographic model's
     objectives by name, and ``simulated_objective`` the objective with the ends that shared links
-    cause, where the model's slowdown is static.
+    cause, where the model's slowdown is static. ``instance`` is what was solved; a file does not hold it, only
+    its ``instance_sha256``.
     """
 
     status: SolveStatus
@@ -134,11 +138,28 @@ class SolveResult:
     simulated_objective: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     instance_sha256: str = ""
+    instance: Instance | None = field(default=None, compare=False)
 
     @property
     def gap(self) -> float | None:
         """(objective - lower bound)/objective, None where either is unknown."""
         return relative_gap(self.objective, self.lower_bound)
+
+    @property
+    def _summary(self) -> str:
+        """What is known, in half a line."""
+        if self.schedule is None and self.message:
+            return f"{self.status.value}, {visible(self.message)}"
+        unit = UNITS.get(self.options.objective, "s")
+        gap = "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"
+        known = f"{self.options.objective} {_shown(self.objective, unit)}, bound {_shown(self.lower_bound, unit)}"
+        return f"{self.status.value}, {known}, gap {gap}"
+
+    def __repr__(self) -> str:
+        return f"<SolveResult: {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        return lines_table(self.lines()) + ("" if self.schedule is None else self.schedule.html(self.instance))
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<10} {text}" for name, text in self.lines())

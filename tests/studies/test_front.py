@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.cli.study_front import front
-from coalloc.plot import palette
+from coalloc.display import palette
 from coalloc.studies import front as front_module
 from coalloc.studies.front import draw, summary
 from coalloc.studies.interruption import Interrupted
