@@ -72,10 +72,15 @@ class Metric:
 
 @public
 def metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
-    """Return every metric of :data:`METRICS` by name.
+    """Return every metric of a schedule by name, in the units that :data:`METRICS` names.
 
-    Raises :class:`CoallocError` where the schedule places jobs or uses processors that the instance
-    does not have: ``check`` says more.
+    Times are in s, shares 0 to 1; the definitions are those of the functions in :data:`METRICS`. The schedule should
+    pass :func:`coalloc.check`.
+
+    Raises
+    ------
+    CoallocError
+        The schedule places jobs or uses processors that the instance does not have.
     """
     observed = observe(instance, schedule)
     return {name: metric.value(observed) for name, metric in METRICS.items()}

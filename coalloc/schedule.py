@@ -39,7 +39,19 @@ Outcome = Literal["completed", "killed"]
 
 @value()
 class Placement(Value):
-    """One job in a schedule: ``[start, end)`` in seconds on the named processors."""
+    """One job in a schedule.
+
+    Parameters
+    ----------
+    job
+        Its id.
+    start, end
+        It holds its processors in ``[start, end)``, s.
+    nodes
+        Names of the processors, one per task: ``C1/0``, or ``C1/0.3`` for a core of a node with several.
+    outcome
+        ``"completed"``, or ``"killed"`` at the limit that its estimate sets.
+    """
 
     job: Text
     start: Instant
@@ -50,7 +62,17 @@ class Placement(Value):
 
 @value(slots=False)
 class Schedule(Value):
-    """Placements of the jobs of an instance; ``slot`` in seconds where every end is a whole slot."""
+    """Placements of the jobs of an instance; ``len``, iteration and ``schedule["J1"]`` give them.
+
+    Parameters
+    ----------
+    placements
+        One per job, in any order; :func:`coalloc.check` says whether they are valid.
+    slot
+        Length of a slot, s, where starts and ends are whole slots; None: continuous time.
+    instance
+        Name of the instance.
+    """
 
     placements: Listed[Placement]
     slot: PositiveSeconds | None = None

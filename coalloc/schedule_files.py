@@ -28,5 +28,11 @@ def read_schedule(path: FilePath, limit: int = FILE_LIMIT) -> Schedule:
 
 @public
 def write_schedule(schedule: Schedule, path: FilePath) -> None:
-    """Write a schedule as ``.json`` or ``.json.gz``; raises :class:`CoallocError` where that fails."""
+    """Write a schedule as ``.json``, or ``.json.gz`` through gzip: the same bytes for the same schedule.
+
+    Raises
+    ------
+    CoallocError
+        It cannot be written; a file of that name is then what it was before.
+    """
     write_value(schedule, path, SCHEDULE)

@@ -145,7 +145,26 @@ def build_model(
     scope: Scope = "platform",
     makespan_limit: float | None = None,
 ) -> pyo.ConcreteModel:
-    """Return the Pyomo model that ``solve`` would solve, to extend or export; arguments as there."""
+    """Return the Pyomo model that ``solve`` would solve, to extend or to export.
+
+    Parameters
+    ----------
+    model, objective, slot, links, saturation, scope, makespan_limit
+        As for :func:`solve`; models of oas need a slot.
+    formulation
+        As for :func:`solve`, by name; ``"auto"`` is the mode model.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Its objective is in slots (oas), in s with a scope or a limit on the makespan and for packages, in tasks (cbs)
+        or in J (energy). Its horizon is that of a list schedule.
+
+    Raises
+    ------
+    CoallocError
+        An option is not supported with the others, a job fits nowhere, or the model would be too large.
+    """
     options = SolveOptions(
         model=model,
         formulation=formulation,

@@ -55,7 +55,13 @@ def read_instance(path: FilePath, limit: int = FILE_LIMIT) -> Instance:
 
 @public
 def write_instance(instance: Instance, path: FilePath) -> None:
-    """Write an instance as ``.json`` or ``.json.gz``; raises :class:`CoallocError` where that fails."""
+    """Write an instance as ``.json``, or ``.json.gz`` through gzip: the same bytes for the same instance.
+
+    Raises
+    ------
+    CoallocError
+        It cannot be written; a file of that name is then what it was before.
+    """
     write_value(instance, path, INSTANCE)
 
 
@@ -81,5 +87,11 @@ def read_platform(path: FilePath, limit: int = FILE_LIMIT) -> Platform:
 
 @public
 def write_platform(platform: Platform, path: FilePath) -> None:
-    """Write a platform as ``.json`` or ``.json.gz``; raises :class:`CoallocError` where that fails."""
+    """Write a platform as ``.json``, or ``.json.gz`` through gzip: the same bytes for the same platform.
+
+    Raises
+    ------
+    CoallocError
+        It cannot be written; a file of that name is then what it was before.
+    """
     write_value(platform, path, PLATFORM)

@@ -17,7 +17,17 @@ from coalloc.instance.platform import Platform
 
 @value()
 class RunningJob(Value):
-    """A job placed earlier: it holds ``nodes`` and loads links until ``end`` (s; now is 0)."""
+    """A job placed earlier, which runs at time 0.
+
+    Parameters
+    ----------
+    job
+        The job, with an id of its own.
+    nodes
+        Names of the processors that it holds, one per task; it loads the links between them.
+    end
+        When it releases them, s.
+    """
 
     job: Job
     nodes: Listed[Text]
@@ -26,7 +36,24 @@ class RunningJob(Value):
 
 @value(slots=False)
 class Instance(Value):
-    """What is to be scheduled, where. ``running`` jobs hold their nodes until their ends."""
+    """What is to be scheduled, and where.
+
+    Parameters
+    ----------
+    platform
+        Clusters and the network between them.
+    jobs
+        The jobs to schedule, none with more tasks than there are processors; ids are unique.
+    running
+        Jobs that hold processors until their ends, beside those to schedule.
+    name
+        What pictures and tables call it.
+
+    Raises
+    ------
+    InstanceError
+        What is given does not fit together: every fault, with its path.
+    """
 
     platform: Platform
     jobs: Listed[Job]

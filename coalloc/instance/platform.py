@@ -37,7 +37,20 @@ class Node:
 
 @value(slots=False)
 class Platform(Value):
-    """Clusters and the switches between them; processors are numbered through in the order of the file."""
+    """Where jobs run.
+
+    Parameters
+    ----------
+    clusters
+        At least one; processors are numbered through in this order.
+    switches
+        Switches below the root of the tree, each with its parent; none: every cluster hangs on one central switch.
+
+    Raises
+    ------
+    InstanceError
+        Names repeat, switches are no tree, or there are too many processors: every fault, with its path.
+    """
 
     clusters: Annotated[Listed[Cluster], Field(min_length=1)]
     switches: Listed[Switch] = NONE

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class SimulationResult:
     """What ``simulate`` returns; printing it gives aligned lines.
 
-    ``schedule`` has passed the checker. ``metrics`` are those of :func:`coalloc.metrics`, then
-    ``decision_time_mean`` and ``decision_time_max`` (s): the policy's own time per pass in which jobs
-    waited. ``options`` are those that the policy was given.
+    ``instance`` ran under ``policy`` (its name, or the type of the user's object) with ``options``. ``schedule`` has
+    passed the checker. ``metrics`` are those of :func:`coalloc.metrics`, then ``decision_time_mean`` and
+    ``decision_time_max`` (s): the policy's own time per pass in which jobs waited.
     """
 
     instance: Instance

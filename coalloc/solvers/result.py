@@ -117,6 +117,11 @@ class SolveOptions(Value):
 class SolveResult:
     """What ``solve`` returns; printing it gives six aligned lines.
 
+    ``status`` is ``"optimal"`` only with a proof; ``stopped_by`` says what ended the search, and ``message`` why there
+    is no schedule. ``gap`` is (objective - lower_bound)/objective. ``trace`` has a point for each new incumbent or
+    bound, ``timings`` seconds by stage (build, solve, check, total, ...), ``options`` what was asked for after
+    defaults, ``model_size`` the size of the last model (None: none was needed).
+
     ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks; energy: J; edp: J s). ``objective`` is
     recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a lexicographic model's
     objectives by name, and ``simulated_objective`` the objective with the ends that shared links

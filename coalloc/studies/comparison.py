@@ -116,6 +116,8 @@ def compare(
 
     Parameters
     ----------
+    instances
+        One or several, with distinct names.
     policies
         Names or objects; or a mapping from labels to ``{"policy": name, option: value, ...}``.
     exact
@@ -123,7 +125,9 @@ def compare(
     time_limit
         Seconds for each solve and each bound.
     passes, kill, seed
-        As for :func:`coalloc.simulate`.
+        As for :func:`coalloc.simulate`; the seed is that of the solves as well.
+    threads
+        Cores of each solve.
     progress
         Gets a line for each step.
 

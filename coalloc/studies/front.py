@@ -115,8 +115,10 @@ def energy_front(
     slot, scope
         As for :func:`coalloc.solve`. The bounds of a slotted front do not hold for policies, which know no
         slots: these get the bound of :func:`coalloc.lower_bound`.
-    time_limit
-        Seconds for each point.
+    time_limit, threads
+        Seconds for each point, and cores of each solve.
+    seed
+        Of solves and runs.
     progress
         Gets a line for each step.
 

@@ -24,7 +24,13 @@ def examples() -> tuple[str, ...]:
 
 @public
 def example(name: str) -> Instance:
-    """Return a bundled instance; ``CoallocError`` lists the names there are."""
+    """Return a bundled instance by name; where each comes from is on the page ``docs/generators.md``.
+
+    Raises
+    ------
+    CoallocError
+        There is none of this name; the message lists those that there are (:func:`examples`).
+    """
     if name not in examples():
         raise CoallocError(f"there is no example {shown(name)}; there are {', '.join(examples())}")
     with resources.as_file(_folder() / f"{name}{SUFFIX}") as path:
