@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from coalloc.bench.tables import Table
 from coalloc.display import palette
-from coalloc.plot.pages import rendered
+from coalloc.display.pages import rendered
 
 FOLDED = 30
 """Lines of a table above which it is folded."""

@@ -1,22 +1,22 @@
 """Tables in HTML: text from data stays text."""
 
-from coalloc.display.html import MOST_ROWS, escaped, heading, lines_table, table
+from coalloc.display.html import MOST_ROWS, heading, lines_table, table
 
 NASTY = "</script><script>alert(1)</script>&\"'\x1b"
 
 
 def test_text_from_data_is_escaped_wherever_it_stands():
-    safe = "&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#x27;\\x1b"
-    assert escaped(NASTY) == safe
+    safe = "&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;&#34;&#39;\\x1b"
     for made in (heading(NASTY, NASTY), table([NASTY], [[NASTY]]), lines_table([(NASTY, NASTY)])):
         assert "script>" not in made
         assert made.count(safe) == 2
 
 
 def test_numbers_are_to_the_right_and_what_is_not_there_stays_empty():
-    assert table(["a"], [["x"], [0.1 + 0.2], [None]]).endswith(
-        '<tr><td style="text-align: left">x</td></tr><tr><td>0.3</td></tr><tr><td></td></tr></tbody></table>'
-    )
+    rows = table(["a"], [["x"], [0.1 + 0.2], [None]]).splitlines()
+    assert '<tr><td style="text-align: left">x</td></tr>' in rows
+    assert "<tr><td>0.3</td></tr>" in rows
+    assert "<tr><td></td></tr>" in rows
 
 
 def test_a_long_table_says_how_much_there_is_more():
