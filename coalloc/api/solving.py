@@ -214,7 +214,6 @@ def build_model(
     return built
 
 
-@public
 def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
     """Return the schedule of a model of :func:`build_model` that a solver has given values.
 
