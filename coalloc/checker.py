@@ -18,14 +18,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.instance import CoallocError, Instance, Job, Link, Platform, visible
+from coalloc.instance import CoallocError, Instance, Job, Link, Platform, public, visible
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, capacity_limit, merge_instants, slots_up, time_tolerance
-from coalloc.schedule import Placement, Schedule, require_schedule
+from coalloc.schedule import Placement, Schedule
 
 Links = Literal["strict", "shared", "ignore"]
 Scope = Literal["platform", "cluster", "node"]
@@ -83,6 +83,7 @@ class Violation:
         return f"{self.rule}: {self.sentence}"
 
 
+@public
 def check(
     instance: Instance,
     schedule: Schedule,
@@ -107,8 +108,7 @@ def check(
     CoallocError
         If an option, or a combination of options, is not supported; never because of what the schedule says.
     """
-    require_schedule(instance, schedule)
-    _refuse_unsupported(links, saturation, scope)
+    _refuse_unsupported(links, saturation)
     with np.errstate(all="ignore"):  # finite numbers of any size are allowed, and their sums may overflow
         rows = _rows(instance, schedule)
         loads = _loads(rows, instance)
@@ -124,22 +124,12 @@ def check(
         ]
 
 
-def _refuse_unsupported(links: str, saturation: float, scope: str) -> None:
-    """Raise one :class:`CoallocError` that lists what is supported."""
-    number = isinstance(saturation, (int, float)) and not isinstance(saturation, bool)
-    refused = []
-    if links not in get_args(Links):
-        refused.append(f"links={links!r}")
-    if scope not in get_args(Scope):
-        refused.append(f"scope={scope!r}")
-    if not number or not 0.0 <= saturation < math.inf or (saturation > 0.0 and links != "strict"):
-        refused.append(f"saturation={saturation!r}" + ("" if links == "strict" else f" with links={links!r}"))
-    if refused:
-        raise CoallocError(
-            f"check does not support {', '.join(refused)}; supported are links {', '.join(get_args(Links))}; "
-            f"scope {', '.join(get_args(Scope))}; saturation a finite number of at least 0, above 0 only with "
-            "links='strict'"
-        )
+def _refuse_unsupported(links: Links, saturation: float) -> None:
+    """Raise :class:`CoallocError` where a saturation is none, or is tolerated where links may saturate anyway."""
+    if not 0.0 <= saturation < math.inf:
+        raise CoallocError(f"saturation: must be finite and at least 0, got {saturation!r}")
+    if saturation > 0.0 and links != "strict":
+        raise CoallocError(f"saturation={saturation!r} is for links='strict', not for links={links!r}")
 
 
 # ------------------------------------------------------------------------------ what the schedule says

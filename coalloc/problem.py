@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 from coalloc.allocation import (
     Allocation,
@@ -486,21 +486,23 @@ def compositions(total: int, limits: Sequence[int]) -> Iterator[tuple[int, ...]]
             yield (count, *tail)
 
 
-def slot_seconds(instance: Instance, slot: float | str | None) -> float | None:
+Slot = Annotated[float | str | None, 'seconds, a percentage such as "50%", or None']
+"""Length of a slot as a caller gives it: seconds, or a share of the mean base time; None is continuous time."""
+
+
+def slot_seconds(instance: Instance, slot: Slot) -> float | None:
     """Return a slot length in seconds: a number of seconds, or ``"50%"`` of the mean base time."""
     if slot is None:
         return None
     if isinstance(slot, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", slot)
         if match is None:
-            raise CoallocError(f'slot must be seconds, or a percentage such as "50%", got {slot!r}')
+            raise CoallocError(f'slot: must be seconds, or a percentage such as "50%", got {slot!r}')
         seconds = float(match.group(1)) / 100.0 * (instance.mean_base_time or 1.0)
-    elif isinstance(slot, bool) or not isinstance(slot, (int, float)):
-        raise CoallocError(f'slot must be seconds, or a percentage such as "50%", got {slot!r}')
     else:
         seconds = float(slot)
     if not (math.isfinite(seconds) and seconds > 0.0):
-        raise CoallocError(f"slot must be above 0 and finite, got {slot!r}")
+        raise CoallocError(f"slot: must be above 0 and finite, got {slot!r}")
     return seconds
 
 

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable
 from typing import Any, get_args
 
+from coalloc.documents.arguments import Seed, public
 from coalloc.heuristics.registry import policy_named
-from coalloc.instance import CoallocError, Instance, require_instance
+from coalloc.instance import CoallocError, Instance
 from coalloc.simulator.engine import Position
 from coalloc.simulator.events import Passes
 from coalloc.simulator.policy import Policy
@@ -17,13 +18,14 @@ from coalloc.simulator.simulation import simulated
 ReportPosition = Callable[[Position], None]
 
 
+@public
 def simulate(
     instance: Instance,
     policy: str | Policy,
     *,
     passes: Passes = "batch",
     kill: bool = False,
-    seed: int = 0,
+    seed: Seed = 0,
     progress: bool | ReportPosition = False,
     **policy_options: Any,
 ) -> SimulationResult:
@@ -59,7 +61,6 @@ def simulate(
     KeyboardInterrupt
         At Ctrl-C; its message says where the run was.
     """
-    require_instance(instance)
     if passes not in get_args(Passes):
         raise CoallocError(f"passes must be one of {', '.join(get_args(Passes))}, got {passes!r}")
     if not isinstance(seed, int) or seed < 0:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pydantic
 
+from coalloc.documents.arguments import picture_of
 from coalloc.documents.sentences import faults_of
 from coalloc.instance import CoallocError
 from coalloc.simulator.policy import Policy
@@ -54,7 +55,7 @@ class Entry:
         choices = self.choices(option)
         if choices:
             is_one = any(type(value) is type(choice) and value == choice for choice in choices)
-            return "" if is_one else f"must be one of {', '.join(map(str, choices))}, got {value!r}"
+            return "" if is_one else f"must be one of {', '.join(map(str, choices))}, got {picture_of(value)}"
         try:
             pydantic.TypeAdapter(self._hint(option)).validate_python(value)
         except pydantic.ValidationError as error:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 
+@runtime_checkable
 class Formulation(Protocol):
     """A model of a :class:`Problem` in slots: a module, or any object, with these two functions."""
 
@@ -46,6 +47,7 @@ class EstimatesSize(Protocol):
         """Return roughly how many nonzeros the model will have, cheaply."""
 
 
+@runtime_checkable
 class PackageFormulation(Protocol):
     """A model of the package of a :class:`Problem`: all jobs start together (PAS, CBS, JPR).
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import gt
-from typing import Literal, get_args
+from typing import Literal
 
 from coalloc.allocation import allocation_of
 from coalloc.checker import check
+from coalloc.documents.arguments import public
 from coalloc.documents.text import visible
 from coalloc.execution import Load, processing_slowdown, shared_link_ends
 from coalloc.instance import CoallocError, Instance
@@ -27,6 +28,7 @@ STRUCTURE = ("missing-job", "duplicate-job", "unknown-job", "task-count", "repea
 """Rules of the checker that say which jobs run on which processors."""
 
 
+@public
 def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> Schedule:
     """Return a schedule of the same jobs on the same nodes, with the ends that they really have.
 
@@ -51,8 +53,6 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
         If the schedule is not one of the instance, or a node is not free at a start that is to be kept,
         or a job saturates a link, or exceeds the memory of a node, by itself and ``starts="left"``.
     """
-    if starts not in get_args(Starts):
-        raise CoallocError(f"starts must be one of {', '.join(get_args(Starts))}, got {starts!r}")
     broken = [v for v in check(instance, schedule, links="ignore") if v.rule in STRUCTURE]
     if broken:
         raise CoallocError(f"the schedule is not one of the instance: {visible(broken[0].sentence)}")

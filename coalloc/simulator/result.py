@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from coalloc.display.html import lines_table
+from coalloc.display.wording import plural
+from coalloc.documents.text import quoted
 from coalloc.instance import Instance
 from coalloc.measures import busy_time
 from coalloc.schedule import Schedule
@@ -19,9 +22,9 @@ if TYPE_CHECKING:
 class SimulationResult:
     """What ``simulate`` returns; printing it gives aligned lines.
 
-    ``schedule`` has passed the checker. ``metrics`` are those of :func:`coalloc.metrics`, then
-    ``decision_time_mean`` and ``decision_time_max`` (s): the policy's own time per pass in which jobs
-    waited. ``options`` are those that the policy was given.
+    ``instance`` ran under ``policy`` (its name, or the type of the user's object) with ``options``. ``schedule`` has
+    passed the checker. ``metrics`` are those of :func:`coalloc.metrics`, then ``decision_time_mean`` and
+    ``decision_time_max`` (s): the policy's own time per pass in which jobs waited.
     """
 
     instance: Instance
@@ -58,6 +61,13 @@ class SimulationResult:
                 "busy_share": [busy[node.name] / makespan if makespan else 0.0 for node in platform.nodes],
             }
         )
+
+    def __repr__(self) -> str:
+        what = f"{plural(len(self.schedule), 'job')} of {quoted(self.instance.name)} under {quoted(self.policy)}"
+        return f"<SimulationResult: {what}, makespan {self.metrics['makespan']:.12g} s>"
+
+    def _repr_html_(self) -> str:
+        return lines_table(self.lines()) + self.schedule.html(self.instance)
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<10} {text}" for name, text in self.lines())

@@ -20,11 +20,13 @@ import numpy as np
 from coalloc.allocation import Scope
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
+from coalloc.documents.arguments import Seed, picture_of, public
 from coalloc.documents.errors import InternalError
 from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import require_watts
 from coalloc.meter import energy
+from coalloc.problem import Slot
 from coalloc.schedule import Schedule
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.replaying import replay
@@ -43,6 +45,9 @@ EXACT = "exact"
 
 POINTS = 20
 """Evenly spaced limits on the makespan, by default."""
+
+MAX_POINTS = 10_000
+"""Most limits that are worth a solve each."""
 
 LIMIT_MARGIN = 1e-6
 """Share by which a limit exceeds the makespan that it stands for, so that rounding does not exclude it."""
@@ -85,16 +90,17 @@ def known_point(instance: Instance, schedule: Schedule) -> Point:
     return Point(metered.makespan, metered.total, schedule)
 
 
+@public
 def energy_front(
     instance: Instance,
     policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]] = (),
     *,
     points: int = POINTS,
-    slot: float | str | None = None,
+    slot: Slot = None,
     scope: Scope = "node",
     time_limit: float = 20.0,
     threads: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
     """Return the front of makespan and energy, and where policies are beside it.
@@ -109,8 +115,10 @@ def energy_front(
     slot, scope
         As for :func:`coalloc.solve`. The bounds of a slotted front do not hold for policies, which know no
         slots: these get the bound of :func:`coalloc.lower_bound`.
-    time_limit
-        Seconds for each point.
+    time_limit, threads
+        Seconds for each point, and cores of each solve.
+    seed
+        Of solves and runs.
     progress
         Gets a line for each step.
 
@@ -128,18 +136,18 @@ def energy_front(
     ------
     CoallocError
         If watts are missing, there are no jobs, a policy is unknown or places jobs more
-        widely than ``scope``, or ``points`` is below 2.
+        widely than ``scope``, or ``points`` is not 2 to :data:`MAX_POINTS`.
     InternalError
         If a policy beats a bound.
     Interrupted
         At Ctrl-C between the first limit and the last, with the rows that are known
         (:mod:`coalloc.studies.interruption`). They bound all schedules, only less tightly.
     """
-    if points < 2:
-        raise CoallocError(f"points must be at least 2, got {points!r}")
+    if not 2 <= points <= MAX_POINTS:
+        raise CoallocError(f"points: must be 2 to {MAX_POINTS}, got {picture_of(points)}")
     _refuse_instance(instance)
     say = progress or (lambda _: None)
-    contestants = contestants_of(policies) if policies else []
+    contestants = contestants_of(policies)
     made = [(contestant.label, contestant.make()) for contestant in contestants]
     for label, policy in made:
         _refuse_wider(instance, label, policy, scope)

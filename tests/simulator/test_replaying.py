@@ -122,7 +122,7 @@ def test_a_schedule_of_another_instance_is_refused(starts: str) -> None:
 
 
 def test_an_unknown_value_is_refused() -> None:
-    with pytest.raises(CoallocError, match="one of keep, left, got 'right'"):
+    with pytest.raises(CoallocError, match="starts: must be 'keep' or 'left', got 'right'"):
         coalloc.replay(Instance(pool(1), ()), Schedule(()), "right")
 
 

@@ -111,9 +111,9 @@ def test_what_is_printed_and_tabulated():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"policy": "easy", "passes": "both"}, "passes must be one of batch, per-event, got 'both'"),
+        ({"policy": "easy", "passes": "both"}, "passes: must be 'batch' or 'per-event', got 'both'"),
         ({"policy": Listed({}), "skip": True}, "options are for policies by name, got skip with an object"),
-        ({"policy": 7}, "policy must be a name, or have a scope and decide(state), got 7"),
+        ({"policy": 7}, "policy: must be a text or an object with scope and decide, got 7"),
         ({"policy": "easy", "kil": True}, "policy 'easy' has no option kil; it has allocation, scope"),
     ],
 )

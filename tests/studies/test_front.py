@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.cli.study_front import front
-from coalloc.plot import palette
+from coalloc.display import palette
 from coalloc.studies import front as front_module
 from coalloc.studies.front import draw, summary
 from coalloc.studies.interruption import Interrupted
@@ -119,7 +119,7 @@ def test_jobs_that_run_already_are_part_of_the_front():
 
 
 def test_what_is_refused():
-    with pytest.raises(CoallocError, match="points must be at least 2"):
+    with pytest.raises(CoallocError, match="points: must be 2 to 10000, got 1"):
         coalloc.energy_front(two_nodes(), points=1)
     with pytest.raises(CoallocError, match="'easy' places jobs within scope 'platform'"):
         coalloc.energy_front(two_nodes(), ["easy"])
