@@ -26,6 +26,7 @@ from coalloc.schedule import Schedule
 from coalloc.simulator.engine import Engine
 from coalloc.simulator.policy import Policy, Start, State
 from coalloc.simulator.simulation import schedule_of_run
+from coalloc.simulator.site import Partition
 
 TRACES: Mapping[str, tuple[str, int]] = {
     "HPC2N": ("HPC2N-2002-2.2-cln.swf.gz", 240),
@@ -106,7 +107,7 @@ def replay(sample: Sample) -> Row:
 
 def simulate(instance: coalloc.Instance, policy: Policy) -> tuple[Schedule, Mapping[str, float]]:
     """Return the schedule and its metrics, as ``coalloc.simulate`` does before it checks them."""
-    schedule = schedule_of_run(instance, Engine(instance, policy).run())
+    schedule = schedule_of_run(instance, Engine(instance, [Partition(policy)]).run())
     return schedule, metrics(instance, schedule)
 
 
@@ -167,7 +168,7 @@ def all_decisions(sample: Sample) -> Row:
 def timed_decisions(instance: coalloc.Instance, policy: str) -> list[float]:
     """Return the CPU seconds of every decision of a run."""
     timed = Timed(policy_named(policy, {}))
-    Engine(instance, timed).run()
+    Engine(instance, [Partition(timed)]).run()
     return timed.seconds
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from coalloc.schedule import Placement, Schedule
     from coalloc.schedule_files import read_schedule, write_schedule
     from coalloc.schemas import schema
-    from coalloc.simulator.policy import Policy, Start
+    from coalloc.simulator.policy import Policy, Start, Wake
     from coalloc.simulator.replaying import replay
     from coalloc.simulator.result import SimulationResult
     from coalloc.solvers.result import SolveResult, SolveStatus, TracePoint
@@ -70,7 +70,7 @@ _HOME = {
     "coalloc.schedule": ("Placement", "Schedule"),
     "coalloc.schedule_files": ("read_schedule", "write_schedule"),
     "coalloc.schemas": ("schema",),
-    "coalloc.simulator.policy": ("Policy", "Start"),
+    "coalloc.simulator.policy": ("Policy", "Start", "Wake"),
     "coalloc.simulator.replaying": ("replay",),
     "coalloc.simulator.result": ("SimulationResult",),
     "coalloc.solvers.result": ("SolveResult", "SolveStatus", "TracePoint"),
@@ -105,6 +105,7 @@ __all__ = [
     "Switch",
     "TracePoint",
     "Violation",
+    "Wake",
     "build_model",
     "check",
     "compare",
