@@ -68,9 +68,10 @@ class Clock:
         self._arrival_order = iter(np.argsort(arrivals, kind="stable").data)
         self._changes = enumerate(changes)
         self._kinds = ORDERS[passes]
-        self._ranks = {kind: rank for rank, kind in enumerate(self._kinds)}
-        self._end_rank, self._arrival_rank = self._ranks["end"], self._ranks["arrival"]
-        self._change_ranks = (self._ranks["leaving"], self._ranks["coming"])
+        self._end_rank, self._arrival_rank, self._wake_rank = map(self._kinds.index, ("end", "arrival", "wake"))
+        self._change_ranks = {
+            is_leaving: self._kinds.index("leaving" if is_leaving else "coming") for is_leaving in (False, True)
+        }
         self._heap: list[Entry] = []
         self._ends: dict[int, float] = {}
         self._wakes: set[tuple[float, int]] = set()
@@ -81,7 +82,7 @@ class Clock:
     def __bool__(self) -> bool:
         """Return whether anything is still to happen."""
         heap = self._heap
-        while heap and self._is_obsolete(heap[0]):
+        while heap and not self._stands(heap[0]):
             heapq.heappop(heap)
         return bool(heap)
 
@@ -98,7 +99,7 @@ class Clock:
         """Wake a site up at ``time`` (s); once, however often that is asked for."""
         if (time, site) not in self._wakes:
             self._wakes.add((time, site))
-            heapq.heappush(self._heap, (time, self._ranks["wake"], site, site))
+            heapq.heappush(self._heap, (time, self._wake_rank, site, site))
 
     def instant(self) -> Iterator[Event]:
         """Return what happens next, in order, what comes up on the way included; the clock goes with it."""
@@ -111,31 +112,29 @@ class Clock:
         limit = first + max(INSTANT_TOLERANCE, INSTANT_PRECISION * first)
         while heap and heap[0][0] <= limit:
             entry = self._popped()
-            if not heap or heap[0][0] > limit:  # alone, as most are
-                if not self._is_obsolete(entry):
-                    yield self._happens(entry)
-            else:
-                yield from self._in_order([entry], limit)
+            if heap and heap[0][0] <= limit:
+                yield from self._in_order(entry, limit)
+            elif self._stands(entry):  # alone, as most are
+                yield self._happens(entry)
 
-    def _in_order(self, due: list[Entry], limit: float) -> Iterator[Event]:
-        """Yield what is due and what else happens up to ``limit`` (s), whatever the times, by kind first."""
-        heap, ordered = self._heap, [(entry[1], entry) for entry in due]
-        while True:
+    def _in_order(self, entry: Entry, limit: float) -> Iterator[Event]:
+        """Yield an event and all that happens up to ``limit`` (s), whatever the times, by kind first."""
+        heap, ordered = self._heap, [(entry[1], entry)]
+        while ordered:
             while heap and heap[0][0] <= limit:
                 entry = self._popped()
                 heapq.heappush(ordered, (entry[1], entry))
-            if not ordered:
-                return
             entry = heapq.heappop(ordered)[1]
-            if not self._is_obsolete(entry):
+            if self._stands(entry):
                 yield self._happens(entry)
 
     def _popped(self) -> Entry:
         """Take the next entry off the heap; of arrivals and changes it holds one at most, so it stays small."""
         entry = heapq.heappop(self._heap)
-        if entry[1] == self._arrival_rank:
+        rank = entry[1]
+        if rank == self._arrival_rank:
             self._push_next_arrival()
-        elif entry[1] in self._change_ranks:
+        elif rank in self._change_ranks.values():
             self._push_next_change()
         return entry
 
@@ -147,20 +146,18 @@ class Clock:
     def _push_next_change(self) -> None:
         number, change = next(self._changes, (0, None))
         if change is not None:
-            rank = self._ranks["leaving" if change.is_leaving else "coming"]
-            heapq.heappush(self._heap, (change.time, rank, number, change))
+            heapq.heappush(self._heap, (change.time, self._change_ranks[change.is_leaving], number, change))
+
+    def _stands(self, entry: Entry) -> bool:
+        """Return whether an entry is not an end that is no longer expected."""
+        return entry[1] != self._end_rank or self._ends.get(entry[3]) == entry[0]
 
     def _happens(self, entry: Entry) -> Event:
         """Let an event happen."""
         time, rank, _, what = entry
         self.now = max(self.now, time)
-        kind = self._kinds[rank]
-        if kind == "end":
+        if rank == self._end_rank:
             del self._ends[what]
-        elif kind == "wake":
+        elif rank == self._wake_rank:
             self._wakes.remove((time, what))
-        return kind, what
-
-    def _is_obsolete(self, entry: Entry) -> bool:
-        """Return whether an entry is an end that is no longer expected."""
-        return entry[1] == self._end_rank and self._ends.get(entry[3]) != entry[0]
+        return self._kinds[rank], what

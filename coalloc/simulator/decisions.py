@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from coalloc.documents.text import shortened, visible
@@ -35,29 +36,25 @@ class DecisionError(CoallocError):
 def decisions_of(answer: object, num_waiting: int) -> tuple[list[Start], list[Wake]]:
     """Return the starts and the wake-ups of a policy's answer, which may be endless.
 
-    Not more starts are taken than jobs wait and one: that one is a start of a job that does not wait, or not any
-    more, which the site refuses. Raises :class:`DecisionError` where the answer is something else.
+    As many starts and as many wake-ups are good as jobs wait, and one decision more is looked at: of more starts one
+    is of a job that does not wait, or no longer, which the site refuses. Raises :class:`DecisionError` where the
+    answer is something else.
     """
     if not isinstance(answer, Iterable):
         raise DecisionError(f"decide(state) must return the jobs to start, [] for none, got {shown(answer)}")
-    starts: list[Start] = []
-    wakes: list[Wake] = []
-    for decision in answer:
-        if isinstance(decision, Start):
-            starts.append(decision)
-            if len(starts) > num_waiting:
-                break
-        elif isinstance(decision, Wake):
-            wakes.append(decision)
-            if len(wakes) > num_waiting:
-                raise DecisionError(
-                    f"decide(state) may return one coalloc.Wake per waiting job, {num_waiting}, got more"
-                )
-        else:
+    decisions = list(islice(answer, 2 * num_waiting + 1))
+    starts = [decision for decision in decisions if isinstance(decision, Start)]
+    if len(starts) == len(decisions):
+        return starts, []
+    wakes = [decision for decision in decisions if isinstance(decision, Wake)]
+    for decision in decisions:
+        if not isinstance(decision, (Start, Wake)):
             raise DecisionError(
                 f"decide(state) must return coalloc.Start objects, got {shown(decision)} among them; "
                 "only a coalloc.Wake may stand there too"
             )
+    if len(wakes) > num_waiting:
+        raise DecisionError(f"decide(state) may return one coalloc.Wake per waiting job, {num_waiting}, got more")
     return starts, wakes
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Instance
+from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import time_tolerance
 from coalloc.simulator.clock import Change, Clock, Kind, Passes
 from coalloc.simulator.contention import Contention
@@ -122,13 +122,15 @@ class Engine:
         seed: int = 0,
         report: Callable[[Position], None] | None = None,
     ) -> None:
+        if router is None and len(partitions) > 1:
+            raise CoallocError(f"a run with {len(partitions)} sites needs a router")
         self._jobs = instance.jobs
         self._passes, self._kill, self._report = passes, kill, report
         self._clock = Clock([job.arrival for job in self._jobs], passes, changes)
         self._contention = Contention(instance.platform)
         self._progress = Progress([self._contention, *sources])
         self._sites = _sites(instance, partitions, self._clock, np.random.default_rng(seed))
-        self._router = _Only(self._sites[0]) if router is None else router
+        self._router = router
         refuse_too_large(
             self._jobs,
             max(site.largest_job for site in self._sites),
@@ -196,13 +198,13 @@ class Engine:
         clock, handlers, touched = self._clock, self._handlers, self._touched
         for site in self._sites:
             site.begin()
-        num_instants, num_all = 0, len(self._starts)
+        num_instants, num_all, is_per_event = 0, len(self._starts), self._passes == "per-event"
         while self._ended < num_all and clock:
             for kind, what in clock.instant():
                 handlers[kind](what)
-            if self._passes == "per-event":
+            if is_per_event:
                 self._end_as_estimated()
-            for site in touched if len(touched) == 1 else sorted(touched, key=_NUMBER):
+            for site in sorted(touched, key=_NUMBER) if len(touched) > 1 else touched:
                 if site.num_waiting:
                     self._pass(site)
             touched.clear()
@@ -248,17 +250,22 @@ class Engine:
     def _arrive(self, index: int) -> None:
         self._idle_instants = 0
         job = as_described(self._jobs[index])
-        site = self._router.route(self._sites, job)
-        if not isinstance(site, Site) or site not in self._sites:
+        site = self._sites[0] if self._router is None else self._routed(job, self._router)
+        site.arrive(index, job)
+        self._touched.add(site)
+
+    def _routed(self, job: Job, router: Router) -> Site:
+        """Return the site to which the router sends a job."""
+        site = router.route(self._sites, job)
+        if not any(site is known for known in self._sites):
             raise PolicyError(f"the router sent {quoted(job.id)} to no site of the run", self.position)
         if job.tasks > site.largest_job:
             raise PolicyError(
                 f"the router sent {quoted(job.id)} (tasks: {job.tasks}) to site {quoted(site.name)}, "
-                f"which has room for {site.largest_job}",
+                f"where a job may have {site.largest_job}",
                 self.position,
             )
-        site.arrive(index, job)
-        self._touched.add(site)
+        return site
 
     def _end(self, index: int) -> None:
         """End a job; one that counts as finished already only has its pass."""
@@ -309,7 +316,7 @@ class Engine:
 
     def _expect(self, ends: Ends) -> None:
         for index, end in ends:
-            if math.isinf(end) and self._contention.stops(index, self._jobs[index]):
+            if end == math.inf and self._contention.stops(index, self._jobs[index]):
                 raise self._fault(
                     self._homes[index],
                     f"job {quoted(self._jobs[index].id)} loads a link of no bandwidth: it would never end; "
@@ -327,10 +334,10 @@ class Engine:
             (self._killed.add if is_late else self._killed.discard)(index)
         if end != self._ends[index]:
             self._ends[index] = end
-            if math.isinf(end):
-                self._clock.expect_no_end(index)
-            else:
+            if end < math.inf:
                 self._clock.expect_end(index, end, (running.start, running.job.arrival))
+            else:
+                self._clock.expect_no_end(index)
 
     def _start_running_jobs(self, instance: Instance) -> None:
         """Let the jobs that run already hold their processors and load links until their given ends."""
@@ -365,17 +372,6 @@ class Engine:
             f"arrives, and it does not start {quoted(head.id)} (tasks: {head.tasks}) on "
             f"{site.state.platform.num_processors} processors",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Only:
-    """The router of a run on one site."""
-
-    site: Site
-
-    def route(self, *_: object) -> Site:
-        """Return the site."""
-        return self.site
 
 
 def _sites(instance: Instance, partitions: Sequence[Partition], clock: Clock, rng: np.random.Generator) -> list[Site]:

@@ -74,7 +74,8 @@ class Progress:
         if affected is None:
             return ((index, now + execution_time(job, processing)),)
         self._advances[index] = Advance(job, processing, now)
-        return self._updated({index, *affected}, now)
+        affected.add(index)
+        return self._updated(affected, now)
 
     def hold(self, index: int, job: Job, processors: Processors) -> None:
         """Take in a job that runs already, and whose end is given: it only slows others down."""
@@ -92,15 +93,14 @@ class Progress:
         """Let something happen outside at ``now`` (s); return the ends that this changes."""
         return self._updated({index for source in self._sources for index in source.change(change)}, now)
 
-    def _enter(self, index: int, job: Job, processors: Processors) -> Collection[int] | None:
+    def _enter(self, index: int, job: Job, processors: Processors) -> set[int] | None:
         """Take a job into the sources; return whose pace that may change, None where it is in no source."""
-        affected: Collection[int] | None = None
+        affected: set[int] | None = None
         for source in self._sources:
             found = source.enter(index, job, processors)
             if found is not None:
-                affected = {*found, *(affected or ())}
-        if affected is not None:
-            self._members.add(index)
+                affected = set(found) if affected is None else affected.union(found)
+                self._members.add(index)
         return affected
 
     def _updated(self, affected: Iterable[int], now: float) -> Ends:

@@ -47,7 +47,11 @@ class Router(Protocol):
 
 
 class Site:
-    """One machine of a run; ``number`` is its place among the sites, ``name`` what messages call it."""
+    """One machine of a run; ``number`` is its place among the sites, ``name`` what messages call it.
+
+    ``state`` is what its policy sees; ``running`` are its jobs by index, in the order in which they started, and
+    ``largest_job`` the most tasks that a job may have here.
+    """
 
     def __init__(
         self, number: int, partition: Partition, platform: Platform, clock: Clock, rng: np.random.Generator
@@ -61,9 +65,10 @@ class Site:
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
         self._occupancy = Occupancy(own, classes, scope)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
+        self._clock = clock
         self._queue: list[Job] = []
         self._waiting: dict[str, tuple[int, Job]] = {}
-        self._running: dict[int, Running] = {}
+        self.running: dict[int, Running] = {}
         self._by_estimate: list[Running] = []
         self.largest_job = largest_part(classes, scope)
         self.state = State(
@@ -83,11 +88,6 @@ class Site:
     def num_waiting(self) -> int:
         """Number of jobs that wait."""
         return len(self._waiting)
-
-    @property
-    def running(self) -> dict[int, Running]:
-        """The jobs that run, by index, in the order in which they started."""
-        return self._running
 
     def begin(self) -> None:
         """Let the policy begin a run."""
@@ -122,7 +122,7 @@ class Site:
         counts, processors = self._occupancy.take(described, start)
         del self._waiting[start.job_id]
         slowdown = max(compress(self._slowness, counts))
-        now = self.state.now
+        now = self._clock.now
         self._hold(index, Running(described, counts, processors, now, now + execution_time(described, slowdown)))
         return index, self.on_platform(processors), slowdown
 
@@ -143,7 +143,7 @@ class Site:
 
     def end(self, index: int) -> None:
         """Free the processors of a job that has ended."""
-        running = self._running.pop(index)
+        running = self.running.pop(index)
         place = bisect_left(self._by_estimate, running.estimated_end, key=_ESTIMATED_END)
         while self._by_estimate[place] is not running:
             place += 1
@@ -170,7 +170,7 @@ class Site:
 
     def _hold(self, index: int, running: Running) -> None:
         """Note that a job runs."""
-        self._running[index] = running
+        self.running[index] = running
         insort(self._by_estimate, running, key=_ESTIMATED_END)
 
 
