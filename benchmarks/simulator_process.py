@@ -141,12 +141,12 @@ class Timed:
         self.scope = policy.scope
         self.seconds: list[float] = []
 
-    def decide(self, state: State) -> list[Start]:
+    def decide(self, state: State) -> list[Start | Wake]:
         """Return what the policy decides."""
         began = time.process_time()
-        starts = list(self._policy.decide(state))
+        decisions = list(self._policy.decide(state))
         self.seconds.append(time.process_time() - began)
-        return starts
+        return decisions
 
 
 def first_decisions(sample: Sample) -> Row:
