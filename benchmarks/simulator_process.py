@@ -24,7 +24,7 @@ from coalloc.heuristics.registry import policy_named
 from coalloc.measures import metrics
 from coalloc.schedule import Schedule
 from coalloc.simulator.engine import Engine
-from coalloc.simulator.policy import Policy, Start, State
+from coalloc.simulator.policy import Policy, Start, State, Wake
 from coalloc.simulator.simulation import schedule_of_run
 from coalloc.simulator.site import Partition
 
