@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance import CoallocError, Instance, Job, Platform
 from coalloc.instance.rounding import time_tolerance
 from coalloc.simulator.clock import Change, Clock, Kind, Passes
 from coalloc.simulator.contention import Contention
@@ -129,7 +129,7 @@ class Engine:
         self._clock = Clock([job.arrival for job in self._jobs], passes, changes)
         self._contention = Contention(instance.platform)
         self._progress = Progress([self._contention, *sources])
-        self._sites = _sites(instance, partitions, self._clock, np.random.default_rng(seed))
+        self._sites = self._made(partitions, instance.platform, np.random.default_rng(seed))
         self._router = router
         refuse_too_large(
             self._jobs,
@@ -191,6 +191,22 @@ class Engine:
             self._decision_total,
             self._decision_max,
         )
+
+    def _made(self, partitions: Sequence[Partition], platform: Platform, rng: np.random.Generator) -> list[Site]:
+        """Return the sites of the run; raises where they share a cluster."""
+        sites = [
+            Site(number, partition, platform, self._clock, contention=self._contention, rng=rng)
+            for number, partition in enumerate(partitions)
+        ]
+        taken: dict[str, Site] = {}
+        for site in sites:
+            for cluster in site.state.platform.clusters:
+                other = taken.setdefault(cluster.name, site)
+                if other is not site:
+                    raise CoallocError(
+                        f"cluster {quoted(cluster.name)} is in two sites, {quoted(other.name)} and {quoted(site.name)}"
+                    )
+        return sites
 
     # -------------------------------------------------------------------------- the loop
 
@@ -276,8 +292,8 @@ class Engine:
 
     def _finish(self, site: Site, index: int) -> None:
         self._ended += 1
-        site.end(index)
         self._expect(self._progress.end(index, self._clock.now))
+        site.end(index)
 
     def _end_as_estimated(self) -> None:
         """End the jobs whose estimated end has come, if they do end now."""
@@ -372,17 +388,3 @@ class Engine:
             f"arrives, and it does not start {quoted(head.id)} (tasks: {head.tasks}) on "
             f"{site.state.platform.num_processors} processors",
         )
-
-
-def _sites(instance: Instance, partitions: Sequence[Partition], clock: Clock, rng: np.random.Generator) -> list[Site]:
-    """Return the sites of a run; raises where they share a cluster."""
-    sites = [Site(number, partition, instance.platform, clock, rng) for number, partition in enumerate(partitions)]
-    taken: dict[str, Site] = {}
-    for site in sites:
-        for cluster in site.state.platform.clusters:
-            other = taken.setdefault(cluster.name, site)
-            if other is not site:
-                raise CoallocError(
-                    f"cluster {quoted(cluster.name)} is in two sites, {quoted(other.name)} and {quoted(site.name)}"
-                )
-    return sites

@@ -7,7 +7,7 @@ A policy is any object with a ``scope`` and a method ``decide(state)`` that retu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
@@ -88,6 +88,7 @@ class State:
     rng: np.random.Generator
     _clock: Clock
     _occupancy: Occupancy
+    _loads: Callable[[], tuple[float, ...]]
     _allocators: dict[RuleName, Allocator] = field(default_factory=dict)
 
     @property
@@ -104,6 +105,16 @@ class State:
     def free_processors(self) -> Processors:
         """The free processors of the platform."""
         return self._occupancy.free
+
+    @property
+    def free_nodes(self) -> tuple[str, ...]:
+        """Names of the free processors, in order: a node, or a core of a node with several."""
+        return self.names(self._occupancy.free)
+
+    @property
+    def link_loads(self) -> tuple[float, ...]:
+        """What running jobs put on each of ``platform.links`` now, MB/s; more than it carries where it is saturated."""
+        return self._loads()
 
     def allocator(self, rule: RuleName) -> Allocator:
         """Return an allocation rule by name (:data:`coalloc.rules.allocation_rules.ALLOCATION_RULES`)."""

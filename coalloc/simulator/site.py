@@ -22,6 +22,7 @@ from coalloc.documents.text import quoted
 from coalloc.execution import execution_time
 from coalloc.instance import CoallocError, Job, Platform
 from coalloc.simulator.clock import Clock
+from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, Wake, decisions_of, refuse_past
 from coalloc.simulator.occupancy import Occupancy, largest_part
 from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
@@ -54,7 +55,14 @@ class Site:
     """
 
     def __init__(
-        self, number: int, partition: Partition, platform: Platform, clock: Clock, rng: np.random.Generator
+        self,
+        number: int,
+        partition: Partition,
+        platform: Platform,
+        clock: Clock,
+        *,
+        contention: Contention,
+        rng: np.random.Generator,
     ) -> None:
         self.number, self.name, self.policy = number, partition.name, partition.policy
         scope = self.policy.scope
@@ -62,6 +70,7 @@ class Site:
         is_whole = chosen == list(range(len(platform.clusters)))
         own = platform if is_whole else Platform(tuple(platform.clusters[c] for c in chosen), platform.switches)
         classes = node_classes(own, scope)
+        links = [*chosen, *range(len(platform.clusters), len(platform.links))]
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
         self._occupancy = Occupancy(own, classes, scope)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
@@ -80,6 +89,7 @@ class Site:
             rng=rng,
             _clock=clock,
             _occupancy=self._occupancy,
+            _loads=lambda: tuple(map(contention.loads.__getitem__, links)),
         )
         self._hears_arrivals = self.policy if isinstance(self.policy, Arriving) else None
         self._hears_ends = self.policy if isinstance(self.policy, Ending) else None

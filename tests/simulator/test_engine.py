@@ -498,6 +498,22 @@ def test_a_policy_hears_what_happens_before_it_is_asked():
         ]
 
 
+def test_a_policy_sees_the_loads_of_links_and_the_names_of_free_nodes():
+    class Looking(Listed):
+        def arrived(self, state, job):
+            self.found = [*getattr(self, "found", []), (state.link_loads, state.free_nodes)]
+
+    # J1 puts 1 * 10 * (2 - 1)/1 = 10 MB/s on each of the links of 5 MB/s; J2 stays in C2 and loads none.
+    jobs = [spread("J1"), Job("J2", 1, 10.0, arrival=1.0, task_bandwidth=9.0), Job("J3", 1, 1.0, arrival=2.0)]
+    policy = Looking({"J1": (1, 1), "J2": (0, 1), "J3": (1, 0)})
+    coalloc.simulate(Instance(two_clusters(), jobs), policy)
+    assert policy.found == [
+        ((0.0, 0.0), ("C1/0", "C1/1", "C2/0", "C2/1")),
+        ((10.0, 10.0), ("C1/1", "C2/1")),
+        ((10.0, 10.0), ("C1/1",)),
+    ]
+
+
 # ------------------------------------------------------------------------------ Ctrl-C
 
 

@@ -107,9 +107,15 @@ def test_the_links_of_all_sites_are_one_network():
         Job("A", tasks=4, base_time=100.0, processing_share=0.5, task_bandwidth=10.0),
         Job("B", tasks=2, base_time=100.0, processing_share=0.5, task_bandwidth=10.0),
     ]
-    sites = [Partition(Listed({"A": (2, 2)}), ("C1", "C2"), "W"), Partition(Listed({"B": (2,)}), ("C3",), "E")]
+
+    class Looking(Listed):
+        def ended(self, state, running):
+            self.loads = [link.name for link in state.platform.links], state.link_loads
+
+    sites = [Partition(Looking({"A": (2, 2)}), ("C2", "C1"), "W"), Partition(Looking({"B": (2,)}), ("C3",), "E")]
     run = Engine(Instance(platform, jobs), sites, router=ByTable({"A": "W", "B": "E"})).run()
     assert run.ends == pytest.approx([100 * (0.5 + 0.5 * 4 / 3), 100.0])
+    assert [site.policy.loads for site in sites] == [(["C2", "C1"], (0.0, 0.0)), (["C3"], (0.0,))]
 
 
 def test_running_jobs_are_at_the_site_that_has_their_nodes():
