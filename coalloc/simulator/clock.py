@@ -9,6 +9,7 @@ never happens: it makes no instant and moves no clock.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, Protocol
 
@@ -18,8 +19,9 @@ from coalloc.instance.rounding import INSTANT_PRECISION, INSTANT_TOLERANCE
 from coalloc.simulator.processors import Processors
 
 Passes = Literal["batch", "per-event"]
-Kind = Literal["end", "leaving", "coming", "arrival", "wake"]
-"""What happens: a job ends, a change from outside takes something away or brings it, a job arrives, a site wakes up."""
+Kind = Literal["end", "leaving", "coming", "arrival", "wake", "pass"]
+"""What happens: a job ends, a change from outside takes something away or brings it, a job arrives, a site wakes up;
+and after an instant there is a scheduling pass."""
 
 ORDERS: dict[Passes, tuple[Kind, ...]] = {
     "batch": ("end", "leaving", "coming", "arrival", "wake"),
@@ -31,12 +33,16 @@ Of one kind: ends by start, then arrival; changes as they are given; arrivals as
 sites in their order.
 """
 
+EARLY = INSTANT_TOLERANCE / INSTANT_PRECISION
+"""Until then, s, instants are equal by their absolute tolerance."""
+
 Event = tuple[Kind, Any]
-"""What happens, and to whom: the index of a job, a change, or the number of a site."""
+"""What happens, and to whom: the index of a job, a change, the number of a site, nobody."""
 
+PASS: Event = ("pass", None)
 
-Entry = tuple[float, int, Any, Any]
-"""Of the heap: time (s), place of the kind in the order, order among its kind, and to whom it happens."""
+Entry = tuple[float, int, float, float, Any]
+"""Of the heap: time (s), place of the kind in the order, two numbers that order its kind, and to whom it happens."""
 
 
 class Change(Protocol):
@@ -69,53 +75,50 @@ class Clock:
         self._changes = enumerate(changes)
         self._kinds = ORDERS[passes]
         self._end_rank, self._arrival_rank, self._wake_rank = map(self._kinds.index, ("end", "arrival", "wake"))
-        self._change_ranks = {
-            is_leaving: self._kinds.index("leaving" if is_leaving else "coming") for is_leaving in (False, True)
-        }
+        self._change_ranks = self._kinds.index("leaving"), self._kinds.index("coming")
+        self._is_batch = passes == "batch"
         self._heap: list[Entry] = []
         self._ends: dict[int, float] = {}
         self._wakes: set[tuple[float, int]] = set()
-        self._is_batch = passes == "batch"
         self._push_next_arrival()
         self._push_next_change()
 
-    def __bool__(self) -> bool:
-        """Return whether anything is still to happen."""
-        heap = self._heap
-        while heap and not self._stands(heap[0]):
-            heapq.heappop(heap)
-        return bool(heap)
+    def expect_end(self, job: int, end: float, start: float, arrival: float) -> None:
+        """Expect a job to end at ``end`` (s; ``inf``: not for now), and no longer when it was expected before.
 
-    def expect_end(self, job: int, end: float, order: tuple[float, float]) -> None:
-        """Expect a job to end at ``end`` (s), and no longer when it was expected before; ``order``: start, arrival."""
+        ``start`` and ``arrival`` are its own, s.
+        """
         self._ends[job] = end
-        heapq.heappush(self._heap, (end, self._end_rank, (*order, job), job))
-
-    def expect_no_end(self, job: int) -> None:
-        """Expect no end of a job for now."""
-        self._ends.pop(job, None)
+        if end < math.inf:
+            heapq.heappush(self._heap, (end, self._end_rank, start, arrival, job))
 
     def wake(self, site: int, time: float) -> None:
         """Wake a site up at ``time`` (s); once, however often that is asked for."""
         if (time, site) not in self._wakes:
             self._wakes.add((time, site))
-            heapq.heappush(self._heap, (time, self._wake_rank, site, site))
+            heapq.heappush(self._heap, (time, self._wake_rank, site, 0.0, site))
 
-    def instant(self) -> Iterator[Event]:
-        """Return what happens next, in order, what comes up on the way included; the clock goes with it."""
-        return self._all_at_once() if self._is_batch else iter([self._happens(self._popped())])
+    def events(self) -> Iterator[Event]:
+        """Yield all that happens, a pass after each instant; the clock goes with it.
 
-    def _all_at_once(self) -> Iterator[Event]:
-        """Yield the events of the next instant."""
-        heap = self._heap
-        first = heap[0][0]
-        limit = first + max(INSTANT_TOLERANCE, INSTANT_PRECISION * first)
-        while heap and heap[0][0] <= limit:
+        What is asked for, or comes to be expected, while it goes on happens in its turn.
+        """
+        heap, ends, end_rank, kinds, is_batch = self._heap, self._ends, self._end_rank, self._kinds, self._is_batch
+        while heap:
             entry = self._popped()
-            if heap and heap[0][0] <= limit:
+            time, rank, _, _, what = entry
+            if rank == end_rank and ends.get(what) != time:
+                continue
+            limit = time + (INSTANT_TOLERANCE if time < EARLY else INSTANT_PRECISION * time)
+            if is_batch and heap and heap[0][0] <= limit:
                 yield from self._in_order(entry, limit)
-            elif self._stands(entry):  # alone, as most are
-                yield self._happens(entry)
+            else:  # alone, as most are
+                self.now = time
+                self._forget(entry)
+                yield kinds[rank], what
+            while is_batch and heap and heap[0][0] <= limit:
+                yield from self._in_order(self._popped(), limit)
+            yield PASS
 
     def _in_order(self, entry: Entry, limit: float) -> Iterator[Event]:
         """Yield an event and all that happens up to ``limit`` (s), whatever the times, by kind first."""
@@ -124,40 +127,34 @@ class Clock:
             while heap and heap[0][0] <= limit:
                 entry = self._popped()
                 heapq.heappush(ordered, (entry[1], entry))
-            entry = heapq.heappop(ordered)[1]
-            if self._stands(entry):
-                yield self._happens(entry)
+            rank, entry = heapq.heappop(ordered)
+            if rank != self._end_rank or self._ends.get(entry[4]) == entry[0]:
+                self.now = max(self.now, entry[0])
+                self._forget(entry)
+                yield self._kinds[rank], entry[4]
 
     def _popped(self) -> Entry:
         """Take the next entry off the heap; of arrivals and changes it holds one at most, so it stays small."""
         entry = heapq.heappop(self._heap)
-        rank = entry[1]
-        if rank == self._arrival_rank:
+        if entry[1] == self._arrival_rank:
             self._push_next_arrival()
-        elif rank in self._change_ranks.values():
+        elif entry[1] in self._change_ranks:
             self._push_next_change()
         return entry
+
+    def _forget(self, entry: Entry) -> None:
+        """Note that something is not expected any more: it happens."""
+        if entry[1] == self._end_rank:
+            del self._ends[entry[4]]
+        elif entry[1] == self._wake_rank:
+            self._wakes.remove((entry[0], entry[4]))
 
     def _push_next_arrival(self) -> None:
         job = next(self._arrival_order, None)
         if job is not None:
-            heapq.heappush(self._heap, (self._arrivals[job], self._arrival_rank, job, job))
+            heapq.heappush(self._heap, (self._arrivals[job], self._arrival_rank, job, 0.0, job))
 
     def _push_next_change(self) -> None:
         number, change = next(self._changes, (0, None))
         if change is not None:
-            heapq.heappush(self._heap, (change.time, self._change_ranks[change.is_leaving], number, change))
-
-    def _stands(self, entry: Entry) -> bool:
-        """Return whether an entry is not an end that is no longer expected."""
-        return entry[1] != self._end_rank or self._ends.get(entry[3]) == entry[0]
-
-    def _happens(self, entry: Entry) -> Event:
-        """Let an event happen."""
-        time, rank, _, what = entry
-        self.now = max(self.now, time)
-        if rank == self._end_rank:
-            del self._ends[what]
-        elif rank == self._wake_rank:
-            self._wakes.remove((time, what))
-        return self._kinds[rank], what
+            heapq.heappush(self._heap, (change.time, self._change_ranks[not change.is_leaving], number, 0.0, change))

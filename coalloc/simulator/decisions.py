@@ -33,7 +33,7 @@ class DecisionError(CoallocError):
     """A policy answered what cannot be done."""
 
 
-def decisions_of(answer: object, num_waiting: int) -> tuple[list[Start], list[Wake]]:
+def decisions_of(answer: object, num_waiting: int) -> tuple[Sequence[Start], Sequence[Wake]]:
     """Return the starts and the wake-ups of a policy's answer, which may be endless.
 
     As many starts and as many wake-ups are good as jobs wait, and one decision more is looked at: of more starts one
@@ -43,9 +43,11 @@ def decisions_of(answer: object, num_waiting: int) -> tuple[list[Start], list[Wa
     if not isinstance(answer, Iterable):
         raise DecisionError(f"decide(state) must return the jobs to start, [] for none, got {shown(answer)}")
     decisions = list(islice(answer, 2 * num_waiting + 1))
+    if not decisions:
+        return (), ()
     starts = [decision for decision in decisions if isinstance(decision, Start)]
     if len(starts) == len(decisions):
-        return starts, []
+        return starts, ()
     wakes = [decision for decision in decisions if isinstance(decision, Wake)]
     for decision in decisions:
         if not isinstance(decision, (Start, Wake)):

@@ -125,7 +125,7 @@ class Engine:
         if router is None and len(partitions) > 1:
             raise CoallocError(f"a run with {len(partitions)} sites needs a router")
         self._jobs = instance.jobs
-        self._passes, self._kill, self._report = passes, kill, report
+        self._is_per_event, self._kill, self._report = passes == "per-event", kill, report
         self._clock = Clock([job.arrival for job in self._jobs], passes, changes)
         self._contention = Contention(instance.platform)
         self._progress = Progress([self._contention, *sources])
@@ -145,9 +145,9 @@ class Engine:
             "coming": self._change,
             "arrival": self._arrive,
             "wake": self._wake,
+            "pass": self._pass_all,
         }
-        self._ended, self._idle_instants = 0, 0
-        self._decisions, self._decision_total, self._decision_max = 0, 0.0, 0.0
+        self._ended, self._num_instants, self._idle_instants = 0, 0, 0
         self._interrupts = Interrupts()
 
         size = len(self._jobs) + len(instance.running)
@@ -187,9 +187,9 @@ class Engine:
             self._ends,
             self._processors,
             frozenset(self._killed),
-            self._decisions,
-            self._decision_total,
-            self._decision_max,
+            sum(site.decisions for site in self._sites),
+            sum(site.decision_total for site in self._sites),
+            max(site.decision_max for site in self._sites),
         )
 
     def _made(self, partitions: Sequence[Partition], platform: Platform, rng: np.random.Generator) -> list[Site]:
@@ -211,39 +211,41 @@ class Engine:
     # -------------------------------------------------------------------------- the loop
 
     def _loop(self) -> None:
-        clock, handlers, touched = self._clock, self._handlers, self._touched
         for site in self._sites:
             site.begin()
-        num_instants, num_all, is_per_event = 0, len(self._starts), self._passes == "per-event"
-        while self._ended < num_all and clock:
-            for kind, what in clock.instant():
-                handlers[kind](what)
-            if is_per_event:
-                self._end_as_estimated()
-            for site in sorted(touched, key=_NUMBER) if len(touched) > 1 else touched:
-                if site.num_waiting:
-                    self._pass(site)
-            touched.clear()
-            num_instants += 1
-            if self._report is not None and num_instants % PASSES_PER_REPORT == 0:
-                self._report(self.position)
-            if not self._homes:
-                self._refuse_idleness()
-        if self._ended < num_all:
+        num_jobs, handlers = len(self._starts), self._handlers
+        for kind, what in self._clock.events():
+            handlers[kind](what)
+            if kind == "pass" and self._ended == num_jobs:
+                return
+        if self._ended < num_jobs:
             raise self._stuck()
+
+    def _pass_all(self, _: None) -> None:
+        """Hold a scheduling pass at each site where something has happened and jobs wait."""
+        if self._is_per_event:
+            self._end_as_estimated()
+        touched = self._touched
+        for site in touched if len(touched) == 1 else sorted(touched, key=_NUMBER):
+            if site.queue:
+                self._pass(site)
+        touched.clear()
+        self._num_instants += 1
+        if self._report is not None and self._num_instants % PASSES_PER_REPORT == 0:
+            self._report(self.position)
+        if not self._homes:
+            self._refuse_idleness()
 
     def _pass(self, site: Site) -> None:
         """Let the policy of a site decide, and do what it says."""
         try:
-            starts, wakes, seconds = site.decide()
-            self._interrupts.heed()
+            starts, wakes = site.decide()
+            if self._interrupts.have_come:
+                raise KeyboardInterrupt  # whoever has caught it
             for start in starts:
                 self._begin(site, *site.start(start))
         except DecisionError as error:
             raise self._fault(site, str(error)) from None
-        self._decisions += 1
-        self._decision_total += seconds
-        self._decision_max = max(self._decision_max, seconds)
         if starts:
             self._idle_instants = 0
             site.leave_queue(starts)
@@ -292,7 +294,9 @@ class Engine:
 
     def _finish(self, site: Site, index: int) -> None:
         self._ended += 1
-        self._expect(self._progress.end(index, self._clock.now))
+        ends = self._progress.end(index, self._clock.now)
+        if ends:
+            self._expect(ends)
         site.end(index)
 
     def _end_as_estimated(self) -> None:
@@ -331,29 +335,25 @@ class Engine:
         return known.setdefault(processors, processors) if len(known) < MAX_KNOWN else known.get(processors, processors)
 
     def _expect(self, ends: Ends) -> None:
+        """Expect jobs to end, at their limits at the latest where jobs are killed."""
         for index, end in ends:
+            running = self._homes[index].running[index]
             if end == math.inf and self._contention.stops(index, self._jobs[index]):
                 raise self._fault(
                     self._homes[index],
-                    f"job {quoted(self._jobs[index].id)} loads a link of no bandwidth: it would never end; "
+                    f"job {quoted(running.job.id)} loads a link of no bandwidth: it would never end; "
                     "give the link a bandwidth, or use a policy that respects links",
                 )
-            self._expect_end(index, end)
+            expected = self._limited(index, end, running.estimated_end) if self._kill else end
+            if expected != self._ends[index]:
+                self._ends[index] = expected
+                self._clock.expect_end(index, expected, running.start, running.job.arrival)
 
-    def _expect_end(self, index: int, end: float) -> None:
-        """Expect a job to end, at its limit at the latest where jobs are killed."""
-        running = self._homes[index].running[index]
-        if self._kill:
-            limit = running.estimated_end
-            is_late = end > limit + time_tolerance(limit)
-            end = max(limit, self._clock.now) if is_late else end
-            (self._killed.add if is_late else self._killed.discard)(index)
-        if end != self._ends[index]:
-            self._ends[index] = end
-            if end < math.inf:
-                self._clock.expect_end(index, end, (running.start, running.job.arrival))
-            else:
-                self._clock.expect_no_end(index)
+    def _limited(self, index: int, end: float, limit: float) -> float:
+        """Return when a job ends that is killed at its limit (s), and note whether it is."""
+        is_late = end > limit + time_tolerance(limit)
+        (self._killed.add if is_late else self._killed.discard)(index)
+        return max(limit, self._clock.now) if is_late else end
 
     def _start_running_jobs(self, instance: Instance) -> None:
         """Let the jobs that run already hold their processors and load links until their given ends."""
@@ -366,7 +366,7 @@ class Engine:
             self._homes[index] = site
             self._starts[index], self._ends[index] = 0.0, run.end
             self._progress.hold(index, run.job, processors)
-            self._clock.expect_end(index, run.end, (0.0, run.job.arrival))
+            self._clock.expect_end(index, run.end, 0.0, run.job.arrival)
 
     # -------------------------------------------------------------------------- faults
 

@@ -18,21 +18,16 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """The interrupts that have come."""
+    """Whether interrupts ``have_come``, whoever has caught them."""
 
     def __init__(self) -> None:
-        self._has_come = False
-
-    def heed(self) -> None:
-        """Raise ``KeyboardInterrupt`` if one has come, whoever has caught it."""
-        if self._has_come:
-            raise KeyboardInterrupt
+        self.have_come = False
 
     def noting(self, handler: Callable[[int, FrameType | None], Any]) -> Callable[[int, FrameType | None], Any]:
         """Return a handler that notes a signal before it does what another one does."""
 
         def note(number: int, frame: FrameType | None) -> Any:
-            self._has_come = True
+            self.have_come = True
             return handler(number, frame)
 
         return note

@@ -71,7 +71,7 @@ class Progress:
     def begin(self, index: int, job: Job, processors: Processors, processing: float, now: float) -> Ends:
         """Let a job run from ``now`` (s), by itself with SP ``processing``; return the ends that this changes."""
         affected = self._enter(index, job, processors)
-        if affected is None:
+        if affected is None:  # as most jobs are
             return ((index, now + execution_time(job, processing)),)
         self._advances[index] = Advance(job, processing, now)
         affected.add(index)

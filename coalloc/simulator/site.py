@@ -50,8 +50,9 @@ class Router(Protocol):
 class Site:
     """One machine of a run; ``number`` is its place among the sites, ``name`` what messages call it.
 
-    ``state`` is what its policy sees; ``running`` are its jobs by index, in the order in which they started, and
-    ``largest_job`` the most tasks that a job may have here.
+    ``state`` is what its policy sees; ``queue`` are the jobs that wait, as their users describe them, ``running`` those
+    that run, by index, in the order in which they started, and ``largest_job`` is the most tasks that a job may have
+    here. ``decisions`` counts the passes, ``decision_total`` and ``decision_max`` are the policy's own time in them, s.
     """
 
     def __init__(
@@ -75,13 +76,14 @@ class Site:
         self._occupancy = Occupancy(own, classes, scope)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._clock = clock
-        self._queue: list[Job] = []
+        self.queue: list[Job] = []
         self._waiting: dict[str, tuple[int, Job]] = {}
         self.running: dict[int, Running] = {}
+        self.decisions, self.decision_total, self.decision_max = 0, 0.0, 0.0
         self._by_estimate: list[Running] = []
         self.largest_job = largest_part(classes, scope)
         self.state = State(
-            queue=View(self._queue),
+            queue=View(self.queue),
             running=View(self._by_estimate),
             platform=own,
             classes=classes,
@@ -107,18 +109,21 @@ class Site:
     def arrive(self, index: int, job: Job) -> None:
         """Put a job, as its user describes it, into the queue."""
         self._waiting[job.id] = index, job
-        self._queue.append(job)
+        self.queue.append(job)
         if self._hears_arrivals is not None:
             self._hears_arrivals.arrived(self.state, job)
 
-    def decide(self) -> tuple[list[Start], list[Wake], float]:
-        """Return what the policy decides, and the seconds that this took it."""
+    def decide(self) -> tuple[Sequence[Start], Sequence[Wake]]:
+        """Return what the policy decides."""
         began = perf_counter()
         starts, wakes = decisions_of(self.policy.decide(self.state), len(self._waiting))
         seconds = perf_counter() - began
+        self.decisions += 1
+        self.decision_total += seconds
+        self.decision_max = max(self.decision_max, seconds)
         for wake in wakes:
-            refuse_past(wake, self.state.now)
-        return starts, wakes, seconds
+            refuse_past(wake, self._clock.now)
+        return starts, wakes
 
     def start(self, start: Start) -> tuple[int, Processors, float]:
         """Start a waiting job as the policy says, if that is possible.
@@ -143,7 +148,7 @@ class Site:
 
     def leave_queue(self, starts: Sequence[Start]) -> None:
         """Take started jobs off the queue: cheaply from its head, by a scan from elsewhere."""
-        queue, waiting, num_starts = self._queue, self._waiting, len(starts)
+        queue, waiting, num_starts = self.queue, self._waiting, len(starts)
         head = 0
         while head < num_starts and queue[head].id not in waiting:
             head += 1
