@@ -103,18 +103,27 @@ class Clock:
 
         What is asked for, or comes to be expected, while it goes on happens in its turn.
         """
-        heap, ends, end_rank, kinds, is_batch = self._heap, self._ends, self._end_rank, self._kinds, self._is_batch
+        heap, ends, kinds, is_batch = self._heap, self._ends, self._kinds, self._is_batch
+        arrival_rank, end_rank, pop = self._arrival_rank, self._end_rank, heapq.heappop
         while heap:
-            entry = self._popped()
+            entry = pop(heap)
             time, rank, _, _, what = entry
-            if rank == end_rank and ends.get(what) != time:
-                continue
+            if rank == end_rank:
+                if ends.get(what) != time:
+                    continue
+            elif rank == arrival_rank:
+                self._push_next_arrival()
+            else:
+                self._follow_up(rank)
             limit = time + (INSTANT_TOLERANCE if time < EARLY else INSTANT_PRECISION * time)
             if is_batch and heap and heap[0][0] <= limit:
                 yield from self._in_order(entry, limit)
             else:  # alone, as most are
                 self.now = time
-                self._forget(entry)
+                if rank == end_rank:
+                    del ends[what]
+                elif rank != arrival_rank:
+                    self._forget(entry)
                 yield kinds[rank], what
             while is_batch and heap and heap[0][0] <= limit:
                 yield from self._in_order(self._popped(), limit)
@@ -134,13 +143,17 @@ class Clock:
                 yield self._kinds[rank], entry[4]
 
     def _popped(self) -> Entry:
-        """Take the next entry off the heap; of arrivals and changes it holds one at most, so it stays small."""
+        """Take the next entry off the heap."""
         entry = heapq.heappop(self._heap)
-        if entry[1] == self._arrival_rank:
-            self._push_next_arrival()
-        elif entry[1] in self._change_ranks:
-            self._push_next_change()
+        self._follow_up(entry[1])
         return entry
+
+    def _follow_up(self, rank: int) -> None:
+        """Push the next arrival after an arrival, and so for changes: there is one at most, so the heap stays small."""
+        if rank == self._arrival_rank:
+            self._push_next_arrival()
+        elif rank in self._change_ranks:
+            self._push_next_change()
 
     def _forget(self, entry: Entry) -> None:
         """Note that something is not expected any more: it happens."""

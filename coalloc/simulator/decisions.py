@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from coalloc.documents.text import shortened, visible
 from coalloc.instance import CoallocError
@@ -40,34 +40,35 @@ def decisions_of(answer: object, num_waiting: int) -> tuple[Sequence[Start], Seq
     is of a job that does not wait, or no longer, which the site refuses. Raises :class:`DecisionError` where the
     answer is something else.
     """
-    if not isinstance(answer, Iterable):
+    if not hasattr(type(answer), "__iter__"):
         raise DecisionError(f"decide(state) must return the jobs to start, [] for none, got {shown(answer)}")
-    decisions = list(islice(answer, 2 * num_waiting + 1))
-    if not decisions:
-        return (), ()
-    starts = [decision for decision in decisions if isinstance(decision, Start)]
-    if len(starts) == len(decisions):
-        return starts, ()
-    wakes = [decision for decision in decisions if isinstance(decision, Wake)]
+    decisions = list(islice(cast(Iterable[object], answer), 2 * num_waiting + 1))
+    for decision in decisions:
+        if not isinstance(decision, Start):
+            break
+    else:  # as most answers are
+        return cast(list[Start], decisions), ()
     for decision in decisions:
         if not isinstance(decision, (Start, Wake)):
             raise DecisionError(
                 f"decide(state) must return coalloc.Start objects, got {shown(decision)} among them; "
                 "only a coalloc.Wake may stand there too"
             )
+    wakes = [decision for decision in decisions if isinstance(decision, Wake)]
     if len(wakes) > num_waiting:
         raise DecisionError(f"decide(state) may return one coalloc.Wake per waiting job, {num_waiting}, got more")
-    return starts, wakes
+    return [decision for decision in decisions if isinstance(decision, Start)], wakes
 
 
-def refuse_past(wake: Wake, now: float) -> None:
+def refuse_past(wakes: Iterable[Wake], now: float) -> None:
     """Raise where a wake-up is not after now (s), or never."""
-    try:
-        is_after = math.isfinite(wake.time) and wake.time > now
-    except TypeError:
-        is_after = False
-    if not is_after:
-        raise DecisionError(f"the policy asked to be woken at {shown(wake.time)}, not a time in s after {now:.12g}")
+    for wake in wakes:
+        try:
+            is_after = math.isfinite(wake.time) and wake.time > now
+        except TypeError:
+            is_after = False
+        if not is_after:
+            raise DecisionError(f"the policy asked to be woken at {shown(wake.time)}, not a time in s after {now:.12g}")
 
 
 def shown(answer: object) -> str:

@@ -23,7 +23,7 @@ from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError
 from coalloc.simulator.interruption import Interrupts, noted_interrupts
 from coalloc.simulator.occupancy import refuse_too_large
-from coalloc.simulator.policy import as_described
+from coalloc.simulator.policy import Running, as_described
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.progress import Ends, Progress, Source
 from coalloc.simulator.site import Partition, Router, Site
@@ -145,9 +145,8 @@ class Engine:
             "coming": self._change,
             "arrival": self._arrive,
             "wake": self._wake,
-            "pass": self._pass_all,
         }
-        self._ended, self._num_instants, self._idle_instants = 0, 0, 0
+        self._ended, self._idle_instants = 0, 0
         self._interrupts = Interrupts()
 
         size = len(self._jobs) + len(instance.running)
@@ -213,28 +212,26 @@ class Engine:
     def _loop(self) -> None:
         for site in self._sites:
             site.begin()
-        num_jobs, handlers = len(self._starts), self._handlers
+        num_instants, num_jobs, handlers, touched = 0, len(self._starts), self._handlers, self._touched
         for kind, what in self._clock.events():
-            handlers[kind](what)
-            if kind == "pass" and self._ended == num_jobs:
-                return
+            if kind != "pass":
+                handlers[kind](what)
+                continue
+            if self._is_per_event:
+                self._end_as_estimated()
+            for site in touched if len(touched) == 1 else sorted(touched, key=_NUMBER):
+                if site.queue:
+                    self._pass(site)
+            touched.clear()
+            num_instants += 1
+            if self._report is not None and num_instants % PASSES_PER_REPORT == 0:
+                self._report(self.position)
+            if not self._homes:
+                if self._ended == num_jobs:
+                    return
+                self._refuse_idleness()
         if self._ended < num_jobs:
             raise self._stuck()
-
-    def _pass_all(self, _: None) -> None:
-        """Hold a scheduling pass at each site where something has happened and jobs wait."""
-        if self._is_per_event:
-            self._end_as_estimated()
-        touched = self._touched
-        for site in touched if len(touched) == 1 else sorted(touched, key=_NUMBER):
-            if site.queue:
-                self._pass(site)
-        touched.clear()
-        self._num_instants += 1
-        if self._report is not None and self._num_instants % PASSES_PER_REPORT == 0:
-            self._report(self.position)
-        if not self._homes:
-            self._refuse_idleness()
 
     def _pass(self, site: Site) -> None:
         """Let the policy of a site decide, and do what it says."""
@@ -294,9 +291,8 @@ class Engine:
 
     def _finish(self, site: Site, index: int) -> None:
         self._ended += 1
-        ends = self._progress.end(index, self._clock.now)
-        if ends:
-            self._expect(ends)
+        if index in self._progress:
+            self._expect(self._progress.end(index, self._clock.now))
         site.end(index)
 
     def _end_as_estimated(self) -> None:
@@ -321,13 +317,13 @@ class Engine:
 
     # -------------------------------------------------------------------------- starts and ends
 
-    def _begin(self, site: Site, index: int, processors: Processors, slowdown: float) -> None:
+    def _begin(self, site: Site, index: int, running: Running, slowdown: float) -> None:
         """Let a job run that a policy has started."""
-        now = self._clock.now
-        self._starts[index] = now
+        processors = site.on_platform(running.processors)
+        self._starts[index] = running.start
         self._processors[index] = self._known(processors)
         self._homes[index] = site
-        self._expect(self._progress.begin(index, self._jobs[index], processors, slowdown, now))
+        self._expect(self._progress.begin(index, self._jobs[index], processors, slowdown, running.start))
 
     def _known(self, processors: Processors) -> Processors:
         """Return an equal set that an earlier job had, else the set itself: jobs often share them."""

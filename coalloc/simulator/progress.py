@@ -68,6 +68,10 @@ class Progress:
         self._members: set[int] = set()
         self._advances: dict[int, Advance] = {}
 
+    def __contains__(self, index: int) -> bool:
+        """Return whether a source slows a job down, or is slowed down by it."""
+        return index in self._members
+
     def begin(self, index: int, job: Job, processors: Processors, processing: float, now: float) -> Ends:
         """Let a job run from ``now`` (s), by itself with SP ``processing``; return the ends that this changes."""
         affected = self._enter(index, job, processors)
@@ -83,8 +87,6 @@ class Progress:
 
     def end(self, index: int, now: float) -> Ends:
         """Let a job go at ``now`` (s); return the ends that this changes."""
-        if index not in self._members:
-            return ()
         self._members.remove(index)
         self._advances.pop(index, None)
         return self._updated({other for source in self._sources for other in source.leave(index)}, now)

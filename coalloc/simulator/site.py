@@ -7,11 +7,10 @@ only. Names of processors are the same everywhere; their numbers are the site's 
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from operator import attrgetter
 from time import perf_counter
 from typing import Protocol
 
@@ -27,8 +26,6 @@ from coalloc.simulator.decisions import DecisionError, Start, Wake, decisions_of
 from coalloc.simulator.occupancy import Occupancy, largest_part
 from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
 from coalloc.simulator.processors import Processors
-
-_ESTIMATED_END = attrgetter("estimated_end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +78,7 @@ class Site:
         self.running: dict[int, Running] = {}
         self.decisions, self.decision_total, self.decision_max = 0, 0.0, 0.0
         self._by_estimate: list[Running] = []
+        self._estimated_ends: list[float] = []
         self.largest_job = largest_part(classes, scope)
         self.state = State(
             queue=View(self.queue),
@@ -121,14 +119,14 @@ class Site:
         self.decisions += 1
         self.decision_total += seconds
         self.decision_max = max(self.decision_max, seconds)
-        for wake in wakes:
-            refuse_past(wake, self._clock.now)
+        if wakes:
+            refuse_past(wakes, self._clock.now)
         return starts, wakes
 
-    def start(self, start: Start) -> tuple[int, Processors, float]:
+    def start(self, start: Start) -> tuple[int, Running, float]:
         """Start a waiting job as the policy says, if that is possible.
 
-        Returns its index, its processors (numbers of the platform), and its processing slowdown.
+        Returns its index, where it runs, and its processing slowdown.
         Raises :class:`DecisionError` where the start is not possible.
         """
         if start.job_id not in self._waiting:
@@ -138,8 +136,9 @@ class Site:
         del self._waiting[start.job_id]
         slowdown = max(compress(self._slowness, counts))
         now = self._clock.now
-        self._hold(index, Running(described, counts, processors, now, now + execution_time(described, slowdown)))
-        return index, self.on_platform(processors), slowdown
+        running = Running(described, counts, processors, now, now + execution_time(described, slowdown))
+        self._hold(index, running)
+        return index, running, slowdown
 
     def occupy(self, index: int, job: Job, processors: Processors, end: float) -> None:
         """Let a job run until ``end`` (s) that runs already, on free processors (numbers of the platform)."""
@@ -159,10 +158,10 @@ class Site:
     def end(self, index: int) -> None:
         """Free the processors of a job that has ended."""
         running = self.running.pop(index)
-        place = bisect_left(self._by_estimate, running.estimated_end, key=_ESTIMATED_END)
+        place = bisect_left(self._estimated_ends, running.estimated_end)
         while self._by_estimate[place] is not running:
             place += 1
-        del self._by_estimate[place]
+        del self._by_estimate[place], self._estimated_ends[place]
         self._occupancy.release(running.counts, running.processors)
         if self._hears_ends is not None:
             self._hears_ends.ended(self.state, running)
@@ -186,7 +185,9 @@ class Site:
     def _hold(self, index: int, running: Running) -> None:
         """Note that a job runs."""
         self.running[index] = running
-        insort(self._by_estimate, running, key=_ESTIMATED_END)
+        place = bisect_right(self._estimated_ends, running.estimated_end)
+        self._by_estimate.insert(place, running)
+        self._estimated_ends.insert(place, running.estimated_end)
 
 
 Block = tuple[int, int, Processors]
