@@ -88,6 +88,8 @@ class Pas:
 
 
 def _solved(instance: Instance, options: SolveOptions, formulation: str) -> list[Start]:
-    """Return the starts that the MIP finds, none where it finds none."""
-    schedule = solve_package(instance, options, formulation=formulation).schedule
-    return [] if schedule is None else [Start(placement.job, nodes=placement.nodes) for placement in schedule]
+    """Return the starts that the MIP finds, none where it finds none; Ctrl-C is meant for the whole run."""
+    result = solve_package(instance, options, formulation=formulation)
+    if result.stopped_by == "interrupt":
+        raise KeyboardInterrupt
+    return [Start(placement.job, nodes=placement.nodes) for placement in result.schedule or ()]

@@ -22,7 +22,7 @@ from coalloc.documents.arguments import Seed, public, require
 from coalloc.documents.errors import InternalError
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError, Instance
-from coalloc.simulator.events import Passes
+from coalloc.simulator.clock import Passes
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
 from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc.checker import check
+from coalloc.heuristics import pas
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
+from coalloc.simulator.engine import Interrupted
 from tests.heuristics.runs import estimated_instances, nodes, placeable, star, starts
 from tests.strategies import LAW
 
@@ -49,6 +52,18 @@ def test_a_package_that_the_links_do_not_carry_loses_its_last_job() -> None:
     jobs = tuple(Job(f"J{i}", 2, 10.0, task_bandwidth=20.0) for i in (1, 2, 3))
     instance = Instance(star((3, 1.0, 10.0), (3, 1.0, 10.0)), jobs)
     assert starts(instance, "pas") == {"J1": 0.0, "J2": 0.0, "J3": 10.0}
+
+
+def test_ctrl_c_in_a_decision_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The package of all three takes the MIP. What the interrupted MIP has found, nothing, is no decision.
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    jobs = tuple(Job(f"J{i}", 2, 10.0, task_bandwidth=20.0) for i in (1, 2, 3))
+    instance = Instance(star((3, 1.0, 10.0), (3, 1.0, 10.0)), jobs)
+    monkeypatch.setattr(pas, "solve_package", partial(pas.solve_package, run_model=interrupted))
+    with pytest.raises(Interrupted, match="interrupted: at 0 s 0 jobs have ended, 0 run, 3 wait"):
+        coalloc.simulate(instance, "pas")
 
 
 def test_a_job_waits_for_room_on_the_links() -> None:

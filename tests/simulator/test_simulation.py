@@ -112,6 +112,8 @@ def test_what_is_printed_and_tabulated():
     ("arguments", "message"),
     [
         ({"policy": "easy", "passes": "both"}, "passes: must be 'batch' or 'per-event', got 'both'"),
+        ({"policy": "easy", "kill": "no"}, "kill: must be True or False, got 'no'"),
+        ({"policy": "easy", "kill": 1}, "kill: must be True or False, got 1"),
         ({"policy": Listed({}), "skip": True}, "options are for policies by name, got skip with an object"),
         ({"policy": 7}, "policy: must be a text or an object with scope and decide, got 7"),
         ({"policy": "easy", "kil": True}, "policy 'easy' has no option kil; it has allocation, scope"),
