@@ -16,7 +16,6 @@ from operator import itemgetter, le
 from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
 from coalloc.instance import Instance, Job
-from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import discretise
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.profile import Profile
@@ -105,9 +104,16 @@ class Conservative:
     _expected: dict[str, float] = field(init=False, default_factory=dict)
     _profile: Profile | None = field(init=False, default=None)
     _empty: Profile | None = field(init=False, default=None)
+    _state: State | None = field(init=False, default=None)
+
+    def begin(self, state: State) -> None:
+        """Forget the run before."""
+        self._places, self._expected, self._profile, self._empty, self._state = {}, {}, None, None, state
 
     def decide(self, state: State) -> Iterator[Start]:
         """Yield the jobs whose reservations have come."""
+        if state is not self._state:
+            self.begin(state)
         allocator = state.allocator(self.allocation)
         running = {r.job.id: r.estimated_end for r in state.running}
         if self._profile is None or self._is_late(state.now, running):
@@ -126,8 +132,8 @@ class Conservative:
         return any(end < now for end in running.values()) or any(p.start < now for p in self._places.values())
 
     def _ended_early(self, now: float, running: Mapping[str, float]) -> bool:
-        """Return whether a job has ended that was expected to run on."""
-        return any(end > now + time_tolerance(now) for job, end in self._expected.items() if job not in running)
+        """Return whether a job has ended that was expected to run on, be it for a moment: what is due is due now."""
+        return any(end > now for job, end in self._expected.items() if job not in running)
 
     def _made_again(self, state: State, allocator: Allocator) -> Profile:
         """Make all reservations again, in order of start; return what they leave free."""
@@ -191,7 +197,7 @@ def _earliest(
     for start in profile.changes(state.now):
         if start >= before:
             return None
-        counts = allocator.choose(job.tasks, _free(profile, start, start))
+        counts = allocator.choose(job.tasks, [int(count) for count in profile.free_at(start)])
         while counts is not None:
             end = start + allocator.time(job, counts)
             free = _free(profile, start, end)

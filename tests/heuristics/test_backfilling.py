@@ -105,6 +105,33 @@ def test_a_job_takes_other_nodes_where_the_preferred_ones_are_promised():
     assert (run.schedule["J2"].start, run.schedule["J3"].start, run.schedule["J3"].nodes) == (5.0, 0.0, ("slow/0",))
 
 
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
+def test_the_allocation_is_what_the_rule_gives_on_the_free_processors(policy):
+    # J1 holds three of A's four nodes: B has the most free nodes (3), so fewest-clusters puts J2 there. On the empty
+    # platform it would be A.
+    platform = Platform([Cluster("A", [NodeGroup(4, power=1.0)], 1.0), Cluster("B", [NodeGroup(3, power=1.0)], 1.0)])
+    jobs = [Job("J1", tasks=3, base_time=10.0), Job("J2", tasks=1, base_time=10.0)]
+    run = coalloc.simulate(Instance(platform, jobs), policy, allocation="fewest-clusters")
+    assert {p.job: p.nodes for p in run.schedule} == {"J1": ("A/0", "A/1", "A/2"), "J2": ("B/0",)}
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+@pytest.mark.parametrize("early", [5e-10, 1e-9, 2e-9])
+def test_a_job_that_ends_a_moment_before_its_estimate_makes_room(policy, early):
+    # Nothing happens after J1 has ended: J2, which is reserved for 100, has to start then.
+    jobs = [Job("J1", tasks=1, base_time=100.0 - early, estimate=100.0), Job("J2", tasks=1, base_time=10.0)]
+    assert starts(policy, jobs, nodes=1) == {"J1": 0, "J2": 100.0 - early}
+
+
+def test_an_object_serves_several_runs():
+    # Four jobs of 4 tasks: one after the other on 4 nodes, all at once on 16; then again on 4.
+    policy, jobs = Conservative(), [Job(f"J{i}", tasks=4, base_time=10.0) for i in range(4)]
+    in_turn = {"J0": 0, "J1": 10, "J2": 20, "J3": 30}
+    assert starts(policy, jobs, nodes=4) == in_turn
+    assert starts(policy, jobs, nodes=16) == dict.fromkeys(in_turn, 0)
+    assert starts(policy, jobs, nodes=4) == in_turn
+
+
 @dataclass
 class Watched:
     """A policy, and the latest start that was due to each job by what is written down here."""
