@@ -129,11 +129,6 @@ class Profile:
         steps = self._steps(start, end)
         return self.least_free(*steps), self.least_bandwidth(*steps)
 
-    def free_at(self, instant: float) -> list[float]:
-        """Return the free processors per class at an instant."""
-        step = bisect_right(self._times, instant) - 1
-        return [column[step] for column in self._classes]
-
     def free_processors(self, start: float, end: float) -> list[float]:
         """Return the least free processors per class during ``[start, end)``."""
         return self.least_free(*self._steps(start, end))
