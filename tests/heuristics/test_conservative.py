@@ -48,6 +48,15 @@ def test_a_job_that_stays_does_not_keep_an_equal_one_from_moving() -> None:
     assert starts(on(2, *jobs), "conservative") == {"A": 0, "J1": 4, "J2": 9}
 
 
+def test_by_arrival_a_job_may_move_where_an_equal_one_before_it_did_not_fit() -> None:
+    # Three nodes: A holds all until 5, B and C are reserved for [5, 11), J1 for 11, J2 for 15. At 1 A ends. In order of
+    # arrival: B moves to 1; J1 does not, for C is at 5; C moves to 1; now [7, 11) is free before J1: J2 moves there.
+    held = Job("A", 3, 1.0, estimate=5.0), Job("B", 1, 6.0)
+    instance = on(3, *held, Job("J1", 3, 4.0), Job("C", 1, 6.0), Job("J2", 3, 4.0))
+    expected = {"A": 0, "B": 1, "J1": 11, "C": 1, "J2": 7}
+    assert starts(instance, "conservative", compression="arrival") == expected
+
+
 def test_an_object_serves_several_runs() -> None:
     # Four jobs of 4 tasks: one after the other on 4 nodes, all at once on 16; then again on 4.
     policy, jobs = Conservative(), [Job(f"J{i}", 4, 10.0) for i in range(4)]
