@@ -83,7 +83,7 @@ POLICIES: Mapping[str, Entry] = {
     "lpt": _listed("lpt", "longest processing time first, by the estimates"),
     "easy": Entry("backfilling:Easy", "EASY backfilling: gaps are filled without delaying the first job that waits"),
     "conservative": Entry(
-        "backfilling:Conservative", "conservative backfilling: gaps are filled without delaying any job that waits"
+        "conservative:Conservative", "conservative backfilling: gaps are filled without delaying any job that waits"
     ),
     "mesd": Entry(
         "mesd:Mesd", "minimum execution slowdown: batches of jobs, next the one that takes least longer than alone"
