@@ -69,8 +69,8 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
             refuse_unknown(set(kwargs) - set(keywords), keywords)
         try:
             bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{function.__name__}(): {error}") from None
+        except TypeError:
+            return function(*args, **kwargs)  # Python's own word on what is missing
         hints = _hints(function)
         faults = [
             fault for name, given in bound.arguments.items() if (fault := _fault(name, hints.get(name, Any), given))

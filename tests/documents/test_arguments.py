@@ -131,7 +131,7 @@ def test_an_unknown_keyword_is_one_error_with_the_nearest_name():
 
 
 def test_a_missing_argument_is_pythons_own_error():
-    with pytest.raises(TypeError, match=r"paint\(\): missing a required argument: 'width'"):
+    with pytest.raises(TypeError, match=r"paint\(\) missing 1 required positional argument: 'width'"):
         paint()
 
 
