@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from coalloc.allocation import Scope
 from coalloc.checker import check
 from coalloc.constraint import Constraint
-from coalloc.documents.arguments import Seed, public
+from coalloc.documents.arguments import Seed, picture_of, public
 from coalloc.instance import CoallocError, Instance
 from coalloc.models.registry import (
     ENERGY_FORMULATIONS,
@@ -214,6 +214,7 @@ def build_model(
     return built
 
 
+@public
 def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
     """Return the schedule of a model of :func:`build_model` that a solver has given values.
 
@@ -227,7 +228,7 @@ def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
     """
     formulation = formulation_of_model(model)
     if formulation is None:
-        raise CoallocError(f"model must be one of coalloc.build_model, got {model!r}")
+        raise CoallocError(f"model: must be one of coalloc.build_model, got {picture_of(model)}")
     import pyomo.environ as pyo
 
     if not any(variable.value is not None for variable in model.component_data_objects(pyo.Var)):

@@ -69,8 +69,8 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
             refuse_unknown(set(kwargs) - set(keywords), keywords)
         try:
             bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{function.__name__}(): {error}") from None
+        except TypeError:
+            return function(*args, **kwargs)  # Python's own word on what is missing
         hints = _hints(function)
         faults = [
             fault for name, given in bound.arguments.items() if (fault := _fault(name, hints.get(name, Any), given))
@@ -179,13 +179,23 @@ TESTS: dict[Any, Callable[[object], bool]] = {
 
 @functools.cache
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the types of the parameters by name; those of the result may be known to type checkers alone."""
-    named = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-            named.pop(parameter.name, None)
-    holder = types.SimpleNamespace(__annotations__=named)
-    return typing.get_type_hints(holder, globalns=function.__globals__, include_extras=True)
+    """Return the types of the parameters by name, but of those that the function collects (``**options``)."""
+    collected = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    parameters = inspect.signature(function).parameters.values()
+    return {
+        p.name: _hint(function.__annotations__.get(p.name, Any), function)
+        for p in parameters
+        if p.kind not in collected
+    }
+
+
+def _hint(annotation: Any, function: Callable[..., Any]) -> Any:
+    """Return a type; ``Any`` for one that only type checkers import, which the function judges itself."""
+    holder = types.SimpleNamespace(__annotations__={"it": annotation})
+    try:
+        return typing.get_type_hints(holder, globalns=function.__globals__, include_extras=True)["it"]
+    except NameError:
+        return Any
 
 
 def _fault(name: str, hint: Any, given: object) -> Fault | None:
