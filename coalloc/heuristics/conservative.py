@@ -138,9 +138,9 @@ class Conservative:
                 step = self._available.window(*shape, self._available.step(since), place.start)
                 if is_by_start:  # what moves makes room behind this start only: equal jobs need not look here again
                     searched[shape] = place.start if step is None else self._available.times[step]
-                if step is not None:
-                    place = self._moved(place, step, allocator)
-            moved.append(place)
+                moved.append(place if step is None else self._moved(place, step, allocator))
+            else:
+                moved.append(place)
         moved.sort()
         self._places = moved
 
@@ -155,7 +155,7 @@ class Conservative:
             available.shift(start, earlier, seconds, counts)
             return _Place(earlier, number, seconds, counts, least_time, job)
         available.give_back(start, place.end, counts)
-        found = _earliest(available, job, number, least_time, allocator, first, start) or place
+        found = _earliest(available, job, number, least_time, allocator, first=first, before=start) or place
         available.take(found.start, found.end, found.counts)
         return found
 
@@ -180,6 +180,7 @@ def _earliest(
     number: int,
     least_time: float,
     allocator: Allocator,
+    *,
     first: int = 0,
     before: float = math.inf,
 ) -> _Place | None:

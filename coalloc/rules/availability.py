@@ -52,7 +52,7 @@ class Availability:
         return tuple([min(column[step:last]) for column in self._columns[:-1]])
 
     def window(self, tasks: int, seconds: float, first: int = 0, before: float = math.inf) -> int | None:
-        """Return the first step from ``first`` on that starts before ``before`` (s) and leaves so much room for so long.
+        """Return the first step from ``first`` on, before ``before`` (s), that leaves so much room for so long.
 
         Room beyond ``before`` is not asked for. The processors may be others from step to step: that there
         is a window is a necessary condition for a start, and with one class a sufficient one.
