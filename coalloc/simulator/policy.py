@@ -6,7 +6,7 @@ as their users describe them (:func:`as_described`), never a true run time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
@@ -128,7 +128,15 @@ class Policy(Protocol):
         """Return the jobs to start now; the engine validates each, in this order."""
 
 
-__all__ = ["Policy", "Running", "Start", "State", "View", "as_described"]
+@runtime_checkable
+class Tallies(Protocol):
+    """A policy that counts something during its run, such as decisions without a proof: metrics of the run."""
+
+    def tally(self) -> Mapping[str, int]:
+        """Return the numbers by the names of their metrics."""
+
+
+__all__ = ["Policy", "Running", "Start", "State", "Tallies", "View", "as_described"]
 
 _FIELDS = tuple(f.name for f in fields(Job))
 _BASE_TIME = _FIELDS.index("base_time")
