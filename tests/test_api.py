@@ -64,6 +64,15 @@ def test_values_files_and_checks_need_no_solver():
     assert python(program) == "[]\n"
 
 
+def test_a_package_that_is_proven_without_a_model_needs_no_pyomo():
+    program = (
+        "import coalloc, sys\n"
+        "result = coalloc.solve(coalloc.example('thesis-pas-package-1'), model='pas')\n"
+        "print(result.status.value, 'pyomo' in sys.modules)"
+    )
+    assert python(program) == "optimal False\n"
+
+
 def test_an_answer_without_a_model_needs_no_pyomo():
     # Feasible sets prove this one: no model is built, and nothing is drawn, tabled or resampled.
     program = (

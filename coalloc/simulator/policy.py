@@ -7,7 +7,7 @@ A policy is any object with a ``scope`` and a method ``decide(state)`` that retu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
@@ -170,7 +170,27 @@ class Ending(Protocol):
         """Hear of a job whose processors are free now."""
 
 
-__all__ = ["Arriving", "Beginning", "Ending", "Policy", "Running", "Start", "State", "View", "Wake", "as_described"]
+@runtime_checkable
+class Tallies(Protocol):
+    """A policy that counts something during its run, such as decisions without a proof: metrics of the run."""
+
+    def tally(self) -> Mapping[str, int]:
+        """Return the numbers by the names of their metrics."""
+
+
+__all__ = [
+    "Arriving",
+    "Beginning",
+    "Ending",
+    "Policy",
+    "Running",
+    "Start",
+    "State",
+    "Tallies",
+    "View",
+    "Wake",
+    "as_described",
+]
 
 _FIELDS = tuple(f.name for f in fields(Job))
 _BASE_TIME = _FIELDS.index("base_time")

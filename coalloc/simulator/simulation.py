@@ -15,7 +15,7 @@ from coalloc.measures import metrics
 from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
-from coalloc.simulator.policy import Policy
+from coalloc.simulator.policy import Policy, Tallies
 from coalloc.simulator.processors import Processors, indices_of
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.site import Partition
@@ -45,6 +45,8 @@ def simulated(
         "decision_time_mean": run.decision_total / run.decisions if run.decisions else 0.0,
         "decision_time_max": run.decision_max,
     }
+    if isinstance(policy, Tallies):
+        decisions |= policy.tally()
     return SimulationResult(instance, name, dict(options), schedule, metrics(instance, schedule) | decisions)
 
 

@@ -87,6 +87,38 @@ def test_a_job_that_can_never_start_is_reported() -> None:
         coalloc.simulate(instance, "pas")
 
 
+def test_a_decision_without_a_proof_is_counted() -> None:
+    # Three jobs of two tasks on three and three nodes: one would be in both clusters, with 8 MB/s on links of 7. That
+    # takes more than the 3 allocations that the first attempt may try. Two jobs have their best levels with 2: J2 fast
+    # and J1 slow, both for 20 s.
+    jobs = tuple(Job(f"J{i}", 2, 10.0 * i, task_bandwidth=8.0) for i in (1, 2, 3))
+    instance = Instance(star((3, 1.0, 7.0), (3, 0.5, 7.0)), jobs)
+    for options, unproven in (({}, 0), ({"work_limit": 5}, 1)):
+        run = coalloc.simulate(instance, "pas", **options)
+        assert starts_and_ends(run.schedule) == {"J1": (0.0, 20.0), "J2": (0.0, 20.0), "J3": (20.0, 50.0)}
+        assert run.metrics["decisions_unproven"] == unproven
+
+
+def starts_and_ends(schedule: coalloc.Schedule) -> dict[str, tuple[float, float]]:
+    """Return when each job runs, s."""
+    return {placement.job: (placement.start, placement.end) for placement in schedule}
+
+
+def test_with_the_least_work_all_jobs_run() -> None:
+    # Every attempt may try one allocation per job, so a single job starts on an empty platform.
+    jobs = tuple(Job(f"J{i}", 2, 10.0, task_bandwidth=8.0) for i in range(5))
+    run = coalloc.simulate(Instance(star((3, 1.0, 7.0), (3, 0.5, 7.0)), jobs), "pas", work_limit=1)
+    assert len(run.schedule) == 5
+
+
+def test_a_package_with_more_allocations_than_a_model_takes_is_placed() -> None:
+    # Two jobs of 60 tasks on 12 clusters of 10 nodes have some 10**10 allocations each; without traffic none matters.
+    jobs = tuple(Job(f"J{i}", 60, 10.0) for i in (1, 2))
+    for model in ("pas", "cbs", "jpr"):
+        run = coalloc.simulate(Instance(star(*[(10, 1.0, 1.0)] * 12), jobs), "pas", allocation=model)
+        assert {p.start for p in run.schedule} == {0.0}
+
+
 def test_cbs_keeps_a_job_in_one_cluster() -> None:
     # 75 % of three tasks are three: only C3 holds them, at half the power. PAS spreads them over C1 and C2.
     instance = Instance(star((2, 1.0, 9e9), (1, 1.0, 9e9), (3, 0.5, 9e9)), (Job("J1", 3, 10.0),))

@@ -144,3 +144,19 @@ def test_simulating_loads_no_solver():
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert found.stdout == "[]\n"
+
+
+class Tallying(Listed):
+    """A policy that counts its decisions."""
+
+    def tally(self):
+        """Return the decisions so far."""
+        return {"decisions_listed": len(self.seen)}
+
+
+def test_what_a_policy_counts_is_a_metric_of_the_run():
+    # Both jobs want both nodes: decisions at 0 and at 10 s.
+    platform = coalloc.Platform([coalloc.Cluster("C1", [coalloc.NodeGroup(2, power=1.0)], 1.0)])
+    jobs = [coalloc.Job(name, tasks=2, base_time=10.0) for name in ("J1", "J2")]
+    run = coalloc.simulate(coalloc.Instance(platform, jobs), Tallying({"J1": (2,), "J2": (2,)}))
+    assert run.metrics["decisions_listed"] == 2
