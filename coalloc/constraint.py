@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 from coalloc.allocation import NodeClass
+from coalloc.documents.text import quoted
 from coalloc.instance import Instance, Job
+from coalloc.instance.rounding import time_tolerance
 
 Times = Mapping[str, tuple[float, float]]
 """Start and end, s, of jobs by id."""
@@ -120,8 +122,16 @@ class Release(Constraint):
 class LatestEnd(Constraint):
     """No job ends after ``instant`` (s)."""
 
+    holds_rounded_down: ClassVar[bool] = True
     instant: float
 
     def latest_end(self, job: Job) -> float:  # noqa: ARG002 - the same for all
         """Return the instant."""
         return self.instant
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+        """Yield a sentence for each job that ends later."""
+        latest = self.instant + time_tolerance(self.instant)
+        return (
+            f"job {quoted(p.job)} ends at {p.end:g} s, after {self.instant:g} s" for p in schedule if p.end > latest
+        )

@@ -192,6 +192,18 @@ def test_the_page_names_the_components_of_each_model_and_no_others(title):
         assert any(_size(getattr(model, name, None)) for model in models), f"{name} is empty in every model"
 
 
+def test_the_page_names_what_a_scope_adds_to_a_model():
+    for formulation in ("count", "node"):
+        free, restricted = (
+            coalloc.build_model(
+                three_clusters().replace(jobs=[Job("J1", 2, 100.0)]), slot="50%", scope=scope, formulation=formulation
+            )
+            for scope in ("platform", "cluster")
+        )
+        added = {c.name for c in restricted.component_objects()} - {c.name for c in free.component_objects()}
+        assert added == named(section("### Scope"))
+
+
 def _size(component: Any) -> int:
     return 0 if component is None else len(component)
 

@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 
 from coalloc.execution import execution_time, link_load
 from coalloc.instance import CoallocError
-from coalloc.models.time_grid import Grid, chosen
+from coalloc.models.time_grid import Grid, add_scope_rows, chosen, set_parts
 from coalloc.objectives import Criterion, Objective, RegularObjective
 from coalloc.problem import Assignment, NotTogetherRow, Problem
 from coalloc.schedule import Occupation, Schedule, assign_nodes, schedule_of
@@ -43,6 +43,7 @@ def build(
     _add_durations(model)
     _add_links(model, horizon)
     _add_memories(model, horizon)
+    add_scope_rows(model, lambda j, part: pyo.quicksum(model.Z[j, r] for r in model.R if model.class_of[r] in part))
     _add_constraints(model)
     _add_objective(model, model.criterion.objective)
     return model
@@ -272,6 +273,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         z.set_value(int(r in held[j][1]))
     for (j, t), y in model.Y.items():
         y.set_value(int(t == held[j][0].start + 1))
+    set_parts(model, assignments)
     for (j, k, t, i), number in model.tasks_below.items():
         here = sum(
             model.X[j, r, t].value for r, _ in model.in_slot[j, t] if model.class_of[r] in problem.resources[k].classes

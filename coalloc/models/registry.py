@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 
+class InfeasibleModelError(CoallocError):
+    """No schedule ends within the horizon, as shows while a model is built: Pyomo has no rows without variables."""
+
+
 @runtime_checkable
 class Formulation(Protocol):
     """A model of a :class:`Problem` in slots: a module, or any object, with these two functions."""

@@ -1,4 +1,4 @@
-"""Why there is no schedule at all: jobs that find too little memory or saturate a link, packages that do not fit."""
+"""Why there is no schedule at all: jobs that find no room, saturate a link or cannot end in time; packages."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ LEAST_LIMIT = 1e-12
 
 
 def why_infeasible(problem: Problem) -> list[str]:
-    """Return a sentence for each job that fits nowhere, or not without saturating a link."""
+    """Return a sentence for each job that fits nowhere, saturates a link, or cannot end in time."""
     spreading = Spreading(problem)
     found = (_why_nowhere(problem, job) or _saturation(problem, spreading, j) for j, job in enumerate(problem.jobs))
-    return [sentence for sentence in found if sentence]
+    nowhere = [sentence for sentence in found if sentence]
+    return nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
 
 
 def why_package_infeasible(problem: Problem) -> list[str]:
@@ -37,6 +38,20 @@ def why_package_infeasible(problem: Problem) -> list[str]:
         for job, reason in zip(problem.jobs, found, strict=True)
         if reason
     ]
+
+
+def _is_too_late(problem: Problem, j: int) -> bool:
+    return problem.releases[j] + problem.levels[j][0].duration > problem.latest_ends[j]
+
+
+def _too_late(problem: Problem, j: int) -> str:
+    release, duration = problem.seconds(problem.releases[j]), problem.seconds(problem.levels[j][0].duration)
+    latest = problem.seconds(problem.latest_ends[j])
+    slots = "" if problem.slot is None else f" in slots of {problem.slot:g} s"
+    return (
+        f"job {quoted(problem.jobs[j].id)} has to end by {latest:g} s{slots}, but starts at {release:g} s "
+        f"and takes {duration:g} s at the least"
+    )
 
 
 def why_not_together(problem: Problem) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from coalloc.instance import CoallocError
 from coalloc.models import Formulation, formulation_of
-from coalloc.models.registry import EstimatesSize, TakesStart
+from coalloc.models.registry import EstimatesSize, InfeasibleModelError, TakesStart
 from coalloc.objectives import Criterion
 from coalloc.problem import MAX_MODES, Assignment, Problem, Rounding, on_another_grid
 from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
@@ -72,7 +72,7 @@ class ModelRun:
         lower_bound: float,
         horizon: int | None = None,
     ) -> tuple[Schedule | None, float | None]:
-        """Solve a formulation; return its best schedule (rounded up only) and its bound, a cost.
+        """Solve a formulation; return its best schedule (rounded up only) and its bound, a cost: inf where it has none.
 
         The solver starts from ``first``, where that is given and the formulation takes it. Without ``horizon`` (slots)
         jobs end by the one that ``first`` proves sufficient. Nothing is built where that alone would take longer than
@@ -88,7 +88,10 @@ class ModelRun:
         began = search.elapsed
         starts = False
         with search.timed("build"):
-            model = self.build(criterion, formulation, horizon, lower_bound)
+            try:
+                model = self.build(criterion, formulation, horizon, lower_bound)
+            except InfeasibleModelError:
+                return None, math.inf
             if isinstance(formulation, TakesStart) and first:
                 formulation.set_start(model, first)
                 starts = True
@@ -194,7 +197,7 @@ def _fitting(context: Context, criterion: Criterion, first: Sequence[Assignment]
 def _solve(
     context: Context, criterion: Criterion, first: Sequence[Assignment], time_limit: float
 ) -> tuple[Schedule | None, float | None]:
-    """Run the formulation that fits, from a known schedule."""
+    """Run the formulation that fits, from a known schedule; rounded up, a grid without solution proves nothing."""
     formulation = _fitting(context, criterion, first)
     if formulation is None:
         return None, None
@@ -204,7 +207,8 @@ def _solve(
         criterion, formulation, first, time_limit=time_limit, lower_bound=known
     )
     if bound == math.inf:
-        context.exclude()
+        if is_own or criterion.problem.rounding == "down":
+            context.exclude()
         return None, None
     return schedule, bound
 

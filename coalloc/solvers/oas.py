@@ -58,8 +58,8 @@ def solve_oas(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
     _refuse_unsupported(options, formulation)
-    search = Search(instance, options, progress, constraints=tuple(constraints))
     problem = _problem(instance, options, objective, constraints)
+    search = Search(instance, options, progress, constraints=problem.constraints)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
     reasons = why_infeasible(problem)
     if reasons:

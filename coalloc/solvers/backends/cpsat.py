@@ -159,7 +159,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
             }
             for b, busy in enumerate(problem.busy)
         ],
-        "parts": _parts(problem),
+        "parts": problem.parts,
         "rows": [asdict(row) for row in problem.rows],
         "hint": [
             {
@@ -188,16 +188,6 @@ def _held(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
         held[b] = _whole(problem.busy[b].loads[k], unit, left)
         left -= held[b]
     return held
-
-
-def _parts(problem: Problem) -> list[list[int]]:
-    """Return the sets of classes of which a job must stay within one; none where it may be anywhere."""
-    if problem.scope == "platform":
-        return []
-    if problem.scope == "node":
-        return [[g] for g in range(len(problem.classes))]
-    clusters = range(len(problem.instance.platform.clusters))
-    return [[g for g, c in enumerate(problem.classes) if c.cluster == cluster] for cluster in clusters]
 
 
 def _prefixes(problem: Problem) -> list[list[int]]:
