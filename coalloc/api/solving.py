@@ -166,19 +166,20 @@ def build_model(
     scope: Scope = "platform",
     makespan_limit: float | None = None,
     constraints: Sequence[Constraint] = (),
-    horizon: int | None = None,
+    horizon: float | None = None,
 ) -> pyo.ConcreteModel:
     """Return the Pyomo model of an instance, to extend, to export or to solve.
 
     Parameters
     ----------
     model, objective, slot, links, saturation, scope, makespan_limit, constraints
-        As for :func:`solve`; models of oas need a slot.
+        As for :func:`solve`; models of oas need a slot, but for energy within nodes.
     formulation
         As for :func:`solve`, by name; ``"auto"`` is the mode model.
     horizon
-        Slots within which every job must end. Without it every order of the jobs fits, so that a row that you add
-        (a precedence, a latest end) forbids nothing but what it says. One that is too short makes the model infeasible.
+        Slots (energy in continuous time: s) within which every job must end. Without it every order of the jobs
+        fits, so that a row that you add (a precedence, a latest end) forbids nothing but what it says. One that is
+        too short makes the model infeasible.
 
     Returns
     -------

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +24,9 @@ from coalloc.documents.errors import InternalError
 from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import require_watts
-from coalloc.meter import energy
 from coalloc.problem import Slot
-from coalloc.schedule import Schedule
 from coalloc.simulator.policy import Policy
-from coalloc.simulator.replaying import replay
+from coalloc.solvers.energy_run import Point
 from coalloc.solvers.result import SolveResult, relative_gap
 from coalloc.studies.comparison import BOUND_TOLERANCE, contestants_of
 from coalloc.studies.interruption import gathered, uninterrupted
@@ -72,22 +69,6 @@ SUMMARY = ("label", "makespan_limit", "makespan", "energy", "bound", "gap", "edp
 
 SCOPES: tuple[Scope, ...] = ("node", "cluster", "platform")
 """From narrow to wide."""
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A schedule, its makespan, s, and its energy, J."""
-
-    makespan: float
-    joules: float
-    schedule: Schedule
-
-
-def known_point(instance: Instance, schedule: Schedule) -> Point:
-    """Return a schedule, with real ends, and its metered makespan and energy."""
-    schedule = schedule if schedule.slot is None else replay(instance, schedule)
-    metered = energy(instance, schedule)
-    return Point(metered.makespan, metered.total, schedule)
 
 
 @public
@@ -155,7 +136,7 @@ def energy_front(
     runs = []
     for label, policy in made:
         say(f"{instance.name}: {label}")
-        runs.append((label, known_point(instance, simulate(instance, policy, seed=seed).schedule)))
+        runs.append((label, Point.of(instance, simulate(instance, policy, seed=seed).schedule)))
     front = _Front(instance, options, runs, say)
     limits = front.limits(points)
     planned = [f"{instance.name}: point {number} of {len(limits) + 1}" for number in range(1, len(limits) + 1)]
@@ -184,10 +165,9 @@ class _Front:
             raise CoallocError(
                 f"no front of instance {shown(instance.name)}: {shortest.message or self._frugal.message}"
             )
-        self._shortest = known_point(instance, shortest.schedule)
-        self._known = [*self._between, self._shortest, known_point(instance, self._frugal.schedule)]
-        # a real end is less than a slot before that of its slots
-        self._least_makespan = max(0.0, (shortest.lower_bound or 0.0) - (shortest.schedule.slot or 0.0))
+        self._shortest = Point.of(instance, shortest.schedule)
+        self._known = [*self._between, self._shortest, Point.of(instance, self._frugal.schedule)]
+        self._least_makespan = shortest.lower_bound or 0.0
 
     def limits(self, points: int) -> list[float]:
         """Return the limits from the least makespan on and before that of least energy, s."""
@@ -202,7 +182,7 @@ class _Front:
             start = _best(self._known, limit).schedule
             found = solve(self._instance, objective="energy", makespan_limit=limit, start=start, **self._options)
             if found.schedule is not None:
-                self._known.append(known_point(self._instance, found.schedule))
+                self._known.append(Point.of(self._instance, found.schedule))
             yield uninterrupted(found)
 
     def table(self, limits: Sequence[float], solved: Sequence[SolveResult]) -> pd.DataFrame:
