@@ -266,18 +266,18 @@ def solve_by_pyjobshop(sample: Sample, peer_python: str) -> Row:
 def document_of(problem: Problem) -> dict[str, Any]:
     """Return a problem in slots as the peer reads it, in whole numbers: one mode per allocation vector.
 
-    Only links that can saturate are resources. Loads are rounded down.
+    Only links and memories of which there can be too little are resources. Loads are rounded down.
     """
-    links = problem.contended_links
+    resources = problem.contended_resources
 
-    def units(load: float, link: int) -> int:
-        return math.floor(load / problem.bandwidths[link] * LINK_UNITS) if load else 0
+    def units(load: float, resource: int) -> int:
+        return math.floor(load / problem.limits[resource] * LINK_UNITS) if load else 0
 
     return {
-        "capacities": [*problem.capacities, *(LINK_UNITS for _ in links)],
+        "capacities": [*problem.capacities, *(LINK_UNITS for _ in resources)],
         "modes": [
             [
-                {"duration": int(c.duration), "demands": [*c.allocation, *(units(c.loads[k], k) for k in links)]}
+                {"duration": int(c.duration), "demands": [*c.allocation, *(units(c.loads[k], k) for k in resources)]}
                 for c in modes
             ]
             for modes in problem.modes

@@ -24,8 +24,9 @@ from coalloc.heuristics.registry import policy_named
 from coalloc.measures import metrics
 from coalloc.schedule import Schedule
 from coalloc.simulator.engine import Engine
-from coalloc.simulator.policy import Policy, Start, State
+from coalloc.simulator.policy import Policy, Start, State, Wake
 from coalloc.simulator.simulation import schedule_of_run
+from coalloc.simulator.site import Partition
 
 TRACES: Mapping[str, tuple[str, int]] = {
     "HPC2N": ("HPC2N-2002-2.2-cln.swf.gz", 240),
@@ -106,7 +107,7 @@ def replay(sample: Sample) -> Row:
 
 def simulate(instance: coalloc.Instance, policy: Policy) -> tuple[Schedule, Mapping[str, float]]:
     """Return the schedule and its metrics, as ``coalloc.simulate`` does before it checks them."""
-    schedule = schedule_of_run(instance, Engine(instance, policy).run())
+    schedule = schedule_of_run(instance, Engine(instance, [Partition(policy)]).run())
     return schedule, metrics(instance, schedule)
 
 
@@ -140,12 +141,12 @@ class Timed:
         self.scope = policy.scope
         self.seconds: list[float] = []
 
-    def decide(self, state: State) -> list[Start]:
+    def decide(self, state: State) -> list[Start | Wake]:
         """Return what the policy decides."""
         began = time.process_time()
-        starts = list(self._policy.decide(state))
+        decisions = list(self._policy.decide(state))
         self.seconds.append(time.process_time() - began)
-        return starts
+        return decisions
 
 
 def first_decisions(sample: Sample) -> Row:
@@ -167,7 +168,7 @@ def all_decisions(sample: Sample) -> Row:
 def timed_decisions(instance: coalloc.Instance, policy: str) -> list[float]:
     """Return the CPU seconds of every decision of a run."""
     timed = Timed(policy_named(policy, {}))
-    Engine(instance, timed).run()
+    Engine(instance, [Partition(timed)]).run()
     return timed.seconds
 
 

@@ -34,6 +34,7 @@ from coalloc.schedule_files import write_schedule as write_schedule
 from coalloc.schemas import schema as schema
 from coalloc.simulator.policy import Policy as Policy
 from coalloc.simulator.policy import Start as Start
+from coalloc.simulator.policy import Wake as Wake
 from coalloc.simulator.replaying import replay as replay
 from coalloc.simulator.result import SimulationResult as SimulationResult
 from coalloc.solvers.result import SolveResult as SolveResult

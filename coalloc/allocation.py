@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from coalloc.instance import CoallocError, NodeGroup, Platform
+from coalloc.instance.rounding import capacity_limit
 
 Allocation = tuple[int, ...]
 """Tasks per node class, shape ``(num_classes,)``."""
@@ -22,7 +23,7 @@ Scope = Literal["platform", "cluster", "node"]
 
 @dataclass(frozen=True, slots=True)
 class NodeClass:
-    """All nodes of one cluster with the same description (with scope ``node``: a single node).
+    """All nodes of one cluster with the same description, or a single node (:func:`node_classes`).
 
     ``cluster`` is an index into the clusters of the platform, ``processors`` are the indices of its
     processors, in order.
@@ -38,22 +39,43 @@ class NodeClass:
         return len(self.processors)
 
     @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return self.capacity // self.group.cores
+
+    @property
     def effective_power(self) -> float:
         """Gamma of each of its nodes."""
         return self.group.effective_power
 
+    def room(self, task_memory: float) -> int:
+        """Return how many tasks that ask for so much memory, MB each, it can hold at once."""
+        if not has_too_little(self.group, task_memory):
+            return self.capacity
+        limit = capacity_limit(self.group.memory or 0.0)
+        tasks_per_node = max(n for n in range(self.group.cores) if n * task_memory <= limit)
+        return self.num_nodes * tasks_per_node
 
-def node_classes(platform: Platform, scope: Scope = "platform") -> tuple[NodeClass, ...]:
+
+def has_too_little(group: NodeGroup, task_memory: float) -> bool:
+    """Return whether a node has too little memory for a task on each core that asks for so much, MB."""
+    return group.memory is not None and group.cores * task_memory > capacity_limit(group.memory)
+
+
+def node_classes(platform: Platform, scope: Scope = "platform", task_memory: float = 0.0) -> tuple[NodeClass, ...]:
     """Return the classes of a platform, by cluster and first node.
 
-    With scope ``node`` every node is a class of its own: totals would fit where packing does not.
+    With scope ``node`` every node is a class of its own: totals would fit where packing does not. So is a node of
+    several cores that has too little memory for a task on each, where tasks ask for ``task_memory`` (MB) at most.
     """
     if scope not in get_args(Scope):
         raise CoallocError(f"scope must be one of {', '.join(get_args(Scope))}, got {scope!r}")
     single = [[group.replace(count=1) for group in cluster.nodes] for cluster in platform.clusters]
     members: dict[tuple[int, NodeGroup, int], list[int]] = {}
     for number, node in enumerate(platform.nodes):
-        key = (node.cluster, single[node.cluster][node.group], number if scope == "node" else -1)
+        group = single[node.cluster][node.group]
+        is_alone = scope == "node" or (node.cores > 1 and has_too_little(group, task_memory))
+        key = (node.cluster, group, number if is_alone else -1)
         members.setdefault(key, []).extend(range(node.first_processor, node.first_processor + node.cores))
     return tuple(NodeClass(c, group, tuple(processors)) for (c, group, _), processors in members.items())
 

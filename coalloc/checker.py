@@ -18,14 +18,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.instance import CoallocError, Instance, Job, Link, visible
+from coalloc.instance import CoallocError, Instance, Job, Link, Platform, public, visible
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, capacity_limit, merge_instants, slots_up, time_tolerance
-from coalloc.schedule import Placement, Schedule, require_schedule
+from coalloc.schedule import Placement, Schedule
 
 Links = Literal["strict", "shared", "ignore"]
 Scope = Literal["platform", "cluster", "node"]
@@ -49,6 +49,8 @@ RULES = {
     "overlap": "no processor is held by two jobs at one instant; running jobs hold theirs until their end",
     "link-load": "with strict links no link carries more than (1 + saturation) times its bandwidth at any instant at "
     "which a job of the schedule loads it",
+    "memory": "the tasks on a node ask together for no more than its memory at any instant at which a job of the "
+    "schedule asks for some there; nodes without memory are not limited",
 }
 """Name and meaning of each rule, in the order in which violations are reported."""
 
@@ -57,16 +59,16 @@ OVERLAP_PAIRS = 200_000
 busy processor is named with the one that holds it longest, or a hopeless schedule would exhaust memory."""
 
 NAMED_JOBS = 1_000
-"""Jobs that one violation of a link names, at most."""
+"""Jobs that one violation of a link, or of a node's memory, names at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
     """One broken rule.
 
-    ``jobs`` are ids; ``where`` names processors (separated by ``", "``), a link, or nothing; ``when``
+    ``jobs`` are ids; ``where`` names processors (separated by ``", "``), a link, a node, or nothing; ``when``
     is the instant, s, at which it begins, if there is one; ``amount`` and ``limit`` are in the unit
-    of the rule: jobs, processors, s, MB/s, or the share of a job's work.
+    of the rule: jobs, processors, s, MB/s, MB, or the share of a job's work.
     """
 
     rule: str
@@ -81,6 +83,7 @@ class Violation:
         return f"{self.rule}: {self.sentence}"
 
 
+@public
 def check(
     instance: Instance,
     schedule: Schedule,
@@ -105,8 +108,7 @@ def check(
     CoallocError
         If an option, or a combination of options, is not supported; never because of what the schedule says.
     """
-    require_schedule(instance, schedule)
-    _refuse_unsupported(links, saturation, scope)
+    _refuse_unsupported(links, saturation)
     with np.errstate(all="ignore"):  # finite numbers of any size are allowed, and their sums may overflow
         rows = _rows(instance, schedule)
         loads = _loads(rows, instance)
@@ -118,25 +120,16 @@ def check(
             *_duration_violations(rows, schedule.slot, links, loads, instance.platform.links),
             *_overlap_violations(rows, instance),
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
+            *_memory_violations(rows, instance.platform),
         ]
 
 
-def _refuse_unsupported(links: str, saturation: float, scope: str) -> None:
-    """Raise one :class:`CoallocError` that lists what is supported."""
-    number = isinstance(saturation, (int, float)) and not isinstance(saturation, bool)
-    refused = []
-    if links not in get_args(Links):
-        refused.append(f"links={links!r}")
-    if scope not in get_args(Scope):
-        refused.append(f"scope={scope!r}")
-    if not number or not 0.0 <= saturation < math.inf or (saturation > 0.0 and links != "strict"):
-        refused.append(f"saturation={saturation!r}" + ("" if links == "strict" else f" with links={links!r}"))
-    if refused:
-        raise CoallocError(
-            f"check does not support {', '.join(refused)}; supported are links {', '.join(get_args(Links))}; "
-            f"scope {', '.join(get_args(Scope))}; saturation a finite number of at least 0, above 0 only with "
-            "links='strict'"
-        )
+def _refuse_unsupported(links: Links, saturation: float) -> None:
+    """Raise :class:`CoallocError` where a saturation is none, or is tolerated where links may saturate anyway."""
+    if not 0.0 <= saturation < math.inf:
+        raise CoallocError(f"saturation: must be finite and at least 0, got {saturation!r}")
+    if saturation > 0.0 and links != "strict":
+        raise CoallocError(f"saturation={saturation!r} is for links='strict', not for links={links!r}")
 
 
 # ------------------------------------------------------------------------------ what the schedule says
@@ -472,7 +465,7 @@ def _pairs_with_longest(entries: Iterable[tuple[int, int, int, int]]) -> Iterato
 
 
 def _totals(rows: _Rows, load: Floats) -> tuple[Floats, Floats]:
-    """Return the load of a link from each instant to the next, and how much of it may be rounding error, MB/s."""
+    """Return the sum of what rows ask from each instant to the next, and how much of it may be rounding error."""
     lasting = np.flatnonzero((load > 0.0) & (rows.begin < rows.finish))
     totals = np.cumsum(_changes(rows, lasting, load[lasting]))
     noise = np.finfo(np.float64).eps * np.cumsum(np.abs(totals))
@@ -487,37 +480,44 @@ def _changes(rows: _Rows, chosen: Ints, weights: Floats) -> Floats:
     return np.asarray(added - removed, dtype=np.float64)
 
 
-def _link_violations(rows: _Rows, loads: Floats, network: Sequence[Link], saturation: float) -> Iterator[Violation]:
-    """Yield each overload of each link: one violation from its first to its last instant, with the peak.
+@dataclass(frozen=True, slots=True)
+class _Excess:
+    """More is asked for than there is from ``start`` to ``end`` (s), at most ``peak``, and then by ``jobs``."""
 
-    What running jobs do to a link alone is not the schedule's fault and is not reported.
+    start: float
+    end: float
+    peak: float
+    jobs: tuple[str, ...]
+
+
+def _excesses(rows: _Rows, load: Floats, limit: float) -> Iterator[_Excess]:
+    """Yield when the rows together ask for more than ``limit``, each time from the first to the last instant.
+
+    What running jobs ask by themselves is not the schedule's fault and is left out.
     """
+    lasting = np.flatnonzero((load > 0.0) & (rows.begin < rows.finish))
+    placed = lasting[lasting >= rows.num_running]
+    num_placed = np.cumsum(_changes(rows, placed, np.ones(len(placed))))
+    totals, noise = _totals(rows, load)
+    is_over = (num_placed > 0) & (totals > limit + noise)
+    edges = np.flatnonzero(np.diff(is_over, prepend=False, append=False)).reshape(-1, 2)
+    peaks = [int(first + np.argmax(totals[first:last])) for first, last in edges]
+    at_peak = _active_at(rows, lasting, peaks)
+    for (first, last), peak, active in zip(edges, peaks, at_peak, strict=True):
+        start, end = float(rows.instants[first]), float(rows.instants[last])
+        yield _Excess(start, end, float(totals[peak]), tuple(rows.ids[row] for row in active))
+
+
+def _link_violations(rows: _Rows, loads: Floats, network: Sequence[Link], saturation: float) -> Iterator[Violation]:
+    """Yield each overload of each link: one violation from its first to its last instant, with the peak."""
     for k, link in enumerate(network):
-        load = loads[:, k]
-        lasting = np.flatnonzero((load > 0.0) & (rows.begin < rows.finish))
-        placed = lasting[lasting >= rows.num_running]
-        num_placed = np.cumsum(_changes(rows, placed, np.ones(len(placed))))
-        totals, noise = _totals(rows, load)
-        limit = capacity_limit(link.bandwidth, saturation)
-        is_over = (num_placed > 0) & (totals > limit + noise)
-        edges = np.flatnonzero(np.diff(is_over, prepend=False, append=False)).reshape(-1, 2)
-        peaks = [int(first + np.argmax(totals[first:last])) for first, last in edges]
-        at_peak = _active_at(rows, lasting, peaks)
-        for (first, last), peak, active in zip(edges, peaks, at_peak, strict=True):
-            start, end = float(rows.instants[first]), float(rows.instants[last])
-            yield _overload(link, tuple(rows.ids[row] for row in active), (start, end), float(totals[peak]), saturation)
-
-
-def _overload(
-    link: Link, jobs: tuple[str, ...], span: tuple[float, float], peak: float, saturation: float
-) -> Violation:
-    """Return the violation for one overload of a link over ``span`` (s) with ``peak`` MB/s."""
-    limit = link.bandwidth * (1.0 + saturation)
-    sentence = (
-        f"link {visible(link.name)} carries up to {peak:.12g} MB/s from {_seconds(span[0])} to {_seconds(span[1])}, "
-        f"allowed are {limit:.12g} MB/s; then {_listed(jobs)} loaded it"
-    )
-    return Violation("link-load", jobs, link.name, span[0], peak, limit, sentence)
+        limit = link.bandwidth * (1.0 + saturation)
+        for excess in _excesses(rows, loads[:, k], capacity_limit(link.bandwidth, saturation)):
+            sentence = (
+                f"link {visible(link.name)} carries up to {excess.peak:.12g} MB/s from {_seconds(excess.start)} to "
+                f"{_seconds(excess.end)}, allowed are {limit:.12g} MB/s; then {_listed(excess.jobs)} loaded it"
+            )
+            yield Violation("link-load", excess.jobs, link.name, excess.start, excess.peak, limit, sentence)
 
 
 def _active_at(rows: _Rows, chosen: Ints, peaks: Sequence[int]) -> Iterator[list[int]]:
@@ -531,6 +531,50 @@ def _active_at(rows: _Rows, chosen: Ints, peaks: Sequence[int]) -> Iterator[list
         while leaving and rows.finish[leaving[-1]] <= peak:
             del active[leaving.pop()]
         yield list(islice(active, NAMED_JOBS))
+
+
+# ------------------------------------------------------------------------------ memory
+
+
+def _memory_violations(rows: _Rows, platform: Platform) -> Iterator[Violation]:
+    """Yield each time at which the tasks on a node ask for more than its memory, with the peak.
+
+    Memory is that of nodes (MB per node); a job asks for its memory (MB per task) once for each task on the node.
+    """
+    memory = [platform.group_of(node).memory for node in platform.nodes]
+    limits = np.array([math.inf if limit is None else capacity_limit(limit) for limit in memory])
+    asked = np.array([0.0 if job is None else job.memory or 0.0 for job in rows.jobs])
+    node_of = np.array(platform.processor_node)[rows.held]
+    lasting = (rows.begin < rows.finish)[rows.held_by]
+    counted = lasting & (asked[rows.held_by] > 0.0) & np.isfinite(limits[node_of])
+    nodes, held_by = node_of[counted], rows.held_by[counted]
+    for node in _full_nodes(rows, nodes, held_by, asked, limits):
+        on_node = held_by[nodes == node]
+        load = np.bincount(on_node, weights=asked[on_node], minlength=len(asked)).astype(np.float64)
+        name, limit = platform.nodes[node].name, memory[node] or 0.0
+        for excess in _excesses(rows, load, float(limits[node])):
+            sentence = (
+                f"tasks on node {visible(name)} ask for up to {excess.peak:.12g} MB of memory from "
+                f"{_seconds(excess.start)} to {_seconds(excess.end)}, it has {limit:.12g} MB; then "
+                f"{_listed(excess.jobs)} held it"
+            )
+            yield Violation("memory", excess.jobs, name, excess.start, excess.peak, limit, sentence)
+
+
+def _full_nodes(rows: _Rows, nodes: Ints, held_by: Ints, asked: Floats, limits: Floats) -> list[int]:
+    """Return the nodes that can have too little memory at some instant: few, of what may be many.
+
+    Task i is of row ``held_by[i]``, on node ``nodes[i]``. All nodes are swept as one line, so what rounding loses on
+    one is counted against the next.
+    """
+    node = np.concatenate([nodes, nodes])
+    instant = np.concatenate([rows.begin[held_by], rows.finish[held_by]])
+    change = np.concatenate([asked[held_by], -asked[held_by]])
+    order = np.lexsort((change, instant, node))
+    totals = np.cumsum(change[order])
+    noise = np.finfo(np.float64).eps * np.cumsum(np.abs(totals))
+    is_full = ~(totals + noise <= limits[node[order]])  # not a number, after an overflow, is looked at closely
+    return [int(n) for n in np.unique(node[order][is_full])]
 
 
 # ------------------------------------------------------------------------------ sentences

@@ -97,6 +97,11 @@ class Constraint:
         return ()
 
     @property
+    def restricts_classes(self) -> bool:
+        """Whether it keeps some job from some class."""
+        return type(self).is_eligible is not Constraint.is_eligible
+
+    @property
     def couples(self) -> bool:
         """Whether where a job may run depends on the others."""
         return type(self).next_start is not Constraint.next_start

@@ -18,11 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.documents.arguments import public
 from coalloc.documents.text import visible
 from coalloc.execution import link_loads
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import capacity_limit, merge_instants
-from coalloc.schedule import Schedule, require_schedule
+from coalloc.schedule import Schedule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,11 +70,17 @@ class Metric:
         return (inspect.getdoc(self.value) or "").split("\n\n")[0].replace("\n", " ")
 
 
+@public
 def metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
-    """Return every metric of :data:`METRICS` by name.
+    """Return every metric of a schedule by name, in the units that :data:`METRICS` names.
 
-    Raises :class:`CoallocError` where the schedule places jobs or uses processors that the instance
-    does not have: ``check`` says more.
+    Times are in s, shares 0 to 1; the definitions are those of the functions in :data:`METRICS`. The schedule should
+    pass :func:`coalloc.check`.
+
+    Raises
+    ------
+    CoallocError
+        The schedule places jobs or uses processors that the instance does not have.
     """
     observed = observe(instance, schedule)
     return {name: metric.value(observed) for name, metric in METRICS.items()}
@@ -201,7 +208,6 @@ def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:
 
 def observe(instance: Instance, schedule: Schedule) -> Observed:
     """Return a schedule as columns; raises as :func:`metrics` does."""
-    require_schedule(instance, schedule)
     placements = schedule.placements
     jobs = placed_jobs(instance, schedule)
     start = np.fromiter((p.start for p in placements), np.float64, len(placements))

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.display.html import lines_table
+from coalloc.documents.arguments import public
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import known_watts, require_watts
 from coalloc.instance.rounding import time_tolerance
 from coalloc.measures import ROWS_AT_ONCE, placed_jobs, processor_indices
-from coalloc.schedule import Schedule, require_schedule
+from coalloc.schedule import Schedule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,6 +139,12 @@ class Energy:
             raise CoallocError(f"part must be one of {', '.join(get_args(Part))}, got {part!r}")
         return pd.DataFrame(rows, columns=columns)
 
+    def __repr__(self) -> str:
+        return f"<Energy: {self.total:.6g} J in {self.makespan:.12g} s, EDP {self.edp:.6g} J s>"
+
+    def _repr_html_(self) -> str:
+        return lines_table(self.lines())
+
     def __str__(self) -> str:
         return "\n".join(f"{name:<10} {text}" for name, text in self.lines())
 
@@ -182,6 +190,7 @@ class PowerCurve:
 # ------------------------------------------------------------------------------ metering
 
 
+@public
 def energy(instance: Instance, schedule: Schedule, idle: Idle = "always") -> Energy:
     """Return the energy that a schedule takes, from the earliest arrival (0 where jobs run already) to its last end.
 
@@ -218,6 +227,7 @@ def energy(instance: Instance, schedule: Schedule, idle: Idle = "always") -> Ene
     )
 
 
+@public
 def power_curve(instance: Instance, schedule: Schedule, idle: Idle = "always") -> PowerCurve:
     """Return what a platform draws over time; its integral is the energy. Arguments and errors as :func:`energy`."""
     draw = draw_of(instance, schedule, idle)
@@ -323,9 +333,6 @@ class Draw:
 
 def draw_of(instance: Instance, schedule: Schedule, idle: Idle) -> Draw:
     """Return what the nodes draw under a schedule; raises as :func:`energy` does."""
-    require_schedule(instance, schedule)
-    if idle not in get_args(Idle):
-        raise CoallocError(f"idle must be one of {', '.join(get_args(Idle))}, got {idle!r}")
     require_watts(instance.platform)
     origin, end = instance.origin, max((p.end for p in schedule.placements), default=instance.origin)
     placed = [(p.job, p.start, p.end, p.nodes) for p in schedule.placements]

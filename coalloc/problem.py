@@ -1,6 +1,6 @@
 """What exact methods see: the jobs as choices between modes, time as slots or seconds.
 
-A mode is an allocation vector of one job; its duration and its link loads are constants,
+A mode is an allocation vector of one job; its duration and what it asks of links and memories are constants,
 so the maximum in SP, the quadratic bandwidth (2.6) and every other max() are gone before a model
 is built (thesis 3.2.1 with errata 1 to 4). Times are in *ticks*: whole slots of a slotted problem,
 seconds of a continuous one; no problem mixes them.
@@ -13,17 +13,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 from coalloc.allocation import (
     Allocation,
     NodeClass,
     Scope,
     allocation_of,
+    has_too_little,
     node_classes,
     switched_classes,
 )
 from coalloc.constraint import Constraint, NotTogether, Release, Times
+from coalloc.documents.text import quoted
 from coalloc.execution import execution_time, link_load, processing_slowdown
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
@@ -36,10 +38,38 @@ MAX_MODES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
+class LinkBandwidth:
+    """A link as a resource: the classes below it, by index, and its largest load, MB/s; inf where it may saturate."""
+
+    name: str
+    classes: tuple[int, ...]
+    limit: float
+    load = staticmethod(link_load)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMemory:
+    """The memory of a node of several cores as a resource: the node's class, by index, and MB that tasks may hold."""
+
+    name: str
+    classes: tuple[int, ...]
+    limit: float
+
+    @staticmethod
+    def load(tasks: int, job: Job) -> float:
+        """Return what tasks of a job on the node ask for, MB."""
+        return tasks * (job.memory or 0.0)
+
+
+Resource = LinkBandwidth | NodeMemory
+"""What tasks on some classes share besides processors: ``load(tasks, job)`` with so many tasks there, up to a limit."""
+
+
+@dataclass(frozen=True, slots=True)
 class Mode:
     """One way to place a job.
 
-    ``allocation`` has shape ``(num_classes,)``, ``loads`` (MB/s) shape ``(num_links,)``;
+    ``allocation`` has shape ``(num_classes,)``, ``loads`` (MB/s on links, MB of memories) shape ``(num_resources,)``;
     ``execution_time`` is Te in seconds with SC = 1, ``duration`` the same in ticks.
     """
 
@@ -59,7 +89,7 @@ class SpeedLevel:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """A job that runs already: its tasks per class and loads per link (MB/s), until ``end`` (ticks)."""
+    """A job that runs already: its tasks per class and its loads per resource, until ``end`` (ticks)."""
 
     job: str
     end: float
@@ -71,14 +101,13 @@ class Busy:
 class Package:
     """All jobs of a problem, started together at ``start`` (ticks), the latest of their arrivals.
 
-    ``processors`` are free then, shape ``(num_classes,)``, and ``bandwidths`` (MB/s, shape
-    ``(num_links,)``; inf where links may saturate). ``running`` jobs outlast the start and put
-    ``busy_loads`` (MB/s) on the links.
+    ``processors`` are free then, shape ``(num_classes,)``, and of resources ``limits``, shape
+    ``(num_resources,)``. ``running`` jobs outlast the start and take ``busy_loads`` of the resources.
     """
 
     start: float
     processors: tuple[int, ...]
-    bandwidths: tuple[float, ...]
+    limits: tuple[float, ...]
     running: tuple[RunningJob, ...]
     busy_loads: tuple[float, ...]
 
@@ -136,11 +165,32 @@ class Problem:
         return tuple(node_class.capacity for node_class in self.classes)
 
     @cached_property
-    def bandwidths(self) -> tuple[float, ...]:
-        """Largest total load allowed on each link, MB/s, shape ``(num_links,)``; inf where links may saturate."""
-        if self.links != "strict":
-            return tuple(math.inf for _ in self.instance.platform.links)
-        return tuple(capacity_limit(link.bandwidth, self.saturation) for link in self.instance.platform.links)
+    def resources(self) -> tuple[Resource, ...]:
+        """What tasks share besides processors: every link, then each memory of which there may be too little."""
+        return (*self._links(), *self._memories())
+
+    def _links(self) -> Iterator[LinkBandwidth]:
+        for link in self.instance.platform.links:
+            below = tuple(g for g, node_class in enumerate(self.classes) if node_class.cluster in link.clusters)
+            limit = capacity_limit(link.bandwidth, self.saturation) if self.links == "strict" else math.inf
+            yield LinkBandwidth(link.name, below, limit)
+
+    def _memories(self) -> Iterator[NodeMemory]:
+        platform, asked = self.instance.platform, self.instance.largest_task_memory
+        for g, node_class in enumerate(self.classes):
+            if node_class.group.cores > 1 and has_too_little(node_class.group, asked):
+                node = platform.nodes[platform.processor_node[node_class.processors[0]]]
+                yield NodeMemory(node.name, (g,), capacity_limit(node_class.group.memory or 0.0))
+
+    @cached_property
+    def num_links(self) -> int:
+        """How many of the resources are links: the first ones, in the order of the platform."""
+        return len(self.instance.platform.links)
+
+    @cached_property
+    def limits(self) -> tuple[float, ...]:
+        """Largest total load of each resource, shape ``(num_resources,)``: MB/s (inf where links may saturate), MB."""
+        return tuple(resource.limit for resource in self.resources)
 
     @cached_property
     def releases(self) -> tuple[float, ...]:
@@ -220,11 +270,11 @@ class Problem:
         pairs = zip(self.instance.running, self.busy, strict=True)
         lasting = [(run, busy) for run, busy in pairs if busy.end > start + time_tolerance(start)]
         held = [sum(busy.allocation[g] for _, busy in lasting) for g in range(len(self.classes))]
-        loads = tuple(math.fsum(busy.loads[k] for _, busy in lasting) for k in range(len(self.bandwidths)))
+        loads = tuple(math.fsum(busy.loads[k] for _, busy in lasting) for k in range(len(self.resources)))
         return Package(
             start=start,
             processors=tuple(capacity - taken for capacity, taken in zip(self.capacities, held, strict=True)),
-            bandwidths=tuple(max(0.0, limit - load) for limit, load in zip(self.bandwidths, loads, strict=True)),
+            limits=tuple(max(0.0, limit - load) for limit, load in zip(self.limits, loads, strict=True)),
             running=tuple(run for run, _ in lasting),
             busy_loads=loads,
         )
@@ -240,8 +290,8 @@ class Problem:
         return ticks if self.slot is None else ticks * self.slot
 
     def loads(self, job: Job, allocation: Sequence[int]) -> tuple[float, ...]:
-        """Return the loads of an allocation on every link, MB/s."""
-        return tuple([link_load(sum([allocation[g] for g in below]), job) for below in self.classes_below])
+        """Return what an allocation asks of every resource, shape ``(num_resources,)``."""
+        return tuple([r.load(sum([allocation[g] for g in r.classes]), job) for r in self.resources])
 
     @cached_property
     def _powers(self) -> tuple[float, ...]:
@@ -262,46 +312,104 @@ class Problem:
             known[slowest] = seconds, self.ticks(seconds)
         return Mode(tuple(allocation), *known[slowest], self.loads(job, allocation))
 
-    def fits_links(self, mode: Mode) -> bool:
-        """Return whether the mode saturates no link when it is alone."""
-        return all(load <= limit for load, limit in zip(mode.loads, self.bandwidths, strict=True))
+    def fits_alone(self, mode: Mode) -> bool:
+        """Return whether the mode exceeds no resource when it is alone."""
+        return all(load <= limit for load, limit in zip(mode.loads, self.limits, strict=True))
 
-    @cached_property
-    def classes_below(self) -> tuple[tuple[int, ...], ...]:
-        """Classes below each link, by index, shape ``(num_links,)``."""
-        links = self.instance.platform.links
-        return tuple(tuple(g for g, c in enumerate(self.classes) if c.cluster in link.clusters) for link in links)
-
-    def tasks_below(self, job: Job, link: int) -> range:
-        """Return the numbers of tasks of a job that can be below a link."""
-        inside = sum(self.capacities[g] for g in self.classes_below[link])
+    def tasks_within(self, job: Job, resource: int) -> range:
+        """Return the numbers of tasks of a job that can be on the classes of a resource."""
+        inside = sum(self.capacities[g] for g in self.resources[resource].classes)
         outside = sum(self.capacities) - inside
         return range(max(0, job.tasks - outside), min(job.tasks, inside) + 1)
 
     @cached_property
-    def contended_links(self) -> tuple[int, ...]:
-        """The links that would saturate if every job put its largest load on them at once."""
+    def contended_resources(self) -> tuple[int, ...]:
+        """The resources of which there would be too little if every job took as much as it can at once."""
         contended = []
-        for k, limit in enumerate(self.bandwidths):
+        for k, resource in enumerate(self.resources):
             most = sum(busy.loads[k] for busy in self.busy)
-            most += sum(max((link_load(n, job) for n in self.tasks_below(job, k)), default=0.0) for job in self.jobs)
-            if most > limit:
+            most += sum(
+                max((resource.load(n, job) for n in self.tasks_within(job, k)), default=0.0) for job in self.jobs
+            )
+            if most > resource.limit:
                 contended.append(k)
         return tuple(contended)
+
+    @cached_property
+    def contended_links(self) -> tuple[int, ...]:
+        """The links among them."""
+        return tuple(k for k in self.contended_resources if k < self.num_links)
+
+    @cached_property
+    def contended_memories(self) -> tuple[int, ...]:
+        """The memories among them."""
+        return tuple(k for k in self.contended_resources if k >= self.num_links)
+
+    def rooms(self, job: Job) -> tuple[int, ...]:
+        """Return how many tasks of a job each class can hold, by processors, memory and constraints."""
+        if not (job.memory or self._restrictions):
+            return self.capacities
+        if job not in self._known_rooms:
+            rooms = zip(self._rooms_by_memory(job), self.classes, strict=True)
+            self._known_rooms[job] = tuple(
+                room if all(constraint.is_eligible(job, c) for constraint in self._restrictions) else 0
+                for room, c in rooms
+            )
+        return self._known_rooms[job]
+
+    def _rooms_by_memory(self, job: Job) -> list[int]:
+        return [node_class.room(job.memory or 0.0) for node_class in self.classes]
+
+    @cached_property
+    def _known_rooms(self) -> dict[Job, tuple[int, ...]]:
+        """Rooms so far."""
+        return {}
+
+    @cached_property
+    def _restrictions(self) -> tuple[Constraint, ...]:
+        """The constraints that keep jobs from classes."""
+        return tuple(constraint for constraint in self.constraints if constraint.restricts_classes)
+
+    @cached_property
+    def is_restricted(self) -> bool:
+        """Whether memory or constraints keep some job from processors that it could have otherwise."""
+        return bool(self.contended_memories) or any(self.rooms(job) != self.capacities for job in self.jobs)
+
+    def shortage(self, job: Job) -> str:
+        """Return why memory or constraints leave a job too little room within the scope; nothing where they do not."""
+        most = max(self.within_scope(self.rooms(job)))
+        if most >= job.tasks:
+            return ""
+        if max(self.within_scope(self._rooms_by_memory(job))) >= job.tasks:
+            return f"job {quoted(job.id)} has {job.tasks} tasks, the constraints leave it {most} processors"
+        found = f"the nodes have that for {most}"
+        if self.scope != "platform":
+            found = f"no {self.scope} has that for more than {most}"
+        asked = f"asks for {job.memory or 0.0:g} MB of memory per task"
+        return f"job {quoted(job.id)} {asked}: {found} of its {job.tasks} tasks"
+
+    def within_scope(self, rooms: Sequence[int]) -> list[int]:
+        """Return the sum over each part of the platform that the scope keeps a job within."""
+        if self.scope == "node":
+            return list(rooms)
+        parts = [0] * len(self.instance.platform.clusters)
+        for room, node_class in zip(rooms, self.classes, strict=True):
+            parts[node_class.cluster if self.scope == "cluster" else 0] += room
+        return parts
 
     def count_allocations(self, job: Job) -> int:
         """Return how many allocation vectors a job has, links and scope aside."""
         ways = [1] + [0] * job.tasks
-        for capacity in self.capacities:
+        for room in self.rooms(job):
             prefix = [0]
             for count in ways:
                 prefix.append(prefix[-1] + count)
-            ways = [prefix[n + 1] - prefix[max(0, n - capacity)] for n in range(job.tasks + 1)]
+            ways = [prefix[n + 1] - prefix[max(0, n - room)] for n in range(job.tasks + 1)]
         return ways[job.tasks]
 
     @cached_property
     def modes(self) -> tuple[tuple[Mode, ...], ...]:
-        """Every mode of each job that fits the links alone, shape ``(num_jobs,)``.
+        """Every mode of each job that fits alone, shape ``(num_jobs,)``.
 
         Raises :class:`CoallocError` where there are more than ``MAX_MODES``.
         """
@@ -315,31 +423,20 @@ class Problem:
 
     def _modes_of(self, job: Job) -> tuple[Mode, ...]:
         found = (self.mode(job, allocation) for allocation in self.allocations(job))
-        return tuple(mode for mode in found if self.fits_links(mode))
+        return tuple(mode for mode in found if self.fits_alone(mode))
 
     def allocations(self, job: Job) -> Iterator[Allocation]:
         """Yield every allocation vector of a job within the scope, links aside, in lexicographic order."""
+        rooms = self.rooms(job)
         if self.scope == "platform":
-            yield from compositions(job.tasks, self.capacities)
+            yield from compositions(job.tasks, rooms)
             return
         for cluster in range(len(self.instance.platform.clusters)):
-            inside = [c.capacity if c.cluster == cluster else 0 for c in self.classes]
+            inside = [n if c.cluster == cluster else 0 for n, c in zip(rooms, self.classes, strict=True)]
             if self.scope == "cluster":
                 yield from compositions(job.tasks, inside)
             else:
                 yield from (a for a in compositions(job.tasks, inside) if max(a) == job.tasks)
-
-    def is_eligible(self, j: int, allocation: Sequence[int]) -> bool:
-        """Return whether every class that an allocation of job ``j`` uses is one that the constraints allow it."""
-        return self._eligible_classes[j].issuperset(g for g, count in enumerate(allocation) if count)
-
-    @cached_property
-    def _eligible_classes(self) -> tuple[frozenset[int], ...]:
-        """The classes that the constraints allow each job, by index."""
-        return tuple(
-            frozenset(g for g, c in enumerate(self.classes) if all(k.is_eligible(job, c) for k in self.constraints))
-            for job in self.jobs
-        )
 
     @cached_property
     def parts(self) -> tuple[tuple[int, ...], ...]:
@@ -366,26 +463,41 @@ class Problem:
     def levels(self) -> tuple[tuple[SpeedLevel, ...], ...]:
         """The speed levels of each job, fastest first, shape ``(num_jobs,)``.
 
-        Effective powers at which a job takes equally many ticks are one level.
+        Effective powers at which a job takes equally many ticks are one level. Raises :class:`CoallocError` where a
+        job has none, for memory or constraints.
         """
         return tuple(self._levels_of(job) for job in self.jobs)
 
+    @cached_property
+    def class_sets(self) -> frozenset[tuple[int, ...]]:
+        """All sets of classes that speed levels may have, by index."""
+        rooms = {self.capacities, *(self.rooms(job) for job in self.jobs)}
+        return frozenset(allowed for of_classes in rooms for _, allowed, _ in self._prefixes(of_classes))
+
     def _levels_of(self, job: Job) -> tuple[SpeedLevel, ...]:
         levels: dict[float, SpeedLevel] = {}
-        for power, allowed, capacity in self._prefixes:
-            if capacity >= job.tasks:
+        for power, allowed, room in self._prefixes(self.rooms(job)):
+            if room >= job.tasks:
                 duration = self.ticks(execution_time(job, 1.0 / power))
                 levels[duration] = SpeedLevel(duration, allowed)
+        if not levels:
+            raise CoallocError(self.shortage(job) or f"job {quoted(job.id)} fits nowhere")
         return tuple(levels.values())
 
+    def _prefixes(self, rooms: tuple[int, ...]) -> list[tuple[float, tuple[int, ...], int]]:
+        """Return effective powers, greatest first, with the classes at least as fast that have room, and that room."""
+        if rooms not in self._known_prefixes:
+            usable = [g for g, room in enumerate(rooms) if room]
+            prefixes = self._known_prefixes[rooms] = []
+            for power in sorted({self._powers[g] for g in usable}, reverse=True):
+                allowed = tuple([g for g in usable if self._powers[g] >= power])
+                prefixes.append((power, allowed, sum([rooms[g] for g in allowed])))
+        return self._known_prefixes[rooms]
+
     @cached_property
-    def _prefixes(self) -> list[tuple[float, tuple[int, ...], int]]:
-        """Effective powers, greatest first, with the classes that are at least as fast, and their processors."""
-        prefixes = []
-        for power in sorted(set(self._powers), reverse=True):
-            allowed = tuple([g for g, other in enumerate(self._powers) if other >= power])
-            prefixes.append((power, allowed, sum([self.capacities[g] for g in allowed])))
-        return prefixes
+    def _known_prefixes(self) -> dict[tuple[int, ...], list[tuple[float, tuple[int, ...], int]]]:
+        """Prefixes so far, by what room the classes have."""
+        return {}
 
 
 def compositions(total: int, limits: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -400,21 +512,23 @@ def compositions(total: int, limits: Sequence[int]) -> Iterator[tuple[int, ...]]
             yield (count, *tail)
 
 
-def slot_seconds(instance: Instance, slot: float | str | None) -> float | None:
+Slot = Annotated[float | str | None, 'seconds, a percentage such as "50%", or None']
+"""Length of a slot as a caller gives it: seconds, or a share of the mean base time; None is continuous time."""
+
+
+def slot_seconds(instance: Instance, slot: Slot) -> float | None:
     """Return a slot length in seconds: a number of seconds, or ``"50%"`` of the mean base time."""
     if slot is None:
         return None
     if isinstance(slot, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", slot)
         if match is None:
-            raise CoallocError(f'slot must be seconds, or a percentage such as "50%", got {slot!r}')
+            raise CoallocError(f'slot: must be seconds, or a percentage such as "50%", got {slot!r}')
         seconds = float(match.group(1)) / 100.0 * (instance.mean_base_time or 1.0)
-    elif isinstance(slot, bool) or not isinstance(slot, (int, float)):
-        raise CoallocError(f'slot must be seconds, or a percentage such as "50%", got {slot!r}')
     else:
         seconds = float(slot)
     if not (math.isfinite(seconds) and seconds > 0.0):
-        raise CoallocError(f"slot must be above 0 and finite, got {slot!r}")
+        raise CoallocError(f"slot: must be above 0 and finite, got {slot!r}")
     return seconds
 
 
@@ -436,7 +550,8 @@ def discretise(
     kept that still forbid nothing else then.
     """
     kept = (Release(), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
-    return Problem(instance, node_classes(instance.platform, scope), slot, rounding, links, saturation, scope, kept)
+    classes = node_classes(instance.platform, scope, instance.largest_task_memory)
+    return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
 
 
 def on_another_grid(problem: Problem, slot: float, rounding: Rounding) -> Problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 
+from coalloc.documents.arguments import public
 from coalloc.documents.kinds import Kind, document_of, read_value, write_value
 from coalloc.documents.storage import FILE_LIMIT, FilePath
 from coalloc.documents.strict_json import layout
@@ -65,13 +66,27 @@ def result_document(result: SolveResult) -> ResultDocument:
     )
 
 
+@public
 def write_result(result: SolveResult, path: FilePath) -> None:
-    """Write a result as ``.json`` or ``.json.gz``; raises :class:`CoallocError` where that fails."""
+    """Write a result as ``.json``, or ``.json.gz`` through gzip: the same bytes for the same result.
+
+    Raises
+    ------
+    CoallocError
+        It cannot be written; a file of that name is then what it was before.
+    """
     write_value(result_document(result), path, RESULT)
 
 
+@public
 def read_result(path: FilePath, limit: int = FILE_LIMIT) -> SolveResult:
-    """Return the result of a file; raises :class:`InstanceError` with every fault and its JSON path."""
+    """Return the result of a file, without its instance; ``limit`` is its largest size in bytes, decompressed.
+
+    Raises
+    ------
+    InstanceError
+        It cannot be read or is not valid: every fault, with its JSON path.
+    """
     document = read_value(path, RESULT, limit)
     return SolveResult(
         status=document.status,

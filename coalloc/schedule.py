@@ -7,6 +7,7 @@ valid is for :mod:`coalloc.checker` to say.
 from __future__ import annotations
 
 import heapq
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from coalloc.documents.values import PositiveSeconds, Text, Value, value
-from coalloc.instance import CoallocError, Instance, require_instance
+from coalloc.display.chart import Bar, in_order, svg
+from coalloc.display.html import heading, table
+from coalloc.display.wording import duration_text, plural
+from coalloc.documents.arguments import public
+from coalloc.documents.text import quoted
+from coalloc.documents.values import Listed, PositiveSeconds, Text, Value, value
+from coalloc.instance import Instance
 from coalloc.instance.rounding import time_tolerance
 
 if TYPE_CHECKING:
@@ -24,26 +30,51 @@ if TYPE_CHECKING:
     from coalloc.allocation import Allocation, NodeClass
     from coalloc.problem import Assignment, Problem
 
+MOST_NAMED = 8
+"""Processors of a job that a table names."""
+
 Instant = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Outcome = Literal["completed", "killed"]
 
 
 @value()
 class Placement(Value):
-    """One job in a schedule: ``[start, end)`` in seconds on the named processors."""
+    """One job in a schedule.
+
+    Parameters
+    ----------
+    job
+        Its id.
+    start, end
+        It holds its processors in ``[start, end)``, s.
+    nodes
+        Names of the processors, one per task: ``C1/0``, or ``C1/0.3`` for a core of a node with several.
+    outcome
+        ``"completed"``, or ``"killed"`` at the limit that its estimate sets.
+    """
 
     job: Text
     start: Instant
     end: Instant
-    nodes: tuple[Text, ...]
+    nodes: Listed[Text]
     outcome: Outcome = "completed"
 
 
 @value(slots=False)
 class Schedule(Value):
-    """Placements of the jobs of an instance; ``slot`` in seconds where every end is a whole slot."""
+    """Placements of the jobs of an instance; ``len``, iteration and ``schedule["J1"]`` give them.
 
-    placements: tuple[Placement, ...]
+    Parameters
+    ----------
+    placements
+        One per job, in any order; :func:`coalloc.check` says whether they are valid.
+    slot
+        Length of a slot, s, where starts and ends are whole slots; None: continuous time.
+    instance
+        Name of the instance.
+    """
+
+    placements: Listed[Placement]
     slot: PositiveSeconds | None = None
     instance: Text = "instance"
 
@@ -68,14 +99,44 @@ class Schedule(Value):
         columns = ["job", "start", "end", "nodes", "outcome"]
         return pd.DataFrame([[getattr(p, c) for c in columns] for p in self.placements], columns=columns)
 
+    @property
+    def _summary(self) -> str:
+        """What it is, in half a line."""
+        if not self.placements:
+            return "no placements"
+        first, last = min(p.start for p in self.placements), max(p.end for p in self.placements)
+        slot = "" if self.slot is None else f", slot {duration_text(self.slot)}"
+        return f"{plural(len(self), 'placement')} from {duration_text(first)} to {duration_text(last)}{slot}"
 
-def require_schedule(instance: object, schedule: object) -> None:
-    """Raise :class:`CoallocError` where something else is given as an instance and a schedule of it."""
-    require_instance(instance)
-    if schedule is None:
-        raise CoallocError("schedule must be a Schedule, got None: a result without a schedule has none to look at")
-    if not isinstance(schedule, Schedule):
-        raise CoallocError(f"schedule must be a Schedule, got {type(schedule).__name__}")
+    def __repr__(self) -> str:
+        return f"<Schedule of {quoted(self.instance)}: {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        return heading(f"Schedule of {self.instance}", self._summary) + self.html()
+
+    @public
+    def html(self, instance: Instance | None = None) -> str:
+        """Return the schedule as HTML: a Gantt chart where it is small enough, else a table of its first placements.
+
+        The rows are the processors that it uses; with its instance all those of the platform, with the jobs that
+        run already.
+        """
+        bars = [Bar(p.job, p.start, p.end, p.nodes, number) for number, p in enumerate(self.placements)]
+        rows = in_order(node for p in self.placements for node in p.nodes)
+        if instance is not None:
+            rows = list(dict.fromkeys([*instance.platform.processor_names, *rows]))
+            bars += [Bar(run.job.id, 0.0, run.end, run.nodes, None) for run in instance.running]
+        columns = ("job", "start (s)", "end (s)", "nodes", "outcome")
+        return svg(rows, bars) or table(
+            columns, ((p.job, p.start, p.end, ", ".join(p.nodes[:MOST_NAMED]), p.outcome) for p in self.placements)
+        )
+
+    @staticmethod
+    def remedy_for(given: object) -> str:
+        """Return what to do where something else is given as a schedule."""
+        if given is None:
+            return "a result without a schedule has none to look at"
+        return "coalloc.read_schedule(path) reads one" if isinstance(given, (str, os.PathLike)) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ for :mod:`coalloc.checker` to say.
 
 from __future__ import annotations
 
+from coalloc.documents.arguments import public
 from coalloc.documents.kinds import Kind, read_value, write_value
 from coalloc.documents.storage import FILE_LIMIT, FilePath
 from coalloc.schedule import Schedule
@@ -13,6 +14,7 @@ from coalloc.schedule import Schedule
 SCHEDULE = Kind("schedule", Schedule, ("instance", "slot", "placements"))
 
 
+@public
 def read_schedule(path: FilePath, limit: int = FILE_LIMIT) -> Schedule:
     """Return the schedule of a file; ``limit`` is its largest size in bytes, decompressed.
 
@@ -24,6 +26,13 @@ def read_schedule(path: FilePath, limit: int = FILE_LIMIT) -> Schedule:
     return read_value(path, SCHEDULE, limit)
 
 
+@public
 def write_schedule(schedule: Schedule, path: FilePath) -> None:
-    """Write a schedule as ``.json`` or ``.json.gz``; raises :class:`CoallocError` where that fails."""
+    """Write a schedule as ``.json``, or ``.json.gz`` through gzip: the same bytes for the same schedule.
+
+    Raises
+    ------
+    CoallocError
+        It cannot be written; a file of that name is then what it was before.
+    """
     write_value(schedule, path, SCHEDULE)

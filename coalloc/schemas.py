@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from coalloc.documents.arguments import public
 from coalloc.documents.json_schema import Schema, schema_of
 from coalloc.documents.kinds import Kind
 from coalloc.documents.sentences import shown
@@ -15,6 +16,7 @@ from coalloc.schedule_files import SCHEDULE
 KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in (INSTANCE, PLATFORM, SCHEDULE, RESULT)}
 
 
+@public
 def schema(kind: str) -> Schema:
     """Return the JSON Schema (draft 2020-12) of ``instance``, ``platform``, ``schedule`` or ``result`` files.
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from coalloc.allocation import Scope, node_classes, tasks_per_cluster
 from coalloc.instance import Instance
-from coalloc.testing.small import NODE_MODEL_SIZE, SmallSize, small_instance, small_package
+from coalloc.testing.small import NODE_MODEL_SIZE, SmallSize, small_instance, small_memory_instance, small_package
 
 TINY = SmallSize(max_jobs=3, max_clusters=3, max_per_cluster=2, max_processors=4, max_slots=6)
 """Small enough to enumerate every start on every processor."""
@@ -22,6 +22,7 @@ __all__ = [
     "fitted",
     "slotted_instances",
     "small_instance",
+    "small_memory_instance",
     "small_package",
 ]
 

@@ -59,3 +59,34 @@ def test_classes_partition_the_processors(platform, scope):
     assert everything == tuple(c.capacity for c in classes)
     per_cluster = tasks_per_cluster(everything, classes, len(platform.clusters))
     assert per_cluster == tuple(cluster.num_processors for cluster in platform.clusters)
+
+
+@pytest.mark.parametrize(
+    ("task_memory", "expected"),
+    # A node of 2 cores and 1000 MB has enough for two tasks of 500 MB; with more each node is alone, in any group.
+    [(500.0, [(0, 1, 2, 3), (4, 5)]), (501.0, [(0, 1), (2, 3), (4, 5)]), (0.0, [(0, 1, 2, 3), (4, 5)])],
+)
+def test_nodes_of_several_cores_that_may_lack_memory_are_classes_of_their_own(task_memory, expected):
+    groups = (NodeGroup(2, 1.0, cores=2, memory=1000.0), NodeGroup(2, 1.0, memory=100.0))
+    classes = node_classes(Platform((Cluster("C1", groups, 1.0),)), task_memory=task_memory)
+    assert [c.processors for c in classes] == expected
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory", "asked", "expected"),
+    # 12 processors: by the memory of one node, three tasks of 333 MB, one of 501 MB, none of 1001 MB.
+    [
+        (4, 1000.0, 250.0, 12),
+        (4, 1000.0, 333.0, 9),
+        (4, 1000.0, 501.0, 3),
+        (4, 1000.0, 1001.0, 0),
+        (1, 1000.0, 1000.0, 12),
+        (1, 1000.0, 1001.0, 0),
+        (4, None, 1e9, 12),
+        (4, 0.0, 0.0, 12),
+    ],
+)
+def test_a_class_has_room_for_as_many_tasks_as_its_memory(cores, memory, asked, expected):
+    group = NodeGroup(12 // cores, 1.0, cores=cores, memory=memory)
+    (node_class,) = node_classes(Platform((Cluster("C1", (group,), 1.0),)))
+    assert node_class.room(asked) == expected

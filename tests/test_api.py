@@ -1,6 +1,7 @@
 """The public functions, as a user calls them: names, options, and what holds for every result."""
 
 import json
+import math
 import subprocess
 import sys
 
@@ -63,6 +64,15 @@ def test_values_files_and_checks_need_no_solver():
     assert python(program) == "[]\n"
 
 
+def test_a_package_that_is_proven_without_a_model_needs_no_pyomo():
+    program = (
+        "import coalloc, sys\n"
+        "result = coalloc.solve(coalloc.example('thesis-pas-package-1'), model='pas')\n"
+        "print(result.status.value, 'pyomo' in sys.modules)"
+    )
+    assert python(program) == "optimal False\n"
+
+
 def test_an_answer_without_a_model_needs_no_pyomo():
     # Feasible sets prove this one: no model is built, and nothing is drawn, tabled or resampled.
     program = (
@@ -95,7 +105,9 @@ def test_versions_are_shown(capsys):
 def test_an_unknown_keyword_is_an_error_that_lists_what_there_is(function):
     with pytest.raises(CoallocError) as caught:
         function(tiny(), formulatoin="count", slot=50)
-    assert str(caught.value).startswith("unknown keyword formulatoin (did you mean formulation?); there are model, ")
+    assert str(caught.value).startswith(
+        "unknown keyword formulatoin (did you mean formulation?); there are instance, model, "
+    )
     assert "slot" in str(caught.value)
 
 
@@ -113,11 +125,11 @@ def test_an_unknown_keyword_is_an_error_that_lists_what_there_is(function):
         ({"links": "loose"}, "links: must be 'strict', 'shared' or 'ignore', got 'loose'"),
         ({"saturation": -0.1}, "saturation: must be at least 0, got -0.1"),
         ({"time_limit": 0.0}, "time_limit: must be above 0, got 0.0"),
-        ({"time_limit": float("inf")}, "time_limit: must be finite, got inf"),
+        ({"time_limit": float("-inf")}, "time_limit: must be finite, got -inf"),
         ({"work_limit": 0}, "work_limit: must be at least 1, got 0"),
         ({"gap": 1.5}, "gap: must be at most 1, got 1.5"),
         ({"threads": 0}, "threads: must be at least 1, got 0"),
-        ({"threads": True}, "threads: must be a whole number, got true"),
+        ({"threads": True}, "threads: must be a whole number, got True"),
         ({"seed": -1}, "seed: must be at least 0, got -1"),
         ({"solver": "magic"}, "solver 'magic' is not installed, or unknown to Pyomo; found here: highs"),
         ({"model": "pas"}, "model 'pas' has no slots"),
@@ -140,7 +152,7 @@ def test_a_slot_in_percent_is_a_share_of_the_mean_base_time(slot):
 
 @pytest.mark.parametrize("slot", ["half", "50", "%", "-5%", "0%", 0, -1.0, float("nan"), float("inf"), True, [50]])
 def test_a_slot_that_is_none(slot):
-    with pytest.raises(CoallocError, match="slot must be "):
+    with pytest.raises(CoallocError, match="slot: must be "):
         coalloc.solve(tiny(), slot=slot)
 
 
@@ -340,6 +352,18 @@ def test_time_that_runs_out_is_no_error():
     assert 0.0 < result.lower_bound < result.objective
 
 
+@pytest.mark.parametrize("limit", [None, math.inf])
+def test_no_time_limit_is_as_much_time_as_it_takes(limit, tmp_path):
+    instance = coalloc.generate("thesis-oas", seed=5, jobs=14)
+    result = coalloc.solve(instance, slot="100%", formulation="mode", time_limit=limit)
+    assert (result.status, result.stopped_by, result.options.time_limit) == ("optimal", "proof", None)
+    coalloc.write_result(result, tmp_path / "result.json")
+    assert coalloc.read_result(tmp_path / "result.json") == result
+    bound = coalloc.lower_bound(instance, slot="100%", time_limit=limit)
+    assert bound == coalloc.lower_bound(instance, slot="100%")
+    assert bound <= result.objective
+
+
 def test_a_gap_that_is_reached_stops_the_solve():
     instance = coalloc.generate("thesis-oas", seed=5, jobs=14)
     result = coalloc.solve(instance, slot="20%", gap=0.5)
@@ -391,14 +415,14 @@ def test_a_path_in_place_of_an_instance_is_refused_with_the_remedy(call):
 @pytest.mark.parametrize("look", [coalloc.check, coalloc.metrics, coalloc.energy, coalloc.gantt, coalloc.replay])
 def test_a_result_without_a_schedule_has_none_to_look_at(look):
     result = coalloc.solve(overloaded())
-    with pytest.raises(CoallocError, match="schedule must be a Schedule, got None"):
+    with pytest.raises(CoallocError, match="schedule: must be a Schedule, got None; a result without"):
         look(overloaded(), result.schedule)
 
 
 def test_something_else_than_a_schedule_is_refused():
-    with pytest.raises(CoallocError, match="schedule must be a Schedule, got Instance"):
+    with pytest.raises(CoallocError, match="schedule: must be a Schedule, got Instance"):
         coalloc.check(tiny(), tiny())
-    with pytest.raises(CoallocError, match="schedule must be a Schedule, got SolveResult"):
+    with pytest.raises(CoallocError, match="start: must be a Schedule or None, got SolveResult"):
         coalloc.solve(tiny(), start=coalloc.solve(tiny()))
 
 
@@ -409,11 +433,11 @@ def test_a_policy_is_an_object_and_not_its_type():
         def decide(self, state):
             return []
 
-    with pytest.raises(CoallocError, match=r"got the type Mine: give Mine\(...\)"):
+    with pytest.raises(CoallocError, match=r"got the type Mine; give Mine\(...\)"):
         coalloc.simulate(tiny(), Mine)
 
 
 @pytest.mark.parametrize("seed", [-1, "a", 1.5, None])
 def test_a_seed_of_a_run_is_a_whole_number(seed):
-    with pytest.raises(CoallocError, match="seed must be a whole number from 0 on"):
+    with pytest.raises(CoallocError, match=r"seed:? must be a whole number from 0 on"):
         coalloc.simulate(tiny(), "easy", seed=seed)

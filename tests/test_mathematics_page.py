@@ -20,7 +20,7 @@ from coalloc.problem import discretise
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
-OUR_NUMBERS = r"\(([TCKPNJBLRS]\d+)\)"
+OUR_NUMBERS = r"\(([TCKPNMJBLRS]\d+)\)"
 """Equation numbers that are ours; (E) numbers are of the execution model, others of the sources."""
 MATHS = re.compile(r"```math\n.*?\n```", re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
@@ -93,32 +93,35 @@ def test_the_models_and_the_page_number_the_same_equations():
 
 
 def three_clusters() -> Instance:
-    """Return an instance that reaches every row: links that bind, one of no bandwidth, jobs that cannot run together.
+    """Return an instance that reaches every row: links and memory that bind, jobs that cannot run together.
 
     Nothing can be split over ``C3``, so both jobs share the 6 processors of ``C1`` and ``C2``: one waits, and its
     slots are open. The links could get 2*30*1/2 + 2*30*2/3 = 70 of 50 MB/s. With 3 and 4 tasks of 8 processors at
-    least one dual feasible function is no share of the processors.
+    least one dual feasible function is no share of the processors. ``C1`` is one node of 3 cores, with memory for two
+    of these tasks.
     """
     clusters = [
         Cluster(name, [NodeGroup(count, power=1.0)], bandwidth)
         for name, count, bandwidth in (("C1", 3, 50.0), ("C2", 3, 50.0), ("C3", 2, 0.0))
     ]
-    jobs = [Job(f"J{n}", n, 100.0, processing_share=0.5, task_bandwidth=30.0) for n in (3, 4)]
+    clusters[0] = clusters[0].replace(nodes=[NodeGroup(1, power=1.0, cores=3, memory=250.0)])
+    jobs = [Job(f"J{n}", n, 100.0, processing_share=0.5, task_bandwidth=30.0, memory=100.0) for n in (3, 4)]
     return Instance(Platform(clusters), jobs)
 
 
 def two_equal_nodes() -> Instance:
     """Return an instance with watts that reaches every row of energy: equal nodes, a gap, and links that bind.
 
-    On the third node of C1 a job runs, with a core to spare, for longer than the jobs may take.
+    On the first node of C1 a job runs, with a core to spare, for longer than the jobs may take. It leaves too little of
+    the node's memory for one of their tasks; each of the others has just enough for one job.
     """
-    node = NodeGroup(2, power=1.0, cores=2, idle_watts=1.0, static_watts=3.0, core_watts=1.0)
+    node = NodeGroup(2, power=1.0, cores=2, idle_watts=1.0, static_watts=3.0, core_watts=1.0, memory=200.0)
     clusters = [Cluster("C1", [node.replace(count=3)], 40.0), Cluster("C2", [node], 40.0)]
     jobs = [
-        Job(f"J{n}", 2, 100.0, arrival=arrival, processing_share=0.5, task_bandwidth=30.0)
+        Job(f"J{n}", 2, 100.0, arrival=arrival, processing_share=0.5, task_bandwidth=30.0, memory=100.0)
         for n, arrival in enumerate((0.0, 0.0, 300.0), start=1)
     ]
-    return Instance(Platform(clusters), jobs, [RunningJob(Job("R1", 1, 900.0), ("C1/0.0",), 900.0)])
+    return Instance(Platform(clusters), jobs, [RunningJob(Job("R1", 1, 900.0, memory=150.0), ("C1/0.0",), 900.0)])
 
 
 def built_for_energy(section_title: str) -> Iterator[pyo.ConcreteModel]:

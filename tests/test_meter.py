@@ -140,7 +140,7 @@ def test_without_watts_there_is_no_energy():
 
 
 def test_idle_is_one_of_two(worked):
-    with pytest.raises(CoallocError, match="idle must be one of always, from-first-use, got 'never'"):
+    with pytest.raises(CoallocError, match="idle: must be 'always' or 'from-first-use', got 'never'"):
         energy(*worked, idle="never")
 
 

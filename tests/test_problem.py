@@ -50,7 +50,7 @@ def test_links_that_may_saturate_bind_nothing() -> None:
     problem = discretise(
         Instance(star((1, 1.0, 0.0), (1, 1.0, 0.0)), (Job("J1", 2, 9.0, 0.5, 6.0),)), None, links="shared"
     )
-    assert problem.bandwidths == (math.inf, math.inf)
+    assert problem.limits == (math.inf, math.inf)
     assert len(problem.modes[0]) == 1
 
 
@@ -104,9 +104,9 @@ def test_links_of_switches_have_the_classes_below_them() -> None:
     )
     platform = Platform(clusters, (Switch("S", "root", 9.0),))
     problem = one(platform, Job("J1", 7, 10.0, 0.5, 1.0))
-    assert problem.classes_below == ((0, 1), (2,), (3,), (0, 1, 2))
+    assert tuple(r.classes for r in problem.resources) == ((0, 1), (2,), (3,), (0, 1, 2))
     # 9 nodes, 5 of them below S: of 7 tasks at least 3, at most 5 are there.
-    assert problem.tasks_below(problem.jobs[0], 3) == range(3, 6)
+    assert problem.tasks_within(problem.jobs[0], 3) == range(3, 6)
 
 
 def test_links_are_contended_where_the_largest_loads_together_would_saturate() -> None:
@@ -178,8 +178,53 @@ def test_slots_in_seconds_and_percent() -> None:
     assert slot_seconds(Instance(instance.platform, ()), "50%") == 0.5  # no jobs, no mean: of one second
 
 
-@pytest.mark.parametrize("slot", ["50", "%", "-5%", "0%", "1e2%", "nan%", 0, -1.0, math.inf, math.nan, True, [1]])
+@pytest.mark.parametrize("slot", ["50", "%", "-5%", "0%", "1e2%", "nan%", 0, -1.0, math.inf, math.nan])
 def test_a_slot_that_is_none_is_refused(slot: object) -> None:
     instance = Instance(star((1, 1.0, 1.0)), (Job("J1", 1, 10.0),))
-    with pytest.raises(CoallocError, match="slot must be"):
+    with pytest.raises(CoallocError, match="slot: must be"):
         slot_seconds(instance, cast(float, slot))
+
+
+def with_memory(*jobs: Job, running: tuple[RunningJob, ...] = ()) -> Problem:
+    """Return the problem of jobs on one node of 4 cores and 1000 MB, two of one core and 300 MB, a slow one without."""
+    groups = (NodeGroup(1, 1.0, cores=4, memory=1000.0), NodeGroup(2, 1.0, memory=300.0), NodeGroup(1, 0.5))
+    return discretise(Instance(Platform((Cluster("C", groups, 9.0),)), jobs, running), None)
+
+
+def test_memory_that_is_always_enough_is_no_resource() -> None:
+    problem = with_memory(Job("J1", 3, 10.0, memory=250.0), Job("J2", 1, 10.0))
+    assert [resource.name for resource in problem.resources] == ["C"]
+    assert not problem.is_restricted
+
+
+def test_the_memory_of_a_node_is_a_resource_after_the_links() -> None:
+    # 3 * 260 MB and 260 MB are more than 1000 MB together; each job alone has enough. R holds 100 MB.
+    running = (RunningJob(Job("R", 1, 99.0, memory=100.0), ("C/0.3",), 25.0),)
+    problem = with_memory(Job("J1", 3, 10.0, memory=260.0), Job("J2", 1, 10.0, memory=260.0), running=running)
+    link, memory = problem.resources
+    assert (link.name, link.classes, memory.name, memory.classes) == ("C", (0, 1, 2), "C/0", (0,))
+    assert problem.limits == (9.0 * (1.0 + 1e-9), 1000.0 * (1.0 + 1e-9))
+    assert (problem.contended_links, problem.contended_memories) == ((), (1,))
+    assert problem.busy[0].loads == (0.0, 100.0)
+    assert problem.package.limits[1] == pytest.approx(900.0)
+    assert problem.loads(problem.jobs[0], (2, 1, 0)) == (0.0, 520.0)
+
+
+def test_a_job_is_only_where_it_has_memory() -> None:
+    # 400 MB: two tasks on the large node, none on a small one, one on the slow one, which no memory limits.
+    problem = with_memory(Job("J1", 2, 10.0, memory=400.0), Job("J2", 3, 10.0, memory=400.0))
+    one_job, other = problem.jobs
+    assert problem.rooms(one_job) == (2, 0, 1)
+    assert list(problem.allocations(one_job)) == [(1, 0, 1), (2, 0, 0)]
+    assert problem.count_allocations(other) == 1
+    assert [(level.duration, level.classes) for level in problem.levels[0]] == [(10.0, (0,)), (20.0, (0, 2))]
+    assert [(level.duration, level.classes) for level in problem.levels[1]] == [(20.0, (0, 2))]
+
+
+def test_a_job_with_memory_nowhere_is_named() -> None:
+    problem = with_memory(Job("J1", 4, 10.0, memory=400.0))
+    assert problem.shortage(problem.jobs[0]) == (
+        "job 'J1' asks for 400 MB of memory per task: the nodes have that for 3 of its 4 tasks"
+    )
+    with pytest.raises(CoallocError, match="the nodes have that for 3 of its 4 tasks"):
+        _ = problem.levels

@@ -64,13 +64,14 @@ def test_a_block_of_code_works_and_prints_what_is_shown(block, tmp_path):
     assert [line for line in block.output.splitlines() if line not in printed] == []
 
 
-PAGES = ("docs/energy.md", "docs/simulation.md", "docs/studies.md")
+PAGES = ("docs/energy.md", "docs/extending.md", "docs/simulation.md", "docs/studies.md")
 """Pages whose examples in Python run as well."""
 
 
 @pytest.mark.parametrize("block", [b for page in PAGES for b in blocks(page) if b.language == "python"], ids=str)
-def test_the_examples_of_other_pages_run(block, tmp_path):
-    run(block, tmp_path)
+def test_the_examples_of_other_pages_run_and_print_what_is_shown(block, tmp_path):
+    printed = run(block, tmp_path).splitlines()
+    assert [line for line in block.output.splitlines() if line not in printed] == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/README.md", *PAGES])

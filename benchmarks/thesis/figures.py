@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from measures import OAS, OAS_LEFT, OPTIMUM, SLOWDOWN_EDGES
 from results_table import Results, picked
 
-from coalloc.plot import palette
+from coalloc.display import palette
 from coalloc.plot.axes import label, new_figure, series_style, title
 from coalloc.studies.intervals import ConfidenceInterval, mean_interval
 

@@ -6,21 +6,28 @@ Everything here takes and returns values; nothing is printed but by ``progress=T
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from coalloc.allocation import Scope
-from coalloc.api.keywords import refuse_unknown
 from coalloc.checker import check
 from coalloc.constraint import Constraint
-from coalloc.instance import CoallocError, Instance, require_instance
-from coalloc.models.registry import ENERGY_FORMULATIONS, formulation_of_model, module_name
+from coalloc.documents.arguments import Seed, picture_of, public
+from coalloc.instance import CoallocError, Instance
+from coalloc.models.registry import (
+    ENERGY_FORMULATIONS,
+    Formulation,
+    PackageFormulation,
+    formulation_of_model,
+    module_name,
+)
 from coalloc.objectives import OBJECTIVES, Criterion, Objective, RegularObjective, objective_of
-from coalloc.problem import Links, discretise, slot_seconds
+from coalloc.problem import Links, Slot, discretise, slot_seconds
 from coalloc.result_files import instance_hash
-from coalloc.schedule import Schedule, require_schedule
+from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import METHODS, cost_bound
 from coalloc.solvers.oas import build_oas, solve_oas
@@ -34,27 +41,27 @@ DEFAULT_OBJECTIVES = {"oas": "makespan", "pas": "total-execution-time", "cbs": "
 """Objective of each model where none is asked for."""
 
 
+@public
 def solve(
     instance: Instance,
     *,
     model: Model = "oas",
-    formulation: Any = "auto",
+    formulation: str | Formulation | PackageFormulation = "auto",
     objective: str | Objective | None = None,
-    slot: float | str | None = None,
+    slot: Slot = None,
     links: Links = "strict",
     saturation: float = 0.0,
     scope: Scope = "platform",
     makespan_limit: float | None = None,
     constraints: Sequence[Constraint] = (),
-    time_limit: float = 60.0,
+    time_limit: float | None = 60.0,
     work_limit: int | None = None,
     gap: float = 0.0,
     solver: str = "highs",
     threads: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     start: Schedule | None = None,
     progress: bool | Progress = False,
-    **unknown: Any,
 ) -> SolveResult:
     """Solve one instance; return the best schedule and bound known, never raise because time ran out.
 
@@ -84,8 +91,8 @@ def solve(
     constraints
         What else restricts a schedule (oas, regular objectives): :class:`coalloc.constraint.Constraint` objects.
     time_limit, work_limit, gap
-        Stop after these seconds (building included), these branch-and-bound nodes, or at this
-        relative gap.
+        Stop after these seconds (building included; ``None`` or ``math.inf``: no limit), these
+        branch-and-bound nodes, or at this relative gap.
     solver
         ``"highs"``, or the name of any MIP solver that Pyomo finds (``"cbc"``, ``"glpk"``, ...).
     threads, seed
@@ -102,8 +109,6 @@ def solve(
     CoallocError
         An option is unknown or not supported with the others, or a model would be too large.
     """
-    refuse_unknown(unknown, SOLVE_KEYWORDS)
-    require_instance(instance)
     options = SolveOptions(
         model=model,
         formulation=_name_of(formulation),
@@ -113,28 +118,27 @@ def solve(
         saturation=saturation,
         scope=scope,
         makespan_limit=makespan_limit,
-        time_limit=time_limit,
+        time_limit=None if time_limit == math.inf else time_limit,
         work_limit=work_limit,
         gap=gap,
         solver=solver,
         threads=threads,
         seed=seed,
     )
-    if start is not None:
-        require_schedule(instance, start)
     run_model: RunModel = solve_model
     if solver != "highs":
         from coalloc.solvers.backends.pyomo_solver import solver_named
 
         run_model = solver_named(solver, work_limit=options.work_limit)
     reporter = progress if callable(progress) else _print_point if progress else None
+    chosen: Any = formulation  # which of the two it must be depends on the model
     if options.model == "oas":
         result = solve_oas(
             instance,
             options,
             objective=objective_of(objective or options.objective),
             constraints=constraints,
-            formulation=formulation,
+            formulation=chosen,
             start=start,
             progress=reporter,
             run_model=run_model,
@@ -145,42 +149,49 @@ def solve(
     else:
         from coalloc.solvers.package import solve_package
 
-        result = solve_package(instance, options, formulation=formulation, progress=reporter, run_model=run_model)
-    return replace(result, instance_sha256=instance_hash(instance), versions=versions())
+        result = solve_package(instance, options, formulation=chosen, progress=reporter, run_model=run_model)
+    return replace(result, instance=instance, instance_sha256=instance_hash(instance), versions=versions())
 
 
-SOLVE_KEYWORDS = tuple(name for name in solve.__annotations__ if name not in ("instance", "unknown", "return"))
-
-
+@public
 def build_model(
     instance: Instance,
     *,
     model: Model = "oas",
     formulation: str = "auto",
     objective: str | Objective | None = None,
-    slot: float | str | None = None,
+    slot: Slot = None,
     links: Links = "strict",
     saturation: float = 0.0,
     scope: Scope = "platform",
     makespan_limit: float | None = None,
     constraints: Sequence[Constraint] = (),
-    horizon: int | None = None,
-    **unknown: Any,
+    horizon: float | None = None,
 ) -> pyo.ConcreteModel:
-    """Return the Pyomo model of an instance, to extend, to export or to solve; arguments as those of :func:`solve`.
+    """Return the Pyomo model of an instance, to extend, to export or to solve.
 
     Parameters
     ----------
+    model, objective, slot, links, saturation, scope, makespan_limit, constraints
+        As for :func:`solve`; models of oas need a slot, but for energy within nodes.
+    formulation
+        As for :func:`solve`, by name; ``"auto"`` is the mode model.
     horizon
-        Slots within which every job must end. Without it every order of the jobs fits, so that a row that you add
-        (a precedence, a latest end) forbids nothing but what it says. One that is too short makes the model infeasible.
+        Slots (energy in continuous time: s) within which every job must end. Without it every order of the jobs
+        fits, so that a row that you add (a precedence, a latest end) forbids nothing but what it says. One that is
+        too short makes the model infeasible.
 
-    See Also
-    --------
-    schedule_of_model : leads back from the solved model.
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Its objective is in slots (oas), in s for packages, in tasks (cbs) or in J (energy); :func:`schedule_of_model`
+        leads back from it once it is solved.
+
+    Raises
+    ------
+    CoallocError
+        An option is not supported with the others, a job fits nowhere, or the model would be too large.
     """
-    refuse_unknown(unknown, BUILD_KEYWORDS)
-    require_instance(instance)
     options = SolveOptions(
         model=model,
         formulation=formulation,
@@ -204,9 +215,7 @@ def build_model(
     return built
 
 
-BUILD_KEYWORDS = tuple(name for name in build_model.__annotations__ if name not in ("instance", "unknown", "return"))
-
-
+@public
 def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
     """Return the schedule of a model of :func:`build_model` that a solver has given values.
 
@@ -220,7 +229,7 @@ def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
     """
     formulation = formulation_of_model(model)
     if formulation is None:
-        raise CoallocError(f"model must be one of coalloc.build_model, got {model!r}")
+        raise CoallocError(f"model: must be one of coalloc.build_model, got {picture_of(model)}")
     import pyomo.environ as pyo
 
     if not any(variable.value is not None for variable in model.component_data_objects(pyo.Var)):
@@ -232,16 +241,16 @@ def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
     return schedule
 
 
+@public
 def lower_bound(
     instance: Instance,
     objective: str | Objective = "makespan",
     method: str | None = None,
-    slot: float | str | None = None,
+    slot: Slot = None,
     *,
-    time_limit: float = 60.0,
+    time_limit: float | None = 60.0,
     saturation: float = 0.0,
     makespan_limit: float | None = None,
-    **unknown: Any,
 ) -> float:
     """Return a proven lower bound on what ``solve`` with model oas can reach, in the unit that it reports.
 
@@ -258,7 +267,7 @@ def lower_bound(
     slot
         Seconds, or ``"50%"`` of the mean base time: a bound on schedules in whole slots; ``None``: on all.
     time_limit
-        Seconds after which the best bound so far is returned.
+        Seconds after which the best bound so far is returned; ``None`` or ``math.inf``: no limit.
     saturation
         Share above its bandwidth that a link may carry.
     makespan_limit
@@ -269,33 +278,32 @@ def lower_bound(
     CoallocError
         An argument is unknown; the message lists those that there are.
     """
-    refuse_unknown(unknown, LOWER_BOUND_KEYWORDS)
-    require_instance(instance)
-    if isinstance(objective, str) and objective not in OBJECTIVES:
-        raise CoallocError(f"objective of lower_bound must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
-    asked = objective_of(objective)
+    asked = _asked(objective)
     methods = METHODS if isinstance(asked, RegularObjective) else ("lp",)
     method = method or ("feasible-set" if isinstance(asked, RegularObjective) else "lp")
     if method not in methods:
         raise CoallocError(f"method of lower_bound must be one of {', '.join(methods)}, got {method!r}")
+    limit = None if time_limit == math.inf else time_limit
+    options = SolveOptions(
+        objective=asked.name, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=limit
+    )
     if not isinstance(asked, RegularObjective):
         from coalloc.solvers.bounds.energy import energy_bound
 
-        return energy_bound(instance, asked.name, makespan_limit, time_limit)
+        return energy_bound(instance, asked.name, makespan_limit, options.seconds)
     if makespan_limit is not None:
         watts = " and ".join(name for name, known in OBJECTIVES.items() if known.needs_watts)
         raise CoallocError(f"makespan_limit is for objectives {watts}, not {asked.name!r}")
-    options = SolveOptions(
-        objective=asked.name, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=time_limit
-    )
     problem = discretise(instance, options.slot, saturation=options.saturation)
     criterion = Criterion(problem, asked)
-    return criterion.reported(cost_bound(criterion, method, options.time_limit))
+    return criterion.reported(cost_bound(criterion, method, options.seconds))
 
 
-LOWER_BOUND_KEYWORDS = tuple(
-    name for name in lower_bound.__annotations__ if name not in ("instance", "unknown", "return")
-)
+def _asked(objective: str | Objective) -> Objective:
+    """Return the objective of a lower bound by its name, or as it is."""
+    if isinstance(objective, str) and objective not in OBJECTIVES:
+        raise CoallocError(f"objective of lower_bound must be one of {', '.join(OBJECTIVES)}, got {objective!r}")
+    return objective_of(objective)
 
 
 def _module_of(options: SolveOptions, formulation: str) -> str:

@@ -74,8 +74,8 @@ def _note_other_name(instance: Instance, schedule: Schedule) -> None:
 
 def _show_violations(violations: list[Violation]) -> None:
     """Print a line per violation, and how many there are."""
+    from coalloc.display.wording import plural
     from coalloc.documents.text import visible
-    from coalloc.plot.wording import plural
 
     for violation in violations:
         say(visible(str(violation)))
@@ -85,8 +85,8 @@ def _show_violations(violations: list[Violation]) -> None:
 
 def _show_metrics(instance: Instance, schedule: Schedule) -> None:
     """Print that the schedule is valid, and what it is worth."""
+    from coalloc.display.wording import plural
     from coalloc.measures import METRICS
-    from coalloc.plot.wording import plural
 
     values = coalloc.metrics(instance, schedule)
     say(f"valid: {plural(len(schedule), 'placement')}, makespan {values['makespan']:.10g} s")

@@ -28,7 +28,7 @@ def write_or_say_instance(instance: Instance, output: Path | None) -> None:
 
 def size_of(instance: Instance) -> str:
     """Return the size of an instance in words."""
-    from coalloc.plot.wording import plural
+    from coalloc.display.wording import plural
 
     platform = instance.platform
     clusters = ", ".join(str(cluster.num_processors) for cluster in platform.clusters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -77,9 +78,10 @@ class _Status:
         row = Table.grid(padding=(0, 2), expand=True)
         for ratio in (None, 1, None, None, None):  # the bar takes what the numbers leave
             row.add_column(no_wrap=True, ratio=ratio)
+        is_limited = math.isfinite(self.time_limit)
         row.add_row(
-            Text(f"{elapsed:6.1f} s of {self.time_limit:g} s"),
-            ProgressBar(self.time_limit, min(elapsed, self.time_limit)),
+            Text(f"{elapsed:6.1f} s of {self.time_limit:g} s" if is_limited else f"{elapsed:6.1f} s"),
+            ProgressBar(self.time_limit, min(elapsed, self.time_limit)) if is_limited else Text(),
             Text.assemble("incumbent ", (incumbent, "bold green")),
             Text.assemble("bound ", (bound, "bold cyan")),
             Text.assemble("gap ", (gap, "bold")),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from contextlib import nullcontext, redirect_stdout
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +29,14 @@ INPUT, ENGINE = "What to run", "How it runs"
 File = Annotated[
     str, Argument(metavar="FILE", help="Instance file, example:NAME for a bundled one, or a trace (.swf, .swf.gz).")
 ]
-PolicyName = Annotated[str, Option("--policy", help="Policy; coalloc policies lists them.", rich_help_panel=INPUT)]
+PolicyName = Annotated[
+    str,
+    Option(
+        "--policy",
+        help="Policy; coalloc policies lists them. One of your own: module:Class.",
+        rich_help_panel=INPUT,
+    ),
+]
 Parameters = Annotated[
     list[str] | None,
     Option(
@@ -77,6 +85,8 @@ coalloc simulate KTH-SP2.swf.gz --processors 100 --policy fcfs --passes per-even
 
 coalloc simulate wl1.json --policy easy -p allocation=first-fit -p scope=cluster -o schedule.json
 
+coalloc simulate wl1.json --policy mine:Kept -p start=7200 -p end=10800
+
 coalloc simulate example:pcbe-8 --policy pcbe -p criterion=edp --energy --power power.png
 
 The metrics are those of coalloc.metrics; --json shows them all. Ctrl-C says where the run was.
@@ -103,6 +113,7 @@ def simulate(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Run an instance or a trace over time under a policy, and report what came of it."""
+    from coalloc.cli.own_policies import SEPARATOR, faults_of, own_policy
     from coalloc.heuristics.registry import policy_named
 
     if plot is not None:
@@ -117,14 +128,17 @@ def simulate(
     check_writable(files, inputs=(file, platform))
     options = parameters_of(parameter or [], "--parameter")
     engine: dict[str, Any] = {"passes": passes, "kill": kill, "seed": seed}
-    policy_named(policy, options)  # a long trace is not read first
+    is_own = SEPARATOR in policy
+    chosen = own_policy(policy, options) if is_own else policy_named(policy, options)  # a long trace is not read first
     instance = _read(file, processors, platform, quiet)
     if energy or power is not None:
         from coalloc.instance.power import require_watts
 
         require_watts(instance.platform)
-    with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr):
-        run = coalloc.simulate(instance, policy, progress=progress, **engine, **options)
+    blaming = faults_of(policy) if is_own else nullcontext()
+    with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr), blaming:
+        run = coalloc.simulate(instance, chosen, progress=progress, **engine)
+    run = replace(run, policy=policy, options=options)
     written = _write(run, {"schedule": output, "jobs": jobs, "trace": swf, "gantt": plot, "power": power}, quiet)
     joules = _joules(run) if energy else {}
     if json:

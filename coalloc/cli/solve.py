@@ -62,7 +62,7 @@ MakespanLimit = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
-TimeLimit = Annotated[float, Option(help="Seconds, building included.", rich_help_panel=LIMITS)]
+TimeLimit = Annotated[float, Option(help="Seconds, building included; inf for no limit.", rich_help_panel=LIMITS)]
 WorkLimit = Annotated[
     int | None,
     Option(

@@ -80,12 +80,17 @@ def _detail_faults(detail: Any, owner: Any, envelope: tuple[str, ...]) -> list[F
     nested = detail.get("ctx", {}).get("error")
     if isinstance(nested, InstanceError):
         return [fault.under(path) for fault in nested.faults]
-    if detail["type"] == "too_short" and detail["input"]:
+    if detail["type"] == "too_short" and not _is_empty(detail["input"]):
         return []  # the list is not empty, but each of its elements has faults of its own
     if detail["type"] in UNKNOWN_KEY:
         holder = tuple(0 if isinstance(part, int) else part for part in loc[:-1])
         return [Fault(path, _unknown_key(owner, holder, envelope))]
     return [Fault(path, _sentence(detail))]
+
+
+def _is_empty(got: Any) -> bool:
+    """Return whether a list, of whatever library, has no elements."""
+    return hasattr(got, "__len__") and len(got) == 0
 
 
 def json_path(parts: Iterable[str | int]) -> str:

@@ -12,7 +12,7 @@ import functools
 import numbers
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Self, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self, TypeVar, cast, dataclass_transform
 
 import pydantic
 from pydantic import Field
@@ -34,6 +34,23 @@ PositiveShare = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=Fa
 CONFIG = pydantic.ConfigDict(extra="forbid")
 
 T = TypeVar("T")
+E = TypeVar("E")
+
+if TYPE_CHECKING:
+
+    class Listed(Generic[E]):
+        """A field with several elements, as type checkers see it: it takes any list, and holds a tuple."""
+
+        def __get__(self, holder: object, owner: type) -> tuple[E, ...]:
+            raise NotImplementedError
+
+        def __set__(self, holder: object, elements: Sequence[E]) -> None: ...
+
+else:
+    Listed = tuple[E, ...]
+
+NONE: Any = ()
+"""No elements, as the default of a :class:`Listed` field."""
 
 
 class Value:

@@ -42,6 +42,10 @@ class Mesd:
     _too_few: Processors | None = field(init=False, default=None)
     """The processors that were free when a lone job did not fit."""
 
+    def begin(self, _: State) -> None:
+        """Forget the plan of an earlier run."""
+        self._plan, self._too_few = [], None
+
     def decide(self, state: State) -> Iterator[Start]:
         """Yield the jobs of the batch that can start; once all have, plan the queue and go on."""
         free = state.free_processors

@@ -47,6 +47,10 @@ class Oas:
     _expected: dict[str, float] = field(init=False, default_factory=dict)
     """The estimated end (s) of each job that ran after the last decision."""
 
+    def begin(self, _: State) -> None:
+        """Forget the plan of an earlier run."""
+        self._plan, self._expected = [], {}
+
     def decide(self, state: State) -> Sequence[Start]:
         """Return the jobs of the plan that can start, once it is made anew where there is news."""
         if self._has_news(state):

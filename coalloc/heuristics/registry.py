@@ -16,6 +16,7 @@ from typing import Any
 
 import pydantic
 
+from coalloc.documents.arguments import picture_of
 from coalloc.documents.sentences import faults_of
 from coalloc.instance import CoallocError
 from coalloc.simulator.policy import Policy
@@ -54,7 +55,7 @@ class Entry:
         choices = self.choices(option)
         if choices:
             is_one = any(type(value) is type(choice) and value == choice for choice in choices)
-            return "" if is_one else f"must be one of {', '.join(map(str, choices))}, got {value!r}"
+            return "" if is_one else f"must be one of {', '.join(map(str, choices))}, got {picture_of(value)}"
         try:
             pydantic.TypeAdapter(self._hint(option)).validate_python(value)
         except pydantic.ValidationError as error:
@@ -82,7 +83,7 @@ POLICIES: Mapping[str, Entry] = {
     "lpt": _listed("lpt", "longest processing time first, by the estimates"),
     "easy": Entry("backfilling:Easy", "EASY backfilling: gaps are filled without delaying the first job that waits"),
     "conservative": Entry(
-        "backfilling:Conservative", "conservative backfilling: gaps are filled without delaying any job that waits"
+        "conservative:Conservative", "conservative backfilling: gaps are filled without delaying any job that waits"
     ),
     "mesd": Entry(
         "mesd:Mesd", "minimum execution slowdown: batches of jobs, next the one that takes least longer than alone"

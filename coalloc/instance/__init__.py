@@ -1,10 +1,11 @@
 """What is given: platform, network tree, jobs, file format and errors."""
 
+from coalloc.documents.arguments import public
 from coalloc.documents.errors import CoallocError, Fault, InstanceError
 from coalloc.documents.text import visible
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
 from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
-from coalloc.instance.instance import Instance, RunningJob, require_instance
+from coalloc.instance.instance import Instance, RunningJob
 from coalloc.instance.job import Job
 from coalloc.instance.network import Link
 from coalloc.instance.platform import Node, Platform
@@ -22,9 +23,9 @@ __all__ = [
     "Platform",
     "RunningJob",
     "Switch",
+    "public",
     "read_instance",
     "read_platform",
-    "require_instance",
     "visible",
     "write_instance",
     "write_platform",

@@ -9,17 +9,31 @@ from typing import Annotated
 
 from pydantic import Field
 
-from coalloc.documents.values import Count, NonNegative, Positive, PositiveShare, Text, Value, value
+from coalloc.documents.values import Count, Listed, NonNegative, Positive, PositiveShare, Text, Value, value
 
 
 @value()
 class NodeGroup(Value):
     """Equal nodes of one cluster.
 
-    ``power`` is relative to the reference node, ``availability`` the share of its CPU that jobs get;
-    ``cores`` processors each; ``memory`` is MB per node. A node with a busy core draws ``static_watts`` and
-    ``core_watts`` for each busy core, another ``idle_watts``, one that a policy has switched off ``off_watts``.
-    ``clock`` is in GHz.
+    Parameters
+    ----------
+    count
+        Number of nodes.
+    power
+        Speed of a processor, relative to the reference node (P).
+    availability
+        Share of its CPU that jobs get (A).
+    cores
+        Processors of each node.
+    off_watts, idle_watts
+        What a node draws that a policy has switched off, and one without a busy core, W.
+    static_watts, core_watts
+        What a node with a busy core draws, and what each of its busy cores draws beside, W.
+    clock, flops_per_cycle
+        Clock in GHz, and operations per cycle; some policies use them.
+    memory
+        MB per node, for all tasks on it together; without it nothing is limited.
     """
 
     count: Count
@@ -42,10 +56,22 @@ class NodeGroup(Value):
 
 @value()
 class Cluster(Value):
-    """A cluster: node groups behind one link of ``link_bandwidth`` MB/s to its switch."""
+    """A cluster: groups of nodes behind one link.
+
+    Parameters
+    ----------
+    name
+        Unique within a platform; its nodes are ``C1/0``, ``C1/1``, ..., their cores ``C1/0.0``, ``C1/0.1``, ...
+    nodes
+        Its groups of nodes, numbered through in this order.
+    link_bandwidth
+        Of the link to its switch, MB/s (MBW).
+    switch
+        Name of that switch; None: the root of the tree.
+    """
 
     name: Text
-    nodes: Annotated[tuple[NodeGroup, ...], Field(min_length=1)]
+    nodes: Annotated[Listed[NodeGroup], Field(min_length=1)]
     link_bandwidth: NonNegative
     switch: Text | None = None
 

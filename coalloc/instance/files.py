@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from coalloc.documents.arguments import public
 from coalloc.documents.errors import Fault
 from coalloc.documents.kinds import Document, Kind, load_document, read_value, value_of, write_value
 from coalloc.documents.storage import FILE_LIMIT, FilePath
@@ -40,6 +41,7 @@ PLATFORM = Kind("platform", Platform, ("clusters",), platform_faults)
 HELD_PLATFORM = Kind("platform", _PlatformHolder, ("platform",), _held_platform_faults)
 
 
+@public
 def read_instance(path: FilePath, limit: int = FILE_LIMIT) -> Instance:
     """Return the instance of a file; ``limit`` is its largest size in bytes, decompressed.
 
@@ -51,11 +53,19 @@ def read_instance(path: FilePath, limit: int = FILE_LIMIT) -> Instance:
     return read_value(path, INSTANCE, limit)
 
 
+@public
 def write_instance(instance: Instance, path: FilePath) -> None:
-    """Write an instance as ``.json`` or ``.json.gz``; raises :class:`CoallocError` where that fails."""
+    """Write an instance as ``.json``, or ``.json.gz`` through gzip: the same bytes for the same instance.
+
+    Raises
+    ------
+    CoallocError
+        It cannot be written; a file of that name is then what it was before.
+    """
     write_value(instance, path, INSTANCE)
 
 
+@public
 def read_platform(path: FilePath, limit: int = FILE_LIMIT) -> Platform:
     """Return the platform of a platform file, or of an instance file.
 
@@ -75,6 +85,13 @@ def read_platform(path: FilePath, limit: int = FILE_LIMIT) -> Platform:
     return value_of(document, PLATFORM, faults, source)
 
 
+@public
 def write_platform(platform: Platform, path: FilePath) -> None:
-    """Write a platform as ``.json`` or ``.json.gz``; raises :class:`CoallocError` where that fails."""
+    """Write a platform as ``.json``, or ``.json.gz`` through gzip: the same bytes for the same platform.
+
+    Raises
+    ------
+    CoallocError
+        It cannot be written; a file of that name is then what it was before.
+    """
     write_value(platform, path, PLATFORM)

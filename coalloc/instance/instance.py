@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 
-from coalloc.documents.errors import CoallocError, InstanceError
+from coalloc.display.html import heading, table
+from coalloc.display.wording import plural
+from coalloc.documents.errors import InstanceError
 from coalloc.documents.text import quoted
-from coalloc.documents.values import Seconds, Text, Value, value
+from coalloc.documents.values import NONE, Listed, Seconds, Text, Value, value
 from coalloc.instance.consistency import workload_faults
 from coalloc.instance.job import Job
 from coalloc.instance.platform import Platform
@@ -14,20 +17,47 @@ from coalloc.instance.platform import Platform
 
 @value()
 class RunningJob(Value):
-    """A job placed earlier: it holds ``nodes`` and loads links until ``end`` (s; now is 0)."""
+    """A job placed earlier, which runs at time 0.
+
+    Parameters
+    ----------
+    job
+        The job, with an id of its own.
+    nodes
+        Names of the processors that it holds, one per task; it loads the links between them.
+    end
+        When it releases them, s.
+    """
 
     job: Job
-    nodes: tuple[Text, ...]
+    nodes: Listed[Text]
     end: Seconds
 
 
 @value(slots=False)
 class Instance(Value):
-    """What is to be scheduled, where. ``running`` jobs hold their nodes until their ends."""
+    """What is to be scheduled, and where.
+
+    Parameters
+    ----------
+    platform
+        Clusters and the network between them.
+    jobs
+        The jobs to schedule, none with more tasks than there are processors; ids are unique.
+    running
+        Jobs that hold processors until their ends, beside those to schedule.
+    name
+        What pictures and tables call it.
+
+    Raises
+    ------
+    InstanceError
+        What is given does not fit together: every fault, with its path.
+    """
 
     platform: Platform
-    jobs: tuple[Job, ...]
-    running: tuple[RunningJob, ...] = ()
+    jobs: Listed[Job]
+    running: Listed[RunningJob] = NONE
     name: Text = "instance"
 
     def __post_init__(self) -> None:
@@ -52,9 +82,37 @@ class Instance(Value):
         """Mean base time of the jobs, s; the unit of slots given in percent."""
         return sum(job.base_time for job in self.jobs) / max(1, len(self.jobs))
 
+    @cached_property
+    def largest_task_memory(self) -> float:
+        """The most memory that a task asks for, of running jobs too, MB; 0 where no job to schedule asks for any."""
+        asked = [job.memory or 0.0 for job in self.jobs]
+        return max(*asked, *(run.job.memory or 0.0 for run in self.running), 0.0) if any(asked) else 0.0
 
-def require_instance(given: object) -> None:
-    """Raise :class:`CoallocError` where something else is given as an instance, such as the path of its file."""
-    if not isinstance(given, Instance):
-        shown = quoted(given) if isinstance(given, str) else type(given).__name__
-        raise CoallocError(f"instance must be an Instance, got {shown}; coalloc.read_instance(path) reads one")
+    @property
+    def _summary(self) -> str:
+        """What it is, in half a line."""
+        running = f", {len(self.running)} running" if self.running else ""
+        return f"{plural(len(self.jobs), 'job')}{running} on {self.platform._summary}"
+
+    def __repr__(self) -> str:
+        return f"<Instance {quoted(self.name)}: {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        jobs = [
+            (j.id, j.tasks, j.base_time, j.processing_share, j.task_bandwidth, j.arrival, j.estimate) for j in self.jobs
+        ]
+        columns = ("job", "tasks", "base time (s)", "processing share", "task bandwidth (MB/s)", "arrival (s)")
+        held = [(run.job.id, run.job.tasks, run.end) for run in self.running]
+        return "".join(
+            [
+                heading(self.name, self._summary),
+                self.platform._repr_html_(),
+                table((*columns, "estimate (s)"), jobs),
+                table(("running job", "tasks", "end (s)"), held) if held else "",
+            ]
+        )
+
+    @staticmethod
+    def remedy_for(given: object) -> str:
+        """Return what to do where something else is given as an instance, such as the path of its file."""
+        return "coalloc.read_instance(path) reads one" if isinstance(given, (str, os.PathLike)) else ""

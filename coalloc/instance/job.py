@@ -39,8 +39,10 @@ class Job(Value):
         Release time, s.
     estimate
         The user's estimate of the base time, s; the base time itself where none is given.
-    user, memory, energy_estimate
-        Optional facts that some policies use (memory in MB, energy in J, both per task).
+    memory
+        Memory that one task asks for, MB; nothing where none is given.
+    user, energy_estimate
+        Optional facts that some policies use (energy in J per task).
     """
 
     id: Text

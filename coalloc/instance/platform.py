@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from coalloc.display.html import table
+from coalloc.display.wording import plural
 from coalloc.documents.errors import InstanceError
-from coalloc.documents.values import Value, value
+from coalloc.documents.values import NONE, Listed, Value, value
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
 from coalloc.instance.consistency import platform_faults
 from coalloc.instance.network import Link, links_of, network_of
@@ -35,10 +37,23 @@ class Node:
 
 @value(slots=False)
 class Platform(Value):
-    """Clusters and the switches between them; processors are numbered through in the order of the file."""
+    """Where jobs run.
 
-    clusters: Annotated[tuple[Cluster, ...], Field(min_length=1)]
-    switches: tuple[Switch, ...] = ()
+    Parameters
+    ----------
+    clusters
+        At least one; processors are numbered through in this order.
+    switches
+        Switches below the root of the tree, each with its parent; none: every cluster hangs on one central switch.
+
+    Raises
+    ------
+    InstanceError
+        Names repeat, switches are no tree, or there are too many processors: every fault, with its path.
+    """
+
+    clusters: Annotated[Listed[Cluster], Field(min_length=1)]
+    switches: Listed[Switch] = NONE
 
     def __post_init__(self) -> None:
         faults = platform_faults(self)
@@ -91,6 +106,23 @@ class Platform(Value):
     def processor_node(self) -> tuple[int, ...]:
         """Index into ``nodes`` of the node of each processor."""
         return tuple(n for n, node in enumerate(self.nodes) for _ in range(node.cores))
+
+    @property
+    def _summary(self) -> str:
+        """What it is, in half a line."""
+        return f"{plural(len(self.clusters), 'cluster')} with {plural(self.num_processors, 'processor')}"
+
+    def __repr__(self) -> str:
+        return f"<Platform of {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        groups = [
+            (c.name, g.count, g.cores, g.power, g.availability, c.link_bandwidth, c.switch)
+            for c in self.clusters
+            for g in c.nodes
+        ]
+        columns = ("cluster", "nodes", "cores", "power", "availability", "link (MB/s)", "switch")
+        return table(columns, groups)
 
     def group_of(self, node: Node) -> NodeGroup:
         """Return the description of a node."""

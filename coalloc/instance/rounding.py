@@ -35,7 +35,7 @@ def slots_down(seconds: float, slot: float) -> int:
 
 
 def capacity_limit(capacity: float, saturation: float = 0.0) -> float:
-    """Return the largest load, in MB/s, that does not saturate a link of this capacity."""
+    """Return the largest load that does not exceed a capacity: MB/s on a link, MB of a node's memory."""
     return capacity * (1.0 + saturation) * (1.0 + RELATIVE_TOLERANCE)
 
 

@@ -11,13 +11,14 @@ windows", Annals of Operations Research 16 (1988).
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyomo.environ as pyo
 
 from coalloc.instance import CoallocError
-from coalloc.models.energy_costs import Costs, costs_of, equal_pairs, no_costs, unit_of
+from coalloc.models.energy_costs import Costs, costs_of, equal_pairs, unit_of
 from coalloc.models.energy_running import (
     add_running,
     busy_by_running,
@@ -42,12 +43,13 @@ SNAP = 3e-6
 
 
 def build(
-    problem: Problem, *, horizon: float, objective: str = "energy", makespan_limit: float | None = None
+    problem: Problem, *, horizon: float, makespan_limit: float | None = None, blocks: int | None = None
 ) -> pyo.ConcreteModel:
-    """Return the model, for ``"energy"`` (J) or ``"makespan"`` (s).
+    """Return the model, J; jobs end by ``horizon`` (s).
 
-    The problem is in continuous time with scope ``node``; some optimal schedule ends within ``horizon`` s
-    of time 0. Times of the model count from the origin of the instance, in ``model.unit`` s.
+    The problem is in continuous time with scope ``node``; ``makespan_limit`` is in s. Each node has so many ``blocks``,
+    by default as many as an optimal schedule can need. Times of the model count from the origin of the instance, in
+    ``model.unit`` s.
     """
     model = pyo.ConcreteModel("OAS energy blocks")
     model.problem = problem
@@ -56,13 +58,13 @@ def build(
     most = latest if makespan_limit is None else min(latest, makespan_limit)
     least = min(least_makespan(problem), most)
     model.makespan = pyo.Var(bounds=(least / model.unit, most / model.unit))
-    costs = costs_of(problem) if objective == "energy" else no_costs(problem)
     add_running(model, least / model.unit, most / model.unit)
-    _add_blocks(model, max([latest, *(busy.end for busy in problem.busy)]) / model.unit)
+    last = max([latest, *(busy.end for busy in problem.busy)]) / model.unit
+    _add_blocks(model, last, num_blocks(problem) if blocks is None else blocks)
     _add_order(model, latest / model.unit)
     _add_order_of_equals(model)
     busy_after = _busy_after(model)
-    _add_objective(model, costs, busy_after, objective)
+    _add_objective(model, costs_of(problem), busy_after)
     add_sets(model, _held(model), busy_after, most)
     return model
 
@@ -77,12 +79,16 @@ def num_blocks(problem: Problem) -> int:
     if not problem.jobs:
         return 0
     shortest = min(c.duration for modes in problem.modes for c in modes)
-    most = len(problem.jobs) + bool(problem.busy)
     blocks, last = 1, -shortest if problem.busy else min(problem.releases)
     for release in sorted(problem.releases):
         if release > last + shortest:
             blocks, last = blocks + 1, release
-    return min(blocks, most)
+    return min(blocks, most_blocks(problem))
+
+
+def most_blocks(problem: Problem) -> int:
+    """Return how many blocks a node has if each of its jobs is in one of its own."""
+    return len(problem.jobs) + bool(problem.busy)
 
 
 def _modes(problem: Problem) -> dict[tuple[int, int], Mode]:
@@ -95,7 +101,7 @@ def _places(model: pyo.ConcreteModel) -> dict[tuple[int, int], float]:
     return {place: c.duration / model.unit for place, c in _modes(model.problem).items()}
 
 
-def _add_blocks(model: pyo.ConcreteModel, latest: float) -> None:
+def _add_blocks(model: pyo.ConcreteModel, latest: float, blocks: int) -> None:
     """Add the blocks with (B2), (B3), (B4), (B5), (B6) and (B11); ``latest`` is the last instant, in units.
 
     The first block of a node on which jobs run already begins at 0 and ends with the last of these, or later.
@@ -105,7 +111,7 @@ def _add_blocks(model: pyo.ConcreteModel, latest: float) -> None:
     releases = [(release - problem.instance.origin) / model.unit for release in problem.releases]
     running = [last_end(problem, g) / model.unit for g in range(len(problem.classes))]
     model.J = pyo.RangeSet(0, len(problem.jobs) - 1)
-    model.blocks = pyo.Set(initialize=[(g, k) for g in range(len(problem.classes)) for k in range(num_blocks(problem))])
+    model.blocks = pyo.Set(initialize=[(g, k) for g in range(len(problem.classes)) for k in range(blocks)])
     model.y = pyo.Var([(j, g, k) for j, g in durations for h, k in model.blocks if h == g], domain=pyo.Binary)
     model.begin = pyo.Var(model.blocks, bounds=lambda _, g, k: (0.0, 0.0 if running[g] and k == 0 else latest))
     model.end = pyo.Var(model.blocks, bounds=lambda _, g, __: (running[g], latest))
@@ -177,15 +183,33 @@ def _pairs(items: Sequence[Item]) -> Iterator[tuple[Item, int]]:
 
 
 def forbidden_sets(problem: Problem, g: int) -> Iterator[tuple[Item, ...]]:
-    """Yield the minimal sets of jobs, new and running, that exceed a node together and fit on it one by one."""
+    """Yield the minimal sets of jobs, new and running, that exceed a node together and fit on it one by one.
+
+    They exceed its cores, or its memory: what running jobs do to that alone is no fault of theirs.
+    """
     cores = problem.capacities[g]
-    tasks: dict[Item, int] = {j: job.tasks for j, job in enumerate(problem.jobs) if job.tasks <= cores}
-    tasks |= {f"running {r}": busy.allocation[g] for r, busy in enumerate(problem.busy) if busy.allocation[g]}
+    memory = next((k for k in problem.contended_memories if problem.resources[k].classes == (g,)), None)
+    uses: dict[Item, tuple[int, float]] = {
+        j: (sum(c.allocation), 0.0 if memory is None else c.loads[memory])
+        for j, modes in enumerate(problem.modes)
+        for c in modes
+        if c.allocation[g]
+    }
+    uses |= {
+        f"running {r}": (busy.allocation[g], 0.0 if memory is None else busy.loads[memory])
+        for r, busy in enumerate(problem.busy)
+        if busy.allocation[g]
+    }
+    megabytes = math.inf if memory is None else problem.limits[memory]
+
+    def exceeds(items: Sequence[Item]) -> bool:
+        asks = any(uses[i][1] for i in items if not isinstance(i, str))
+        return sum(uses[i][0] for i in items) > cores or (asks and sum(uses[i][1] for i in items) > megabytes)
+
     found = 0
     for size in range(2, cores + 2):
-        for items in itertools.combinations(tasks, size):
-            total = sum(tasks[i] for i in items)
-            if total > cores >= total - min(tasks[i] for i in items):
+        for items in itertools.combinations(uses, size):
+            if exceeds(items) and not any(exceeds(items[:i] + items[i + 1 :]) for i in range(size)):
                 found += 1
                 if found > MAX_FORBIDDEN:
                     raise CoallocError(
@@ -222,15 +246,12 @@ def _busy_after(model: pyo.ConcreteModel) -> dict[int, Any]:
     return busy
 
 
-def _add_objective(model: pyo.ConcreteModel, costs: Costs, busy_after: Mapping[int, Any], objective: str) -> None:
-    """Add (B1) with (B10), or the makespan."""
+def _add_objective(model: pyo.ConcreteModel, costs: Costs, busy_after: Mapping[int, Any]) -> None:
+    """Add (B1) with (B10)."""
     problem: Problem = model.problem
     busy = {g: busy_by_running(model, g) + after for g, after in busy_after.items()}
     # (B10) no node is busy for longer than the makespan
     model.busy_within_makespan = pyo.Constraint(list(busy), rule=lambda m, g: busy[g] <= m.makespan)
-    if objective == "makespan":
-        model.objective = pyo.Objective(expr=model.unit * model.makespan)
-        return
     modes = _modes(problem)
     own = pyo.quicksum(costs.joules(modes[j, g]) * y for (j, g, _), y in model.y.items())
     extra = pyo.quicksum(watts * busy[g] for g, watts in costs.extra_watts.items())

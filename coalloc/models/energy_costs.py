@@ -31,16 +31,17 @@ SIZE = 64.0
 class Costs:
     """Watts of a problem's classes: of a task on each, shape ``(num_classes,)``; extra ones of each switched class.
 
-    ``idle`` is what all nodes together draw without a busy core, W.
+    ``idle`` is what all nodes together draw without a busy core, W; ``tick`` is that of the problem, s.
     """
 
     task_watts: tuple[float, ...]
     extra_watts: dict[int, float]
     idle: float
+    tick: float
 
     def joules(self, mode: Mode) -> float:
         """Return what a mode takes by itself, J: (J2)."""
-        return mode.execution_time * self.watts(mode.allocation)
+        return self.tick * mode.duration * self.watts(mode.allocation)
 
     def watts(self, allocation: Allocation) -> float:
         """Return what the tasks of an allocation draw beyond idle watts, but for extra watts of their classes, W."""
@@ -67,12 +68,8 @@ def costs_of(problem: Problem) -> Costs:
         task_watts.append(core if is_switched else core + static - idle)
         if is_switched:
             extra[g] = static - idle
-    return Costs(tuple(task_watts), extra, sum(known_watts(platform.group_of(node))[0] for node in platform.nodes))
-
-
-def no_costs(problem: Problem) -> Costs:
-    """Return costs of nothing, for objectives that ask for no watts."""
-    return Costs((0.0,) * len(problem.classes), {}, 0.0)
+    idle_watts = sum(known_watts(platform.group_of(node))[0] for node in platform.nodes)
+    return Costs(tuple(task_watts), extra, idle_watts, problem.seconds(1))
 
 
 def equal_pairs(problem: Problem) -> Iterator[tuple[int, int]]:

@@ -1,9 +1,8 @@
-"""OAS for energy, mode formulation: time-indexed starts, real ends, nodes with or without a busy core.
+"""OAS for energy, mode formulation: time-indexed starts, nodes with or without a busy core.
 
-``x[j, p, t] = 1`` when job ``j`` starts at slot ``t`` in mode ``p``. Processors and links are held for
-whole slots, joules are counted to the real end of each job: the energy is that of the replayed schedule
-(errata 5). ``y[g, t]`` is the share of slot ``t`` in which node ``g`` has a busy core. All jobs that run in a slot
-run from its beginning, or end in it, so the busy part of a slot is its longest share. Equations: (J1) to (J8) of
+``x[j, p, t] = 1`` when job ``j`` starts at slot ``t`` in mode ``p``. Processors, links and watts are held for
+whole slots, as the schedule says. ``y[g, t]`` is the share of slot ``t`` in which node ``g`` has a busy core: 0 or
+1, but for the slot in which the last job that runs already really ends. Equations: (J1) to (J8) of
 docs/mathematics.md. Source: the meter of PCBE, section 2.2, with errata 20 to 23.
 """
 
@@ -11,13 +10,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pyomo.environ as pyo
 
 from coalloc.instance.rounding import slots_down, time_tolerance
-from coalloc.models.energy_costs import Costs, costs_of, equal_pairs, no_costs
+from coalloc.models.energy_costs import Costs, costs_of, equal_pairs
 from coalloc.models.energy_running import (
     add_running,
     busy_by_running,
@@ -27,7 +25,7 @@ from coalloc.models.energy_running import (
     running_watts,
 )
 from coalloc.models.energy_sets import add_sets
-from coalloc.models.time_grid import Grid, Term, add_capacity_rows, add_link_rows, by_slot, chosen
+from coalloc.models.time_grid import Grid, Term, add_capacity_rows, add_resource_rows, by_slot, chosen
 from coalloc.problem import Assignment, Mode, Problem
 from coalloc.schedule import Schedule, schedule_of
 
@@ -35,10 +33,8 @@ StartKey = tuple[int, int, int]
 """Job, mode, slot."""
 
 
-def build(
-    problem: Problem, *, horizon: int, objective: str = "energy", makespan_limit: float | None = None
-) -> pyo.ConcreteModel:
-    """Return the model, for ``"energy"`` (J) or ``"makespan"`` (s).
+def build(problem: Problem, *, horizon: int, makespan_limit: float | None = None) -> pyo.ConcreteModel:
+    """Return the model, J; jobs end by ``horizon``, in slots.
 
     The problem is one of :func:`coalloc.problem.discretise_for_energy`; ``makespan_limit`` is in s. Times of the model
     are in slots (``model.unit`` s), so that its numbers are of one size.
@@ -52,10 +48,10 @@ def build(
     model.x = pyo.Var(list(_starts(grid, origin + most)), domain=pyo.Binary)
     least = least_makespan(problem) / model.unit
     model.makespan = pyo.Var(bounds=(least, None))
-    costs = costs_of(problem) if objective == "energy" else no_costs(problem)
+    costs = costs_of(problem)
     add_running(model, least, most / model.unit)
     busy_after = _add_busy_shares(model, costs)
-    _add_objective(model, costs, busy_after, objective)
+    _add_objective(model, costs, busy_after)
     _add_makespan_rows(model)
     _add_capacities(model, grid)
     _add_order_of_equals(model)
@@ -64,20 +60,13 @@ def build(
 
 
 def _starts(grid: Grid, latest: float) -> Iterator[StartKey]:
-    """Yield the starts that exist: the job fits, and really ends by ``latest`` (s)."""
-    problem = grid.problem
+    """Yield the starts that exist: the job fits, and ends by ``latest`` (s)."""
+    problem, last = grid.problem, latest + time_tolerance(latest)
     for j, modes in enumerate(problem.modes):
         for p, mode in enumerate(modes):
-            last = latest + time_tolerance(latest) - mode.execution_time
             for t in grid.starts(j, int(mode.duration), mode.allocation, mode.loads):
-                if problem.seconds(t) <= last:
+                if problem.seconds(t + mode.duration) <= last:
                     yield j, p, t
-
-
-def shares(problem: Problem, mode: Mode) -> list[float]:
-    """Return for each slot of a mode the share of it in which the job runs: 1, but for the last."""
-    whole = int(mode.duration) - 1
-    return [1.0] * whole + [min(1.0, mode.execution_time / problem.seconds(1) - whole)]
 
 
 def _add_busy_shares(model: pyo.ConcreteModel, costs: Costs) -> dict[int, Any]:
@@ -89,20 +78,19 @@ def _add_busy_shares(model: pyo.ConcreteModel, costs: Costs) -> dict[int, Any]:
     problem: Problem = model.problem
     slot, last = problem.seconds(1), {g: last_end(problem, g) for g in costs.extra_watts}
     first = {g: slots_down(end, slot) for g, end in last.items()}
-    of_job: dict[tuple[int, int, int], list[Term]] = defaultdict(list)
+    of_job: dict[tuple[int, int, int], list[pyo.Var]] = defaultdict(list)
     of_cores: dict[tuple[int, int], list[Term]] = defaultdict(list)
     for (j, p, t), x in model.x.items():
         mode = problem.modes[j][p]
         used = [(g, tasks) for g, tasks in enumerate(mode.allocation) if tasks and g in costs.extra_watts]
-        for at, share in enumerate(shares(problem, mode), start=t) if used else ():
-            for g, tasks in used:
-                if at >= first[g]:
-                    of_job[j, g, at].append((share, x))
-                    of_cores[g, at].append((tasks * share, x))
+        for g, tasks in used:
+            for at in range(max(t, first[g]), t + int(mode.duration)):
+                of_job[j, g, at].append(x)
+                of_cores[g, at].append((tasks, x))
     by_running = {(g, t): last[g] / slot - t for g, t in first.items()}
     model.y = pyo.Var(list(of_cores), bounds=lambda _, g, t: (max(0.0, by_running.get((g, t), 0.0)), 1.0))
     model.busy_if_used = pyo.Constraint(
-        list(of_job), rule=lambda m, j, g, t: pyo.quicksum(a * x for a, x in of_job[j, g, t]) <= m.y[g, t]
+        list(of_job), rule=lambda m, j, g, t: pyo.quicksum(of_job[j, g, t]) <= m.y[g, t]
     )
     model.busy_by_cores = pyo.Constraint(
         list(of_cores),
@@ -117,11 +105,8 @@ def _add_busy_shares(model: pyo.ConcreteModel, costs: Costs) -> dict[int, Any]:
     return after
 
 
-def _add_objective(model: pyo.ConcreteModel, costs: Costs, busy_after: Mapping[int, Any], objective: str) -> None:
-    """Add (J1), or the makespan."""
-    if objective == "makespan":
-        model.objective = pyo.Objective(expr=model.unit * model.makespan)
-        return
+def _add_objective(model: pyo.ConcreteModel, costs: Costs, busy_after: Mapping[int, Any]) -> None:
+    """Add (J1)."""
     problem: Problem = model.problem
     own = pyo.quicksum(costs.joules(problem.modes[j][p]) * x for (j, p, _), x in model.x.items())
     busy = pyo.quicksum(
@@ -136,16 +121,16 @@ def _add_makespan_rows(model: pyo.ConcreteModel) -> None:
     problem: Problem = model.problem
     of_job: dict[int, list[tuple[Mode, int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
     of_class: dict[int, list[Term]] = defaultdict(list)
-    unit, origin = model.unit, problem.instance.origin / model.unit
+    origin = problem.instance.origin / model.unit
     for (j, p, t), x in model.x.items():
         mode = problem.modes[j][p]
         of_job[j].append((mode, t, x))
         for g, tasks in enumerate(mode.allocation):
             if tasks:
-                of_class[g].append((tasks * mode.execution_time / unit, x))
+                of_class[g].append((tasks * mode.duration, x))
 
     def ends(m: pyo.ConcreteModel, j: int) -> object:
-        return pyo.quicksum((t + c.execution_time / unit - origin) * x for c, t, x in of_job[j]) <= m.makespan
+        return pyo.quicksum((t + c.duration - origin) * x for c, t, x in of_job[j]) <= m.makespan
 
     jobs = [j for j in of_job if of_job[j]]
     model.start_once = pyo.Constraint(jobs, rule=lambda _, j: pyo.quicksum(x for *_, x in of_job[j]) == 1)
@@ -159,17 +144,20 @@ def _add_makespan_rows(model: pyo.ConcreteModel) -> None:
 
 
 def _add_capacities(model: pyo.ConcreteModel, grid: Grid) -> None:
-    """Add (C2) and (C3), whole slots."""
+    """Add (C2), (C3) and (M1), whole slots."""
     tasks: list[tuple[range, int, Term]] = []
     loads: list[tuple[range, int, Term]] = []
+    memory: list[tuple[range, int, Term]] = []
     problem: Problem = model.problem
     for (j, p, t), x in model.x.items():
         mode = problem.modes[j][p]
         slots = range(t, t + int(mode.duration))
         tasks += [(slots, g, (count, x)) for g, count in enumerate(mode.allocation) if count]
         loads += [(slots, k, (mode.loads[k], x)) for k in problem.contended_links if mode.loads[k] > 0.0]
+        memory += [(slots, k, (mode.loads[k], x)) for k in problem.contended_memories if mode.loads[k] > 0.0]
     add_capacity_rows(model, "processors", by_slot(tasks), grid.processors)
-    add_link_rows(model, by_slot(loads), grid.bandwidth)
+    add_resource_rows(model, "bandwidth", by_slot(loads), grid.left)
+    add_resource_rows(model, "memory", by_slot(memory), grid.left)
 
 
 def _users(model: pyo.ConcreteModel) -> dict[tuple[int, int], list[pyo.Var]]:
@@ -206,21 +194,9 @@ def has_starts(model: pyo.ConcreteModel) -> bool:
 
 
 def extract(model: pyo.ConcreteModel) -> Schedule:
-    """Return the schedule of the values of ``x``, with real ends."""
+    """Return the schedule of the values of ``x``."""
     problem: Problem = model.problem
-    return replayed(problem, [Assignment(j, t, problem.modes[j][p]) for j, p, t in chosen(model.x)])
-
-
-def replayed(problem: Problem, assignments: Sequence[Assignment]) -> Schedule:
-    """Return the schedule of slotted assignments with their starts and real ends: what ``replay`` makes of it."""
-    real = replace(problem, slot=None)
-    return schedule_of(
-        real,
-        [
-            Assignment(a.job, problem.seconds(a.start), replace(a.mode, duration=a.mode.execution_time))
-            for a in assignments
-        ],
-    )
+    return schedule_of(problem, [Assignment(j, t, problem.modes[j][p]) for j, p, t in chosen(model.x)])
 
 
 def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:

@@ -30,7 +30,8 @@ def build(problem: Problem, *, least_makespan: float, makespan_limit: float | No
         for g, c in enumerate(classes)
     }
     model = pyo.ConcreteModel("energy relaxation")
-    model.tasks = pyo.Var(list(durations), bounds=lambda _, j, g: (0, min(jobs[j].tasks, classes[g].capacity)))
+    rooms = [problem.rooms(job) for job in jobs]
+    model.tasks = pyo.Var(list(durations), bounds=lambda _, j, g: (0, min(jobs[j].tasks, rooms[j][g])))
     model.unit = unit
     most = None if makespan_limit is None else makespan_limit / unit
     model.makespan = pyo.Var(bounds=(least_makespan / unit, most))

@@ -33,8 +33,8 @@ def _ends(problem: Problem) -> list[tuple[float, Busy]]:
 def least_makespan(problem: Problem) -> float:
     """Return what the job that ends last takes at least, s from the origin."""
     pairs = zip(problem.releases, problem.modes, strict=True)
-    ends = (problem.seconds(release) + min(c.execution_time for c in found) for release, found in pairs if found)
-    return max(0.0, max(ends, default=0.0) - problem.instance.origin)
+    ends = (release + min(c.duration for c in found) for release, found in pairs if found)
+    return max(0.0, problem.seconds(max(ends, default=0.0)) - problem.instance.origin)
 
 
 def add_running(model: pyo.ConcreteModel, least: float, most: float) -> None:

@@ -33,14 +33,10 @@ def has_sets(problem: Problem) -> bool:
 
 def node_jobs(problem: Problem, g: int) -> NodeJobs:
     """Return what node ``g`` makes of the jobs of a problem with scope ``node``."""
-    here = [
-        next((c for c in found if c.allocation[g]), None) if job.tasks <= problem.capacities[g] else None
-        for job, found in zip(problem.jobs, problem.modes, strict=True)
-    ]
+    here = [next((c for c in found if c.allocation[g]), None) for found in problem.modes]  # None: not on this node
     return NodeJobs(
-        tasks=tuple(job.tasks for job in problem.jobs),
-        durations=tuple(0.0 if c is None else c.execution_time for c in here),
-        held=tuple(0.0 if c is None else problem.seconds(c.duration) for c in here),
+        tasks=tuple(problem.capacities[g] + 1 if c is None else sum(c.allocation) for c in here),
+        durations=tuple(0.0 if c is None else problem.seconds(c.duration) for c in here),
         releases=tuple(problem.seconds(release) for release in problem.releases),
         free=cores_until(problem, g),
         running=last_end(problem, g),

@@ -20,9 +20,9 @@ from coalloc.models.time_grid import (
     Term,
     add_capacity_rows,
     add_constraint_rows,
-    add_link_rows,
     add_objective,
     add_packing_rows,
+    add_resource_rows,
     add_scope_rows,
     by_slot,
     chosen,
@@ -45,8 +45,9 @@ def build(
     model.criterion = criterion = Criterion.of(problem, objective)
     model.w = pyo.Var(list(_starts(grid)), domain=pyo.Binary)
     model.n = pyo.Var(list(_counts(model)), domain=pyo.NonNegativeIntegers)
+    rooms = [problem.rooms(job) for job in problem.jobs]
     for (j, _, _, g), n in model.n.items():
-        n.setub(min(problem.jobs[j].tasks, problem.capacities[g]))
+        n.setub(min(problem.jobs[j].tasks, rooms[j][g]))
 
     starts: dict[int, list[tuple[int, int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
     for (j, level, t), w in model.w.items():
@@ -65,6 +66,8 @@ def build(
     # (K4) tasks on each class, in each slot
     add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
     _add_links(model, grid)
+    # (M2) memory asked of each node that may have too little, in each slot
+    add_resource_rows(model, "memory", by_slot(_memory_terms(model)), grid.left)
     # (T5), (T6) jobs too large to run together, as dual feasible functions see them
     active = ((j, range(t, t + _duration(problem, j, level)), w) for (j, level, t), w in model.w.items())
     add_packing_rows(model, active, grid)
@@ -76,7 +79,7 @@ def _duration(problem: Problem, j: int, level: int) -> int:
 
 
 def _starts(grid: Grid) -> Iterator[tuple[int, int, int]]:
-    nothing = [0] * len(grid.problem.classes), [0.0] * len(grid.problem.bandwidths)
+    nothing = [0] * len(grid.problem.classes), [0.0] * len(grid.problem.resources)
     for j, levels in enumerate(grid.problem.levels):
         for level in range(len(levels)):
             for t in grid.starts(j, _duration(grid.problem, j, level), *nothing):
@@ -112,13 +115,21 @@ def _task_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
         yield range(t, t + _duration(model.problem, j, level)), g, (1, n)
 
 
+def _memory_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
+    problem: Problem = model.problem
+    memory_of = {problem.resources[k].classes: k for k in problem.contended_memories}
+    for (j, level, t, g), n in model.n.items() if memory_of else ():
+        if (g,) in memory_of and problem.jobs[j].memory:
+            yield range(t, t + _duration(problem, j, level)), memory_of[g,], (problem.jobs[j].memory, n)
+
+
 def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:
     """Add (K5) one number of tasks below each contended link, (K6) its tie to n, (K7) the load per slot."""
     problem = grid.problem
-    below = problem.classes_below
+    below = {k: problem.resources[k].classes for k in problem.contended_links}
     loading = [(j, level, t) for j, level, t in model.w if problem.jobs[j].task_bandwidth and problem.jobs[j].tasks > 1]
     keys = [(*start, k) for start in loading for k in problem.contended_links]
-    numbers = {(j, k): problem.tasks_below(problem.jobs[j], k) for j, _, _, k in keys}
+    numbers = {(j, k): problem.tasks_within(problem.jobs[j], k) for j, _, _, k in keys}
     model.q = pyo.Var(
         [(j, lv, t, k, i) for j, lv, t, k in keys for i in numbers[j, k] if _fits(problem, j, k, i)], domain=pyo.Binary
     )
@@ -139,11 +150,11 @@ def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:
         for (j, lv, t, k, i), q in model.q.items()
         if 0 < i < problem.jobs[j].tasks
     )
-    add_link_rows(model, by_slot(terms), grid.bandwidth)
+    add_resource_rows(model, "bandwidth", by_slot(terms), grid.left)
 
 
 def _fits(problem: Problem, j: int, k: int, number: int) -> bool:
-    return link_load(number, problem.jobs[j]) <= problem.bandwidths[k]
+    return link_load(number, problem.jobs[j]) <= problem.limits[k]
 
 
 def extract(model: pyo.ConcreteModel) -> Schedule:
@@ -171,7 +182,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         n.set_value(counts[j, level, t][g] if (j, level, t) in counts else 0)
     for (j, level, t, k, i), q in model.q.items():
         allocation = counts.get((j, level, t))
-        inside = -1 if allocation is None else sum(allocation[g] for g in problem.classes_below[k])
+        inside = -1 if allocation is None else sum(allocation[g] for g in problem.resources[k].classes)
         q.set_value(int(i == inside))
     set_parts(model, assignments)
     set_profile(model, assignments)
@@ -182,7 +193,7 @@ def estimate_nonzeros(problem: Problem, horizon: int) -> int:
     total = 0.0
     for job, release, levels in zip(problem.jobs, problem.releases, problem.levels, strict=True):
         loading = job.task_bandwidth > 0.0 and job.tasks > 1
-        numbers = sum(len(problem.tasks_below(job, k)) for k in problem.contended_links) if loading else 0
+        numbers = sum(len(problem.tasks_within(job, k)) for k in problem.contended_links) if loading else 0
         for level in levels:
             starts = max(0.0, horizon - level.duration - release + 1)
             total += starts * (

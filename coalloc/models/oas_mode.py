@@ -17,9 +17,9 @@ from coalloc.models.time_grid import (
     Term,
     add_capacity_rows,
     add_constraint_rows,
-    add_link_rows,
     add_objective,
     add_packing_rows,
+    add_resource_rows,
     by_slot,
     chosen,
     refuse_without_start,
@@ -52,7 +52,9 @@ def build(
     # (C2) tasks on each class, in each slot
     add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
     # (C3) load on each link, in each slot; (3.20) and (3.21)
-    add_link_rows(model, by_slot(_load_terms(model)), grid.bandwidth)
+    add_resource_rows(model, "bandwidth", by_slot(_load_terms(model, problem.contended_links)), grid.left)
+    # (M1) memory asked of each node that may have too little, in each slot
+    add_resource_rows(model, "memory", by_slot(_load_terms(model, problem.contended_memories)), grid.left)
     # (T5), (T6) jobs too large to run together, as dual feasible functions see them
     active = ((j, range(t, t + int(problem.modes[j][p].duration)), x) for (j, p, t), x in model.x.items())
     add_packing_rows(model, active, grid)
@@ -75,11 +77,11 @@ def _task_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
                 yield slots, g, (tasks, x)
 
 
-def _load_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
+def _load_terms(model: pyo.ConcreteModel, resources: Sequence[int]) -> Iterator[tuple[range, int, Term]]:
     for (j, p, t), x in model.x.items():
         mode = model.problem.modes[j][p]
         slots = range(t, t + int(mode.duration))
-        for k in model.problem.contended_links:
+        for k in resources:
             if mode.loads[k] > 0.0:
                 yield slots, k, (mode.loads[k], x)
 

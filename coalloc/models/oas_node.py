@@ -42,6 +42,7 @@ def build(
     _add_placement(model)
     _add_durations(model)
     _add_links(model, horizon)
+    _add_memories(model, horizon)
     add_scope_rows(model, lambda j, part: pyo.quicksum(model.Z[j, r] for r in model.R if model.class_of[r] in part))
     _add_constraints(model)
     _add_objective(model, model.criterion.objective)
@@ -53,16 +54,16 @@ def _add_sets_and_variables(model: pyo.ConcreteModel, theta: int) -> None:
     model.class_of = {p: g for g, c in enumerate(problem.classes) for p in c.processors}
     model.J = pyo.RangeSet(0, len(problem.jobs) - 1)
     model.R = pyo.Set(initialize=sorted(model.class_of))
-    model.K = pyo.RangeSet(0, len(problem.bandwidths) - 1)
+    model.K = pyo.RangeSet(0, problem.num_links - 1)
     model.T = pyo.RangeSet(1, theta)
     index = problem.instance.platform.processor_index
     free_from = dict.fromkeys(model.R, 0)
     for run, busy in zip(problem.instance.running, problem.busy, strict=True):
         free_from |= {index[name]: int(busy.end) for name in run.nodes}
     first = {(j, r): max(int(problem.releases[j]), free_from[r]) + 1 for j in model.J for r in model.R}
-    model.X = pyo.Var(
-        [(j, r, t) for j in model.J for r in model.R for t in range(first[j, r], theta + 1)], domain=pyo.Binary
-    )
+    rooms = [problem.rooms(job) for job in problem.jobs]
+    usable = [(j, r) for j in model.J for r in model.R if rooms[j][model.class_of[r]]]
+    model.X = pyo.Var([(j, r, t) for j, r in usable for t in range(first[j, r], theta + 1)], domain=pyo.Binary)
     model.Z = pyo.Var(model.J, model.R, domain=pyo.Binary)
     model.Y = pyo.Var(model.J, model.T, domain=pyo.Binary)
     model.s = pyo.Var(model.J, domain=pyo.NonNegativeReals)
@@ -148,14 +149,14 @@ def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
     The unit of BW and ABW is such that the largest load of a link is ``LARGEST_BANDWIDTH``.
     """
     problem: Problem = model.problem
-    free = Grid(problem, theta).bandwidth
+    free = Grid(problem, theta).left
     units = [LARGEST_BANDWIDTH / (max(_loads(problem, k)) or LARGEST_BANDWIDTH) for k in model.K]
     loads = {
         (j, k): [units[k] * link_load(i, job) for i in range(job.tasks + 1)]
         for j, job in enumerate(problem.jobs)
         for k in model.K
     }
-    below = problem.classes_below
+    below = [resource.classes for resource in problem.resources]
     model.BW = pyo.Var(model.J, model.K, model.T, domain=pyo.NonNegativeReals)
     model.ABW = pyo.Var(model.K, model.T, domain=pyo.NonNegativeReals)  # (22)
     keys = [(j, k, t) for j, t in model.in_slot for k in model.K]
@@ -187,6 +188,23 @@ def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
     )
 
 
+def _add_memories(model: pyo.ConcreteModel, theta: int) -> None:
+    """Add (M3): the tasks on a node of several cores ask for no more than its memory, in units of that."""
+    problem: Problem = model.problem
+    free = Grid(problem, theta).left
+    on_node: dict[tuple[int, int], list[tuple[float, pyo.Var]]] = defaultdict(list)
+    for (j, t), placed in model.in_slot.items():
+        for k in problem.contended_memories if problem.jobs[j].memory else ():
+            terms = [x for r, x in placed if (model.class_of[r],) == problem.resources[k].classes]
+            on_node[k, t] += [(problem.jobs[j].memory / problem.limits[k], x) for x in terms]
+    model.memory = pyo.Constraint(
+        [key for key, terms in on_node.items() if terms],
+        rule=lambda _, k, t: (
+            pyo.quicksum(share * x for share, x in on_node[k, t]) <= float(free[t - 1, k]) / problem.limits[k]
+        ),
+    )
+
+
 def _add_constraints(model: pyo.ConcreteModel) -> None:
     """Add what the constraints of the problem ask for, as (T8) and (T9); a job runs where all its tasks are."""
     problem: Problem = model.problem
@@ -211,7 +229,7 @@ def _add_constraints(model: pyo.ConcreteModel) -> None:
 def _loads(problem: Problem, link: int) -> Iterator[float]:
     """Yield every load that a job may put on a link, MB/s."""
     for job in problem.jobs:
-        for number in problem.tasks_below(job, link):
+        for number in problem.tasks_within(job, link):
             yield link_load(number, job)
 
 
@@ -258,7 +276,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     set_parts(model, assignments)
     for (j, k, t, i), number in model.tasks_below.items():
         here = sum(
-            model.X[j, r, t].value for r, _ in model.in_slot[j, t] if model.class_of[r] in problem.classes_below[k]
+            model.X[j, r, t].value for r, _ in model.in_slot[j, t] if model.class_of[r] in problem.resources[k].classes
         )
         number.set_value(int(i == here))
 
@@ -267,4 +285,4 @@ def estimate_nonzeros(problem: Problem, horizon: int) -> int:
     """Return roughly how many nonzeros the model will have; (13) and (14) weigh most."""
     resources, jobs = sum(problem.capacities), len(problem.jobs)
     tasks = sum(job.tasks for job in problem.jobs)
-    return jobs * resources * horizon * (resources + horizon + 8) + 4 * tasks * horizon * len(problem.bandwidths)
+    return jobs * resources * horizon * (resources + horizon + 8) + 4 * tasks * horizon * problem.num_links

@@ -2,28 +2,27 @@
 
 A mode is an allocation vector of one job. Its execution time, link loads and tasks per
 class are constants, so the mode models PAS, CBS and JPR differ in their objectives only:
-``y[j, p] = 1`` when job ``j`` takes mode ``p``, equations (P1) to (P4) of docs/mathematics.md.
+``y[j, p] = 1`` when job ``j`` takes mode ``p``, equations (P1) to (P4) and (M4) of docs/mathematics.md.
 Source: thesis 3.1.2 (PAS) and 3.1.3.1 (CBS, JPR), errata 7 and 11.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
 
-from coalloc.allocation import Allocation
 from coalloc.documents.text import quoted
 from coalloc.execution import link_load
 from coalloc.instance import CoallocError, Job
 from coalloc.models.time_grid import chosen
-from coalloc.problem import Assignment, Mode, Problem
-from coalloc.schedule import Schedule, schedule_of
+from coalloc.problem import Mode, Problem
+from coalloc.rules.packages import fits_processors, package_limits, package_schedule
+from coalloc.schedule import Schedule
 
 LINK_ROW_LIMIT = 1e4
-"""Right-hand side to which a link's row is scaled: a solver's tolerance of 1e-6 is then 1e-10 of the bandwidth."""
+"""Right-hand side to which the row of a link, or a memory, is scaled: a tolerance of 1e-6 is then 1e-10 of it."""
 
 Cost = Callable[[Job, Mode], float]
 """What a job in a mode adds to an objective."""
@@ -51,28 +50,12 @@ def add_stages(model: pyo.ConcreteModel, stages: Sequence[tuple[str, Any, bool]]
         model.stages.append(Stage(name, objective, is_integral))
 
 
-def link_limits(problem: Problem, j: int) -> tuple[float, ...]:
-    """Return the largest load, MB/s, that job ``j`` can put on each link if it starts alone.
-
-    Where links may saturate there is none, except that a job that spends time communicating never ends on a
-    link of no bandwidth.
-    """
-    if problem.links == "strict" or problem.jobs[j].processing_share == 1.0:
-        return problem.package.bandwidths
-    return tuple(math.inf if link.bandwidth > 0.0 else 0.0 for link in problem.instance.platform.links)
-
-
-def fits_processors(problem: Problem, allocation: Allocation) -> bool:
-    """Return whether an allocation fits the processors that are free when the package starts."""
-    return all(n <= free for n, free in zip(allocation, problem.package.processors, strict=True))
-
-
 def package_modes(problem: Problem, j: int) -> list[Mode]:
     """Return the modes that job ``j`` can take if it starts alone.
 
     Raises :class:`CoallocError` where there is none.
     """
-    limits = link_limits(problem, j)
+    limits = package_limits(problem, j)
     fitting = [
         mode
         for mode in problem.modes[j]
@@ -97,6 +80,8 @@ def mode_model(name: str, problem: Problem) -> pyo.ConcreteModel:
     )
     # (P2) tasks on each class
     model.processors = pyo.Constraint(range(len(problem.classes)), rule=_processors)
+    # (M4) memory asked of each node that may have too little
+    model.memory = pyo.Constraint(_contended(model, range(problem.num_links, len(problem.resources))), rule=_within)
     return model
 
 
@@ -117,29 +102,33 @@ def total(model: pyo.ConcreteModel, cost: Cost) -> Any:
     return pyo.quicksum(cost(model.problem.jobs[j], mode) * y for j, mode, y in choices(model))
 
 
+def set_start(model: pyo.ConcreteModel, modes: Sequence[Mode]) -> None:
+    """Give ``y`` the values of a package, one mode for each job."""
+    for j, mode, y in choices(model):
+        y.set_value(int(mode.allocation == modes[j].allocation))
+
+
 def extract(model: pyo.ConcreteModel) -> Schedule:
     """Return the schedule of the values of ``y``, with SC = 1."""
     return package_schedule(model.problem, {j: model.modes[j][p] for j, p in chosen(model.y)})
 
 
-def package_schedule(problem: Problem, modes: Mapping[int, Mode]) -> Schedule:
-    """Return the schedule in which each job (by index) starts with the package, in its mode."""
-    start = problem.package.start
-    return schedule_of(problem, [Assignment(j, start, mode) for j, mode in modes.items()])
-
-
 def add_saturation_limits(model: pyo.ConcreteModel) -> None:
     """Add (P3) to a mode model: no link saturates; (3.6), (3.7). Links that cannot saturate have no row."""
-    problem: Problem = model.problem
-    free = problem.package.bandwidths
-    most = [[max((c.loads[k] for c in of_job), default=0.0) for of_job in model.modes] for k in range(len(free))]
-    contended = [k for k, limit in enumerate(free) if sum(most[k]) > limit > 0.0]
+    model.saturation = pyo.Constraint(_contended(model, range(model.problem.num_links)), rule=_within)
 
-    def row(m: pyo.ConcreteModel, k: int) -> Any:
-        load = ((LINK_ROW_LIMIT / free[k] * c.loads[k], y) for _, c, y in choices(m) if c.loads[k])
-        return pyo.quicksum(coefficient * y for coefficient, y in load) <= LINK_ROW_LIMIT
 
-    model.saturation = pyo.Constraint(contended, rule=row)
+def _contended(model: pyo.ConcreteModel, resources: Iterable[int]) -> list[int]:
+    """Return those of the resources of which there would be too little if every job took as much as it can."""
+    free = model.problem.package.limits
+    most = {k: sum(max((c.loads[k] for c in of_job), default=0.0) for of_job in model.modes) for k in resources}
+    return [k for k, load in most.items() if load > free[k] > 0.0]
+
+
+def _within(model: pyo.ConcreteModel, k: int) -> Any:
+    limit = model.problem.package.limits[k]
+    load = ((LINK_ROW_LIMIT / limit * c.loads[k], y) for _, c, y in choices(model) if c.loads[k])
+    return pyo.quicksum(coefficient * y for coefficient, y in load) <= LINK_ROW_LIMIT
 
 
 def add_communication_slowdown(
@@ -174,7 +163,7 @@ def largest_load(problem: Problem, link: int, idle: int) -> float:
     A dynamic programme over the tasks below the link, with the processors below and above it as limits.
     """
     package = problem.package
-    below = sum(package.processors[g] for g in problem.classes_below[link])
+    below = sum(package.processors[g] for g in problem.resources[link].classes)
     above = sum(package.processors) - below
     most = {0: package.busy_loads[link]}
     for j, job in enumerate(problem.jobs):

@@ -19,11 +19,12 @@ from coalloc.models.package import (
     choices,
     extract,
     mode_model,
+    set_start,
     total,
 )
 from coalloc.problem import Problem
 
-__all__ = ["build", "extract"]
+__all__ = ["build", "extract", "set_start"]
 
 
 def build(problem: Problem) -> pyo.ConcreteModel:
@@ -45,7 +46,7 @@ def build(problem: Problem) -> pyo.ConcreteModel:
 def _add_shared_links(model: pyo.ConcreteModel) -> None:
     terms: dict[tuple[int, int], list[tuple[float, Any]]] = defaultdict(list)
     for j, mode, y in choices(model):
-        for k, load in enumerate(mode.loads):
+        for k, load in enumerate(mode.loads[: model.problem.num_links]):
             if load:
                 terms[j, k].append((load, y))
     add_communication_slowdown(

@@ -13,9 +13,10 @@ from typing import Any
 import pyomo.environ as pyo
 
 from coalloc.execution import link_load
-from coalloc.models.package import add_communication_slowdown, add_stages, package_schedule
+from coalloc.models.package import add_communication_slowdown, add_stages
 from coalloc.models.time_grid import chosen
 from coalloc.problem import Problem
+from coalloc.rules.packages import package_schedule
 from coalloc.schedule import Schedule
 
 
@@ -48,30 +49,51 @@ def _add_placement(model: pyo.ConcreteModel) -> None:
     model.class_of = {r: g for g, c in enumerate(problem.classes) for r in c.processors if r not in held}
     model.J = pyo.RangeSet(0, len(problem.jobs) - 1)
     model.R = pyo.Set(initialize=sorted(model.class_of))
-    model.X = pyo.Var(model.J, model.R, domain=pyo.Binary)
+    rooms = [problem.rooms(job) for job in problem.jobs]
+    usable = [(j, r) for j in model.J for r in model.R if rooms[j][model.class_of[r]]]
+    model.X = pyo.Var(usable, domain=pyo.Binary)
+    of_job: dict[int, list[Any]] = {j: [] for j in model.J}
+    on: dict[int, list[Any]] = {}
+    for (j, r), x in model.X.items():
+        of_job[j].append(x)
+        on.setdefault(r, []).append(x)
     model.SP = pyo.Var(model.J, domain=pyo.NonNegativeReals)
     # (3.5) as in errata 7: every task is placed; (N1) one job on a resource
-    model.eq3_5 = pyo.Constraint(
-        model.J, rule=lambda m, j: pyo.quicksum(m.X[j, r] for r in m.R) == problem.jobs[j].tasks
-    )
-    model.one_job = pyo.Constraint(model.R, rule=lambda m, r: pyo.quicksum(m.X[j, r] for j in m.J) <= 1)
+    model.eq3_5 = pyo.Constraint(model.J, rule=lambda _, j: pyo.quicksum(of_job[j]) == problem.jobs[j].tasks)
+    model.one_job = pyo.Constraint(list(on), rule=lambda _, r: pyo.quicksum(on[r]) <= 1)
     # (3.4) the slowest resource used
     model.eq3_4 = pyo.Constraint(
-        model.J, model.R, rule=lambda m, j, r: m.SP[j] >= m.X[j, r] / problem.classes[m.class_of[r]].effective_power
+        usable, rule=lambda m, j, r: m.SP[j] >= m.X[j, r] / problem.classes[m.class_of[r]].effective_power
+    )
+    _add_memories(model)
+
+
+def _add_memories(model: pyo.ConcreteModel) -> None:
+    """Add (M5): the tasks on a node of several cores ask for no more than is left of its memory."""
+    problem: Problem = model.problem
+    memory_of = {problem.resources[k].classes: k for k in problem.contended_memories}
+    on_node: dict[int, list[Any]] = {}
+    for (j, r), x in model.X.items():
+        k = memory_of.get((model.class_of[r],))
+        if k is not None and problem.jobs[j].memory:
+            on_node.setdefault(k, []).append(problem.jobs[j].memory / problem.limits[k] * x)
+    left = problem.package.limits
+    model.memory = pyo.Constraint(
+        list(on_node), rule=lambda _, k: pyo.quicksum(on_node[k]) <= left[k] / problem.limits[k]
     )
 
 
 def _add_bandwidth(model: pyo.ConcreteModel) -> None:
     """Add BW, linked to X by the number of tasks below each link."""
     problem: Problem = model.problem
-    below = problem.classes_below
+    below = [problem.resources[k].classes for k in range(problem.num_links)]
     model.K = pyo.RangeSet(0, len(below) - 1)
     model.BW = pyo.Var(model.J, model.K, domain=pyo.NonNegativeReals)
-    numbers = {(j, k): problem.tasks_below(problem.jobs[j], k) for j in model.J for k in model.K}
+    numbers = {(j, k): problem.tasks_within(problem.jobs[j], k) for j in model.J for k in model.K}
     model.tasks_below = pyo.Var([(j, k, i) for j, k in numbers for i in numbers[j, k]], domain=pyo.Binary)
 
     def count(m: pyo.ConcreteModel, j: int, k: int) -> Any:
-        inside = pyo.quicksum(m.X[j, r] for r in m.R if m.class_of[r] in below[k])
+        inside = pyo.quicksum(m.X[j, r] for r in m.R if (j, r) in m.X and m.class_of[r] in below[k])
         return pyo.quicksum(i * m.tasks_below[j, k, i] for i in numbers[j, k]) - inside == 0
 
     def load(m: pyo.ConcreteModel, j: int, k: int) -> Any:
@@ -88,7 +110,7 @@ def _add_bandwidth(model: pyo.ConcreteModel) -> None:
 
 def _add_saturation_limits(model: pyo.ConcreteModel) -> None:
     """Add ABW with (3.6) and (3.7); the tolerance of 3.1.2.3 is in the free bandwidth."""
-    free = model.problem.package.bandwidths
+    free = model.problem.package.limits
     model.ABW = pyo.Var(model.K, domain=pyo.NonNegativeReals)  # (3.7)
     model.eq3_6 = pyo.Constraint(model.K, rule=lambda m, k: m.ABW[k] == free[k] - pyo.quicksum(m.BW[j, k] for j in m.J))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from coalloc.instance import CoallocError
 from coalloc.objectives import RegularObjective
-from coalloc.problem import Assignment, Problem
+from coalloc.problem import Assignment, Mode, Problem
 from coalloc.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ class InfeasibleModelError(CoallocError):
     """No schedule ends within the horizon, as shows while a model is built: Pyomo has no rows without variables."""
 
 
+@runtime_checkable
 class Formulation(Protocol):
     """A model of a :class:`Problem` in slots: a module, or any object, with these two functions."""
 
@@ -50,6 +51,7 @@ class EstimatesSize(Protocol):
         """Return roughly how many nonzeros the model will have, cheaply."""
 
 
+@runtime_checkable
 class PackageFormulation(Protocol):
     """A model of the package of a :class:`Problem`: all jobs start together (PAS, CBS, JPR).
 
@@ -62,6 +64,14 @@ class PackageFormulation(Protocol):
 
     def extract(self, model: pyo.ConcreteModel) -> Schedule:
         """Return the schedule that the values of the variables describe, with SC = 1."""
+
+
+@runtime_checkable
+class StartsFromPackage(Protocol):
+    """A formulation of a package whose solver may start from a known one."""
+
+    def set_start(self, model: pyo.ConcreteModel, modes: Sequence[Mode]) -> None:
+        """Give the variables the values that they have where each job takes its mode."""
 
 
 FORMULATIONS: Mapping[str, Mapping[str, str]] = {
@@ -100,7 +110,15 @@ def formulation_of_model(model: pyo.ConcreteModel) -> Extracts | None:
 
 def module_name(model: str, formulation: str) -> str:
     """Return the module of a formulation by name; ``auto`` is the mode model."""
-    return str(_module_of(model, formulation).__name__)
+    if model not in FORMULATIONS:
+        raise CoallocError(f"model must be one of {', '.join(FORMULATIONS)}, got {model!r}")
+    known = FORMULATIONS[model]
+    name = "mode" if formulation == "auto" else formulation
+    if name not in known:
+        raise CoallocError(
+            f"formulation of model {model!r} must be one of auto, {', '.join(known)}, got {formulation!r}"
+        )
+    return known[name]
 
 
 def formulation_of(model: str, formulation: str) -> Formulation:
@@ -114,12 +132,4 @@ def package_formulation_of(model: str, formulation: str) -> PackageFormulation:
 
 
 def _module_of(model: str, formulation: str) -> Any:
-    if model not in FORMULATIONS:
-        raise CoallocError(f"model must be one of {', '.join(FORMULATIONS)}, got {model!r}")
-    known = FORMULATIONS[model]
-    name = "mode" if formulation == "auto" else formulation
-    if name not in known:
-        raise CoallocError(
-            f"formulation of model {model!r} must be one of auto, {', '.join(known)}, got {formulation!r}"
-        )
-    return importlib.import_module(known[name])
+    return importlib.import_module(module_name(model, formulation))

@@ -23,7 +23,7 @@ from coalloc.problem import Assignment, NotTogetherRow, Problem, TimeSumRow
 from coalloc.rules.dual_feasible import weightings
 
 LARGEST_LOAD = 1e4
-"""What the largest load in a row of a link is scaled to.
+"""What the largest load in a row of a link, or of a memory, is scaled to.
 
 Solvers keep rows to an absolute 1e-6; whether a link saturates is a matter of 1e-9 of its bandwidth.
 """
@@ -43,23 +43,23 @@ def refuse_without_start(starts: Mapping[int, Sequence[object]], problem: Proble
 class Grid:
     """Slots ``0 .. horizon - 1`` of a problem, with what running jobs leave free.
 
-    ``processors`` has shape ``(horizon, num_classes)``, ``bandwidth`` (MB/s) ``(horizon, num_links)``.
+    ``processors`` has shape ``(horizon, num_classes)``, ``left`` (of each resource) ``(horizon, num_resources)``.
     """
 
     def __init__(self, problem: Problem, horizon: int) -> None:
         self.problem = problem
         self.horizon = horizon
         self.processors: NDArray[np.float64] = np.tile(np.array(problem.capacities, dtype=float), (horizon, 1))
-        self.bandwidth: NDArray[np.float64] = np.tile(np.array(problem.bandwidths), (horizon, 1))
+        self.left: NDArray[np.float64] = np.tile(np.array(problem.limits), (horizon, 1))
         for busy in problem.busy:
             until = min(horizon, int(busy.end))
             self.processors[:until] -= busy.allocation
-            self.bandwidth[:until] -= busy.loads
-        self.bandwidth = np.maximum(self.bandwidth, 0.0)  # what runs may saturate; nothing is added to it
+            self.left[:until] -= busy.loads
+        self.left = np.maximum(self.left, 0.0)  # what runs may exceed a limit; nothing is added to it
 
     def starts(self, j: int, duration: int, allocation: Sequence[int], loads: Sequence[float]) -> list[int]:
         """Return the slots at which job ``j`` may start so that it fits beside the running jobs."""
-        fits = (self.processors >= allocation).all(axis=1) & (self.bandwidth >= loads).all(axis=1)
+        fits = (self.processors >= allocation).all(axis=1) & (self.left >= loads).all(axis=1)
         clashes = np.concatenate(([0], np.cumsum(~fits)))
         first, last = int(self.problem.releases[j]), int(min(self.horizon, self.problem.latest_ends[j])) - duration
         return [t for t in range(first, last + 1) if clashes[t + duration] == clashes[t]]
@@ -155,16 +155,16 @@ def add_capacity_rows(
             constraints[t, resource] = body <= limit
 
 
-def add_link_rows(
-    model: pyo.ConcreteModel, usage: dict[tuple[int, int], list[Term]], free: NDArray[np.float64]
+def add_resource_rows(
+    model: pyo.ConcreteModel, name: str, usage: dict[tuple[int, int], list[Term]], free: NDArray[np.float64]
 ) -> None:
-    """Add the rows ``bandwidth`` of (slot, link); the unit of each link makes its largest load ``LARGEST_LOAD``."""
+    """Add rows of (slot, resource); the unit of each resource makes its largest load ``LARGEST_LOAD``."""
     largest: dict[int, float] = defaultdict(float)
     for (_, k), terms in usage.items():
         largest[k] = max(largest[k], *(load for load, _ in terms))
     units = np.array([LARGEST_LOAD / largest[k] if k in largest else 1.0 for k in range(free.shape[1])])
     scaled = {(t, k): [(load * units[k], variable) for load, variable in terms] for (t, k), terms in usage.items()}
-    add_capacity_rows(model, "bandwidth", scaled, free * units)
+    add_capacity_rows(model, name, scaled, free * units)
 
 
 def add_packing_rows(model: pyo.ConcreteModel, active: Iterable[tuple[int, range, Any]], grid: Grid) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from coalloc.plot import palette
+from coalloc.display import palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coalloc.plot import palette
+from coalloc.display import palette
+from coalloc.display.wording import plural
 from coalloc.plot.axes import RAW, key, label, page_figure, series_style, title
-from coalloc.plot.wording import plural
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coalloc.plot import palette
+from coalloc.display import palette
+from coalloc.display.wording import plural, prefix_for, shortened, unit_for
 from coalloc.plot.axes import MARKERS, label, new_figure, series_style, title
-from coalloc.plot.wording import plural, prefix_for, shortened, unit_for
 
 if TYPE_CHECKING:
     import pandas as pd

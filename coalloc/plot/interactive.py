@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from coalloc.plot import palette
+from coalloc.display import palette
+from coalloc.display.pages import rendered
+from coalloc.display.wording import duration_text, plural, share_text, shortened
 from coalloc.plot.layout import (
     OVERLOADED,
     Band,
@@ -26,8 +28,6 @@ from coalloc.plot.layout import (
     most_loaded,
     numbered_nodes,
 )
-from coalloc.plot.pages import rendered
-from coalloc.plot.wording import duration_text, plural, share_text, shortened
 
 HEADER, STRIP, STRIP_GAP, STRIPS_TITLE, FOOTER = 100, 44, 14, 26, 48
 """Heights of the parts of the page, pixels."""

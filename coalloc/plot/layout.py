@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from coalloc.allocation import is_coallocated
+from coalloc.display.wording import TimeUnit, duration_text, plural, unit_for
 from coalloc.execution import link_loads
 from coalloc.instance import Cluster, CoallocError, Instance, Job, Platform
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, time_tolerance
-from coalloc.plot.wording import TimeUnit, duration_text, plural, unit_for
-from coalloc.schedule import Schedule, require_schedule
+from coalloc.schedule import Schedule
 
 SMALLEST_GAP = 0.4
 GAP_SHARE = 0.012
@@ -167,7 +167,6 @@ def layout_of(instance: Instance, schedule: Schedule) -> Layout:
     The schedule need not be valid, but must name jobs of the instance and processors of its platform;
     otherwise a :class:`CoallocError` says which are unknown.
     """
-    require_schedule(instance, schedule)
     check_names(instance, schedule)
     bands = bands_of(instance.platform)
     bars = bars_of(instance, schedule)

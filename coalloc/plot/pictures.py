@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coalloc.documents.arguments import public
 from coalloc.documents.storage import write_atomically
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
@@ -31,6 +32,7 @@ RESOLUTION = 150
 """Pixels per inch of PNG files."""
 
 
+@public
 def gantt(instance: Instance, schedule: Schedule, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw a schedule as a Gantt chart with the load of the links below.
 

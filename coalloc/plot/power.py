@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coalloc.display import palette
+from coalloc.display.wording import TimeUnit, amount_text, duration_text, prefix_for, unit_for
+from coalloc.documents.arguments import public
 from coalloc.documents.storage import write_atomically
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
 from coalloc.meter import PARTS, Idle, PowerCurve, power_curve
-from coalloc.plot import palette
 from coalloc.plot.pictures import DATELESS, picture_format, static_picture
 from coalloc.plot.static import KEY, RAW, Writer
-from coalloc.plot.wording import TimeUnit, amount_text, duration_text, prefix_for, unit_for
 from coalloc.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ COLOURS = dict(zip(PARTS, (palette.RUNNING, palette.bar_colour(0), palette.bar_c
 """Colour of each part."""
 
 
+@public
 def power_plot(
     instance: Instance, schedule: Schedule, path: str | os.PathLike[str] | None = None, *, idle: Idle = "always"
 ) -> Figure:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coalloc.plot import palette
+from coalloc.display import palette
+from coalloc.display.wording import TimeUnit, unit_for
 from coalloc.plot.axes import PAGE, RAW, label, new_figure, series_style, title
-from coalloc.plot.wording import TimeUnit, unit_for
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coalloc.plot import palette
+from coalloc.display import palette
+from coalloc.display.wording import duration_text, share_text, shortened
 from coalloc.plot.layout import (
     OVERLOADED,
     Band,
@@ -27,7 +28,6 @@ from coalloc.plot.layout import (
     most_loaded,
     numbered_nodes,
 )
-from coalloc.plot.wording import duration_text, share_text, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

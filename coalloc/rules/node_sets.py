@@ -20,16 +20,14 @@ State = tuple[tuple[float, ...], float]
 
 @dataclass(frozen=True, slots=True)
 class NodeJobs:
-    """What one node makes of some jobs; times in s.
+    """What one node makes of some jobs; times in s, whole slots with slots.
 
-    ``held`` is how long a job keeps its cores from others, ``durations`` how long it runs: the same in continuous
-    time, ``held`` whole slots with slots. ``free`` says for each core from when on it is there, and ``running`` when
-    the last job that runs already ends (0 without any).
+    ``free`` says for each core from when on it is there, and ``running`` when the last job that runs already really
+    ends (0 without any), which with slots may be before its core is free.
     """
 
     tasks: tuple[int, ...]
     durations: tuple[float, ...]
-    held: tuple[float, ...]
     releases: tuple[float, ...]
     free: tuple[float, ...]
     running: float = 0.0
@@ -49,7 +47,7 @@ def least_ends(node: NodeJobs) -> Mapping[int, float]:
 
     Jobs of more tasks than the node has cores are in no set; the empty set ends at 0.
     """
-    kinds = list(zip(node.tasks, node.durations, node.held, node.releases, strict=True))
+    kinds = list(zip(node.tasks, node.durations, node.releases, strict=True))
     earlier = [[i for i in range(j) if kinds[i] == kinds[j]] for j in range(len(kinds))]
     level: dict[int, list[State]] = {0: [(tuple(sorted(node.free)), 0.0)]}
     ends = {0: 0.0}
@@ -70,7 +68,7 @@ def _with_job(node: NodeJobs, j: int, state: State) -> State:
     free, end = state
     count = node.tasks[j]
     start = max(node.releases[j], free[count - 1])
-    after = sorted((start + node.held[j],) * count + tuple(max(start, core) for core in free[count:]))
+    after = sorted((start + node.durations[j],) * count + tuple(max(start, core) for core in free[count:]))
     return tuple(after), max(end, start + node.durations[j])
 
 
@@ -108,18 +106,21 @@ def least_busy(node: NodeJobs) -> Mapping[int, float]:
     """
     together = node.without_releases()
     first = {done: max(node.running, end) for done, end in least_ends(together).items()}
-    if node.held == node.durations:
+    if max(node.free, default=0.0) <= node.running:
         return first  # blocks one after another are a block
-    return _in_blocks(first, least_ends(together.without_running()))
+    return _after_a_gap(first, least_ends(together.without_running()))
 
 
-def _in_blocks(first: Mapping[int, float], later: Mapping[int, float]) -> dict[int, float]:
-    """Return the least length of each set as a first block, and any number of later ones."""
+def _after_a_gap(first: Mapping[int, float], later: Mapping[int, float]) -> dict[int, float]:
+    """Return the least length of each set in a first block, with the jobs that run already, and one after a gap.
+
+    More blocks after it would be one, for they begin and end with slots.
+    """
     least: dict[int, float] = {}
-    for mask in sorted(first):
+    for mask in first:
         best, block = first[mask], mask
         while block:
-            best = min(best, least.get(mask ^ block, first[mask ^ block]) + later[block])
+            best = min(best, first[mask ^ block] + later[block])
             block = (block - 1) & mask
         least[mask] = best
     return least

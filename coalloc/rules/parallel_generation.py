@@ -1,4 +1,4 @@
-"""Parallel schedule generation: at every instant at which something ends or arrives, start what fits.
+"""Parallel schedule generation scheme: at every instant at which something ends or arrives, start what fits.
 
 The jobs are tried in order of a plan, each at its most efficient level first. How efficient a level is
 comes from outside, such as from the prices of a bound: the time and the processors that it takes, priced,
@@ -110,7 +110,7 @@ class ParallelGeneration:
             is_late = number > 0 and now + level.duration > latest
             if is_late or sum([free[g] for g in level.classes]) < tasks:
                 continue
-            allocation = self._generation.filling(j, level.classes, rule, free, partial.bandwidth)
+            allocation = self._generation.filling(j, level.classes, rule, free, partial.left)
             if allocation is not None:
                 return Assignment(j, now, self._generation.mode(j, allocation))
         return None
@@ -119,7 +119,7 @@ class ParallelGeneration:
 class PartialSchedule:
     """The jobs started so far, those that wait, what is free at one instant, and what will end when.
 
-    ``free`` are processors per class, ``bandwidth`` MB/s per contended link.
+    ``free`` are processors per class, ``left`` is what is left of each contended resource.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -127,40 +127,40 @@ class PartialSchedule:
         self.assignments: list[Assignment] = []
         self.waiting = list(range(len(problem.jobs)))
         self._releases = sorted(set(problem.releases), reverse=True)
-        self._links = problem.contended_links
-        self._limits = [problem.bandwidths[k] for k in self._links]
-        self._loads = [0.0] * len(self._links)
+        self._contended = problem.contended_resources
+        self._limits = [problem.limits[k] for k in self._contended]
+        self._loads = [0.0] * len(self._contended)
         self.free = list(problem.capacities)
         self._ends: list[tuple[float, int, Sequence[int], Sequence[float]]] = []
         for busy in problem.busy:
             if busy.end > self.now:
-                self._hold(busy.end, busy.allocation, [busy.loads[k] for k in self._links])
-        self._set_bandwidth()
+                self._hold(busy.end, busy.allocation, [busy.loads[k] for k in self._contended])
+        self._set_left()
 
     def copy(self) -> PartialSchedule:
         """Return a schedule of its own that has come as far."""
         twin = PartialSchedule.__new__(PartialSchedule)
-        twin.now, twin.free, twin.bandwidth = self.now, self.free, self.bandwidth
+        twin.now, twin.free, twin.left = self.now, self.free, self.left
         twin.assignments, twin.waiting = self.assignments.copy(), self.waiting.copy()
         twin._releases, twin._ends = self._releases.copy(), self._ends.copy()
-        twin._links, twin._limits, twin._loads = self._links, self._limits, self._loads
+        twin._contended, twin._limits, twin._loads = self._contended, self._limits, self._loads
         return twin
 
     def start(self, assignment: Assignment) -> None:
         """Hold what an assignment uses until its end."""
         mode = assignment.mode
         self.assignments.append(assignment)
-        self._hold(assignment.end, mode.allocation, [mode.loads[k] for k in self._links])
-        self._set_bandwidth()
+        self._hold(assignment.end, mode.allocation, [mode.loads[k] for k in self._contended])
+        self._set_left()
 
     def _hold(self, end: float, allocation: Sequence[int], loads: Sequence[float]) -> None:
         self.free = list(map(sub, self.free, allocation))
         self._loads = list(map(add, self._loads, loads))
         heapq.heappush(self._ends, (end, len(self._ends), allocation, loads))
 
-    def _set_bandwidth(self) -> None:
+    def _set_left(self) -> None:
         pairs = zip(self._limits, self._loads, strict=True)
-        self.bandwidth = [max(0.0, limit - load) + SUBTRACTION_NOISE * max(1.0, limit) for limit, load in pairs]
+        self.left = [max(0.0, limit - load) + SUBTRACTION_NOISE * max(1.0, limit) for limit, load in pairs]
 
     def advance(self) -> bool:
         """Go to the next instant at which something ends or arrives; return whether there is one."""
@@ -173,5 +173,5 @@ class PartialSchedule:
             _, _, allocation, loads = heapq.heappop(self._ends)
             self.free = list(map(add, self.free, allocation))
             self._loads = list(map(sub, self._loads, loads))
-        self._set_bandwidth()
+        self._set_left()
         return True

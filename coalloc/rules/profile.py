@@ -1,8 +1,8 @@
-"""What is free over time: processors per class and bandwidth per link, as step functions.
+"""What is free over time: processors per class, and what is left of links and memories, as step functions.
 
 A profile serves slots and seconds alike: its times are the ticks of a :class:`Problem`. It keeps a
-column of steps per class, per speed (what is free on all classes at least that fast) and per link
-that can saturate at all, so that a scan over time and a least value are loops over plain lists.
+column of steps per class, per set of classes that some job may use, and per link or memory of which there can be
+too little at all, so that a scan over time and a least value are loops over plain lists.
 """
 
 from __future__ import annotations
@@ -14,27 +14,26 @@ from collections.abc import Iterator, Sequence
 from coalloc.problem import Problem
 
 SUBTRACTION_NOISE = 1e-12
-"""Share of a bandwidth that adding and taking away loads may lose in floating point."""
+"""Share of a limit that adding and taking away loads may lose in floating point."""
 
 
 class Profile:
     """Free capacity of a problem over time; jobs are booked with :meth:`occupy`.
 
-    Steps are numbered in order of time, and step i lasts from one change to the next. Links that the
-    jobs of the problem cannot saturate (``problem.contended_links``) are not kept. ``placed`` are starts and ends of
-    the jobs that were booked, by index, where constraints tie jobs to each other.
+    Steps are numbered in order of time, and step i lasts from one change to the next. Resources of which there
+    is always enough (all but ``problem.contended_resources``) are not kept. ``placed`` are starts and ends of the jobs
+    that were booked, by index, where constraints tie jobs to each other.
     """
 
     def __init__(self, problem: Problem) -> None:
-        self._limits = problem.bandwidths
-        self._links = problem.contended_links
-        self._slack = [SUBTRACTION_NOISE * max(1.0, self._limits[k]) for k in self._links]
+        self._limits = problem.limits
+        self._contended = problem.contended_resources
+        self._slack = [SUBTRACTION_NOISE * max(1.0, self._limits[k]) for k in self._contended]
         self._times: list[float] = [-math.inf]
         self._classes: list[list[float]] = [[capacity] for capacity in problem.capacities]
-        powers = [c.effective_power for c in problem.classes]
-        self._prefixes = [tuple(g for g, p in enumerate(powers) if p >= speed) for speed in sorted({*powers})]
-        self._rooms: list[list[float]] = [[sum(problem.capacities[g] for g in prefix)] for prefix in self._prefixes]
-        self._bandwidths: list[list[float]] = [[self._limits[k]] for k in self._links]
+        self._sets = list(problem.class_sets)
+        self._rooms: list[list[float]] = [[sum(problem.capacities[g] for g in members)] for members in self._sets]
+        self._left: list[list[float]] = [[self._limits[k]] for k in self._contended]
         self.couples, self.placed = problem.couples, dict[int, tuple[float, float]]()
         for busy in problem.busy:
             self.occupy(-math.inf, busy.end, busy.allocation, busy.loads)
@@ -42,12 +41,12 @@ class Profile:
     def copy(self) -> Profile:
         """Return a profile of its own with the same bookings."""
         twin = Profile.__new__(Profile)
-        twin._limits, twin._links, twin._slack, twin._prefixes = self._limits, self._links, self._slack, self._prefixes
+        twin._limits, twin._contended, twin._slack, twin._sets = self._limits, self._contended, self._slack, self._sets
         twin._times = self._times.copy()
         twin.couples, twin.placed = self.couples, self.placed.copy()
         twin._classes = [column.copy() for column in self._classes]
         twin._rooms = [column.copy() for column in self._rooms]
-        twin._bandwidths = [column.copy() for column in self._bandwidths]
+        twin._left = [column.copy() for column in self._left]
         return twin
 
     def _split(self, time: float) -> int:
@@ -55,7 +54,7 @@ class Profile:
         i = bisect_left(self._times, time)
         if i == len(self._times) or self._times[i] != time:
             self._times.insert(i, time)
-            for columns in (self._classes, self._rooms, self._bandwidths):
+            for columns in (self._classes, self._rooms, self._left):
                 for column in columns:
                     column.insert(i, column[i - 1])
         return i
@@ -67,9 +66,9 @@ class Profile:
         first, last = self._split(start), self._split(end)
         for column, count in zip(self._classes, allocation, strict=True):
             _take(column, first, last, count)
-        for column, prefix in zip(self._rooms, self._prefixes, strict=True):
-            _take(column, first, last, sum(allocation[g] for g in prefix))
-        for column, k in zip(self._bandwidths, self._links, strict=True):
+        for column, members in zip(self._rooms, self._sets, strict=True):
+            _take(column, first, last, sum([allocation[g] for g in members]))
+        for column, k in zip(self._left, self._contended, strict=True):
             _take(column, first, last, loads[k])
 
     def windows(
@@ -77,11 +76,11 @@ class Profile:
     ) -> Iterator[tuple[float, int, int]]:
         """Yield (start, first step, step after the last) where ``tasks`` processors are free at every step.
 
-        ``classes`` must be all classes of some speed and above, and the processors may be others from step
-        to step: a necessary condition. Starts are ``release`` and every later change, in order; a job of no
+        ``classes`` must be all classes, or those of a speed level of some job, and the processors may be others from
+        step to step: a necessary condition. Starts are ``release`` and every later change, in order; a job of no
         duration occupies nothing, so it starts at its release and has no step.
         """
-        times, room = self._times, self._rooms[self._prefixes.index(tuple(classes))]
+        times, room = self._times, self._rooms[self._sets.index(tuple(classes))]
         num_steps = len(times)
         first = step = bisect_right(times, release) - 1
         start = release
@@ -111,26 +110,26 @@ class Profile:
         return [min(column[first:last]) for column in self._classes]
 
     def least_contended(self, first: int, last: int) -> list[float]:
-        """Return the least free bandwidth of each contended link over steps, MB/s (all, where there is no step).
+        """Return what is left at least of each contended resource over steps (all, where there is no step).
 
-        A link that running jobs saturate has no bandwidth left, not less.
+        Of what running jobs take too much nothing is left, not less.
         """
         if last <= first:
-            return [column[-1] for column in self._bandwidths]
-        least = [min(column[first:last]) for column in self._bandwidths]
+            return [column[-1] for column in self._left]
+        least = [min(column[first:last]) for column in self._left]
         return [max(0.0, free) + slack for free, slack in zip(least, self._slack, strict=True)]
 
-    def least_bandwidth(self, first: int, last: int) -> list[float]:
-        """Return the least free bandwidth of every link over steps, MB/s; the limit where nothing contends."""
-        bandwidth = list(self._limits)
-        for k, least in zip(self._links, self.least_contended(first, last), strict=True):
-            bandwidth[k] = least
-        return bandwidth
+    def least_left(self, first: int, last: int) -> list[float]:
+        """Return what is left at least of every resource over steps; the limit where nothing contends."""
+        left = list(self._limits)
+        for k, least in zip(self._contended, self.least_contended(first, last), strict=True):
+            left[k] = least
+        return left
 
     def free(self, start: float, end: float) -> tuple[list[float], list[float]]:
-        """Return the least free processors per class and bandwidth per link (MB/s) during ``[start, end)``."""
+        """Return the least free processors per class, and what is left per resource, during ``[start, end)``."""
         steps = self._steps(start, end)
-        return self.least_free(*steps), self.least_bandwidth(*steps)
+        return self.least_free(*steps), self.least_left(*steps)
 
     def free_processors(self, start: float, end: float) -> list[float]:
         """Return the least free processors per class during ``[start, end)``."""

@@ -1,14 +1,16 @@
-"""Serial schedule generation: jobs of a list are placed one by one, each as early as it can end.
+"""Serial schedule generation scheme: jobs of a list are placed one by one, each as early as it can end.
 
-Every exact method starts from such a schedule: it gives the horizon and the first incumbent. Local
-search generates thousands, so what a job may do and the allocations already chosen are kept in one
-:class:`Generation`.
+Every exact method starts from such a schedule: it gives the horizon and the first incumbent.
+Annealing generates thousands, so what a job may do and the allocations already chosen are kept in one
+:class:`Generation`. Source: R. Kolisch, S. Hartmann, "Heuristic algorithms for the resource-constrained project
+scheduling problem: classification and computational analysis", in Project Scheduling, Kluwer (1999).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from operator import le
 
 from coalloc.allocation import Allocation, allocation_of
@@ -33,7 +35,7 @@ FILLING_RULES = ("whole cluster", "slowest first", "fastest first")
 Way = tuple[int, int] | Mode
 """How a job may be placed: up to a slowest level with a filling rule, both by index, or in one mode."""
 Link = tuple[Sequence[int], Sequence[float], float]
-"""The classes below a link, the load (MB/s) of a job by its tasks there, and the bandwidth that is left (MB/s)."""
+"""The classes below a link, the load (MB/s) of a job by its tasks there, and what is left of it (MB/s)."""
 
 
 class Generation:
@@ -48,8 +50,8 @@ class Generation:
         self._modes: list[dict[Allocation, Mode]] = [{} for _ in problem.jobs]
         self._few: dict[int, list[Mode]] = {}
         self._fillings: dict[tuple[object, ...], Allocation | None] = {}
-        allowed = {level.classes for levels in problem.levels for level in levels}
-        self._orders = [{classes: self._class_orders(classes, rule) for classes in allowed} for rule in FILLING_RULES]
+        sets = problem.class_sets
+        self._orders = [{classes: self._class_orders(classes, rule) for classes in sets} for rule in FILLING_RULES]
         self._loads = [[_load_table(problem, job, k) for k in problem.contended_links] for job in problem.jobs]
 
     def _class_orders(self, allowed: Sequence[int], rule: str) -> list[list[int]]:
@@ -120,20 +122,21 @@ class Generation:
         return None
 
     def filling(
-        self, j: int, classes: tuple[int, ...], rule: int, free: Sequence[float], bandwidth: Sequence[float]
+        self, j: int, classes: tuple[int, ...], rule: int, free: Sequence[float], left: Sequence[float]
     ) -> Allocation | None:
         """Return the preferred allocation of a job within the classes of a level, remembered; None where none fits.
 
-        ``free`` are processors per class, ``bandwidth`` MB/s per contended link, both what is left.
+        ``free`` are processors per class, ``left`` is what is left of each contended resource.
         """
-        key = (j, classes, rule, *free, *bandwidth)
+        key = (j, classes, rule, *free, *left)
         if key not in self._fillings:
             if len(self._fillings) >= MAX_REMEMBERED:
                 self._fillings.clear()
-            below = [self.problem.classes_below[k] for k in self.problem.contended_links]
-            links = list(zip(below, self._loads[j], bandwidth, strict=True))
-            tasks = self.problem.jobs[j].tasks
-            found = (_fill(tasks, free, order, links) for order in self._orders[rule][classes])
+            problem, job = self.problem, self.problem.jobs[j]
+            below = [problem.resources[k].classes for k in problem.contended_links]
+            links = list(zip(below, self._loads[j], left, strict=False))  # links come first
+            room = _with_memory(problem, job, free, problem.contended_memories, left[len(below) :])
+            found = (_fill(job.tasks, room, order, links) for order in self._orders[rule][classes])
             self._fillings[key] = next((allocation for allocation in found if allocation is not None), None)
         return self._fillings[key]
 
@@ -145,12 +148,12 @@ class Generation:
         return known[allocation]
 
     def few_modes(self, j: int) -> list[Mode]:
-        """Return the modes of job ``j`` that fit the links alone; none where they are not few."""
+        """Return the modes of job ``j`` that fit alone; none where they are not few."""
         if j not in self._few:
             problem, job = self.problem, self.problem.jobs[j]
             is_few = problem.count_allocations(job) <= FEW_MODES
             made = [self.mode(j, a) for a in problem.allocations(job)] if is_few else []
-            self._few[j] = [mode for mode in made if problem.fits_links(mode)]
+            self._few[j] = [mode for mode in made if problem.fits_alone(mode)]
         return self._few[j]
 
 
@@ -248,8 +251,8 @@ def earliest_start(profile: Profile, release: float, mode: Mode) -> float:
     """Return the first instant from ``release`` on at which the mode fits to its end."""
     tasks, every_class = sum(mode.allocation), range(len(mode.allocation))
     for start, first, last in profile.windows(release, mode.duration, tuple(every_class), tasks):
-        free, bandwidth = profile.least_free(first, last), profile.least_bandwidth(first, last)
-        if all(map(le, mode.allocation, free)) and all(map(le, mode.loads, bandwidth)):
+        free, left = profile.least_free(first, last), profile.least_left(first, last)
+        if all(map(le, mode.allocation, free)) and all(map(le, mode.loads, left)):
             return start
     raise CoallocError("a mode that fits the platform must fit once everything has ended")
 
@@ -285,26 +288,47 @@ def _any_assignment(problem: Problem, profile: Profile, j: int) -> Assignment | 
     return min(candidates, key=lambda assignment: assignment.end, default=None)
 
 
-def fillings(problem: Problem, job: Job, free: Sequence[int], bandwidth: Sequence[float]) -> Iterator[Mode]:
-    """Yield allocations of a job to free processors (per class) that leave no link overloaded (MB/s).
+def fillings(problem: Problem, job: Job, free: Sequence[int], left: Sequence[float]) -> Iterator[Mode]:
+    """Yield allocations of a job to free processors (per class) that take no more than is left of each resource.
 
     One fills the fastest classes first, one the clusters with most free processors first; with scope
     ``cluster`` or ``node`` there is one per cluster or node.
     """
-    tables = [_load_table(problem, job, k) for k in range(len(bandwidth))]
-    links = list(zip(problem.classes_below, tables, bandwidth, strict=True))
-    for order in _class_orders(problem, free):
-        allocation = _fill(job.tasks, free, order, links)
+    links = [(problem.resources[k].classes, _load_table(problem, job, k), left[k]) for k in range(problem.num_links)]
+    room = room_for(problem, job, free, left)
+    for order in _class_orders(problem, room):
+        allocation = _fill(job.tasks, room, order, links)
         if allocation is not None:
             yield problem.mode(job, allocation)
 
 
 def _load_table(problem: Problem, job: Job, link: int) -> list[float]:
     """Return the load of a job on a link, MB/s, by its tasks below it."""
-    return [link_load(n, job) for n in range(problem.tasks_below(job, link).stop)]
+    return [link_load(n, job) for n in range(problem.tasks_within(job, link).stop)]
 
 
-def _class_orders(problem: Problem, free: Sequence[int]) -> list[list[int]]:
+def room_for(problem: Problem, job: Job, free: Sequence[int], left: Sequence[float]) -> Sequence[float]:
+    """Return how many tasks of a job each class can take: by free processors, and what is left of each resource."""
+    usable = [min(pair) for pair in zip(free, problem.rooms(job), strict=True)]
+    memories = range(problem.num_links, len(problem.resources))
+    return _with_memory(problem, job, usable, memories, left[problem.num_links :])
+
+
+def _with_memory(
+    problem: Problem, job: Job, free: Sequence[float], memories: Sequence[int], left: Sequence[float]
+) -> Sequence[float]:
+    """Return how many tasks the free processors of each class can have by what is ``left`` (MB) of the memories."""
+    if not memories or not job.memory:
+        return free
+    room = list(free)
+    for k, megabytes in zip(memories, left, strict=True):
+        g = problem.resources[k].classes[0]
+        if room[g] * job.memory > megabytes:
+            room[g] = megabytes // job.memory
+    return room
+
+
+def _class_orders(problem: Problem, free: Sequence[float]) -> list[list[int]]:
     classes = problem.classes
     used = [g for g in range(len(classes)) if free[g] > 0]
     if problem.scope == "node":
@@ -312,7 +336,7 @@ def _class_orders(problem: Problem, free: Sequence[int]) -> list[list[int]]:
     fastest = sorted(used, key=lambda g: -classes[g].effective_power)
     if problem.scope == "cluster":
         return [[g for g in fastest if classes[g].cluster == c] for c in sorted({classes[g].cluster for g in used})]
-    room: dict[int, int] = {}
+    room: dict[int, float] = {}
     for g in used:
         room[classes[g].cluster] = room.get(classes[g].cluster, 0) + free[g]
     widest = sorted(fastest, key=lambda g: (-room[classes[g].cluster], classes[g].cluster))
@@ -324,7 +348,7 @@ def _fill(tasks: int, free: Sequence[float], order: Sequence[int], links: Sequen
 
     A link is looked at as soon as the last of its classes has its tasks.
     """
-    rooms = [int(sum([free[g] for g in order[i:]])) for i in range(len(order) + 1)]
+    rooms = [int(room) for room in accumulate([free[g] for g in reversed(order)], initial=0)][::-1]  # from each on
     if rooms[0] < tasks:
         return None
     closed: list[list[Link]] = [[] for _ in order]

@@ -9,35 +9,12 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
-from coalloc.allocation import Allocation, NodeClass, Scope
-from coalloc.documents.text import quoted, shortened, visible
+from coalloc.allocation import Allocation, NodeClass, Scope, has_too_little
+from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, Platform
+from coalloc.simulator.decisions import DecisionError, Start, shown
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
-
-
-class Start(NamedTuple):
-    """A decision: start a waiting job now, on ``counts`` processors of each class or on named ``nodes``.
-
-    ``counts`` has shape ``(num_classes,)``, in the order of ``state.classes``; the engine then takes
-    the free processors with the lowest numbers. ``nodes`` are names of processors, as in a schedule.
-    """
-
-    job_id: str
-    counts: Sequence[int] = ()
-    nodes: Sequence[str] = ()
-
-
-def starts_of(answer: object) -> list[Start]:
-    """Return what a policy answers, a list of starts; raises :class:`CoallocError` where it is something else."""
-    if not isinstance(answer, Iterable):
-        raise CoallocError(f"decide(state) must return the jobs to start, [] for none, got {_shown(answer)}")
-    starts = list(answer)
-    for start in starts:
-        if not isinstance(start, Start):
-            raise CoallocError(f"decide(state) must return coalloc.Start objects, got {_shown(start)} among them")
-    return starts
 
 
 class Occupancy:
@@ -64,16 +41,16 @@ class Occupancy:
     def take(self, job: Job, start: Start) -> tuple[Allocation, Processors]:
         """Occupy what a start asks for; return the counts per class and the processors.
 
-        Raises :class:`CoallocError` where the start is not possible.
+        Raises :class:`DecisionError` where the start is not possible.
         """
         try:
             nodes, asked = tuple(start.nodes), tuple(map(operator.index, start.counts))
         except TypeError:
-            given = _shown(start.nodes or start.counts)
-            raise CoallocError(f"gave {quoted(job.id)} {given}, not names or whole numbers") from None
+            given = shown(start.nodes or start.counts)
+            raise DecisionError(f"the policy gave {quoted(job.id)} {given}, not names or whole numbers") from None
         counts, parts = self._named(job, nodes) if nodes else self._lowest(job, asked)
         if self._scope != "platform" and not self._is_within_scope(counts):
-            raise CoallocError(f"started {quoted(job.id)} outside its scope, one {self._scope}")
+            raise DecisionError(f"the policy started {quoted(job.id)} outside its scope, one {self._scope}")
         for g, count in enumerate(counts):
             if count:
                 self._free[g] ^= parts[g]
@@ -99,18 +76,19 @@ class Occupancy:
     def _lowest(self, job: Job, counts: Allocation) -> tuple[Allocation, list[Processors]]:
         """Return the lowest free processors for counts per class."""
         if len(counts) != len(self._counts):
-            raise CoallocError(
-                f"gave {quoted(job.id)} {len(counts)} counts, there are {len(self._counts)} node classes"
+            raise DecisionError(
+                f"the policy gave {quoted(job.id)} {len(counts)} counts, there are {len(self._counts)} node classes"
             )
         if sum(counts) != job.tasks or min(counts) < 0:
-            raise CoallocError(
-                f"gave {quoted(job.id)} {_listed(counts)} processors per class, it has {job.tasks} tasks"
+            raise DecisionError(
+                f"the policy gave {quoted(job.id)} {_listed(counts)} processors per class, it has {job.tasks} tasks"
             )
         parts = []
         for g, count in enumerate(counts):
             if count > self._counts[g]:
-                raise CoallocError(
-                    f"gave {quoted(job.id)} {count} processors of class {g}, of which {self._counts[g]} are free"
+                raise DecisionError(
+                    f"the policy gave {quoted(job.id)} {count} processors of class {g}, "
+                    f"of which {self._counts[g]} are free"
                 )
             parts.append(lowest_of(self._free[g], count) if count else 0)
         return counts, parts
@@ -119,14 +97,18 @@ class Occupancy:
         """Return the processors of these names, by class."""
         unknown = [name for name in nodes if name not in self._index]
         if unknown:
-            raise CoallocError(f"gave {quoted(job.id)} {quoted(str(unknown[0]))}, no processor of the platform")
+            raise DecisionError(
+                f"the policy gave {quoted(job.id)} {quoted(str(unknown[0]))}, no processor of the platform"
+            )
         processors = processors_of(self._index[name] for name in nodes)
         if len(nodes) != job.tasks or processors.bit_count() != job.tasks:
-            raise CoallocError(f"gave {quoted(job.id)} {processors.bit_count()} processors, it has {job.tasks} tasks")
+            raise DecisionError(
+                f"the policy gave {quoted(job.id)} {processors.bit_count()} processors, it has {job.tasks} tasks"
+            )
         parts = [processors & members for members in self._members]
         for part, free in zip(parts, self._free, strict=True):
             if part & ~free:
-                raise CoallocError(f"gave {quoted(job.id)} processors that another job holds")
+                raise DecisionError(f"the policy gave {quoted(job.id)} processors that another job holds")
         return tuple(part.bit_count() for part in parts), parts
 
     def _is_within_scope(self, counts: Allocation) -> bool:
@@ -135,26 +117,36 @@ class Occupancy:
         return len(used if self._scope == "node" else {self._cluster[g] for g in used}) == 1
 
 
-def refuse_too_large(instance: Instance, classes: Sequence[NodeClass], scope: Scope) -> None:
-    """Raise, with a line for each job that could never start because it exceeds the scope."""
-    if scope == "platform":
-        return
+def largest_part(classes: Sequence[NodeClass], scope: Scope) -> int:
+    """Return the processors of the largest cluster or node, or of all, within which the tasks of a job must be."""
     room: dict[int, int] = {}
     for g, node_class in enumerate(classes):
-        part = g if scope == "node" else node_class.cluster
+        part = {"platform": 0, "cluster": node_class.cluster, "node": g}[scope]
         room[part] = room.get(part, 0) + node_class.capacity
-    largest = max(room.values())
+    return max(room.values())
+
+
+def refuse_too_large(jobs: Iterable[Job], largest: int, part: str) -> None:
+    """Raise, with a line for each job that could never start because no part is so large."""
     lines = [
-        f"job {quoted(job.id)} has {job.tasks} tasks, the largest {scope} has {largest} processors"
-        for job in instance.jobs
+        f"job {quoted(job.id)} has {job.tasks} tasks, the largest {part} has {largest} processors"
+        for job in jobs
         if job.tasks > largest
     ]
     if lines:
         raise CoallocError("\n".join(lines))
 
 
-def _shown(answer: object) -> str:
-    return visible(shortened(repr(answer)))
+def refuse_little_memory(instance: Instance) -> None:
+    """Raise where some node has less memory than tasks on it might ask for together: a run does not divide memory."""
+    asked = instance.largest_task_memory
+    for cluster in instance.platform.clusters:
+        for group in cluster.nodes:
+            if has_too_little(group, asked):
+                raise CoallocError(
+                    f"a node of cluster {quoted(cluster.name)} has {group.memory:g} MB, its tasks may ask for "
+                    f"{group.cores * asked:g} MB: simulate does not keep to memory; solve does, or leave memory out"
+                )
 
 
 def _listed(counts: Allocation) -> str:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from operator import gt
+from typing import Literal
 
 from coalloc.allocation import allocation_of
 from coalloc.checker import check
+from coalloc.documents.arguments import public
 from coalloc.documents.text import visible
 from coalloc.execution import Load, processing_slowdown, shared_link_ends
 from coalloc.instance import CoallocError, Instance
@@ -26,6 +28,7 @@ STRUCTURE = ("missing-job", "duplicate-job", "unknown-job", "task-count", "repea
 """Rules of the checker that say which jobs run on which processors."""
 
 
+@public
 def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> Schedule:
     """Return a schedule of the same jobs on the same nodes, with the ends that they really have.
 
@@ -48,10 +51,8 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
     ------
     CoallocError
         If the schedule is not one of the instance, or a node is not free at a start that is to be kept,
-        or a job saturates a link by itself and ``starts="left"``.
+        or a job saturates a link, or exceeds the memory of a node, by itself and ``starts="left"``.
     """
-    if starts not in get_args(Starts):
-        raise CoallocError(f"starts must be one of {', '.join(get_args(Starts))}, got {starts!r}")
     broken = [v for v in check(instance, schedule, links="ignore") if v.rule in STRUCTURE]
     if broken:
         raise CoallocError(f"the schedule is not one of the instance: {visible(broken[0].sentence)}")
@@ -97,7 +98,7 @@ def _placed(problem: Problem, schedule: Schedule) -> Iterator[_PlacedMode]:
 def _kept(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
     """Return the given starts with real ends: links are shared."""
     loads = {
-        run.job.id: Load(run.job, 0.0, busy.loads, 1.0, run.end)
+        run.job.id: Load(run.job, 0.0, busy.loads[: problem.num_links], 1.0, run.end)
         for run, busy in zip(problem.instance.running, problem.busy, strict=True)
     }
     loads |= {item.placement.job: _load(problem, item) for item in placed}
@@ -110,7 +111,7 @@ def _load(problem: Problem, item: _PlacedMode) -> Load:
     counts = zip(problem.classes, item.mode.allocation, strict=True)
     processing = processing_slowdown(node_class.effective_power for node_class, count in counts if count)
     end = item.placement.end if item.placement.outcome == "killed" else None
-    return Load(problem.jobs[item.job], item.placement.start, item.mode.loads, processing, end)
+    return Load(problem.jobs[item.job], item.placement.start, item.mode.loads[: problem.num_links], processing, end)
 
 
 def _moved_left(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
@@ -119,7 +120,7 @@ def _moved_left(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
     free_from = {name: run.end for run in problem.instance.running for name in run.nodes}
     times = {}
     for item in placed:
-        _refuse_saturating(problem, item)
+        _refuse_impossible(problem, item)
         nodes = item.placement.nodes
         ready = max(problem.releases[item.job], *(free_from.get(name, 0.0) for name in nodes))
         assignment = Assignment(item.job, earliest_start(profile, ready, item.mode), item.mode)
@@ -129,10 +130,14 @@ def _moved_left(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
     return times
 
 
-def _refuse_saturating(problem: Problem, item: _PlacedMode) -> None:
-    """Raise where a job saturates a link by itself."""
-    for link, load, limit in zip(problem.instance.platform.links, item.mode.loads, problem.bandwidths, strict=True):
-        if load > limit:
+def _refuse_impossible(problem: Problem, item: _PlacedMode) -> None:
+    """Raise where a job saturates a link by itself, or finds too little memory."""
+    job = problem.jobs[item.job]
+    if any(map(gt, item.mode.allocation, problem.rooms(job))):
+        raise CoallocError(f"job {visible(job.id)} asks for {job.memory:g} MB of memory per task: its nodes have less")
+    for k, link in enumerate(problem.instance.platform.links):
+        load = item.mode.loads[k]
+        if load > problem.limits[k]:
             raise CoallocError(
                 f"job {visible(item.placement.job)} by itself puts {load:g} MB/s on the link of {visible(link.name)}, "
                 f"which carries {link.bandwidth:g} MB/s; starts='keep' lets links saturate"

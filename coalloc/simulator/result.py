@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from coalloc.display.html import lines_table
+from coalloc.display.wording import plural
+from coalloc.documents.text import quoted
 from coalloc.instance import Instance
 from coalloc.measures import busy_time
 from coalloc.schedule import Schedule
@@ -19,9 +22,10 @@ if TYPE_CHECKING:
 class SimulationResult:
     """What ``simulate`` returns; printing it gives aligned lines.
 
-    ``schedule`` has passed the checker. ``metrics`` are those of :func:`coalloc.metrics`, then
-    ``decision_time_mean`` and ``decision_time_max`` (s): the policy's own time per pass in which jobs
-    waited. ``options`` are those that the policy was given.
+    ``instance`` ran under ``policy`` (its name, or the type of the user's object) with ``options``. ``schedule`` has
+    passed the checker. ``metrics`` are those of :func:`coalloc.metrics`, then ``decision_time_mean`` and
+    ``decision_time_max`` (s): the policy's own time per pass in which jobs waited; then what the policy counts, such as
+    ``decisions_unproven``.
     """
 
     instance: Instance
@@ -59,6 +63,13 @@ class SimulationResult:
             }
         )
 
+    def __repr__(self) -> str:
+        what = f"{plural(len(self.schedule), 'job')} of {quoted(self.instance.name)} under {quoted(self.policy)}"
+        return f"<SimulationResult: {what}, makespan {self.metrics['makespan']:.12g} s>"
+
+    def _repr_html_(self) -> str:
+        return lines_table(self.lines()) + self.schedule.html(self.instance)
+
     def __str__(self) -> str:
         return "\n".join(f"{name:<10} {text}" for name, text in self.lines())
 
@@ -66,6 +77,8 @@ class SimulationResult:
         """Return the (name, text) lines that printing shows."""
         m = self.metrics
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        longest = 1e3 * m["decision_time_max"]
+        unproven = f", {m['decisions_unproven']} unproven" if m.get("decisions_unproven") else ""
         return [
             ("policy", f"{self.policy} ({options})" if options else self.policy),
             ("jobs", f"{len(self.schedule)}, {100 * m['coallocated_share']:.1f} % co-allocated"),
@@ -73,5 +86,5 @@ class SimulationResult:
             ("wait", f"mean {m['wait_mean']:.6g} s, max {m['wait_max']:.6g} s"),
             ("response", f"mean {m['response_mean']:.6g} s, bounded slowdown {m['bounded_slowdown_mean']:.4g}"),
             ("execution", f"slowdown {m['execution_slowdown']:.4g}, {100 * m['saturated_share']:.1f} % met saturation"),
-            ("decision", f"mean {1e3 * m['decision_time_mean']:.3g} ms, max {1e3 * m['decision_time_max']:.3g} ms"),
+            ("decision", f"mean {1e3 * m['decision_time_mean']:.3g} ms, max {longest:.3g} ms{unproven}"),
         ]

@@ -13,11 +13,12 @@ from coalloc.documents.values import unchecked
 from coalloc.instance import Instance
 from coalloc.measures import metrics
 from coalloc.schedule import Placement, Schedule
+from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
-from coalloc.simulator.events import Passes
-from coalloc.simulator.policy import Policy
+from coalloc.simulator.policy import Policy, Tallies
 from coalloc.simulator.processors import Processors, indices_of
 from coalloc.simulator.result import SimulationResult
+from coalloc.simulator.site import Partition
 
 MAX_REMEMBERED = 100_000
 """Sets of processors whose names are shared between jobs."""
@@ -35,7 +36,7 @@ def simulated(
     report: Callable[[Position], None] | None = None,
 ) -> SimulationResult:
     """Return the run of an instance under a policy; see :func:`coalloc.simulate`."""
-    run = Engine(instance, policy, passes=passes, kill=kill, seed=seed, report=report).run()
+    run = Engine(instance, [Partition(policy)], passes=passes, kill=kill, seed=seed, report=report).run()
     schedule = schedule_of_run(instance, run)
     violations = check(instance, schedule, links="shared", scope=policy.scope)
     if violations:
@@ -44,6 +45,8 @@ def simulated(
         "decision_time_mean": run.decision_total / run.decisions if run.decisions else 0.0,
         "decision_time_max": run.decision_max,
     }
+    if isinstance(policy, Tallies):
+        decisions |= policy.tally()
     return SimulationResult(instance, name, dict(options), schedule, metrics(instance, schedule) | decisions)
 
 

@@ -60,7 +60,7 @@ class Search:
     @property
     def remaining(self) -> float:
         """Seconds left of the time limit."""
-        return max(0.0, self.options.time_limit - self.elapsed)
+        return max(0.0, self.options.seconds - self.elapsed)
 
     @property
     def is_closed(self) -> bool:

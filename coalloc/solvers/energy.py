@@ -1,4 +1,4 @@
-"""OAS for energy, for EDP, and for the makespan within clusters or nodes: proven by the energy models.
+"""OAS for energy and for EDP: proven by the energy models.
 
 Slotted problems go to the mode model; continuous time, with jobs within nodes, to the model of
 blocks. Energy counts idle watts until the makespan, as the meter does with ``idle="always"``. EDP is certified by
@@ -13,13 +13,14 @@ from typing import Any
 import pyomo.environ as pyo
 
 from coalloc.instance import CoallocError, Instance
+from coalloc.models import energy_blocks
 from coalloc.models.energy_costs import costs_of
 from coalloc.problem import Problem, discretise_for_energy
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.energy import relaxed_energy
 from coalloc.solvers.call import Search
-from coalloc.solvers.energy_run import ENERGY_OBJECTIVES, EnergyRun
+from coalloc.solvers.energy_run import EnergyRun, build, horizon_within
 from coalloc.solvers.energy_scan import least_edp
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
@@ -34,7 +35,7 @@ def solve_energy(
     progress: Progress | None = None,
     run_model: RunModel = solve_model,
 ) -> SolveResult:
-    """Solve for energy, EDP or makespan within ``options.scope``; see :func:`coalloc.solve`."""
+    """Solve for energy or EDP within ``options.scope``; see :func:`coalloc.solve`."""
     problem = energy_problem(instance, options, formulation)
     search = Search(instance, options, progress)
     name = "mode" if problem.slot is not None else "blocks"
@@ -51,15 +52,25 @@ def solve_energy(
     return search.result(status, formulation=name)
 
 
-def build_energy(instance: Instance, options: SolveOptions, formulation: str = "auto") -> pyo.ConcreteModel:
-    """Return the model of an instance for energy (or makespan), as ``solve_energy`` first builds it."""
+def build_energy(
+    instance: Instance, options: SolveOptions, formulation: str = "auto", *, horizon: float | None = None
+) -> pyo.ConcreteModel:
+    """Return the model of an instance for energy; without a horizon (ticks) every order of the jobs fits into it.
+
+    Rows may be added to it: so it has as many blocks as there are jobs, which these rows may keep apart, and does not
+    say which of equal nodes comes first.
+    """
     if options.objective == "edp":
         raise CoallocError("EDP has no model of its own: it is scanned by models of objective 'energy'")
     problem = energy_problem(instance, options, formulation)
     reasons = why_infeasible(problem)
     if reasons:
         raise CoallocError("; ".join(reasons))
-    return EnergyRun(Search(instance, options), problem, solve_model).build(options.objective, options.makespan_limit)
+    ticks = horizon_within(problem, options.makespan_limit) if horizon is None else horizon
+    blocks = None if problem.slot is not None else energy_blocks.most_blocks(problem)
+    model = build(problem, ticks, options.makespan_limit, blocks)
+    model.equals_in_order.deactivate()
+    return model
 
 
 def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) -> Problem:
@@ -79,8 +90,7 @@ def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) 
             'slot, such as slot="10%"'
         )
     problem = discretise_for_energy(instance, options.slot, saturation=options.saturation, scope=options.scope)
-    if options.objective in ENERGY_OBJECTIVES:
-        costs_of(problem)
+    costs_of(problem)
     return problem
 
 
@@ -91,15 +101,14 @@ def _solve(runner: EnergyRun) -> SolveStatus | None:
         search.offer(Schedule((), None, search.instance.name), 0.0, "no jobs")
         search.raise_bound(0.0, "no jobs")
         return None
-    if options.objective in ENERGY_OBJECTIVES:
-        joules, makespan = relaxed_energy(search.instance, options.makespan_limit, search.remaining)
-        if math.isinf(joules):
-            return _too_tight(search)
-        search.raise_bound(joules if options.objective == "energy" else joules * makespan, "linear programme")
+    joules, makespan = relaxed_energy(search.instance, options.makespan_limit, search.remaining)
+    if math.isinf(joules):
+        return _too_tight(search)
+    search.raise_bound(joules if options.objective == "energy" else joules * makespan, "linear programme")
     if options.objective == "edp":
         is_empty = not least_edp(runner)
     else:
-        found = runner.least(options.objective, options.makespan_limit)
+        found = runner.least(options.makespan_limit)
         search.stopped_by = found.stopped_by
         search.raise_bound(found.bound, "model")
         is_empty = found.bound == math.inf

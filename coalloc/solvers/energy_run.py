@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyomo.environ as pyo
@@ -12,11 +11,11 @@ import pyomo.environ as pyo
 from coalloc.checker import check
 from coalloc.documents.errors import InternalError
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.rounding import slots_up
+from coalloc.instance.rounding import slots_down
 from coalloc.meter import energy
 from coalloc.models import energy_blocks, energy_mode
-from coalloc.models.energy_costs import costs_of, no_costs
-from coalloc.problem import Assignment, Problem
+from coalloc.models.energy_costs import costs_of
+from coalloc.problem import Problem
 from coalloc.rules.serial_generation import assignments_of, best_list_schedule, named_orders
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import SolverLimits
@@ -25,22 +24,68 @@ from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on
 from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, ROUNDING_GAP, grid_cells
 from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, RunModel, SolveStatus, StoppedBy, TracePoint
 
-ENERGY_OBJECTIVES = ("energy", "edp")
-"""Objectives that need watts."""
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A schedule, its makespan, s, and its energy, J."""
+
+    makespan: float
+    joules: float
+    schedule: Schedule
+
+    @classmethod
+    def of(cls, instance: Instance, schedule: Schedule) -> Point:
+        """Return the point of a schedule, as it is metered."""
+        metered = energy(instance, schedule)
+        return cls(metered.makespan, metered.total, schedule)
 
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """The least of an objective within a makespan limit: a schedule (None: none found), its value, and a proven bound.
+    """The least energy within a makespan limit: the best point known (None: none), and a proven bound, J.
 
-    ``makespan`` is that of the schedule, s. A bound of infinity says that there is no schedule.
+    A bound of infinity says that there is no schedule.
     """
 
-    schedule: Schedule | None
-    value: float
-    makespan: float
+    point: Point | None
     bound: float
     stopped_by: StoppedBy
+
+
+def horizon_within(problem: Problem, makespan_limit: float | None) -> float:
+    """Return ticks into which every order of the jobs fits, as far as it keeps a limit (s)."""
+    if makespan_limit is None:
+        return problem.horizon_in_turn
+    latest = problem.instance.origin + makespan_limit
+    latest += PROOF_TOLERANCE * max(1.0, latest)
+    return min(problem.horizon_in_turn, latest if problem.slot is None else slots_down(latest, problem.slot))
+
+
+def formulation_for(problem: Problem) -> Any:
+    """Return the module that models a problem."""
+    return energy_mode if problem.slot is not None else energy_blocks
+
+
+def nonzeros(problem: Problem, horizon: float) -> int:
+    """Return roughly how many nonzeros the model of a problem will have."""
+    if problem.slot is None:
+        return 0
+    return max(energy_mode.estimate_nonzeros(problem, int(horizon)), grid_cells(problem, int(horizon)))
+
+
+def build(
+    problem: Problem, horizon: float, makespan_limit: float | None, blocks: int | None = None
+) -> pyo.ConcreteModel:
+    """Return the model whose jobs end by a horizon, in ticks; ``blocks`` of each node are for continuous time."""
+    size = nonzeros(problem, horizon)
+    if size > MAX_NONZEROS:
+        raise CoallocError(
+            f"the model would have about {size:.2g} nonzeros in {horizon:,.0f} slots, more than {MAX_NONZEROS:,}: "
+            "take a coarser slot, a makespan_limit, or fewer jobs"
+        )
+    if problem.slot is not None:
+        return energy_mode.build(problem, horizon=int(horizon), makespan_limit=makespan_limit)
+    return energy_blocks.build(problem, horizon=horizon, makespan_limit=makespan_limit, blocks=blocks)
 
 
 class EnergyRun:
@@ -50,11 +95,10 @@ class EnergyRun:
         self.search = search
         self.problem = problem
         self.run_model = run_model
-        needs_watts = search.options.objective in ENERGY_OBJECTIVES
-        self.costs = costs_of(problem) if needs_watts else no_costs(problem)
-        self.known: list[Schedule] = []
+        self.costs = costs_of(problem)
+        self.known: list[Point] = []
         if problem.jobs:
-            self._know(self._schedule(best_list_schedule(problem)), "list schedule")
+            self.know(schedule_of(problem, best_list_schedule(problem)), "list schedule")
             self._know_frugal(search.options.makespan_limit)
 
     def offer_start(self, start: Schedule | None) -> None:
@@ -65,9 +109,9 @@ class EnergyRun:
         broken = check(search.instance, start, saturation=options.saturation, scope=options.scope)
         if broken:
             raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
-        schedule = start if self.problem.slot is None else self._schedule(on_slots(self.problem, start))
-        self._know(schedule, "start")
-        if not is_within(makespan_of(search.instance, schedule), options.makespan_limit):
+        schedule = start if self.problem.slot is None else schedule_of(self.problem, on_slots(self.problem, start))
+        self.know(schedule, "start")
+        if not is_within(self.known[-1].makespan, options.makespan_limit):
             moved = "" if self.problem.slot is None else ", moved onto slots,"
             search.message = f"the start{moved} does not end within makespan_limit={options.makespan_limit:g} s"
 
@@ -75,53 +119,45 @@ class EnergyRun:
         """Keep list schedules in which jobs take few joules, as far as they end within a limit."""
         latest = math.inf if makespan_limit is None else self.search.instance.origin + makespan_limit
         for order in named_orders(self.problem):
-            self._know(self._schedule(frugal_list_schedule(self.problem, self.costs, order, latest)), "list schedule")
+            found = frugal_list_schedule(self.problem, self.costs, order, latest)
+            self.know(schedule_of(self.problem, found), "list schedule")
 
-    def value_of(self, schedule: Schedule, objective: str) -> float:
-        """Return an objective of a schedule: J, J s or s, by the meter."""
-        if objective == "makespan":
-            return makespan_of(self.search.instance, schedule)
-        metered = energy(self.search.instance, schedule)
-        return metered.total if objective == "energy" else metered.edp
-
-    def least(self, objective: str, makespan_limit: float | None, share: float = 1.0) -> Least:
-        """Return the least of ``"energy"`` or ``"makespan"`` within a limit (s), in a share of the time left."""
+    def least(self, makespan_limit: float | None) -> Least:
+        """Return the least energy within a limit (s), in the time left."""
         search = self.search
-        if self._too_slow(objective, makespan_limit):
-            return self._known_within(objective, makespan_limit, -math.inf, "time")
+        if self._too_slow(makespan_limit):
+            return self._known_within(makespan_limit, -math.inf, "time")
         if makespan_limit != search.options.makespan_limit:
             self._know_frugal(makespan_limit)
         with search.timed("build"):
-            model = self.build(objective, makespan_limit)
+            model = build(self.problem, self._horizon(makespan_limit), makespan_limit)
         if self.problem.slot is not None and not energy_mode.has_starts(model):
-            return self._none_within(objective, makespan_limit)
+            return self._none_within(makespan_limit)
         if search.remaining <= 0.0:
-            return self._known_within(objective, makespan_limit, -math.inf, "time")
-        solution = self._run(model, objective, makespan_limit, share)
+            return self._known_within(makespan_limit, -math.inf, "time")
+        solution = self._run(model, makespan_limit)
         if solution.status is SolveStatus.INFEASIBLE:
-            return self._none_within(objective, makespan_limit)
+            return self._none_within(makespan_limit)
         if solution.objective is not None:
-            self._know(self._formulation.extract(model), "model")
-        return self._known_within(objective, makespan_limit, solution.lower_bound, solution.stopped_by)
+            self.know(formulation_for(self.problem).extract(model), "model")
+        return self._known_within(makespan_limit, solution.lower_bound, solution.stopped_by)
 
-    def _none_within(self, objective: str, makespan_limit: float | None) -> Least:
+    def _none_within(self, makespan_limit: float | None) -> Least:
         """Return that there is no schedule within a limit; that one is known would be our fault."""
-        known = self._known_within(objective, makespan_limit, math.inf, "proof")
-        if known.schedule is not None:
+        known = self._known_within(makespan_limit, math.inf, "proof")
+        if known.point is not None:
             raise InternalError("the model has no solution, though a schedule is known that is one")
         return known
 
-    def _run(
-        self, model: pyo.ConcreteModel, objective: str, makespan_limit: float | None, share: float
-    ) -> ModelSolution:
+    def _run(self, model: pyo.ConcreteModel, makespan_limit: float | None) -> ModelSolution:
         """Run a model, from the best known schedule where it is in slots."""
         search, options = self.search, self.search.options
         gap = max(options.gap if options.objective != "edp" else 0.0, ROUNDING_GAP)
-        limits = SolverLimits(share * search.remaining, options.work_limit, gap, options.threads, options.seed)
-        first = self._known_within(objective, makespan_limit, -math.inf, "proof").schedule
+        limits = SolverLimits(search.remaining, options.work_limit, gap, options.threads, options.seed)
+        first = self.best_within(makespan_limit)
         starts = self.problem.slot is not None and first is not None
         if starts and first is not None:
-            energy_mode.set_start(model, assignments_of(self.problem, first))
+            energy_mode.set_start(model, assignments_of(self.problem, first.schedule))
         with search.timed("solve"):
             solution = self.run_model(
                 model,
@@ -136,76 +172,37 @@ class EnergyRun:
     def _report(self, point: TracePoint) -> None:
         self.search.record(point.source, point.incumbent, point.lower_bound)
 
-    def build(self, objective: str, makespan_limit: float | None) -> pyo.ConcreteModel:
-        """Return the model."""
-        horizon: Any = self._horizon(objective, makespan_limit)
-        size = self._size(horizon)
-        if size > MAX_NONZEROS:
-            raise CoallocError(
-                f"the model would have about {size:.2g} nonzeros in {horizon:,} slots, more than {MAX_NONZEROS:,}: "
-                "take a coarser slot, a makespan_limit, or fewer jobs"
-            )
-        return self._formulation.build(
-            self.problem, horizon=horizon, objective=objective, makespan_limit=makespan_limit
-        )
-
-    @property
-    def _formulation(self) -> Any:
-        return energy_mode if self.problem.slot is not None else energy_blocks
-
-    def _size(self, horizon: float) -> int:
-        if self.problem.slot is None:
-            return 0
-        slots = int(horizon)
-        return max(energy_mode.estimate_nonzeros(self.problem, slots), grid_cells(self.problem, slots))
-
-    def _too_slow(self, objective: str, makespan_limit: float | None) -> bool:
+    def _too_slow(self, makespan_limit: float | None) -> bool:
         """Return whether building alone takes longer than the time that is left, and say so."""
-        size = self._size(self._horizon(objective, makespan_limit))
+        size = nonzeros(self.problem, self._horizon(makespan_limit))
         if size > MAX_NONZEROS or size / BUILT_PER_SECOND <= self.search.remaining:
             return False
         self.search.message = f"the model, of about {size:,} nonzeros, takes longer to build than the time limit"
         return True
 
-    def _horizon(self, objective: str, makespan_limit: float | None) -> float:
+    def _horizon(self, makespan_limit: float | None) -> float:
         """Return ticks within which an optimal schedule ends: see "Horizon" of docs/mathematics.md."""
-        problem, origin = self.problem, self.search.instance.origin
-        longest = (max(c.duration for c in modes) for modes in problem.modes)
-        horizon = max([*problem.releases, *(busy.end for busy in problem.busy)]) + sum(longest)
-        latest = math.inf if makespan_limit is None else origin + makespan_limit
-        if objective == "energy" and self.costs.idle > 0.0:
-            known = self._known_within(objective, makespan_limit, -math.inf, "proof").value
-            latest = min(latest, origin + (known - least_joules(problem, self.costs)) / self.costs.idle)
-        if objective == "makespan":
-            latest = min(latest, origin + self._known_within(objective, None, -math.inf, "proof").value)
-        if math.isinf(latest):
-            return horizon
-        # starts are whole slots and processors are held for whole slots: real ends are within the last one
-        margin = PROOF_TOLERANCE * max(1.0, latest)
-        return min(horizon, latest + margin if problem.slot is None else slots_up(latest + margin, problem.slot))
+        known, longest = self.best_within(makespan_limit), makespan_limit
+        if self.costs.idle > 0.0 and known is not None:
+            worth = (known.joules - least_joules(self.problem, self.costs)) / self.costs.idle
+            longest = worth if longest is None else min(longest, worth)
+        return horizon_within(self.problem, longest)
 
-    def _schedule(self, assignments: Sequence[Assignment]) -> Schedule:
-        if self.problem.slot is None:
-            return schedule_of(self.problem, assignments)
-        return energy_mode.replayed(self.problem, assignments)
-
-    def _know(self, schedule: Schedule, source: str) -> None:
+    def know(self, schedule: Schedule, source: str) -> None:
         """Keep a schedule; where the call's own limit allows it, it is an incumbent."""
-        self.known.append(schedule)
+        point = Point.of(self.search.instance, schedule)
+        self.known.append(point)
         options = self.search.options
-        if is_within(makespan_of(self.search.instance, schedule), options.makespan_limit):
-            self.search.offer(schedule, self.value_of(schedule, options.objective), source)
+        if is_within(point.makespan, options.makespan_limit):
+            value = point.joules if options.objective == "energy" else point.joules * point.makespan
+            self.search.offer(schedule, value, source)
 
-    def _known_within(self, objective: str, makespan_limit: float | None, bound: float, stopped_by: StoppedBy) -> Least:
-        """Return the best schedule that is known within a limit, with a bound."""
-        best = Least(None, math.inf, math.inf, bound, stopped_by)
-        for schedule in self.known:
-            makespan = makespan_of(self.search.instance, schedule)
-            if is_within(makespan, makespan_limit) and self.value_of(schedule, objective) < best.value:
-                best = Least(schedule, self.value_of(schedule, objective), makespan, bound, stopped_by)
-        return replace(best, bound=min(best.bound, best.value))
+    def best_within(self, makespan_limit: float | None) -> Point | None:
+        """Return the point of least energy that is known within a limit, s."""
+        within = (point for point in self.known if is_within(point.makespan, makespan_limit))
+        return min(within, key=lambda point: point.joules, default=None)
 
-
-def makespan_of(instance: Instance, schedule: Schedule) -> float:
-    """Return the makespan of a schedule, s."""
-    return max((p.end for p in schedule), default=instance.origin) - instance.origin
+    def _known_within(self, makespan_limit: float | None, bound: float, stopped_by: StoppedBy) -> Least:
+        """Return the best that is known within a limit, with a bound."""
+        best = self.best_within(makespan_limit)
+        return Least(best, bound if best is None else min(bound, best.joules), stopped_by)

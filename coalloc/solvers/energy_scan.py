@@ -5,9 +5,15 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from coalloc.objectives import Criterion
+from coalloc.objectives.completion import Makespan
+from coalloc.problem import discretise
+from coalloc.solvers.call import Search
+from coalloc.solvers.context import Context
 from coalloc.solvers.energy_run import EnergyRun, Least
+from coalloc.solvers.portfolio import close
 from coalloc.solvers.result import PROOF_TOLERANCE
 
 MAKESPAN_SHARE = 0.3
@@ -38,27 +44,50 @@ def least_edp(runner: EnergyRun) -> bool:
     Return whether there is a schedule within the limit of the call.
     """
     search, limit = runner.search, runner.search.options.makespan_limit
-    shortest = runner.least("makespan", limit, MAKESPAN_SHARE)
-    if shortest.bound == math.inf:
+    shortest = least_makespan(runner)
+    if math.isinf(shortest):
         return False
-    least = max(0.0, shortest.bound * (1.0 - 0.1 * PROOF_TOLERANCE))
+    least = shortest * (1.0 - 0.1 * PROOF_TOLERANCE)
     high = math.inf if limit is None else limit
     spans = [Span(0.0, least, high, 0.0, high)]
-    search.stopped_by = "interrupt" if shortest.stopped_by == "interrupt" else "proof"
+    search.stopped_by = "proof"
     while spans and search.stopped_by == "proof":
         span = spans[0]
-        if search.objective is not None:
-            search.raise_bound(min(span.bound, search.objective), "scan")
+        _prove(runner, span)
         if span.cut is None or search.is_closed:
             return True
         heapq.heappop(spans)
-        found = runner.least("energy", None if math.isinf(span.cut) else span.cut)
+        found = runner.least(None if math.isinf(span.cut) else span.cut)
         search.stopped_by = found.stopped_by
         for part in _parts(span, span.cut, found):
             heapq.heappush(spans, part)
-    if spans and search.objective is not None:
-        search.raise_bound(min(spans[0].bound, search.objective), "scan")
+    if spans:
+        _prove(runner, spans[0])
     return bool(spans) or search.objective is not None
+
+
+def least_makespan(runner: EnergyRun) -> float:
+    """Return a bound on the makespan, s, infinity where no schedule keeps the limit; schedules go to the runner."""
+    search = runner.search
+    seconds = MAKESPAN_SHARE * search.remaining
+    if seconds <= 0.0:
+        return 0.0
+    time_limit = seconds if math.isfinite(seconds) else None
+    options = replace(search.options, objective=Makespan.name, gap=0.0, time_limit=time_limit)
+    own = Search(search.instance, options)
+    problem = discretise(search.instance, options.slot, saturation=options.saturation, scope=options.scope)
+    try:
+        close(Context(own, problem, Criterion.of(problem, Makespan()), runner.run_model))
+    finally:  # at Ctrl-C too
+        if own.schedule is not None:
+            runner.know(own.schedule, "least makespan")
+    return math.inf if own.is_too_tight else own.lower_bound or 0.0
+
+
+def _prove(runner: EnergyRun, span: Span) -> None:
+    """Take the bound of the span with the smallest one; what it is above the best EDP known is rounding."""
+    known = runner.search.objective
+    runner.search.raise_bound(span.bound if known is None else min(span.bound, known), "scan")
 
 
 def _parts(span: Span, cut: float, found: Least) -> Iterator[Span]:
@@ -69,8 +98,8 @@ def _parts(span: Span, cut: float, found: Least) -> Iterator[Span]:
     if found.bound == math.inf:
         return
     least = max(span.energy, found.bound)
-    attained = min(found.makespan, cut)
-    if found.schedule is not None:
+    attained = cut if found.point is None else min(found.point.makespan, cut)
+    if found.point is not None:
         yield Span(attained * least, attained, cut, least, None)
     if attained > span.low:
         yield Span(span.low * least, span.low, attained, least, _next_cut(span.low, attained, cut))

@@ -23,7 +23,7 @@ def _shared_joules(problem: Problem, costs: Costs, mode: Mode) -> float:
     """Return the joules of a mode on nodes whose other cores are busy as well."""
     pairs = enumerate(mode.allocation)
     extra = sum(n * costs.extra_watts.get(g, 0.0) / problem.capacities[g] for g, n in pairs if n)
-    return costs.joules(mode) + mode.execution_time * extra
+    return costs.joules(mode) + problem.seconds(mode.duration) * extra
 
 
 def frugal_list_schedule(problem: Problem, costs: Costs, order: Sequence[int], latest: float) -> list[Assignment]:
@@ -38,18 +38,13 @@ def frugal_list_schedule(problem: Problem, costs: Costs, order: Sequence[int], l
         tried = []
         for c in found[:FEW_MODES]:
             tried.append(Assignment(j, earliest_start(profile, problem.releases[j], c), c))
-            if _real_end(problem, tried[-1]) <= latest + time_tolerance(latest):
+            if problem.seconds(tried[-1].end) <= latest + time_tolerance(latest):
                 break
         else:
-            tried.sort(key=lambda a: _real_end(problem, a), reverse=True)
+            tried.sort(key=lambda a: a.end, reverse=True)
         book(profile, tried[-1])
         placed.append(tried[-1])
     return placed
-
-
-def _real_end(problem: Problem, assignment: Assignment) -> float:
-    """Return when a job really ends, s."""
-    return problem.seconds(assignment.start) + assignment.mode.execution_time
 
 
 def on_slots(problem: Problem, schedule: Schedule) -> list[Assignment]:

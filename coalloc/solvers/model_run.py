@@ -132,7 +132,7 @@ class ModelRun:
 
 def grid_cells(problem: Problem, horizon: int) -> int:
     """Return how many numbers say what is free in each slot; arrivals in Unix time make them more than a model's."""
-    return horizon * (len(problem.classes) + len(problem.bandwidths))
+    return horizon * (len(problem.classes) + len(problem.resources))
 
 
 def _gap_scale(criterion: Criterion) -> float:

@@ -124,15 +124,15 @@ def build_oas(
     *,
     objective: Objective | None = None,
     constraints: Sequence[Constraint] = (),
-    horizon: int | None = None,
+    horizon: float | None = None,
 ) -> pyo.ConcreteModel:
-    """Return the model of an instance in slots; without a horizon (slots) every order of the jobs fits into it."""
+    """Return the model of an instance; without a horizon (ticks) every order of the jobs fits into it."""
     objective = objective or objective_of(options.objective)
     _refuse_constraints(constraints, objective)
     if objective.needs_watts:
         from coalloc.solvers.energy import build_energy
 
-        return build_energy(instance, options, formulation)
+        return build_energy(instance, options, formulation, horizon=horizon)
     if options.slot is None:
         raise CoallocError('a model needs a slot, such as slot="50%"')
     _refuse_unsupported(options, formulation)
@@ -142,7 +142,7 @@ def build_oas(
     if reasons:
         raise CoallocError("; ".join(reasons))
     criterion = Criterion.of(problem, objective)
-    slots = int(criterion.horizon()) if horizon is None else horizon
+    slots = int(criterion.horizon() if horizon is None else horizon)
     quick = min(quick_bound(criterion), slots)
     return ModelRun(Search(instance, options), solve_model).build(
         criterion, formulation_of("oas", formulation), slots, quick

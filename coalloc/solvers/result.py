@@ -11,7 +11,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from coalloc.allocation import Scope
+from coalloc.display.html import lines_table
+from coalloc.documents.text import visible
 from coalloc.documents.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
+from coalloc.instance import Instance
 from coalloc.problem import Links
 from coalloc.schedule import Schedule
 
@@ -24,6 +27,9 @@ RunModel = Callable[..., "ModelSolution"]
 
 UNITS = {"chunks": "tasks", "energy": "J", "edp": "J s"}
 """Units of objectives that are not in seconds."""
+
+NO_TIME_LIMIT = 1e9
+"""Seconds that stand for no limit: thirty years, a number that every solver takes and shares divide."""
 
 PROOF_TOLERANCE = 1e-6
 """Relative gap up to which an objective in seconds counts as proven."""
@@ -85,7 +91,8 @@ def relative_gap(objective: float | None, lower_bound: float | None) -> float | 
 class SolveOptions(Value):
     """What ``solve`` was asked for, after defaults; the names are those of its keywords.
 
-    ``slot`` and ``makespan_limit`` are in seconds here (None: continuous time; no limit).
+    ``slot`` and ``makespan_limit`` are in seconds here (None: continuous time; no limit), and so is
+    ``time_limit`` (None: none).
     """
 
     model: Model = "oas"
@@ -96,22 +103,33 @@ class SolveOptions(Value):
     saturation: NonNegative = 0.0
     scope: Scope = "platform"
     makespan_limit: PositiveSeconds | None = None
-    time_limit: PositiveSeconds = 60.0
+    time_limit: PositiveSeconds | None = 60.0
     work_limit: Count | None = None
     gap: Share = 0.0
     solver: Text = "highs"
     threads: Count = 1
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
 
+    @property
+    def seconds(self) -> float:
+        """The time limit as methods take it, s."""
+        return NO_TIME_LIMIT if self.time_limit is None else self.time_limit
+
 
 @dataclass(frozen=True, slots=True)
 class SolveResult:
     """What ``solve`` returns; printing it gives six aligned lines.
 
+    ``status`` is ``"optimal"`` only with a proof; ``stopped_by`` says what ended the search, and ``message`` why there
+    is no schedule. ``gap`` is (objective - lower_bound)/objective. ``trace`` has a point for each new incumbent or
+    bound, ``timings`` seconds by stage (build, solve, check, total, ...), ``options`` what was asked for after
+    defaults, ``model_size`` the size of the last model (None: none was needed).
+
     ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks; energy: J; edp: J s). ``objective`` is
     recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a lexicographic model's
     objectives by name, and ``simulated_objective`` the objective with the ends that shared links
-    cause, where the model's slowdown is static.
+    cause, where the model's slowdown is static. ``instance`` is what was solved; a file does not hold it, only
+    its ``instance_sha256``.
     """
 
     status: SolveStatus
@@ -128,11 +146,28 @@ class SolveResult:
     simulated_objective: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     instance_sha256: str = ""
+    instance: Instance | None = field(default=None, compare=False)
 
     @property
     def gap(self) -> float | None:
         """(objective - lower bound)/objective, None where either is unknown."""
         return relative_gap(self.objective, self.lower_bound)
+
+    @property
+    def _summary(self) -> str:
+        """What is known, in half a line."""
+        if self.schedule is None and self.message:
+            return f"{self.status.value}, {visible(self.message)}"
+        unit = UNITS.get(self.options.objective, "s")
+        gap = "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"
+        known = f"{self.options.objective} {_shown(self.objective, unit)}, bound {_shown(self.lower_bound, unit)}"
+        return f"{self.status.value}, {known}, gap {gap}"
+
+    def __repr__(self) -> str:
+        return f"<SolveResult: {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        return lines_table(self.lines()) + ("" if self.schedule is None else self.schedule.html(self.instance))
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<10} {text}" for name, text in self.lines())

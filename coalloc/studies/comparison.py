@@ -18,10 +18,11 @@ import numpy as np
 
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
+from coalloc.documents.arguments import Seed, public, require
 from coalloc.documents.errors import InternalError
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError, Instance
-from coalloc.simulator.events import Passes
+from coalloc.simulator.clock import Passes
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
 from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
@@ -98,6 +99,7 @@ class Contestant:
     make: Callable[[], Policy]
 
 
+@public
 def compare(
     instances: Instance | Iterable[Instance],
     policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]],
@@ -106,7 +108,7 @@ def compare(
     time_limit: float = TIME_LIMIT,
     passes: Passes = "batch",
     kill: bool = False,
-    seed: int = 0,
+    seed: Seed = 0,
     threads: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
@@ -114,6 +116,8 @@ def compare(
 
     Parameters
     ----------
+    instances
+        One or several, with distinct names.
     policies
         Names or objects; or a mapping from labels to ``{"policy": name, option: value, ...}``.
     exact
@@ -121,7 +125,9 @@ def compare(
     time_limit
         Seconds for each solve and each bound.
     passes, kill, seed
-        As for :func:`coalloc.simulate`.
+        As for :func:`coalloc.simulate`; the seed is that of the solves as well.
+    threads
+        Cores of each solve.
     progress
         Gets a line for each step.
 
@@ -181,7 +187,7 @@ def contestants_of(policies: Iterable[str | Policy] | Mapping[str, Mapping[str, 
     if isinstance(policies, str):
         policies = [policies]
     if isinstance(policies, Mapping):
-        found = [_named(label, dict(options)) for label, options in policies.items()]
+        found = [_named(label, options) for label, options in policies.items()]
     else:
         found = [_named(p, {"policy": p}) if isinstance(p, str) else _given(p) for p in policies]
     labels = [contestant.label for contestant in found]
@@ -191,9 +197,13 @@ def contestants_of(policies: Iterable[str | Policy] | Mapping[str, Mapping[str, 
     return found
 
 
-def _named(label: str, options: dict[str, Any]) -> Contestant:
+def _named(label: str, given: Mapping[str, Any]) -> Contestant:
     """Return a policy of the registry."""
+    require("label", str, label)
+    require(f"policies[{label!r}]", Mapping, given)
+    options = dict(given)
     name = options.pop("policy", label)
+    require(f"policies[{label!r}]['policy']", str, name)
     policy_named(name, options)
     return Contestant(label, lambda: policy_named(name, options))
 

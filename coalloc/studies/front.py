@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +19,14 @@ import numpy as np
 from coalloc.allocation import Scope
 from coalloc.api.simulating import simulate
 from coalloc.api.solving import lower_bound, solve
+from coalloc.documents.arguments import Seed, picture_of, public
 from coalloc.documents.errors import InternalError
 from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import require_watts
-from coalloc.meter import energy
-from coalloc.schedule import Schedule
+from coalloc.problem import Slot
 from coalloc.simulator.policy import Policy
-from coalloc.simulator.replaying import replay
+from coalloc.solvers.energy_run import Point
 from coalloc.solvers.result import SolveResult, relative_gap
 from coalloc.studies.comparison import BOUND_TOLERANCE, contestants_of
 from coalloc.studies.interruption import gathered, uninterrupted
@@ -43,6 +42,9 @@ EXACT = "exact"
 
 POINTS = 20
 """Evenly spaced limits on the makespan, by default."""
+
+MAX_POINTS = 10_000
+"""Most limits that are worth a solve each."""
 
 LIMIT_MARGIN = 1e-6
 """Share by which a limit exceeds the makespan that it stands for, so that rounding does not exclude it."""
@@ -69,32 +71,17 @@ SCOPES: tuple[Scope, ...] = ("node", "cluster", "platform")
 """From narrow to wide."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A schedule, its makespan, s, and its energy, J."""
-
-    makespan: float
-    joules: float
-    schedule: Schedule
-
-
-def known_point(instance: Instance, schedule: Schedule) -> Point:
-    """Return a schedule, with real ends, and its metered makespan and energy."""
-    schedule = schedule if schedule.slot is None else replay(instance, schedule)
-    metered = energy(instance, schedule)
-    return Point(metered.makespan, metered.total, schedule)
-
-
+@public
 def energy_front(
     instance: Instance,
     policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]] = (),
     *,
     points: int = POINTS,
-    slot: float | str | None = None,
+    slot: Slot = None,
     scope: Scope = "node",
     time_limit: float = 20.0,
     threads: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
     """Return the front of makespan and energy, and where policies are beside it.
@@ -109,8 +96,10 @@ def energy_front(
     slot, scope
         As for :func:`coalloc.solve`. The bounds of a slotted front do not hold for policies, which know no
         slots: these get the bound of :func:`coalloc.lower_bound`.
-    time_limit
-        Seconds for each point.
+    time_limit, threads
+        Seconds for each point, and cores of each solve.
+    seed
+        Of solves and runs.
     progress
         Gets a line for each step.
 
@@ -128,18 +117,18 @@ def energy_front(
     ------
     CoallocError
         If watts are missing, there are no jobs, a policy is unknown or places jobs more
-        widely than ``scope``, or ``points`` is below 2.
+        widely than ``scope``, or ``points`` is not 2 to :data:`MAX_POINTS`.
     InternalError
         If a policy beats a bound.
     Interrupted
         At Ctrl-C between the first limit and the last, with the rows that are known
         (:mod:`coalloc.studies.interruption`). They bound all schedules, only less tightly.
     """
-    if points < 2:
-        raise CoallocError(f"points must be at least 2, got {points!r}")
+    if not 2 <= points <= MAX_POINTS:
+        raise CoallocError(f"points: must be 2 to {MAX_POINTS}, got {picture_of(points)}")
     _refuse_instance(instance)
     say = progress or (lambda _: None)
-    contestants = contestants_of(policies) if policies else []
+    contestants = contestants_of(policies)
     made = [(contestant.label, contestant.make()) for contestant in contestants]
     for label, policy in made:
         _refuse_wider(instance, label, policy, scope)
@@ -147,7 +136,7 @@ def energy_front(
     runs = []
     for label, policy in made:
         say(f"{instance.name}: {label}")
-        runs.append((label, known_point(instance, simulate(instance, policy, seed=seed).schedule)))
+        runs.append((label, Point.of(instance, simulate(instance, policy, seed=seed).schedule)))
     front = _Front(instance, options, runs, say)
     limits = front.limits(points)
     planned = [f"{instance.name}: point {number} of {len(limits) + 1}" for number in range(1, len(limits) + 1)]
@@ -176,10 +165,9 @@ class _Front:
             raise CoallocError(
                 f"no front of instance {shown(instance.name)}: {shortest.message or self._frugal.message}"
             )
-        self._shortest = known_point(instance, shortest.schedule)
-        self._known = [*self._between, self._shortest, known_point(instance, self._frugal.schedule)]
-        # a real end is less than a slot before that of its slots
-        self._least_makespan = max(0.0, (shortest.lower_bound or 0.0) - (shortest.schedule.slot or 0.0))
+        self._shortest = Point.of(instance, shortest.schedule)
+        self._known = [*self._between, self._shortest, Point.of(instance, self._frugal.schedule)]
+        self._least_makespan = shortest.lower_bound or 0.0
 
     def limits(self, points: int) -> list[float]:
         """Return the limits from the least makespan on and before that of least energy, s."""
@@ -194,7 +182,7 @@ class _Front:
             start = _best(self._known, limit).schedule
             found = solve(self._instance, objective="energy", makespan_limit=limit, start=start, **self._options)
             if found.schedule is not None:
-                self._known.append(known_point(self._instance, found.schedule))
+                self._known.append(Point.of(self._instance, found.schedule))
             yield uninterrupted(found)
 
     def table(self, limits: Sequence[float], solved: Sequence[SolveResult]) -> pd.DataFrame:

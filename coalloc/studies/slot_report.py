@@ -197,9 +197,9 @@ def draw(table: pd.DataFrame, path: FilePath | None = None) -> Figure:
     One instance is shown in seconds; several as means with 95 % intervals, makespans then relative to the best
     certified bound of each instance. ``path`` is where to write it as well: ``.png``, ``.svg`` or ``.pdf``.
     """
+    from coalloc.display.wording import shortened
     from coalloc.plot.pictures import write_figure
     from coalloc.plot.slot_size import draw_slot_study
-    from coalloc.plot.wording import shortened
 
     names = table["instance"].unique()
     several = f"means over {len(names)} instances, bars: 95 % intervals"

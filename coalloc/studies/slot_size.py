@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coalloc.api.solving import lower_bound, solve
+from coalloc.documents.arguments import Seed, public
 from coalloc.documents.errors import InternalError
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
@@ -100,6 +101,7 @@ class Continuous:
     optimum: float
 
 
+@public
 def slot_study(
     instances: Instance | Iterable[Instance],
     fractions: Sequence[float] = FRACTIONS,
@@ -108,7 +110,7 @@ def slot_study(
     formulation: str = "auto",
     time_limit: float = TIME_LIMIT,
     threads: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
     """Return a table with a row for each instance and each length of the slot.

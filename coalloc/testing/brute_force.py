@@ -6,11 +6,12 @@ more. Source: thesis, chapter 2 (execution model), 3.1 (PAS, CBS, JPR) and 3.2 (
 5 jobs and 9 processors.
 
 Why enumerating counts per node class is enough: nodes of a class are interchangeable, and intervals
-whose overlap never exceeds the size of a class can be coloured with its nodes.
+whose overlap never exceeds the size of a class can be coloured with its nodes. Where memory counts, every node of
+several cores is a class of its own, for what is on it together must fit; a node of one core has one task at a time.
 
 Why enumerating *chronological* schedules is enough for OAS: fix the allocations of an optimal
 schedule. Durations and link loads are then constants, and processors of a class as well as bandwidth
-of a link are cumulative resources. The feasible vectors of starts form a closed set, so among the
+of a link and memory of a node are cumulative resources. The feasible vectors of starts form a closed set, so among the
 optimal ones there is one whose sum of starts is smallest; since the objective is regular, no job of it
 can start earlier while the others stay. List its jobs by start and put them back one by one, each at
 the earliest instant, not before the start of the job put before it, at which it fits beside those
@@ -32,7 +33,15 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from coalloc.allocation import Allocation, NodeClass, Scope, allocation_of, node_classes, tasks_per_cluster
+from coalloc.allocation import (
+    Allocation,
+    NodeClass,
+    Scope,
+    allocation_of,
+    node_classes,
+    switched_classes,
+    tasks_per_cluster,
+)
 from coalloc.constraint import Constraint
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
@@ -76,17 +85,33 @@ class BruteForceResult:
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """An allocation of one job, with its link loads (MB/s, one per link) and its processing slowdown."""
+    """An allocation of one job, with its link loads (MB/s, one per link) and its processing slowdown.
+
+    ``memory`` (MB, one per class) is what its tasks ask of one node: all of the class where that is a node of several
+    cores, else one.
+    """
 
     allocation: Allocation
     tasks: tuple[int, ...]
     loads: tuple[float, ...]
     slowdown: float
+    memory: tuple[float, ...]
 
     @property
     def demand(self) -> tuple[float, ...]:
-        """What it takes of every resource: processors of each class, then bandwidth of each link."""
-        return (*self.allocation, *self.loads)
+        """What it takes of every resource: processors of each class, bandwidth of each link, memory of each class."""
+        return (*self.allocation, *self.loads, *self.memory)
+
+
+def _classes(instance: Instance, scope: Scope = "platform") -> tuple[NodeClass, ...]:
+    """Return the node classes, with every node of several cores for itself where some job asks for memory."""
+    asks = any(job.memory for job in (*instance.jobs, *(run.job for run in instance.running)))
+    return switched_classes(instance.platform, scope) if asks else node_classes(instance.platform, scope)
+
+
+def _memories(classes: Sequence[NodeClass]) -> list[float]:
+    """Return the memory of a node of each class, MB; infinite where it is not limited."""
+    return [math.inf if c.group.memory is None else capacity_limit(c.group.memory) for c in classes]
 
 
 def _allocations(tasks: int, capacities: Sequence[int]) -> Iterator[Allocation]:
@@ -108,16 +133,26 @@ def _option(job: Job, allocation: Allocation, instance: Instance, classes: Seque
         inside = sum(tasks[c] for c in link.clusters)
         crossing = inside * (job.tasks - inside) / (job.tasks - 1) if job.tasks > 1 else 0.0
         loads.append(crossing * job.task_bandwidth)
-    slowdown = max(1.0 / c.effective_power for c, count in zip(classes, allocation, strict=True) if count)
-    return _Option(allocation, tasks, tuple(loads), slowdown)
+    used = list(zip(classes, allocation, strict=True))
+    slowdown = max(1.0 / c.effective_power for c, count in used if count)
+    on_one_node = (count if c.group.cores > 1 else min(count, 1) for c, count in used)
+    memory = tuple(count * (job.memory or 0.0) for count in on_one_node)
+    return _Option(allocation, tasks, tuple(loads), slowdown, memory)
 
 
 def _options(
     job: Job, instance: Instance, classes: Sequence[NodeClass], free: Sequence[int], limits: Sequence[float]
 ) -> list[_Option]:
-    """Return the options of a job that fit alone into free processors per class and link limits (MB/s)."""
+    """Return the options of a job that fit alone into free processors per class, link limits (MB/s) and memories."""
     options = (_option(job, allocation, instance, classes) for allocation in _allocations(job.tasks, free))
-    return [o for o in options if all(load <= limit for load, limit in zip(o.loads, limits, strict=True))]
+    room = (*limits, *_memories(classes))
+    return [o for o in options if all(load <= most for load, most in zip((*o.loads, *o.memory), room, strict=True))]
+
+
+def _shared_memories(classes: Sequence[NodeClass]) -> list[float]:
+    """Return the memory, MB, that jobs share in each class: a node of one core has one task at a time."""
+    pairs = zip(classes, _memories(classes), strict=True)
+    return [memory if c.group.cores > 1 else math.inf for c, memory in pairs]
 
 
 def _running_option(run: RunningJob, instance: Instance, classes: Sequence[NodeClass]) -> _Option:
@@ -183,7 +218,7 @@ def brute_force_oas(
     BruteForceResult
         Infeasible when some job has no allocation that fits the empty platform, or no schedule keeps the constraints.
     """
-    classes = node_classes(instance.platform, scope)
+    classes = _classes(instance, scope)
     capacities = [c.capacity for c in classes]
     limits = [capacity_limit(link.bandwidth, saturation) for link in instance.platform.links]
     grid = _grid(slot, rounding)
@@ -208,7 +243,7 @@ def brute_force_oas(
     search = _OasSearch(
         choices,
         held,
-        np.array([*capacities, *limits], dtype=float),
+        np.array([*capacities, *limits, *_shared_memories(classes)], dtype=float),
         _regular(instance, objective, unit),
         is_allowed if constraints else None,
     )
@@ -299,8 +334,8 @@ class _OasSearch:
     """Depth-first search over chronological schedules; times in slots, or in seconds if time is continuous.
 
     ``held`` are ends and demands of running jobs, ``capacity`` has one entry per resource (classes,
-    then links), ``regular`` folds the spans of all jobs into what is minimised. With ``is_allowed``, which is asked of
-    complete schedules, every instant at which a job may start is tried, and not the first alone.
+    links, memories), ``regular`` folds the spans of all jobs into what is minimised. With ``is_allowed``, which is
+    asked of complete schedules, every instant at which a job may start is tried, and not the first alone.
     """
 
     choices: Sequence[_Choices]
@@ -348,8 +383,8 @@ class _OasSearch:
     def _profile(self, placed: Sequence[_Placed], now: float) -> tuple[FloatArray, FloatArray]:
         """Return the instants from ``now`` on when something ends, and what is free from each on.
 
-        Shapes ``(instants,)`` and ``(instants, resources)``. What is free only grows. A link that running
-        jobs overload has nothing free, which does not hinder a job that does not load it.
+        Shapes ``(instants,)`` and ``(instants, resources)``. What is free only grows. A link, or a memory, that
+        running jobs overload has nothing free, which does not hinder a job that asks for none of it.
         """
         holds = [*self.held, *((p.end, p.option.demand) for p in placed)]
         times = np.array(sorted({now} | {end for end, _ in holds if end > now}), dtype=float)
@@ -447,7 +482,7 @@ class _Package:
     @classmethod
     def of(cls, instance: Instance) -> _Package:
         """Return the package of an instance, which starts at the latest arrival."""
-        classes = node_classes(instance.platform)
+        classes = _classes(instance)
         start = max((job.arrival for job in instance.jobs), default=0.0)
         busy = (run for run in instance.running if run.end > start + time_tolerance(start))
         return cls(instance, classes, start, tuple(_running_option(run, instance, classes) for run in busy))
@@ -482,7 +517,9 @@ class _Package:
         free = tuple(c.capacity - taken for c, taken in zip(self.classes, held, strict=True))
         no_limits = [math.inf for _ in self.instance.platform.links]
         options = [_options(job, self.instance, self.classes, free, no_limits) for job in self.instance.jobs]
-        return _fitting(options, free)
+        taken = [math.fsum(o.memory[g] for o in self.running) for g in range(len(self.classes))]
+        memories = _shared_memories(self.classes)
+        return _fitting(options, free, [max(0.0, most - used) for most, used in zip(memories, taken, strict=True)])
 
     def totals(self, options: Sequence[_Option]) -> list[float]:
         """Return the load of each link by these options and the running jobs, MB/s."""
@@ -519,13 +556,17 @@ class _Package:
         ]
 
 
-def _fitting(options: Sequence[Sequence[_Option]], free: Sequence[int]) -> Iterator[tuple[_Option, ...]]:
-    """Yield every choice of one option per job that together fit into free processors per class."""
+def _fitting(
+    options: Sequence[Sequence[_Option]], free: Sequence[int], memories: Sequence[float]
+) -> Iterator[tuple[_Option, ...]]:
+    """Yield every choice of one option per job that together fit into free processors and memory (MB) per class."""
     if not options:
         yield ()
         return
     for option in options[0]:
         left = tuple(f - n for f, n in zip(free, option.allocation, strict=True))
-        if min(left) >= 0:
-            for rest in _fitting(options[1:], left):
+        has_memory = all(asked <= most for asked, most in zip(option.memory, memories, strict=True))
+        if min(left) >= 0 and has_memory:
+            rest_of_memory = [m if math.isinf(m) else m - a for m, a in zip(memories, option.memory, strict=True)]
+            for rest in _fitting(options[1:], left, rest_of_memory):
                 yield (option, *rest)

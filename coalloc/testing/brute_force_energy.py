@@ -24,14 +24,24 @@ from coalloc.allocation import Scope, node_classes
 from coalloc.instance import Instance, NodeGroup, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_up, time_tolerance
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
-from coalloc.testing.brute_force import BruteForceResult, _execution_time, _Option, _options, _running_option
+from coalloc.testing.brute_force import (
+    BruteForceResult,
+    _execution_time,
+    _memories,
+    _Option,
+    _options,
+    _running_option,
+)
 
 Objective = Literal["energy", "edp"]
 
 
 @dataclass(frozen=True, slots=True)
 class _PlacedOption:
-    """A job (by index) on tasks per node; it runs in ``[start, end)`` s and holds processors until ``held``."""
+    """A job (by index) on tasks per node; it draws in ``[start, end)`` s and holds processors until ``held``.
+
+    That is its end, but for a job that runs already: with slots it holds processors to the end of its last slot.
+    """
 
     job: int
     option: _Option
@@ -49,8 +59,8 @@ def brute_force_energy(
 ) -> BruteForceResult:
     """Return the least energy (J) or EDP (J s) of all schedules within a makespan (s), links never saturated.
 
-    With a slot, starts are whole slots and processors and links are held for whole slots; joules count until
-    the real end of each job. Watts count until the last end, those of jobs that run already too.
+    With a slot, starts and ends are whole slots, and jobs draw to their ends; only jobs that run already draw to their
+    real ones. Watts count until the last end.
     """
     search = _Search(instance, slot, objective, scope, math.inf if makespan_limit is None else makespan_limit)
     search.extend((), tuple(range(len(instance.jobs))))
@@ -60,7 +70,7 @@ def brute_force_energy(
     intervals = [Occupation(instance.jobs[p.job].id, p.start, p.end, p.option.allocation) for p in ordered]
     nodes = assign_nodes(instance, search.nodes, intervals)
     placements = (Placement(i.job, i.start, i.end, names) for i, names in zip(intervals, nodes, strict=True))
-    return BruteForceResult((search.best,), Schedule(tuple(placements), instance=instance.name))
+    return BruteForceResult((search.best,), Schedule(tuple(placements), slot, instance.name))
 
 
 class _Search:
@@ -74,6 +84,7 @@ class _Search:
         self.latest = instance.origin + limit
         self.bandwidths = [capacity_limit(link.bandwidth, 0.0) for link in instance.platform.links]
         self.capacities = [node.capacity for node in self.nodes]
+        self.memories = _memories(self.nodes)
         self.options = [
             [o for o in _options(job, instance, self.nodes, self.capacities, self.bandwidths) if _in_scope(o, scope)]
             for job in instance.jobs
@@ -103,10 +114,10 @@ class _Search:
         for j in remaining[:1] if self.slot is not None else remaining:
             others = tuple(k for k in remaining if k != j)
             for option in self.options[j]:
-                seconds = _execution_time(self.instance.jobs[j], option.slowdown)
+                seconds = self._held(_execution_time(self.instance.jobs[j], option.slowdown))
                 for start in self._starts(j, seconds, placed):
                     end = start + seconds
-                    put = _PlacedOption(j, option, start, end, start + self._held(seconds))
+                    put = _PlacedOption(j, option, start, end, end)
                     if end <= self.latest + time_tolerance(end) and self._fits(put, placed):
                         self.extend((*placed, put), others)
 
@@ -126,7 +137,8 @@ class _Search:
 
     def _fits(self, put: _PlacedOption, placed: Sequence[_PlacedOption]) -> bool:
         """Return whether nodes and links hold a job beside the others, at its start and at every start within it."""
-        limits = [limit + 1e-9 * max(1.0, limit) for limit in (*self.capacities, *self.bandwidths)]
+        most = (*self.capacities, *self.bandwidths, *self.memories)
+        limits = [limit + 1e-9 * max(1.0, limit) for limit in most]
         used = [r for r, amount in enumerate(put.option.demand) if amount]
         others = (*placed, *self.running)
         for t in (put.start, *(p.start for p in others if put.start <= p.start < put.held - time_tolerance(put.held))):

@@ -3,13 +3,13 @@
 Few jobs on few nodes, but with everything that makes an instance hard to get right: mixed powers, also
 within a cluster, links that bind, cascaded switches, arrivals, processors that are still busy, and
 times that are sometimes whole slots to the digit. Every job can run alone on the empty platform, so
-that OAS always has a solution.
+that OAS always has a solution, unless memory is given out as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,8 @@ POWERS = (1.0, 0.8, 0.75, 0.5, 1.25)
 SHARES = (0.0, 0.25, 0.5, 0.7, 1.0)
 AMPLE_BANDWIDTH = 1000.0
 """MB/s that no small instance can use up."""
+TASK_MEMORIES = (None, 200.0, 300.0, 400.0, 600.0, 1000.0)
+"""Memory that a task asks for, MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class SmallSize:
     """Limits of the family: jobs, clusters, processors per cluster and in all, and slots.
 
     ``max_slots`` limits what a serial schedule on the slowest processors would take, so that it limits the
-    horizon of every model; it must leave a slot per job and two for arrivals and running jobs.
+    horizon of every model; it must leave a slot per job and two for arrivals and running jobs. Of the node groups
+    ``multi_core_share`` are one node of several cores.
     """
 
     max_jobs: int = 5
@@ -36,6 +39,7 @@ class SmallSize:
     max_per_cluster: int = 3
     max_processors: int = 9
     max_slots: int = 24
+    multi_core_share: float = 0.1
 
 
 NODE_MODEL_SIZE = SmallSize(max_jobs=3, max_processors=5, max_slots=8)
@@ -57,6 +61,48 @@ def small_instance(seed: int, size: SmallSize | None = None) -> tuple[Instance, 
     platform = _with_bandwidths(rng, platform, jobs, running)
     instance = Instance(platform, jobs, running, name=f"small-{seed}")
     return instance, _slot(rng, instance, size.max_slots)
+
+
+def small_memory_instance(seed: int, size: SmallSize | None = None) -> tuple[Instance, float]:
+    """Return a small instance whose nodes have little memory, and a slot length, s.
+
+    Most node groups are one node of several cores; of the jobs, some fit on no node, others only alone on one.
+    """
+    size = replace(size or SmallSize(), multi_core_share=0.6)
+    instance, slot = small_instance(seed, size)
+    return with_memory(instance, seed), slot
+
+
+def with_memory(instance: Instance, seed: int) -> Instance:
+    """Return an instance in which jobs ask for memory, running ones too, and nodes have enough for a few tasks."""
+    rng = np.random.default_rng([seed, 1])
+
+    def asking(job: Job) -> Job:
+        return job.replace(memory=TASK_MEMORIES[rng.integers(len(TASK_MEMORIES))])
+
+    jobs = tuple(map(asking, instance.jobs))
+    running = tuple(run.replace(job=asking(run.job)) for run in instance.running)
+    asked = [job.memory or 0.0 for job in (*jobs, *(run.job for run in running))]
+
+    def limited(group: NodeGroup) -> NodeGroup:
+        if rng.random() < 0.15:
+            return group
+        tasks = int(rng.integers(1, group.cores + 1))
+        return group.replace(memory=tasks * max(rng.choice(asked, size=2).tolist()))
+
+    clusters = tuple(c.replace(nodes=tuple(map(limited, c.nodes))) for c in instance.platform.clusters)
+    platform = instance.platform.replace(clusters=clusters)
+    is_kept = (rng.random() < 0.1 or _memory_for(platform, job.memory) >= job.tasks for job in jobs)
+    jobs = tuple(job if kept else job.replace(memory=None) for job, kept in zip(jobs, is_kept, strict=True))
+    return instance.replace(platform=platform, jobs=jobs, running=running, name=f"{instance.name}-memory")
+
+
+def _memory_for(platform: Platform, asked: float | None) -> int:
+    """Return how many tasks that ask for this much memory, MB, fit on an empty platform."""
+    groups = [group for cluster in platform.clusters for group in cluster.nodes]
+    return sum(
+        g.count * min(g.cores, int(g.memory / asked) if asked and g.memory is not None else g.cores) for g in groups
+    )
 
 
 def small_package(seed: int, size: SmallSize | None = None) -> Instance:
@@ -91,19 +137,22 @@ def _platform(rng: np.random.Generator, size: SmallSize) -> Platform:
         processors = int(rng.integers(1, min(size.max_per_cluster, left - (num_clusters - c - 1)) + 1))
         left -= processors
         switch = "S1" if cascaded and c < max(1, num_clusters - 1) else None
-        clusters.append(Cluster(f"C{c + 1}", _groups(rng, processors, powers), link_bandwidth=0.0, switch=switch))
+        groups = _groups(rng, processors, powers, size.multi_core_share)
+        clusters.append(Cluster(f"C{c + 1}", groups, link_bandwidth=0.0, switch=switch))
     return Platform(tuple(clusters), (Switch("S1", "S0", bandwidth=0.0),) if cascaded else ())
 
 
-def _groups(rng: np.random.Generator, processors: int, powers: Sequence[float]) -> tuple[NodeGroup, ...]:
-    """Return one or two node groups with this many processors; one group in ten is a multi-core node."""
+def _groups(
+    rng: np.random.Generator, processors: int, powers: Sequence[float], multi_core_share: float
+) -> tuple[NodeGroup, ...]:
+    """Return one or two node groups with this many processors, a share of them one node of several cores."""
     first = int(rng.integers(1, processors)) if processors > 1 and rng.random() < 0.4 else processors
     groups = []
     for count in (first, processors - first):
         if count:
             power = float(rng.choice(powers))
             availability = 0.8 if rng.random() < 0.2 else 1.0
-            nodes, cores = (1, count) if rng.random() < 0.1 else (count, 1)
+            nodes, cores = (1, count) if rng.random() < multi_core_share else (count, 1)
             groups.append(NodeGroup(nodes, power, availability, cores))
     return tuple(groups)
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar
 import pydantic
 from pydantic import Field
 
+from coalloc.documents.arguments import public
 from coalloc.documents.kinds import Document, load_document
 from coalloc.documents.sentences import faults_of, json_path
 from coalloc.documents.storage import FilePath
@@ -199,6 +200,7 @@ Row = tuple[ProfiledJob | PlainJob, Profile | PlainJob]
 # ------------------------------------------------------------------------------ reading
 
 
+@public
 def read_irmasim(platform_path: FilePath, workload_path: FilePath, name: str | None = None) -> Instance:
     """Return the instance of an IRMaSim platform file and workload file.
 

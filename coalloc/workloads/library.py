@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+from coalloc.documents.arguments import public
 from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.files import read_instance
@@ -21,8 +22,15 @@ def examples() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)))
 
 
+@public
 def example(name: str) -> Instance:
-    """Return a bundled instance; ``CoallocError`` lists the names there are."""
+    """Return a bundled instance by name; where each comes from is on the page ``docs/generators.md``.
+
+    Raises
+    ------
+    CoallocError
+        There is none of this name; the message lists those that there are (:func:`examples`).
+    """
     if name not in examples():
         raise CoallocError(f"there is no example {shown(name)}; there are {', '.join(examples())}")
     with resources.as_file(_folder() / f"{name}{SUFFIX}") as path:

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 import numpy as np
 from pydantic import Field
 
+from coalloc.documents.arguments import Seed, public
 from coalloc.documents.sentences import shown
 from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
@@ -266,6 +267,7 @@ def read_swf_with_report(
     return reading.instance(), reading.report()
 
 
+@public
 def read_swf(
     path: FilePath,
     processors: int | None = None,
@@ -277,15 +279,35 @@ def read_swf(
     oversize: Oversize = "drop",
     broken: Broken = "error",
     communication: Communication = "none",
-    seed: int = 0,
+    seed: Seed = 0,
     name: str | None = None,
 ) -> Instance:
     """Return the instance of a trace (``.swf``, also compressed with gzip).
 
-    Give either ``processors``, for one pool of so many nodes of power 1, or a ``platform``. Every
-    change is counted and said as a warning of the logger ``coalloc.workloads.swf``;
-    :func:`read_swf_with_report` returns the counts instead. The other parameters are those of
-    :class:`SwfOptions`. Raises ``InstanceError`` as :func:`read_swf_with_report` does.
+    Every change is counted and said as a warning of the logger ``coalloc.workloads.swf``;
+    :func:`coalloc.workloads.swf.read_swf_with_report` returns the counts instead.
+
+    Parameters
+    ----------
+    processors, platform
+        Either the size of one pool of nodes of power 1, or a platform.
+    slice, shift
+        ``"100:108"``: these of the jobs that are kept, counted from 0; whether arrivals are shifted so that the
+        earliest is 0 (None: for slices only).
+    invalid, oversize
+        ``"drop"`` jobs without run time or processors or make each one of ``"one-second"``; ``"drop"`` jobs with
+        more processors than there are or ``"clip"`` them to all.
+    broken
+        ``"error"``, or ``"drop"`` lines that are not 18 numbers.
+    communication, seed
+        ``"none"``, or ``"seeded"``: processing shares and task bandwidths (MB/s) are drawn from the seed.
+    name
+        Of the instance; None: that of the file, and the slice.
+
+    Raises
+    ------
+    InstanceError
+        The file cannot be read or is no SWF, lines are broken, or the trace ends before the slice does.
     """
     options = SwfOptions(slice, shift, invalid, oversize, broken, communication, seed, name)
     instance, report = read_swf_with_report(path, chosen_platform(processors, platform), options)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib import metadata
 
+from coalloc.documents.arguments import public
 from coalloc.documents.storage import FilePath, compressed, write_atomically
 from coalloc.documents.text import quoted, shortened, visible
 from coalloc.instance import CoallocError, Instance, Job
@@ -67,6 +68,7 @@ class SwfWriteReport:
         return (f"{counted(self.num_jobs, 'job')} written", *(f"{counted(n, 'job')} {loss}" for n, loss in losses if n))
 
 
+@public
 def write_swf(instance: Instance, path: FilePath, schedule: Schedule | None = None) -> None:
     """Write the jobs of an instance as a trace (``.swf``, or ``.swf.gz`` through gzip), as a whole or not at all.
 

@@ -96,7 +96,7 @@ def test_progress_is_lines_where_there_is_no_terminal(trace, monkeypatch):
         (["--policy", "eazy"], "there is no policy 'eazy' (did you mean 'easy'?)"),
         (["--policy", "easy", "-p", "alocation=x"], "policy 'easy' has no option alocation (did you mean allocation?)"),
         (["-p", "allocation"], "must be KEY=VALUE, got 'allocation'"),
-        (["--passes", "both"], "passes must be one of batch, per-event, got 'both'"),
+        (["--passes", "both"], "passes: must be 'batch' or 'per-event', got 'both'"),
         (["--processors", "2"], "is for traces: an instance has its own platform"),
         (["-o", "/nowhere/s.json"], "there is no such folder"),
         (["--plot", "x.bmp"], "x.bmp"),

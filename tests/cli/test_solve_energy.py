@@ -110,9 +110,10 @@ def test_the_model_of_energy_is_written_with_its_names(pair, tmp_path):
 
 
 def test_a_start_for_energy(pair, tmp_path):
+    # In slots of 3 s both jobs share the node from 6 to 18 s: 6 + 120 + 24 J.
     start = tmp_path / "start.json"
     solved = ["solve", pair, "--objective", "energy", "--scope", "node", "-q"]
     assert run(*solved, "-o", start).exit_code == 0
     again = run(*solved, "--slot", 3, "--start", start)
     assert again.exit_code == 0
-    assert "objective  126 J (energy)" in again.stdout
+    assert "objective  150 J (energy)" in again.stdout

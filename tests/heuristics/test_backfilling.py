@@ -1,4 +1,4 @@
-"""Backfilling by hand, and its promises as laws."""
+"""EASY and conservative backfilling by hand, and EASY's promise as a law."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
-from coalloc.heuristics.backfilling import Conservative, Easy
+from coalloc.heuristics.backfilling import Easy
 from coalloc.testing.small import small_instance
 
 
@@ -65,17 +65,6 @@ def test_easy_may_delay_the_second_that_waits_and_conservative_does_not():
     assert starts("conservative", jobs) == {"J1": 0, "J2": 10, "J3": 20, "J4": 30}
 
 
-def test_reservations_move_forward_when_a_job_ends_early():
-    # J1 is estimated at 10 and ends at 4: everybody moves up.
-    jobs = [
-        Job("J1", tasks=4, base_time=4.0, estimate=10.0),
-        Job("J2", tasks=3, base_time=10.0),
-        Job("J3", tasks=4, base_time=10.0),
-        Job("J4", tasks=1, base_time=10.0),
-    ]
-    assert starts("conservative", jobs) == {"J1": 0, "J2": 4, "J3": 14, "J4": 4}
-
-
 @pytest.mark.parametrize("policy", ["easy", "conservative"])
 def test_an_overdue_job_is_expected_to_end_now(policy):
     # J1 was to end at 5 and ends at 10. At 6 J3 arrives: J2 may start any moment, so J3 (1 node, 3 s) would delay it.
@@ -103,6 +92,24 @@ def test_a_job_takes_other_nodes_where_the_preferred_ones_are_promised():
     ]
     run = coalloc.simulate(Instance(platform, jobs), "easy")
     assert (run.schedule["J2"].start, run.schedule["J3"].start, run.schedule["J3"].nodes) == (5.0, 0.0, ("slow/0",))
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
+def test_the_allocation_is_what_the_rule_gives_on_the_free_processors(policy):
+    # J1 holds three of A's four nodes: B has the most free nodes (3), so fewest-clusters puts J2 there. On the empty
+    # platform it would be A.
+    platform = Platform([Cluster("A", [NodeGroup(4, power=1.0)], 1.0), Cluster("B", [NodeGroup(3, power=1.0)], 1.0)])
+    jobs = [Job("J1", tasks=3, base_time=10.0), Job("J2", tasks=1, base_time=10.0)]
+    run = coalloc.simulate(Instance(platform, jobs), policy, allocation="fewest-clusters")
+    assert {p.job: p.nodes for p in run.schedule} == {"J1": ("A/0", "A/1", "A/2"), "J2": ("B/0",)}
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+@pytest.mark.parametrize("early", [5e-10, 1e-9, 2e-9])
+def test_a_job_that_ends_a_moment_before_its_estimate_makes_room(policy, early):
+    # Nothing happens after J1 has ended: J2, which is reserved for 100, has to start then.
+    jobs = [Job("J1", tasks=1, base_time=100.0 - early, estimate=100.0), Job("J2", tasks=1, base_time=10.0)]
+    assert starts(policy, jobs, nodes=1) == {"J1": 0, "J2": 100.0 - early}
 
 
 @dataclass
@@ -152,18 +159,4 @@ def test_easy_never_delays_the_head_beyond_its_reservation(seed):
     policy = Watched(Easy())
     run = coalloc.simulate(exact(seed), policy)
     for job, latest in policy.promised.items():
-        assert run.schedule[job].start <= latest + 1e-9 * max(1.0, latest)
-
-
-@given(seed=st.integers(0, 10_000))
-def test_conservative_never_delays_anyone_beyond_the_first_reservation(seed):
-    class Noting(Conservative):
-        def _reserve(self, profile, job, state, allocator):
-            super()._reserve(profile, job, state, allocator)
-            promised.setdefault(job.id, self._places[job.id].start)
-
-    promised = {}
-    run = coalloc.simulate(exact(seed), Noting())
-    assert set(promised) == {job.id for job in exact(seed).jobs}
-    for job, latest in promised.items():
         assert run.schedule[job].start <= latest + 1e-9 * max(1.0, latest)

@@ -71,7 +71,7 @@ def test_a_job_that_can_never_start_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [({"slot": "half"}, "slot must be seconds"), ({"work_limit": 0}, "at least 1, got 0")]
+    ("options", "message"), [({"slot": "half"}, "slot: must be seconds"), ({"work_limit": 0}, "at least 1, got 0")]
 )
 def test_options_are_checked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(CoallocError, match=message):

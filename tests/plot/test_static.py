@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PolyCollection
 
+from coalloc.display.palette import OVERLOAD
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.plot.layout import layout_of
-from coalloc.plot.palette import OVERLOAD
 from coalloc.plot.static import MOST_STRIPS, draw
 from coalloc.schedule import Placement, Schedule
 from tests.plot.schedules import list_schedule, random_instance

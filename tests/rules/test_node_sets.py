@@ -32,8 +32,7 @@ def node_of(jobs: list[Job], slot: float | None, running: float = 0.0) -> NodeJo
 
     return NodeJobs(
         tasks=tuple(job.tasks for job in jobs),
-        durations=tuple(job.base_time for job in jobs),
-        held=tuple(grid(job.base_time) for job in jobs),
+        durations=tuple(grid(job.base_time) for job in jobs),
         releases=tuple(grid(job.arrival) for job in jobs),
         free=(grid(running), 0.0, 0.0),
         running=running,
@@ -65,19 +64,20 @@ def test_no_set_can_end_earlier(seed, running):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("slot", [None, 2.0])
-def test_no_set_keeps_the_node_busy_for_less(seed, slot):
+@pytest.mark.parametrize(("slot", "running"), [(None, 0.0), (2.0, 0.0), (2.0, 2.5)])
+def test_no_set_keeps_the_node_busy_for_less(seed, slot, running):
     jobs = [job.replace(arrival=0.0) for job in jobs_of(seed)]
-    busy = least_busy(node_of(jobs, slot))
+    busy = least_busy(node_of(jobs, slot, running))
     for mask, members in subsets(jobs):
-        assert busy[mask] == pytest.approx(brute_force_energy(instance_of(members), slot).objective), mask
+        # a schedule that ends before the job that runs already is metered to its own end only
+        expected = max(running, brute_force_energy(instance_of(members, running), slot).objective)
+        assert busy[mask] == pytest.approx(expected), mask
 
 
-def test_a_new_block_saves_the_rest_of_a_slot():
-    # Slots of 2 s, jobs of 3 tasks and 1 s: one after another they end at 3 s, and the node is busy for 2 s.
-    jobs = [Job(f"J{n}", CORES, 1.0) for n in (1, 2)]
-    node = node_of(jobs, 2.0)
-    assert (least_ends(node)[3], least_busy(node)[3]) == (3.0, 2.0)
+def test_a_gap_after_a_job_that_runs_already_saves_the_rest_of_its_slot():
+    # Slots of 2 s. A job holds a core for 2.5 s, so until 4 s; one of 3 tasks follows from 4 to 6 s: 2.5 + 2 s busy.
+    node = node_of([Job("J1", CORES, 1.0)], 2.0, 2.5)
+    assert (least_ends(node)[1], least_busy(node)[1]) == (6.0, 4.5)
 
 
 def test_jobs_that_run_already_keep_the_node_busy():

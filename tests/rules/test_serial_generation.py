@@ -37,7 +37,7 @@ def problem_of(platform: Platform, *jobs: Job, slot: float | None = None, **opti
 
 def found(problem: Problem, free: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Return the fillings of the first job on free processors, with all the bandwidth there is."""
-    return [c.allocation for c in fillings(problem, problem.jobs[0], free, problem.bandwidths)]
+    return [c.allocation for c in fillings(problem, problem.jobs[0], free, problem.limits)]
 
 
 def test_one_filling_takes_the_fastest_nodes_and_one_the_most_room() -> None:

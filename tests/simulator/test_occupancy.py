@@ -2,9 +2,11 @@
 
 import pytest
 
+import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.allocation import node_classes
-from coalloc.simulator.occupancy import Occupancy, Start, refuse_too_large
+from coalloc.simulator.decisions import Start
+from coalloc.simulator.occupancy import Occupancy, largest_part, refuse_too_large
 
 PLATFORM = Platform(
     [
@@ -76,15 +78,34 @@ def test_a_job_stays_within_its_scope(scope, fits, does_not):
     assert room.take(job, Start("J1", fits))[0] == fits
 
 
+def test_what_could_exceed_the_memory_of_a_node_is_not_simulated():
+    group = NodeGroup(1, 1.0, cores=2, memory=1000.0)
+    jobs = [Job("J1", tasks=1, base_time=1.0, memory=500.0)]
+    enough = Instance(Platform((Cluster("C1", (group,), 1.0),)), jobs)
+    assert len(coalloc.simulate(enough, "fcfs").schedule) == 1
+    little = enough.replace(jobs=[jobs[0].replace(memory=501.0)])
+    with pytest.raises(CoallocError) as refusal:
+        coalloc.simulate(little, "fcfs")
+    assert str(refusal.value) == (
+        "a node of cluster 'C1' has 1000 MB, its tasks may ask for 1002 MB: simulate does not keep to memory; solve "
+        "does, or leave memory out"
+    )
+
+
+def room(scope):
+    """Return the processors of the largest part of the platform."""
+    return largest_part(node_classes(PLATFORM, scope), scope)
+
+
 def test_jobs_that_no_cluster_holds_are_named_at_once():
     jobs = [Job("J1", tasks=4, base_time=1.0), Job("J2", tasks=5, base_time=1.0), Job("J3", tasks=7, base_time=1.0)]
     instance = Instance(PLATFORM, jobs)
-    refuse_too_large(instance, node_classes(PLATFORM), "platform")
+    refuse_too_large(instance.jobs, room("platform"), "platform")
     with pytest.raises(CoallocError) as refusal:
-        refuse_too_large(instance, node_classes(PLATFORM), "cluster")
+        refuse_too_large(instance.jobs, room("cluster"), "cluster")
     assert str(refusal.value).splitlines() == [
         "job 'J2' has 5 tasks, the largest cluster has 4 processors",
         "job 'J3' has 7 tasks, the largest cluster has 4 processors",
     ]
     with pytest.raises(CoallocError, match="the largest node has 2 processors"):
-        refuse_too_large(instance, node_classes(PLATFORM, "node"), "node")
+        refuse_too_large(instance.jobs, room("node"), "node")

@@ -48,6 +48,28 @@ def test_a_start_moves_to_its_arrival_and_to_the_end_of_what_runs() -> None:
     assert {p.job: p.start for p in coalloc.replay(instance, given, starts="left")} == {"J1": 30.0, "J2": 20.0}
 
 
+def test_jobs_wait_for_the_memory_of_their_nodes() -> None:
+    # Two cores, 1000 MB; J1 and J2 ask for 600 MB each, J3 for nothing: J2 moves to the end of J1, J3 to the front.
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0, cores=2, memory=1000.0),), 0.0),))
+    jobs = (Job("J1", 1, 10.0, memory=600.0), Job("J2", 1, 10.0, memory=600.0), Job("J3", 1, 10.0))
+    nodes = {"J1": "C1/0.0", "J2": "C1/0.1", "J3": "C1/0.0"}
+    starts = {"J1": 5.0, "J2": 20.0, "J3": 40.0}
+    given = Schedule(tuple(Placement(id, t, t + 10.0, (nodes[id],)) for id, t in starts.items()))
+    left = coalloc.replay(Instance(platform, jobs), given, starts="left")
+    assert {p.job: p.start for p in left} == {"J1": 0.0, "J2": 10.0, "J3": 10.0}
+    together = given.replace(placements=tuple(p.replace(start=5.0, end=15.0) for p in given.placements[:2]))
+    with pytest.raises(CoallocError, match="tasks on node C1/0 ask for up to 1200 MB"):
+        coalloc.replay(Instance(platform, jobs[:2]), together)
+
+
+def test_nodes_with_too_little_memory_are_no_place_to_move_to() -> None:
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0, memory=500.0),), 0.0),))
+    instance = Instance(platform, (Job("J1", 1, 10.0, memory=501.0),))
+    given = Schedule((Placement("J1", 5.0, 15.0, ("C1/0",)),))
+    with pytest.raises(CoallocError, match="job J1 asks for 501 MB of memory per task: its nodes have less"):
+        coalloc.replay(instance, given, starts="left")
+
+
 def co_allocated(first: float, second: float, share: float = 1.0) -> tuple[Instance, Schedule]:
     """Return two jobs of two tasks, one per cluster: each loads both links with 1 * 8 * 1/1 = 8 of 10 MB/s."""
     jobs = tuple(Job(id, 2, 100.0, share, task_bandwidth=8.0) for id in ("J1", "J2"))
@@ -100,7 +122,7 @@ def test_a_schedule_of_another_instance_is_refused(starts: str) -> None:
 
 
 def test_an_unknown_value_is_refused() -> None:
-    with pytest.raises(CoallocError, match="one of keep, left, got 'right'"):
+    with pytest.raises(CoallocError, match="starts: must be 'keep' or 'left', got 'right'"):
         coalloc.replay(Instance(pool(1), ()), Schedule(()), "right")
 
 

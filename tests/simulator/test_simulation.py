@@ -111,9 +111,11 @@ def test_what_is_printed_and_tabulated():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"policy": "easy", "passes": "both"}, "passes must be one of batch, per-event, got 'both'"),
+        ({"policy": "easy", "passes": "both"}, "passes: must be 'batch' or 'per-event', got 'both'"),
+        ({"policy": "easy", "kill": "no"}, "kill: must be True or False, got 'no'"),
+        ({"policy": "easy", "kill": 1}, "kill: must be True or False, got 1"),
         ({"policy": Listed({}), "skip": True}, "options are for policies by name, got skip with an object"),
-        ({"policy": 7}, "policy must be a name, or have a scope and decide(state), got 7"),
+        ({"policy": 7}, "policy: must be a text or an object with scope and decide, got 7"),
         ({"policy": "easy", "kil": True}, "policy 'easy' has no option kil; it has allocation, scope"),
     ],
 )
@@ -142,3 +144,19 @@ def test_simulating_loads_no_solver():
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert found.stdout == "[]\n"
+
+
+class Tallying(Listed):
+    """A policy that counts its decisions."""
+
+    def tally(self):
+        """Return the decisions so far."""
+        return {"decisions_listed": len(self.seen)}
+
+
+def test_what_a_policy_counts_is_a_metric_of_the_run():
+    # Both jobs want both nodes: decisions at 0 and at 10 s.
+    platform = coalloc.Platform([coalloc.Cluster("C1", [coalloc.NodeGroup(2, power=1.0)], 1.0)])
+    jobs = [coalloc.Job(name, tasks=2, base_time=10.0) for name in ("J1", "J2")]
+    run = coalloc.simulate(coalloc.Instance(platform, jobs), Tallying({"J1": (2,), "J2": (2,)}))
+    assert run.metrics["decisions_listed"] == 2

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
+from coalloc.solvers.backends.highs import SolverLimits, solve_model
+from coalloc.solvers.call import Search
 from coalloc.testing.brute_force_energy import brute_force_energy
+from coalloc.testing.small import with_memory
 from tests.shared import shared
 
 COMPARATIVES = ("energy_1", "energy_2", "energy_3", "edp_2", "edp_3")
@@ -124,6 +128,30 @@ def test_jobs_within_nodes_beside_running_ones_in_slots(seed):
     assert_equal(beside(random_instance(seed), seed), slot=2.0, scope="node")
 
 
+@pytest.mark.parametrize("seed", [1, 5, 6, 9])
+@pytest.mark.parametrize("slot", [None, 2.0])
+def test_jobs_within_nodes_share_memory_with_running_ones(seed, slot):
+    assert_equal(with_memory(beside(random_instance(seed), seed), seed), slot=slot, scope="node")
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5])
+@pytest.mark.parametrize("scope", ["platform", "cluster"])
+def test_jobs_over_several_nodes_share_memory(seed, scope):
+    assert_equal(with_memory(random_instance(seed, 2, clusters=2, jobs=2), seed), slot=2.5, scope=scope)
+
+
+@pytest.mark.parametrize("slot", [None, 5.0])
+def test_two_jobs_that_memory_keeps_apart_draw_static_watts_for_longer(slot):
+    # Both at once: 10 s * 10 W + 2 * 10 J. With 600 of 1000 MB each one after the other: 20 s * 10 W + 20 J.
+    instance = one_node([0.0, 0.0])
+    node = instance.platform.clusters[0].nodes[0].replace(memory=1000.0)
+    platform = Platform([instance.platform.clusters[0].replace(nodes=[node])])
+    for memory, joules in ((500.0, 120.0), (600.0, 220.0)):
+        jobs = [job.replace(memory=memory) for job in instance.jobs]
+        found = coalloc.solve(Instance(platform, jobs), objective="energy", scope="node", slot=slot)
+        assert (found.status, found.objective) == ("optimal", pytest.approx(joules))
+
+
 def times(instance: Instance, factor: float, later: float = 0.0) -> Instance:
     """Return an instance all of whose times are so many times as long, with arrivals later by some seconds."""
     jobs = [
@@ -157,9 +185,9 @@ def test_edp(seed):
     assert_equal(random_instance(seed), "edp", scope="node", slot=2.0)
 
 
-def one_node(arrivals) -> Instance:
-    """Return jobs of one task and 10 s on a node of two cores: 10 W as soon as one is busy, 1 W for each, 0 W idle."""
-    node = NodeGroup(1, power=1.0, cores=2, idle_watts=0.0, static_watts=10.0, core_watts=1.0)
+def one_node(arrivals, idle_watts: float = 0.0) -> Instance:
+    """Return jobs of one task and 10 s on a node of two cores: 10 W as soon as one is busy, and 1 W for each."""
+    node = NodeGroup(1, power=1.0, cores=2, idle_watts=idle_watts, static_watts=10.0, core_watts=1.0)
     jobs = [Job(f"J{n}", 1, 10.0, arrival=arrival) for n, arrival in enumerate(arrivals, start=1)]
     return Instance(Platform([Cluster("C1", [node], 0.0)]), jobs)
 
@@ -237,12 +265,30 @@ def test_counting_cores_over_nodes_would_be_wrong():
         assert found.status == "optimal"
 
 
-def test_joules_count_to_the_real_end_not_to_that_of_the_slot():
-    # One job of 10 s in slots of 4 s: it holds 12 s and draws 11 W for 10 s.
+@pytest.mark.parametrize("scope", ["platform", "cluster", "node"])
+def test_an_end_is_that_of_the_slot_for_joules_and_limit_as_for_the_makespan(scope):
+    # One job of 10 s in slots of 4 s: it holds its core until 12 s and draws 11 W until then.
     instance = one_node([0.0])
-    found = coalloc.solve(instance, objective="energy", slot=4.0)
-    assert found.objective == pytest.approx(110.0)
+    found = coalloc.solve(instance, objective="energy", slot=4.0, scope=scope, makespan_limit=12.0)
+    assert (found.status, found.objective) == ("optimal", pytest.approx(132.0))
+    assert (found.schedule.slot, found.schedule["J1"].end) == (4.0, 12.0)
     assert coalloc.energy(instance, coalloc.replay(instance, found.schedule)).total == pytest.approx(110.0)
+    for objective in ("makespan", "energy", "edp"):
+        too_tight = coalloc.solve(instance, objective=objective, slot=4.0, scope=scope, makespan_limit=11.9)
+        assert (too_tight.status, too_tight.schedule) == ("infeasible", None)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("slot", [None, 2.0])
+def test_no_objective_finds_a_shorter_schedule_than_the_makespan_does(seed, slot):
+    instance = random_instance(seed)
+    shortest = coalloc.solve(instance, objective="makespan", scope="node", slot=slot)
+    for objective in ("energy", "edp"):
+        found = coalloc.solve(instance, objective=objective, scope="node", slot=slot)
+        assert found.schedule.slot == slot
+        assert coalloc.energy(instance, found.schedule).makespan >= shortest.lower_bound
+    within = coalloc.solve(instance, objective="energy", scope="node", slot=slot, makespan_limit=shortest.objective)
+    assert within.status == "optimal"
 
 
 @pytest.mark.parametrize("name", COMPARATIVES)
@@ -347,3 +393,110 @@ def test_a_limit_that_cannot_be_kept_is_said():
     found = coalloc.solve(one_node([0.0]), objective="energy", scope="node", makespan_limit=9.0)
     assert (found.status, found.schedule) == ("infeasible", None)
     assert "makespan_limit=9" in found.message
+
+
+# ------------------------------------------------------------------------------ limits that strike
+
+
+def assert_honest(found: coalloc.SolveResult) -> None:
+    """Assert that a limit that struck left a schedule with a bound below it, or said that none is known."""
+    assert (found.schedule is None) == (found.status in ("unknown", "infeasible"))
+    assert found.schedule is None or found.lower_bound <= found.objective
+    assert found.stopped_by == ("proof" if found.status in ("optimal", "infeasible") else "time")
+
+
+@pytest.mark.parametrize("limit", [None, 100.0])
+def test_edp_is_not_infeasible_where_time_runs_out(limit):
+    # A bound of minus infinity, nothing is proven, was taken for that of a problem without a schedule.
+    found = coalloc.solve(
+        coalloc.example("pcbe-8"), objective="edp", scope="node", makespan_limit=limit, time_limit=0.01
+    )
+    assert_honest(found)
+    assert found.status == "feasible"
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize("slot", [None, 1.0])
+@pytest.mark.parametrize(("seed", "makespan_limit"), [(4, None), (7, 10.0)])
+def test_the_time_limit_may_strike_at_every_stage(monkeypatch, objective, slot, seed, makespan_limit):
+    # The clock is read before every stage: time is up from the first reading on, from the second on, and so on.
+    # The least makespan with seed 7 is 9.7 s, 11 s in slots of 1 s.
+    instance = random_instance(seed)
+    options = {"objective": objective, "scope": "node", "slot": slot, "makespan_limit": makespan_limit}
+    readings = 0
+
+    def remaining(search):
+        nonlocal readings
+        readings += 1
+        return 60.0 if readings <= allowed else 0.0
+
+    monkeypatch.setattr(Search, "remaining", property(remaining))
+    allowed, cut = 0, 0
+    while readings >= allowed:
+        readings = 0
+        found = coalloc.solve(instance, **options)
+        cut += readings > allowed
+        assert_honest(found)
+        allowed += 1
+    assert found.status == ("optimal" if slot is None or makespan_limit is None else "infeasible")
+    assert cut >= 2
+
+
+# ------------------------------------------------------------------------------ models to extend
+
+
+def solved(model, **rows) -> tuple[float, coalloc.Schedule]:
+    """Return what a model takes, J, with some rows added, and its schedule."""
+    for name, row in rows.items():
+        model.add_component(name, pyo.Constraint(expr=row))
+    solution = solve_model(model, SolverLimits(time=60.0, gap=1e-7), integral=False)
+    assert solution.status == "optimal"
+    return solution.objective, coalloc.schedule_of_model(model)
+
+
+def start_of(model, job: int):
+    """Return the start of a job in a model of energy, in units of the model."""
+    if model.problem.slot is None:
+        return model.start[job]
+    return pyo.quicksum(t * x for (j, _, t), x in model.x.items() if j == job)
+
+
+@pytest.mark.parametrize("slot", [None, 5.0])
+def test_a_row_that_is_added_forbids_nothing_else(slot):
+    # Both jobs share the node for 10 s, 100 + 20 J; one after the other, and be it the first of the list, 200 + 20 J.
+    # With idle watts the known schedule, which takes less, would be the horizon.
+    instance = one_node([0.0, 0.0], idle_watts=1.0)
+    for first, second in ((0, 1), (1, 0)):
+        model = coalloc.build_model(instance, objective="energy", scope="node", slot=slot)
+        after = start_of(model, second) >= start_of(model, first) + 10.0 / model.unit
+        joules, schedule = solved(model, after=after)
+        assert joules == pytest.approx(220.0)
+        starts = [p.start for p in schedule]
+        assert starts[second] == pytest.approx(starts[first] + 10.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("slot", [None, 5.0])
+def test_jobs_that_a_row_keeps_apart_leave_the_node_idle_between(slot):
+    # From 0 to 10 s and from 30 to 40 s: 2 * 110 J and nothing between, though no optimal schedule needs two blocks.
+    # All jobs in turn end at 20 s: the row needs a longer horizon.
+    model = coalloc.build_model(
+        one_node([0.0, 0.0]), objective="energy", scope="node", slot=slot, horizon=40.0 / (slot or 1.0)
+    )
+    joules, schedule = solved(model, apart=start_of(model, 1) >= start_of(model, 0) + 30.0 / model.unit)
+    assert joules == pytest.approx(220.0)
+    assert coalloc.energy(model.problem.instance, schedule).total == pytest.approx(220.0)
+
+
+@pytest.mark.parametrize("slot", [None, 5.0])
+def test_a_row_may_tell_equal_nodes_apart(slot):
+    node = NodeGroup(2, power=1.0, cores=2, idle_watts=0.0, static_watts=10.0, core_watts=1.0)
+    instance = Instance(Platform([Cluster("C1", [node], 0.0)]), [Job("J1", 1, 10.0)])
+    model = coalloc.build_model(instance, objective="energy", scope="node", slot=slot)
+    here = [y for (_, g, *_), y in model.y.items() if g == 1] if slot is None else _on_second_node(model)
+    joules, schedule = solved(model, here=pyo.quicksum(here) >= 1)
+    assert joules == pytest.approx(110.0)
+    assert schedule["J1"].nodes == ("C1/1.0",)
+
+
+def _on_second_node(model):
+    return [x for (j, p, _), x in model.x.items() if model.problem.modes[j][p].allocation[1]]

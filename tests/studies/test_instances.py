@@ -22,5 +22,5 @@ def test_rows_that_could_not_be_told_apart_are_refused(study):
 
 @pytest.mark.parametrize("given", ["wl1.json", None, 3, ["wl1.json"]])
 def test_what_is_no_instance_is_refused(given):
-    with pytest.raises(CoallocError, match="instance must be an Instance"):
+    with pytest.raises(CoallocError, match="instance: must be an Instance, got "):
         instances_of(given)

@@ -25,7 +25,14 @@ from coalloc.testing.brute_force import (
     brute_force_oas,
     brute_force_pas,
 )
-from tests.small_instances import TINY, SmallSize, slotted_instances, small_instance, small_package
+from tests.small_instances import (
+    TINY,
+    SmallSize,
+    slotted_instances,
+    small_instance,
+    small_memory_instance,
+    small_package,
+)
 
 
 def cluster(name: str, *powers: float, bandwidth: float = 1000.0, switch: str | None = None) -> Cluster:
@@ -309,6 +316,42 @@ def test_jpr_breaks_ties_by_effective_power():
     assert result.objectives == pytest.approx((10.0, -1.1))
 
 
+# --- memory ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("memory", "expected"), [(None, 10.0), (1000.0, 10.0), (999.0, 20.0), (499.0, math.inf)])
+def test_tasks_on_one_node_share_its_memory(memory, expected):
+    # A node of two cores and two jobs of one task, each 10 s and 500 MB: beside each other with 1000 MB, else in turn.
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0, cores=2, memory=memory),), 0.0),))
+    jobs = tuple(Job(f"J{n}", 1, 10.0, memory=500.0) for n in (1, 2))
+    assert brute_force_oas(Instance(platform, jobs), None).objective == pytest.approx(expected)
+
+
+def test_a_large_job_takes_the_slow_node_that_has_the_memory():
+    # 600 MB: not on the fast node; 10 s at power 0.5 are 20 s. The small one may wait for no one: 10 s.
+    groups = (NodeGroup(1, 1.0, memory=500.0), NodeGroup(1, 0.5, memory=600.0))
+    jobs = (Job("J1", 1, 10.0, memory=600.0), Job("J2", 1, 10.0, memory=1.0))
+    result = brute_force_oas(Instance(Platform((Cluster("C1", groups, 0.0),)), jobs), None)
+    assert spans(result) == {"J1": (0.0, 20.0), "J2": (0.0, 10.0)}
+
+
+@pytest.mark.parametrize(("memory", "expected"), [(400.0, 35.0), (0.0, 10.0), (None, 10.0)])
+def test_a_running_job_holds_its_memory_until_its_end(memory, expected):
+    # 700 of 1000 MB are held until 25: a job that asks for 400 MB waits, one that asks for nothing does not.
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0, cores=2, memory=1000.0),), 0.0),))
+    running = (RunningJob(Job("R", 1, 99.0, memory=700.0), ("C1/0.0",), 25.0),)
+    instance = Instance(platform, (Job("J1", 1, 10.0, memory=memory),), running)
+    assert brute_force_oas(instance, None).objective == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("solve", [brute_force_pas, brute_force_cbs, brute_force_jpr])
+@pytest.mark.parametrize(("memory", "is_feasible"), [(1000.0, True), (999.0, False)])
+def test_a_package_fits_into_the_memory(solve, memory, is_feasible):
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0, cores=2, memory=memory),), 0.0),))
+    jobs = tuple(Job(f"J{n}", 1, 10.0, memory=500.0) for n in (1, 2))
+    assert solve(Instance(platform, jobs)).feasible is is_feasible
+
+
 # --- the second enumeration --------------------------------------------------------------------------
 
 
@@ -343,15 +386,27 @@ def held_processors(instance: Instance, run: RunningJob) -> list[int]:
     return [instance.platform.processor_names.index(name) for name in run.nodes]
 
 
+def asks_of(instance: Instance, job: Job, processors: Sequence[int]) -> list[float]:
+    """Return the load on every edge of the network, then the memory asked of every node."""
+    nodes = [instance.platform.processor_node[p] for p in processors]
+    memory = [nodes.count(n) * (job.memory or 0.0) for n in range(len(instance.platform.nodes))]
+    return loads_of(instance, job, processors) + memory
+
+
+def room_of(instance: Instance) -> list[float]:
+    memories = [instance.platform.group_of(node).memory for node in instance.platform.nodes]
+    return limits_of(instance) + [math.inf if m is None else capacity_limit(m) for m in memories]
+
+
 def every_start_on_every_processor(instance: Instance, slot: float, rounding: str, horizon: int) -> tuple[float, float]:
     """Return the least makespan and the least total response time, s, over all starts and all sets of processors."""
     rounded = slots_up if rounding == "up" else slots_down
-    limits = limits_of(instance)
+    limits = room_of(instance)
     busy = [set[int]() for _ in range(horizon)]
     load = [[0.0] * len(limits) for _ in range(horizon)]
 
     def change(job: Job, processors: Sequence[int], slots: range, sign: int) -> None:
-        own = loads_of(instance, job, processors)
+        own = asks_of(instance, job, processors)
         for t in slots:
             busy[t] ^= set(processors)
             load[t] = [total + sign * more for total, more in zip(load[t], own, strict=True)]
@@ -365,7 +420,7 @@ def every_start_on_every_processor(instance: Instance, slot: float, rounding: st
             return
         for processors in subsets(instance, jobs[0]):
             length = rounded(time_of(instance, jobs[0], processors), slot)
-            own = loads_of(instance, jobs[0], processors)
+            own = asks_of(instance, jobs[0], processors)
             if any(more > limit for more, limit in zip(own, limits, strict=True)):
                 continue
             for start in range(rounded(jobs[0].arrival, slot), horizon - length + 1):
@@ -385,7 +440,8 @@ def every_start_on_every_processor(instance: Instance, slot: float, rounding: st
     origin = 0.0 if instance.running else min(job.arrival for job in instance.jobs)
     arrivals = sum(job.arrival for job in instance.jobs)
     found = list(ends_of(instance.jobs))
-    return slot * min(max(ends) for ends in found) - origin, slot * min(sum(ends) for ends in found) - arrivals
+    makespan, response = (min(map(worth, found), default=math.inf) for worth in (max, sum))
+    return slot * makespan - origin, slot * response - arrivals
 
 
 @pytest.mark.parametrize("solve", [brute_force_cbs, brute_force_jpr])
@@ -400,10 +456,11 @@ def test_no_model_puts_a_job_that_communicates_across_a_link_of_no_bandwidth(sol
 
 
 @pytest.mark.parametrize("rounding", ["up", "down"])
+@pytest.mark.parametrize("family", [small_instance, small_memory_instance])
 @pytest.mark.parametrize("seed", range(20))
-def test_counts_and_chronological_order_lose_nothing(seed, rounding):
+def test_counts_and_chronological_order_lose_nothing(seed, family, rounding):
     # No optimum waits while nothing runs and all have arrived, so it ends within the slots of a serial schedule.
-    instance, slot = small_instance(seed, TINY)
+    instance, slot = family(seed, TINY)
     makespan, response = every_start_on_every_processor(instance, slot, rounding, TINY.max_slots)
     assert brute_force_oas(instance, slot, "makespan", rounding).objective == pytest.approx(makespan)
     assert brute_force_oas(instance, slot, "total-response-time", rounding).objective == pytest.approx(response)
@@ -415,12 +472,12 @@ def every_order_on_every_processor(instance: Instance) -> tuple[float, float]:
     Over all orders and all sets of processors; each job at the earliest instant, also before jobs already
     placed, from which processors and links suffice for all its duration.
     """
-    limits = limits_of(instance)
+    limits = room_of(instance)
     base = [(0.0, r.end, set(held_processors(instance, r)), r.job) for r in instance.running]
-    hold_loads = {r.job.id: loads_of(instance, r.job, held_processors(instance, r)) for r in instance.running}
+    hold_loads = {r.job.id: asks_of(instance, r.job, held_processors(instance, r)) for r in instance.running}
 
     def fits(job: Job, processors: Sequence[int], start: float, end: float, holds: list) -> bool:
-        own = loads_of(instance, job, processors)
+        own = asks_of(instance, job, processors)
         beside = [h for h in holds if h[0] < end - 1e-7 and start < h[1] - 1e-7]
         if any(not h[2].isdisjoint(processors) for h in beside):
             return False
@@ -441,19 +498,21 @@ def every_order_on_every_processor(instance: Instance) -> tuple[float, float]:
             instants = sorted({job.arrival, *(h[1] for h in holds if h[1] > job.arrival)})
             start = next((t for t in instants if fits(job, processors, t, t + duration, holds)), None)
             if start is not None:
-                hold_loads[job.id] = loads_of(instance, job, processors)
+                hold_loads[job.id] = asks_of(instance, job, processors)
                 for rest in ends_of(jobs[1:], [*holds, (start, start + duration, set(processors), job)]):
                     yield (start + duration, *rest)
 
     origin = 0.0 if instance.running else min(job.arrival for job in instance.jobs)
     arrivals = sum(job.arrival for job in instance.jobs)
     found = [ends for order in itertools.permutations(instance.jobs) for ends in ends_of(order, base)]
-    return min(max(ends) for ends in found) - origin, min(sum(ends) for ends in found) - arrivals
+    makespan, response = (min(map(worth, found), default=math.inf) for worth in (max, sum))
+    return makespan - origin, response - arrivals
 
 
+@pytest.mark.parametrize("family", [small_instance, small_memory_instance])
 @pytest.mark.parametrize("seed", range(100, 125))
-def test_continuous_time_agrees_with_serial_schedule_generation_on_processors(seed):
-    instance, _ = small_instance(seed, TINY)
+def test_continuous_time_agrees_with_serial_schedule_generation_on_processors(seed, family):
+    instance, _ = family(seed, TINY)
     makespan, response = every_order_on_every_processor(instance)
     assert brute_force_oas(instance, None).objective == pytest.approx(makespan)
     assert brute_force_oas(instance, None, "total-response-time").objective == pytest.approx(response)

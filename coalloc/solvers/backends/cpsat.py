@@ -1,6 +1,6 @@
 """CP-SAT beside HiGHS: a child process solves a problem in slots and reports bounds and schedules.
 
-It needs the extra ``coalloc[cpsat]``. Loads of links are whole numbers there, rounded down against a
+It needs the extra ``coalloc[cpsat]``. Loads of links and memories are whole numbers there, rounded down against a
 capacity rounded down as well, so its model is a relaxation and its bound valid; a schedule that
 only the rounding lets through is refused by the exact model here.
 """
@@ -15,7 +15,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from coalloc.execution import link_load
 from coalloc.instance.rounding import time_tolerance
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, on_another_grid
@@ -25,13 +24,13 @@ from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 
 LOAD_UNITS = 10**9
-"""Whole units that the capacity of a link is counted in."""
+"""Whole units that the limit of a link, or a memory, is counted in."""
 COST_UNITS = 10**9
 """Whole units that the greatest cost of a job is counted in, where costs are not whole numbers."""
 MAX_COSTS = 1_000_000
 """Costs that are listed, one for each job, level and slot."""
-LEAST_BANDWIDTH = 1e-280
-"""MB/s below which a capacity counts as this much in its units, so that a unit is a finite number."""
+LEAST_LIMIT = 1e-280
+"""MB/s, or MB, below which a limit counts as this much in its units, so that a unit is a finite number."""
 INTEGRALITY = 1e-6
 """How far above a whole number of slots a bound may be before it is rounded up."""
 
@@ -120,10 +119,10 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
     """Return what the child needs to know, in whole numbers."""
     problem, horizon = criterion.problem, int(criterion.horizon(start))
     unit = cost_unit(criterion, start)
-    links = problem.contended_links
-    units = {k: LOAD_UNITS / max(problem.bandwidths[k], LEAST_BANDWIDTH) for k in links}
-    capacities = {k: math.floor(problem.bandwidths[k] * units[k]) for k in links}
-    held = {k: _held(problem, k, units[k], capacities[k]) for k in links}
+    resources = problem.contended_resources
+    units = {k: LOAD_UNITS / max(problem.limits[k], LEAST_LIMIT) for k in resources}
+    capacities = {k: math.floor(problem.limits[k] * units[k]) for k in resources}
+    held = {k: _held(problem, k, units[k], capacities[k]) for k in resources}
     hint = sorted(start, key=lambda a: a.job)
     return {
         "objective": {
@@ -134,16 +133,20 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
         "horizon": horizon,
         "capacities": list(problem.capacities),
         "prefixes": _prefixes(problem),
-        "links": [{"capacity": capacities[k], "classes": list(problem.classes_below[k])} for k in links],
+        "resources": [{"capacity": capacities[k], "classes": problem.resources[k].classes} for k in resources],
         "jobs": [
             {
                 "tasks": job.tasks,
+                "rooms": problem.rooms(job),
                 "release": int(problem.releases[j]),
                 "latest_end": int(min(horizon, problem.latest_ends[j])),
                 "levels": [{"duration": int(lv.duration), "classes": list(lv.classes)} for lv in problem.levels[j]],
                 "loads": [
-                    [_whole(link_load(n, job), units[k], capacities[k] + 1) for n in range(job.tasks + 1)]
-                    for k in links
+                    [
+                        _whole(problem.resources[k].load(n, job), units[k], capacities[k] + 1)
+                        for n in range(job.tasks + 1)
+                    ]
+                    for k in resources
                 ],
             }
             for j, job in enumerate(problem.jobs)
@@ -152,7 +155,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
             {
                 "end": int(busy.end),
                 "allocation": list(busy.allocation),
-                "loads": [held[k][b] for k in links],
+                "loads": [held[k][b] for k in resources],
             }
             for b, busy in enumerate(problem.busy)
         ],
@@ -170,14 +173,14 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
 
 
 def _whole(load: float, unit: float, most: int) -> int:
-    """Return a load (MB/s) in whole units, at most ``most``: what no link carries needs no larger number."""
+    """Return a load in whole units, at most ``most``: what exceeds the limit needs no larger number."""
     return math.floor(min(load * unit, most))
 
 
 def _held(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
-    """Return what each running job takes of a link, in units.
+    """Return what each running job takes of a resource, in units.
 
-    All run from 0 on. Together they take the capacity at most: a link that they overload has nothing free until
+    All run from 0 on. Together they take the capacity at most: what they overload has nothing free until
     enough of them end, and that is no fault of the jobs to schedule.
     """
     held, left = [0] * len(problem.busy), capacity

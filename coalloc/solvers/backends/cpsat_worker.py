@@ -3,7 +3,7 @@
 HiGHS and OR-Tools cannot be loaded into one process, so this file imports nothing of coalloc and is
 run as a script. Both directions speak JSON, one object per line; ids do not travel. The model has
 counts as variables: a job picks a speed level, which fixes its duration and the classes it may use,
-and a number of tasks on each class; classes and contended links are cumulative resources.
+and a number of tasks on each class; classes, contended links and memories are cumulative resources.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Model:
             self._add_job(job, horizon)
         self._add_classes()
         self._add_prefixes()
-        self._add_links()
+        self._add_resources()
         self._add_objective(document["objective"], horizon)
         self._add_rows(document["rows"])
         self._add_hint()
@@ -50,7 +50,7 @@ class Model:
         end = model.new_int_var(job["release"], max(job["release"], job["latest_end"]), "")
         size = model.new_int_var(min(durations), max(durations), "")
         model.add(size == sum(d * b for d, b in zip(durations, chosen, strict=True)))
-        counts = [model.new_int_var(0, min(job["tasks"], c), "") for c in self.document["capacities"]]
+        counts = [model.new_int_var(0, min(job["tasks"], room), "") for room in job["rooms"]]
         model.add(sum(counts) == job["tasks"])
         for level, picked in zip(job["levels"], chosen, strict=True):
             for g, count in enumerate(counts):
@@ -141,8 +141,8 @@ class Model:
                     demands.append(held)
             self.model.add_cumulative(intervals, demands, capacity)
 
-    def _add_links(self) -> None:
-        for k, link in enumerate(self.document["links"]):
+    def _add_resources(self) -> None:
+        for k, resource in enumerate(self.document["resources"]):
             intervals, busy_loads = self._busy("loads", k)
             demands: list[cp_model.LinearExprT] = list(busy_loads)
             for j, job in enumerate(self.document["jobs"]):
@@ -150,12 +150,12 @@ class Model:
                 if not any(table):
                     continue
                 below = self.model.new_int_var(0, len(table) - 1, "")
-                self.model.add(below == sum(self.counts[j][g] for g in link["classes"]))
-                load = self.model.new_int_var(0, min(max(table), link["capacity"]), "")
+                self.model.add(below == sum(self.counts[j][g] for g in resource["classes"]))
+                load = self.model.new_int_var(0, min(max(table), resource["capacity"]), "")
                 self.model.add_element(below, table, load)
                 intervals.append(self.intervals[j])
                 demands.append(load)
-            self.model.add_cumulative(intervals, demands, link["capacity"])
+            self.model.add_cumulative(intervals, demands, resource["capacity"])
 
     def _add_hint(self) -> None:
         for j, hint in enumerate(self.document["hint"]):

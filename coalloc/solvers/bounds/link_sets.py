@@ -1,8 +1,8 @@
-"""Which jobs can run together, links and scope included: allocations are tried until one fits each job.
+"""Which jobs can run together, links, memory and scope included: allocations are tried until one fits each job.
 
 What Hall's condition (:mod:`coalloc.solvers.bounds.release_suffixes`) says of processors is exact, but it knows no
-links. Here a set of (job, level) fits when some choice of one mode per job, none slower than its
-level, overloads no class and no link. While all such sets of a suffix are few, they are listed, and
+links and no memory. Here a set of (job, level) fits when some choice of one mode per job, none slower than its
+level, overloads no class, no link and no memory. While all such sets of a suffix are few, they are listed, and
 pricing is a product of a matrix and a vector. Derivation: docs/mathematics.md, "Bounds".
 """
 
@@ -31,15 +31,15 @@ DURATION_NOISE = 1e-12
 
 
 class Room(NamedTuple):
-    """What a set of jobs leaves: processors per class, and MB/s per contended link."""
+    """What a set of jobs leaves: processors per class, and of each contended resource."""
 
     free: Allocation
-    bandwidth: tuple[float, ...]
+    left: tuple[float, ...]
 
 
 def may_list(problem: Problem) -> bool:
-    """Return whether links or the scope forbid sets that the processors hold, and there are few ways to try."""
-    is_restricted = bool(problem.contended_links) or problem.scope != "platform"
+    """Return whether links, memory or the scope forbid sets that the processors hold, and the ways to try are few."""
+    is_restricted = bool(problem.contended_links) or problem.is_restricted or problem.scope != "platform"
     return is_restricted and sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_CHOICES
 
 
@@ -48,13 +48,13 @@ class LinkSets:
 
     def __init__(self, problem: Problem, suffix: ReleaseSuffix) -> None:
         self._suffix = suffix
-        links = problem.contended_links
-        noise = [SUBTRACTION_NOISE * max(1.0, problem.bandwidths[k]) for k in links]
-        bandwidth = tuple(problem.bandwidths[k] + extra for k, extra in zip(links, noise, strict=True))
-        self._empty = Room(problem.capacities, bandwidth)
+        contended = problem.contended_resources
+        limits = [problem.limits[k] for k in contended]
+        left = tuple(limit + SUBTRACTION_NOISE * max(1.0, limit) for limit in limits)
+        self._empty = Room(problem.capacities, left)
         self._choices = [
             [
-                _choices(problem, number, duration, links) if number >= 0 else [_held(problem, ~number, links)]
+                _choices(problem, number, duration, contended) if number >= 0 else [_held(problem, ~number, contended)]
                 for duration in job.durations
             ]
             for job, number in zip(suffix.jobs, suffix.numbers, strict=True)
@@ -113,13 +113,13 @@ class LinkSets:
     def _rooms(self, room: Room, member: Member) -> Iterator[Room]:
         """Yield what each choice of a member that fits leaves."""
         j, level = member
-        free, bandwidth = room
+        free, left = room
         for allocation, loads in self._choices[j][level]:
-            if self._is_running[j]:  # it holds what it holds, and more than a link can carry leaves nothing
-                rest = (max(0.0, limit - load) for limit, load in zip(bandwidth, loads, strict=True))
+            if self._is_running[j]:  # it holds what it holds, and more than there is leaves nothing
+                rest = (max(0.0, limit - load) for limit, load in zip(left, loads, strict=True))
                 yield Room(tuple(map(sub, free, allocation)), tuple(rest))
-            elif all(map(le, allocation, free)) and all(map(le, loads, bandwidth)):
-                yield Room(tuple(map(sub, free, allocation)), tuple(map(sub, bandwidth, loads)))
+            elif all(map(le, allocation, free)) and all(map(le, loads, left)):
+                yield Room(tuple(map(sub, free, allocation)), tuple(map(sub, left, loads)))
 
     def _arranged(self, members: Sequence[Member]) -> Room | None:
         """Return what the members leave together in some choice of modes; None where none fits."""
@@ -143,17 +143,17 @@ class LinkSets:
 Demand = tuple[Allocation, tuple[float, ...]]
 
 
-def _choices(problem: Problem, number: int, duration: float, links: Sequence[int]) -> list[Demand]:
-    """Return the modes of a job that take no longer, those that load the links least first."""
+def _choices(problem: Problem, number: int, duration: float, contended: Sequence[int]) -> list[Demand]:
+    """Return the modes of a job that take no longer, those that take least of the resources first."""
     choices = [
-        (mode.allocation, tuple(mode.loads[k] for k in links))
+        (mode.allocation, tuple(mode.loads[k] for k in contended))
         for mode in problem.modes[number]
         if mode.duration <= duration * (1.0 + DURATION_NOISE)
     ]
     return sorted(choices, key=lambda choice: (sum(choice[1]), choice[0]))
 
 
-def _held(problem: Problem, number: int, links: Sequence[int]) -> Demand:
+def _held(problem: Problem, number: int, contended: Sequence[int]) -> Demand:
     """Return what a running job holds."""
     busy = problem.busy[number]
-    return busy.allocation, tuple(busy.loads[k] for k in links)
+    return busy.allocation, tuple(busy.loads[k] for k in contended)

@@ -80,18 +80,18 @@ def _possible_levels(problem: Problem, job: Job, levels: Sequence[SpeedLevel]) -
 def can_saturate(problem: Problem, job: Job) -> bool:
     """Return whether an even split would load some link above its limit; no other split loads one more."""
     half = job.tasks // 2
-    return any(link_load(half, job) > limit for limit in problem.bandwidths)
+    return any(link_load(half, job) > limit for limit in problem.limits[: problem.num_links])
 
 
 def _is_impossible(problem: Problem, job: Job, level: SpeedLevel) -> bool:
     """Return whether every allocation within the classes of a level is proven to saturate a link or break the scope."""
     free = [capacity if g in level.classes else 0 for g, capacity in enumerate(problem.capacities)]
-    if any(True for _ in fillings(problem, job, free, problem.bandwidths)):
+    if any(True for _ in fillings(problem, job, free, problem.limits)):
         return False
     if problem.count_allocations(job) > MAX_CHECKED:
         return False
     allocations = (a for a in problem.allocations(job) if all(n <= c for n, c in zip(a, free, strict=True)))
-    return not any(problem.fits_links(problem.mode(job, allocation)) for allocation in allocations)
+    return not any(problem.fits_alone(problem.mode(job, allocation)) for allocation in allocations)
 
 
 def held_by_running(problem: Problem) -> list[tuple[float, tuple[int, ...]]]:

@@ -117,15 +117,16 @@ class WidePairs:
     def _held(self, region: tuple[Sequence[int], Sequence[int]], one: Option, other: Option) -> Held:
         """Return what a cluster can hold of two jobs, beside each other.
 
-        The classes that one may use are all of some speed and above, so those of both are those of the slower.
+        Of their memory only what each can have alone counts.
         """
         classes, links = region
-        (a, most_a), (b, most_b) = ((self._problem.jobs[j], self._room(classes, level)) for j, level in (one, other))
+        (a, most_a), (b, most_b) = ((self._problem.jobs[j], self._room(classes, j, level)) for j, level in (one, other))
         x, y = np.arange(min(a.tasks, most_a) + 1), np.arange(min(b.tasks, most_b) + 1)
-        held: Held = x[:, None] + y <= max(most_a, most_b)
+        of_either = {*one[1].classes, *other[1].classes}
+        held: Held = x[:, None] + y <= sum(self._problem.capacities[g] for g in classes if g in of_either)
         for k in links:
             load_a, load_b = (self._loads(job)[: len(counts)] for counts, job in ((x, a), (y, b)))
-            held &= load_a[:, None] + load_b <= self._problem.bandwidths[k] * (1.0 + LOAD_NOISE) + LOAD_NOISE
+            held &= load_a[:, None] + load_b <= self._problem.limits[k] * (1.0 + LOAD_NOISE) + LOAD_NOISE
         return held
 
     def _loads(self, job: Job) -> NDArray[np.float64]:
@@ -134,8 +135,9 @@ class WidePairs:
             self._tables[job.id] = np.array([link_load(tasks, job) for tasks in range(job.tasks + 1)])
         return self._tables[job.id]
 
-    def _room(self, classes: Sequence[int], level: SpeedLevel) -> int:
-        return sum(self._problem.capacities[g] for g in classes if g in level.classes)
+    def _room(self, classes: Sequence[int], j: int, level: SpeedLevel) -> int:
+        rooms = self._problem.rooms(self._problem.jobs[j])
+        return sum(rooms[g] for g in classes if g in level.classes)
 
 
 def _are_held_in_turn(held: list[Held], x: int, y: int) -> bool:

@@ -99,7 +99,7 @@ def improve(
     decoder = _Decoder(Criterion.of(problem, objective))
     best = list(assignments)
     value = decoder.criterion.value(best)
-    for decoded in _search(decoder, assignments, iterations, np.random.default_rng(seed)):
+    for decoded in _search(decoder, assignments, iterations, np.random.default_rng(seed), deadline):
         if decoded is not None and decoded.objective < value:
             best, value = decoded.assignments, decoded.objective
             on_schedule(list(best))
@@ -109,13 +109,17 @@ def improve(
 
 
 def _search(
-    decoder: _Decoder, assignments: Sequence[Assignment], iterations: int, rng: np.random.Generator
+    decoder: _Decoder,
+    assignments: Sequence[Assignment],
+    iterations: int,
+    rng: np.random.Generator,
+    deadline: float,
 ) -> Iterator[_Decoded | None]:
     """Yield what each list tried gives: None where it was given up, for it would not be taken."""
     if not assignments:
         return
     best: _Decoded | None = None
-    for jobs in _first_lists(decoder, assignments):
+    for jobs in _first_lists(decoder, assignments, deadline):
         decoded = decoder.decode(jobs)
         if decoded is None:
             continue
@@ -201,7 +205,7 @@ def _any_way(problem: Problem) -> tuple[Way, ...]:
     return tuple((len(levels) - 1, 0) for levels in problem.levels)
 
 
-def _first_lists(decoder: _Decoder, assignments: Sequence[Assignment]) -> Iterator[_List]:
+def _first_lists(decoder: _Decoder, assignments: Sequence[Assignment], deadline: float) -> Iterator[_List]:
     """Yield the given order, the named ones and the one by difference to the ideal, then the given modes.
 
     Fixed modes come last, for a search that starts from them is the least free to move.
@@ -211,22 +215,23 @@ def _first_lists(decoder: _Decoder, assignments: Sequence[Assignment]) -> Iterat
     order = tuple(a.job for a in sorted(assignments, key=lambda a: (a.start, a.job)))
     for jobs in (order, *named_orders(problem)):
         yield _List(tuple(jobs), ways)
-    ideal = tuple(_ideal_order(decoder.generation)) if len(order) <= MOST_FOR_IDEAL_ORDER else ()
+    ideal = tuple(_ideal_order(decoder.generation, deadline)) if len(order) <= MOST_FOR_IDEAL_ORDER else ()
     if len(ideal) == len(order):
         yield _List(ideal, ways)
     given = {a.job: a.mode for a in assignments}
     yield _List(order, tuple(given[j] for j in range(len(given))))
 
 
-def _ideal_order(generation: Generation) -> Iterator[int]:
+def _ideal_order(generation: Generation, deadline: float) -> Iterator[int]:
     """Yield the jobs so that the next is always the one that takes least longer than it would alone on the fastest.
 
-    The choice of MESD; ties keep the order of arrival (thesis, section 3.3; errata 14).
+    The choice of MESD; ties keep the order of arrival (thesis, section 3.3; errata 14), as do those that are left at
+    the deadline.
     """
     problem = generation.problem
     fastest, profile = fastest_durations(problem), Profile(problem)
     left = sorted(range(len(problem.jobs)), key=lambda j: problem.releases[j])
-    while left:
+    while left and time.perf_counter() <= deadline:
         placed = [a for a in (generation.earliest_end(profile, j) for j in left) if a is not None]
         if not placed:
             return
@@ -234,6 +239,7 @@ def _ideal_order(generation: Generation) -> Iterator[int]:
         book(profile, chosen)
         left.remove(chosen.job)
         yield chosen.job
+    yield from left
 
 
 def _neighbour(generation: Generation, jobs: _List, rng: np.random.Generator) -> tuple[int, _List]:

@@ -71,7 +71,7 @@ def explore(
     """
     criterion = Criterion.of(problem, objective)
     best, value = list(assignments), criterion.value(assignments)
-    repair = _Repair(criterion)
+    repair = _Repair(criterion, deadline)
     rng = np.random.default_rng(seed)
     now = best
     for _ in range(rounds if assignments else 0):
@@ -96,8 +96,8 @@ class _Best:
 class _Repair:
     """Frees jobs of a schedule and puts them back, for one problem and objective."""
 
-    def __init__(self, criterion: Criterion) -> None:
-        self._criterion = criterion
+    def __init__(self, criterion: Criterion, deadline: float) -> None:
+        self._criterion, self._deadline = criterion, deadline
         self._problem = problem = criterion.problem
         self._generation = Generation(problem)
         self._ways = [self._ways_of(j) for j in range(len(problem.jobs))]
@@ -155,6 +155,8 @@ class _Repair:
         best: _Best,
     ) -> None:
         """Put the jobs that are left back in every way that may cost less than the best, in order of their starts."""
+        if time.perf_counter() > self._deadline:
+            return
         if not left:
             best.cost, best.placed = self.cost([*rest, *placed]), placed
             return

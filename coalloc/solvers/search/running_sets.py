@@ -3,9 +3,9 @@
 A job keeps its mode from start to end, but which of several it has need not be decided before
 something that starts later rules some out. So a running set is a set of jobs, each at one of its durations, and
 *all* choices that are left; another job joins a choice where one of its modes fits into what
-the choice leaves. Processors and bandwidths are the digits of one whole number, so that whether something fits is
-one subtraction: each digit has a guard bit above it that borrowing clears. Loads are counted in units, a
-share of ``1 / LOAD_UNITS`` of the bandwidth each, and rounded down: less than the checker tolerates.
+the choice leaves. Processors and what is left of links and memories are the digits of one whole number, so that
+whether something fits is one subtraction: each digit has a guard bit above it that borrowing clears. Loads are
+counted in units, a share of ``1 / LOAD_UNITS`` of the limit each, and rounded down: less than the checker tolerates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_ALTERNATIVES = 10_000
 FEW_ALTERNATIVES = 150
 """Such sets below which all are kept together, whoever waits."""
 LOAD_UNITS = 2**44
-"""Units that the bandwidth of a link is counted in."""
+"""Units that the limit of a link, or a memory, is counted in."""
 NOISE_UNITS = math.ceil(SUBTRACTION_NOISE * LOAD_UNITS)
 """Units that adding and taking away loads may lose."""
 
@@ -183,11 +183,11 @@ def _by_duration(modes: Iterator[Mode]) -> dict[float, list[Mode]]:
 
 
 class _Digits:
-    """How processors and bandwidths are written into one whole number; ``guards`` are the bits above the digits."""
+    """How processors and loads are written into one whole number; ``guards`` are the bits above the digits."""
 
     def __init__(self, problem: Problem) -> None:
-        self._links = [(k, problem.bandwidths[k]) for k in problem.contended_links]
-        limits = [*problem.capacities, *(LOAD_UNITS + NOISE_UNITS for _ in self._links)]
+        self._contended = [(k, problem.limits[k]) for k in problem.contended_resources]
+        limits = [*problem.capacities, *(LOAD_UNITS + NOISE_UNITS for _ in self._contended)]
         self._shifts, self.everything, self.guards, shift = list[int](), 0, 0, 0
         for limit in limits:
             self._shifts.append(shift)
@@ -198,6 +198,6 @@ class _Digits:
         self.everything += self.guards
 
     def used(self, allocation: Sequence[int], loads: Sequence[float]) -> int:
-        """Return what a mode takes; its loads fit on the links."""
-        units = [math.floor(loads[k] / limit * LOAD_UNITS) if loads[k] else 0 for k, limit in self._links]
+        """Return what a mode takes; it exceeds no resource."""
+        units = [math.floor(loads[k] / limit * LOAD_UNITS) if loads[k] else 0 for k, limit in self._contended]
         return sum([n << shift for n, shift in zip((*allocation, *units), self._shifts, strict=True)])

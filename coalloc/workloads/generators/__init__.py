@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from coalloc.documents.arguments import Seed, public
 from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance, InstanceError
 from coalloc.workloads.generator import Description, Generator, describe
@@ -33,7 +34,8 @@ def generators() -> Mapping[str, Description]:
     return MappingProxyType({name: describe(name, family) for name, family in _families().items()})
 
 
-def generate(name: str, seed: int = 0, **parameters: Any) -> Instance:
+@public
+def generate(name: str, seed: Seed = 0, **parameters: Any) -> Instance:
     """Return the instance that a generator draws from a seed.
 
     Parameters
@@ -50,10 +52,10 @@ def generate(name: str, seed: int = 0, **parameters: Any) -> Instance:
     CoallocError
         For a name or a parameter that does not exist, or a value that cannot be, with a list of what is.
     """
-    family = _families().get(name) if isinstance(name, str) else None
+    family = _families().get(name)
     if family is None:
         raise CoallocError(f"there is no generator {shown(name)}; there are {', '.join(_families())}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+    if seed < 0:
         raise CoallocError(f"seed: must be a whole number from 0 on, got {shown(seed)}")
     try:
         return family(**parameters).draw(np.random.default_rng(seed), f"{name}-{seed}")

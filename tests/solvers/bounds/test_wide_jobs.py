@@ -66,7 +66,7 @@ def can_run_together(problem: Problem, jobs: tuple[int, int], durations: tuple[f
     ways = [
         [c for c in problem.modes[j] if c.duration <= d * (1 + 1e-12)] for j, d in zip(jobs, durations, strict=True)
     ]
-    limits = [b + SUBTRACTION_NOISE * max(1.0, b) for b in problem.bandwidths]
+    limits = [b + SUBTRACTION_NOISE * max(1.0, b) for b in problem.limits]
     return any(
         all(x + y <= most for x, y, most in zip(a.allocation, b.allocation, problem.capacities, strict=True))
         and all(x + y <= most for x, y, most in zip(a.loads, b.loads, limits, strict=True))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc.plot.wording import amount_text, duration_text, plural, share_text, shortened, unit_for
+from coalloc.display.wording import amount_text, duration_text, plural, share_text, shortened, unit_for
 
 
 @pytest.mark.parametrize(

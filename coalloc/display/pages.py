@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import TYPE_CHECKING, Any
 
 from coalloc.documents.text import visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def rendered(template: str, **parts: Any) -> str:
@@ -12,6 +16,12 @@ def rendered(template: str, **parts: Any) -> str:
 
     The same parts give the same page.
     """
+    return str(_environment().get_template(template).render(parts))
+
+
+@functools.cache
+def _environment() -> Environment:
+    """Return what reads the templates, once for all pages."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -23,7 +33,13 @@ def rendered(template: str, **parts: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template(template).render(parts)
+    environment.filters |= {"pixels": "{:.1f}".format, "figure": _figure}
+    return environment
+
+
+def _figure(entry: object) -> object:
+    """Return a number with ten digits, nothing for what is not there, anything else as it is."""
+    return "" if entry is None else f"{entry:.10g}" if isinstance(entry, float) else entry
 
 
 def _printable(entry: Any) -> Any:

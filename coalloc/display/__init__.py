@@ -1,0 +1,1 @@
+"""How things look, whoever shows them: colours, the wording of times and amounts, tables and charts as HTML."""

@@ -1,0 +1,214 @@
+"""A site: one machine with a queue, processors, running jobs, and the policy that decides over them.
+
+A run has one site, the whole platform, or several, each with clusters of its own and a router that sends every
+job to one of them when it arrives. A site's policy sees nothing but the site: its platform has the site's clusters
+only. Names of processors are the same everywhere; their numbers are the site's own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from time import perf_counter
+from typing import Protocol
+
+import numpy as np
+
+from coalloc.allocation import node_classes
+from coalloc.documents.text import quoted
+from coalloc.execution import execution_time
+from coalloc.instance import CoallocError, Job, Platform
+from coalloc.simulator.clock import Clock
+from coalloc.simulator.contention import Contention
+from coalloc.simulator.decisions import DecisionError, Start, Wake, decisions_of, refuse_past
+from coalloc.simulator.occupancy import Occupancy, largest_part
+from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
+from coalloc.simulator.processors import Processors
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """What a site is made of: its policy, and the names of its clusters, none for all of the platform."""
+
+    policy: Policy
+    clusters: tuple[str, ...] = ()
+    name: str = ""
+
+
+class Router(Protocol):
+    """What sends jobs to sites: a broker."""
+
+    def route(self, sites: Sequence[Site], job: Job) -> Site:
+        """Return one of the sites: a job that arrives joins its queue. ``site.state`` is what its policy sees."""
+
+
+class Site:
+    """One machine of a run; ``number`` is its place among the sites, ``name`` what messages call it.
+
+    ``state`` is what its policy sees; ``queue`` are the jobs that wait, as their users describe them, ``running`` those
+    that run, by index, in the order in which they started, and ``largest_job`` is the most tasks that a job may have
+    here. ``decisions`` counts the passes, ``decision_total`` and ``decision_max`` are the policy's own time in them, s.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        partition: Partition,
+        platform: Platform,
+        clock: Clock,
+        *,
+        contention: Contention,
+        rng: np.random.Generator,
+    ) -> None:
+        self.number, self.name, self.policy = number, partition.name, partition.policy
+        scope = self.policy.scope
+        chosen = _chosen(platform, partition)
+        is_whole = chosen == list(range(len(platform.clusters)))
+        own = platform if is_whole else Platform(tuple(platform.clusters[c] for c in chosen), platform.switches)
+        classes = node_classes(own, scope)
+        links = [*chosen, *range(len(platform.clusters), len(platform.links))]
+        self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
+        self._occupancy = Occupancy(own, classes, scope)
+        self._slowness = [1.0 / node_class.effective_power for node_class in classes]
+        self._clock = clock
+        self.queue: list[Job] = []
+        self._waiting: dict[str, tuple[int, Job]] = {}
+        self.running: dict[int, Running] = {}
+        self.decisions, self.decision_total, self.decision_max = 0, 0.0, 0.0
+        self._by_estimate: list[Running] = []
+        self._estimated_ends: list[float] = []
+        self.largest_job = largest_part(classes, scope)
+        self.state = State(
+            queue=View(self.queue),
+            running=View(self._by_estimate),
+            platform=own,
+            classes=classes,
+            scope=scope,
+            rng=rng,
+            _clock=clock,
+            _occupancy=self._occupancy,
+            _loads=lambda: tuple(map(contention.loads.__getitem__, links)),
+        )
+        self._hears_arrivals = self.policy if isinstance(self.policy, Arriving) else None
+        self._hears_ends = self.policy if isinstance(self.policy, Ending) else None
+
+    @property
+    def num_waiting(self) -> int:
+        """Number of jobs that wait."""
+        return len(self._waiting)
+
+    def begin(self) -> None:
+        """Let the policy begin a run."""
+        if isinstance(self.policy, Beginning):
+            self.policy.begin(self.state)
+
+    def arrive(self, index: int, job: Job) -> None:
+        """Put a job, as its user describes it, into the queue."""
+        self._waiting[job.id] = index, job
+        self.queue.append(job)
+        if self._hears_arrivals is not None:
+            self._hears_arrivals.arrived(self.state, job)
+
+    def decide(self) -> tuple[Sequence[Start], Sequence[Wake]]:
+        """Return what the policy decides."""
+        began = perf_counter()
+        starts, wakes = decisions_of(self.policy.decide(self.state), len(self._waiting))
+        seconds = perf_counter() - began
+        self.decisions += 1
+        self.decision_total += seconds
+        self.decision_max = max(self.decision_max, seconds)
+        if wakes:
+            refuse_past(wakes, self._clock.now)
+        return starts, wakes
+
+    def start(self, start: Start) -> tuple[int, Running, float]:
+        """Start a waiting job as the policy says, if that is possible.
+
+        Returns its index, where it runs, and its processing slowdown.
+        Raises :class:`DecisionError` where the start is not possible.
+        """
+        if start.job_id not in self._waiting:
+            raise DecisionError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
+        index, described = self._waiting[start.job_id]
+        counts, processors = self._occupancy.take(described, start)
+        del self._waiting[start.job_id]
+        slowdown = max(compress(self._slowness, counts))
+        now = self._clock.now
+        running = Running(described, counts, processors, now, now + execution_time(described, slowdown))
+        self._hold(index, running)
+        return index, running, slowdown
+
+    def occupy(self, index: int, job: Job, processors: Processors, end: float) -> None:
+        """Let a job run until ``end`` (s) that runs already, on free processors (numbers of the platform)."""
+        own = self.of_platform(processors)
+        self._hold(index, Running(as_described(job), self._occupancy.occupy(own), own, 0.0, end))
+
+    def leave_queue(self, starts: Sequence[Start]) -> None:
+        """Take started jobs off the queue: cheaply from its head, by a scan from elsewhere."""
+        queue, waiting, num_starts = self.queue, self._waiting, len(starts)
+        head = 0
+        while head < num_starts and queue[head].id not in waiting:
+            head += 1
+        del queue[:head]
+        if head < num_starts:
+            queue[:] = [job for job in queue if job.id in waiting]
+
+    def end(self, index: int) -> None:
+        """Free the processors of a job that has ended."""
+        running = self.running.pop(index)
+        place = bisect_left(self._estimated_ends, running.estimated_end)
+        while self._by_estimate[place] is not running:
+            place += 1
+        del self._by_estimate[place], self._estimated_ends[place]
+        self._occupancy.release(running.counts, running.processors)
+        if self._hears_ends is not None:
+            self._hears_ends.ended(self.state, running)
+
+    def has(self, processors: Processors) -> bool:
+        """Return whether processors (numbers of the platform) are all the site's."""
+        return self.on_platform(self.of_platform(processors)) == processors
+
+    def on_platform(self, processors: Processors) -> Processors:
+        """Return processors of the site by their numbers on the whole platform."""
+        if not self._blocks:
+            return processors
+        return sum(((processors >> here) & members) << there for here, there, members in self._blocks)
+
+    def of_platform(self, processors: Processors) -> Processors:
+        """Return those of some processors of the platform that are the site's, by their numbers here."""
+        if not self._blocks:
+            return processors
+        return sum(((processors >> there) & members) << here for here, there, members in self._blocks)
+
+    def _hold(self, index: int, running: Running) -> None:
+        """Note that a job runs."""
+        self.running[index] = running
+        place = bisect_right(self._estimated_ends, running.estimated_end)
+        self._by_estimate.insert(place, running)
+        self._estimated_ends.insert(place, running.estimated_end)
+
+
+Block = tuple[int, int, Processors]
+"""The processors of a cluster: number of the first at the site, and on the platform; all, counted from there."""
+
+
+def _chosen(platform: Platform, partition: Partition) -> list[int]:
+    """Return the clusters of a partition by index."""
+    index = {cluster.name: c for c, cluster in enumerate(platform.clusters)}
+    unknown = [name for name in partition.clusters if name not in index]
+    if unknown:
+        raise CoallocError(
+            f"site {quoted(partition.name)} has cluster {quoted(unknown[0])}; there are {', '.join(map(quoted, index))}"
+        )
+    return [index[name] for name in partition.clusters] or list(index.values())
+
+
+def _blocks(platform: Platform, own: Platform, chosen: Collection[int]) -> Iterator[Block]:
+    """Yield where the clusters of a site are, at the site and on the platform."""
+    firsts = [sum(cluster.num_processors for cluster in platform.clusters[:c]) for c in chosen]
+    here = 0
+    for cluster, there in zip(own.clusters, firsts, strict=True):
+        yield here, there, (1 << cluster.num_processors) - 1
+        here += cluster.num_processors

@@ -1,0 +1,60 @@
+"""The types that users see: code as people write it passes mypy in strict mode, and what is wrong in it does not."""
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.test_readme import ROOT, blocks
+
+CONSTRUCTORS = ROOT / "tests" / "typed" / "constructors.py"
+
+MISTAKES = """
+import coalloc
+from coalloc import Cluster, Job, NodeGroup
+
+instance = coalloc.example("thesis-oas-1")
+coalloc.solve(instance, time_limt=3.0)
+coalloc.build_model(instance, formulatoin="count")
+coalloc.lower_bound(instance, slott="50%")
+coalloc.check(instance, instance)
+coalloc.check(instance, coalloc.solve(instance).schedule)
+Cluster("C1", [Job("J1", 1, 1.0)], 125.0)
+Cluster("C1", [NodeGroup(1, 1.0)], link_bandwith=125.0)
+instance.jobs.append(Job("J1", 1, 1.0))
+"""
+"""A line with one mistake each, after the blank ones, the imports and the instance."""
+
+
+def checked(path: Path) -> list[str]:
+    """Return what mypy in strict mode, without any plugin, says about a file of a user's, one line per mistake."""
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent", "--no-pretty"]
+    command += [
+        "--no-error-summary",
+        "--hide-error-context",
+        f"--cache-dir={ROOT / '.mypy_cache' / 'users'}",
+        str(path),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return [line for line in done.stdout.splitlines() if ": error: " in line]
+
+
+def test_the_code_of_the_readme_passes_in_strict_mode(tmp_path):
+    for number, block in enumerate(block for block in blocks() if block.language == "python"):
+        path = tmp_path / f"readme_{number}.py"
+        path.write_text(block.code)
+        assert checked(path) == []
+
+
+def test_constructors_take_lists_and_hold_tuples():
+    assert checked(CONSTRUCTORS) == []
+    held = runpy.run_path(str(CONSTRUCTORS))
+    assert {type(held[name]) for name in ("held", "placed", "known", "links")} == {tuple}
+
+
+def test_mistakes_are_seen_before_anything_runs(tmp_path):
+    path = tmp_path / "mistakes.py"
+    path.write_text(MISTAKES)
+    lines = [int(line.split(":")[1]) for line in checked(path)]
+    assert lines == list(range(6, 14))

@@ -1,0 +1,111 @@
+"""What a user may hand over by mistake: one line that says so, from every public function."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import coalloc
+from coalloc import CoallocError, Instance, Placement, Schedule
+
+FUNCTIONS = [name for name in coalloc.__all__ if inspect.isfunction(getattr(coalloc, name))]
+
+
+def parameters(name):
+    """Return the names of the parameters of a function, without ``**options``."""
+    found = inspect.signature(getattr(coalloc, name)).parameters.values()
+    return [parameter.name for parameter in found if parameter.kind is not parameter.VAR_KEYWORD]
+
+
+@pytest.fixture(scope="module")
+def instance():
+    return coalloc.example("mesd-example")
+
+
+@pytest.fixture(scope="module")
+def schedule(instance):
+    return coalloc.simulate(instance, "fcfs").schedule
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if parameters(name)])
+def test_every_argument_of_every_function_has_a_type(name):
+    # All are wrong at once, and each gets its line: nothing has a chance to run.
+    with pytest.raises(CoallocError) as caught:
+        getattr(coalloc, name)(**{parameter: object() for parameter in parameters(name)})
+    lines = str(caught.value).splitlines()
+    assert [line.partition(": must be ")[0] for line in lines] == parameters(name)
+    assert {line.rpartition(", got ")[2] for line in lines} == {"object"}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_function_swallows_a_misspelt_keyword(name):
+    kinds = {parameter.kind for parameter in inspect.signature(getattr(coalloc, name)).parameters.values()}
+    assert (inspect.Parameter.VAR_KEYWORD in kinds) == (name in ("simulate", "generate"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda i, s: coalloc.solve(i, formulation=object()),
+            "formulation: must be a text or an object with build and ext",
+        ),
+        (lambda i, s: coalloc.solve(i, time_limit=float("nan")), "time_limit: must be a number or None, got nan"),
+        (lambda i, s: coalloc.solve(i, start=i), "start: must be a Schedule or None, got Instance"),
+        (
+            lambda i, s: coalloc.write_instance("i.json", i),
+            "instance: must be an Instance, got 'i.json'; coalloc.read_inst",
+        ),
+        (
+            lambda i, s: coalloc.write_schedule("s.json", s),
+            "schedule: must be a Schedule, got 's.json'; coalloc.read_sched",
+        ),
+        (lambda i, s: coalloc.write_instance(s, "i.json"), "instance: must be an Instance, got Schedule"),
+        (lambda i, s: coalloc.read_instance(None), "path: must be a path, got None"),
+        (lambda i, s: coalloc.read_schedule(3), "path: must be a path, got 3"),
+        (lambda i, s: coalloc.gantt(None, s), "instance: must be an Instance, got None"),
+        (
+            lambda i, s: coalloc.check(s, i),
+            "instance: must be an Instance, got Schedule\nschedule: must be a Schedule, got In",
+        ),
+        (
+            lambda i, s: coalloc.check(i, None),
+            "schedule: must be a Schedule, got None; a result without a schedule has none",
+        ),
+        (lambda i, s: coalloc.generate(None), "name: must be a text, got None"),
+        (lambda i, s: coalloc.example(3), "name: must be a text, got 3"),
+        (
+            lambda i, s: coalloc.compare("x", ["easy"]),
+            "instance: must be an Instance, got 'x'; coalloc.read_instance(path)",
+        ),
+        (lambda i, s: coalloc.compare(i, {"a": 3}), "policies['a']: must be a mapping, got 3"),
+        (lambda i, s: coalloc.compare(i, {"a": {"policy": 3}}), "policies['a']['policy']: must be a text, got 3"),
+        (lambda i, s: coalloc.compare(i, {3: {}}), "label: must be a text, got 3"),
+        (lambda i, s: coalloc.compare(i, [3]), "policy must be a name, or have a scope and decide(state), got 3"),
+        (lambda i, s: coalloc.energy_front(i, points=10**40), "points: must be 2 to 10000, got 1000"),
+        (lambda i, s: coalloc.slot_study(5), "instances: must be an Instance or a list, got 5"),
+        (lambda i, s: coalloc.slot_study(i, [None]), "a fraction must be a finite number above 0"),
+        (lambda i, s: coalloc.lower_bound("x"), "instance: must be an Instance, got 'x'"),
+        (
+            lambda i, s: coalloc.simulate(i, "easy", allocation=s),
+            "allocation of policy 'easy' must be one of fastest-first",
+        ),
+        (lambda i, s: Instance(i.platform, s), "jobs[0]: must be an object, got Placement"),
+        (lambda i, s: i.platform.replace(clusters=np.array([1.0, 2.0])), "clusters[0]: must be an object, got 1.0"),
+        (lambda i, s: Schedule([Placement]), "placements[0]: must be an object, got "),
+    ],
+)
+def test_a_mistake_is_said_in_one_line(instance, schedule, call, message):
+    with pytest.raises(CoallocError) as caught:
+        call(instance, schedule)
+    assert str(caught.value).startswith(message)
+
+
+def test_numbers_of_numpy_are_numbers():
+    instance = coalloc.generate("paper-oas", seed=np.int64(1), jobs=np.int64(3))
+    assert instance == coalloc.generate("paper-oas", seed=1, jobs=3)
+    result = coalloc.solve(
+        instance, slot=np.float64(100_000), time_limit=np.float32(20), seed=np.int64(3), threads=np.int8(1)
+    )
+    assert (result.options.slot, result.options.time_limit, result.options.seed) == (100_000.0, 20.0, 3)
+    assert {type(number) for number in (result.options.slot, result.options.time_limit)} == {float}
