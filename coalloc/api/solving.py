@@ -178,7 +178,8 @@ def build_model(
         As for :func:`solve`, by name; ``"auto"`` is the mode model.
     horizon
         Slots within which every job must end. Without it every order of the jobs fits, so that a row that you add
-        (a precedence, a latest end) forbids nothing but what it says. One that is too short makes the model infeasible.
+        (a precedence, a latest end) forbids nothing but what it says. One that is too short makes the model infeasible;
+        one in which a job cannot end at all is refused.
 
     Returns
     -------
