@@ -86,7 +86,7 @@ def solve_oas(
             status = _run_own(context, formulation, start)
     except KeyboardInterrupt:
         search.stopped_by = "interrupt"
-    return search.result(status or _too_tight(search), formulation=name)
+    return search.result(status or _too_tight(search, constraints), formulation=name)
 
 
 def _problem(
@@ -99,12 +99,12 @@ def _problem(
     return discretise(instance, options.slot, saturation=options.saturation, scope=options.scope, constraints=kept)
 
 
-def _too_tight(search: Search) -> SolveStatus | None:
-    """Return the status where no schedule keeps the constraints or the limit on the makespan, or none is known to."""
+def _too_tight(search: Search, own: Sequence[Constraint]) -> SolveStatus | None:
+    """Return the status where no schedule keeps the user's own constraints or the limit, or none is known to."""
     limit = search.options.makespan_limit
     if search.is_infeasible:
-        what = "constraints" if limit is None else f"constraints and makespan_limit={limit:g} s"
-        search.message = f"a complete method proves that no schedule keeps the {what}"
+        asked = [*(["the constraints"] if own else []), *([] if limit is None else [f"makespan_limit={limit:g} s"])]
+        search.message = f"a complete method proves that no schedule keeps {' and '.join(asked)}"
         return SolveStatus.INFEASIBLE
     if limit is None or search.options.objective != Makespan.name:
         return None
