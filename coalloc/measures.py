@@ -130,7 +130,7 @@ def metrics_of(
         If no job arrives in the window; and as :func:`metrics`.
     """
     observed = observe(instance, schedule)
-    jobs = arriving(observed.jobs, after, before)
+    jobs = observed.jobs.taken(arriving(observed.jobs, after, before))
     during = observed.within(after, before)
     found = _of_all(jobs) | {name: m.value(during) for name, m in PLATFORM_METRICS.items() if m.of == "platform"}
     return {name: found[name] for name in METRICS if name in found}
@@ -142,16 +142,16 @@ def job_metrics(jobs: Jobs) -> dict[str, Floats]:
     return {name: metric.value(measured) for name, metric in JOB_METRICS.items()}
 
 
-def arriving(jobs: Jobs, after: float | None = None, before: float | None = None) -> Jobs:
-    """Return the jobs with ``after <= r_j < before``, s, as one group; raises where there are none."""
-    if after is None and before is None:
-        return jobs
+def arriving(jobs: Jobs, after: float | None = None, before: float | None = None) -> Ints:
+    """Return the rows of the jobs with ``after <= r_j < before``, s; raises where a window has none."""
     low, high = -math.inf if after is None else after, math.inf if before is None else before
     rows = np.flatnonzero((jobs.arrival >= low) & (jobs.arrival < high))
-    if not len(rows):
-        known = f"they arrive from {jobs.arrival.min():.12g} to {jobs.arrival.max():.12g} s" if len(jobs) else "none do"
-        raise CoallocError(f"no job of the schedule arrives from {low:.12g} s to before {high:.12g} s: {known}")
-    return jobs.taken(rows, np.zeros(1, dtype=np.int64))
+    if not len(rows) and (after, before) != (None, None):
+        known = f"from {jobs.arrival.min():.12g} to {jobs.arrival.max():.12g} s" if len(jobs) else "never"
+        raise CoallocError(
+            f"no job of the schedule arrives from after={low:.12g} to before={high:.12g} s: they arrive {known}"
+        )
+    return rows
 
 
 def _of_all(jobs: Jobs) -> dict[str, float]:
@@ -161,6 +161,12 @@ def _of_all(jobs: Jobs) -> dict[str, float]:
 
 # ------------------------------------------------------------------------------ what is measured of a job
 
+
+def _bounded_slowdown(jobs: Jobs) -> Floats:
+    run = np.maximum(EXECUTION_TIME.values(jobs), BOUNDED_SLOWDOWN_THRESHOLD)
+    return np.asarray(np.maximum(1.0, RESPONSE.values(jobs) / run), dtype=np.float64)
+
+
 WAIT = Quantity("s", "s_j - r_j", lambda jobs: jobs.start - jobs.arrival)
 RESPONSE = Quantity("s", "e_j - r_j", lambda jobs: jobs.end - jobs.arrival)
 EXECUTION_TIME = Quantity("s", "Te_j", lambda jobs: jobs.end - jobs.start)
@@ -169,18 +175,14 @@ EXECUTION_SLOWDOWN = Quantity(
     "-", "(Te_j - Tb_j) / Tb_j", lambda jobs: EXECUTION_TIME.values(jobs) / jobs.base_time - 1.0
 )
 BOUNDED_SLOWDOWN = Quantity(
-    "-",
-    f"max(1, (e_j - r_j) / max(Te_j, {BOUNDED_SLOWDOWN_THRESHOLD:g} s))",
-    lambda jobs: np.maximum(
-        1.0, RESPONSE.values(jobs) / np.maximum(EXECUTION_TIME.values(jobs), BOUNDED_SLOWDOWN_THRESHOLD)
-    ),
+    "-", f"max(1, (e_j - r_j) / max(Te_j, {BOUNDED_SLOWDOWN_THRESHOLD:g} s))", _bounded_slowdown
 )
 PROCESSOR_SECONDS = Quantity("processor s", "m_j Te_j", lambda jobs: jobs.processors * EXECUTION_TIME.values(jobs))
-COALLOCATED = Quantity("-", "1 if job j uses two or more clusters, else 0", lambda jobs: jobs.is_coallocated + 0.0)
+COALLOCATED = Quantity("-", "use two or more clusters", lambda jobs: jobs.is_coallocated.astype(np.float64))
 SATURATED = Quantity(
     "-",
-    "1 if job j, at some instant, loads a link whose total load is above its bandwidth, else 0",
-    lambda jobs: jobs.met_saturation + 0.0,
+    "at some instant load a link whose total load is above its bandwidth",
+    lambda jobs: jobs.met_saturation.astype(np.float64),
 )
 
 
@@ -191,7 +193,7 @@ def total(column: Column) -> Floats:
     """Return the sum of each group."""
     if not len(column.values):
         return np.zeros(len(column.first))
-    return np.add.reduceat(column.values, column.first)
+    return np.asarray(np.add.reduceat(column.values, column.first), dtype=np.float64)
 
 
 def mean(column: Column) -> Floats:
@@ -203,7 +205,7 @@ def maximum(column: Column) -> Floats:
     """Return the maximum of each group."""
     if not len(column.values):
         return np.zeros(len(column.first))
-    return np.maximum.reduceat(column.values, column.first)
+    return np.asarray(np.maximum.reduceat(column.values, column.first), dtype=np.float64)
 
 
 def percentile(column: Column, percent: float) -> Floats:
@@ -228,6 +230,13 @@ def _sum_of(quantity: Quantity) -> JobMetric:
 
 def _mean_of(quantity: Quantity) -> JobMetric:
     return JobMetric(quantity.unit, f"Mean of {quantity.formula}.", lambda measured: mean(measured[quantity]))
+
+
+def _share_of(quantity: Quantity) -> JobMetric:
+    """Return the share of the jobs of which something is true: the mean of 1 where it is, 0 where not."""
+    return JobMetric(
+        quantity.unit, f"Share of the jobs that {quantity.formula}.", lambda measured: mean(measured[quantity])
+    )
 
 
 def _maximum_of(quantity: Quantity) -> JobMetric:
@@ -274,8 +283,8 @@ JOB_METRICS: Mapping[str, JobMetric] = {
     "bounded_slowdown_mean": _mean_of(BOUNDED_SLOWDOWN),
     **_percentiles_of("bounded_slowdown", BOUNDED_SLOWDOWN),
     "bounded_slowdown_max": _maximum_of(BOUNDED_SLOWDOWN),
-    "coallocated_share": _mean_of(COALLOCATED),
-    "saturated_share": _mean_of(SATURATED),
+    "coallocated_share": _share_of(COALLOCATED),
+    "saturated_share": _share_of(SATURATED),
 }
 """Every metric of jobs by name, in the order of reports."""
 
@@ -314,7 +323,7 @@ PLATFORM_METRICS: Mapping[str, PlatformMetric] = {
         _peak_link_share,
     ),
     "queue_length_mean": PlatformMetric(
-        "jobs", "Sum of what each wait [r_j, s_j) has in common with [a, b), / (b - a): waiting jobs, averaged over time.",
+        "jobs", "Sum of the parts of the waits [r_j, s_j) in [a, b), / (b - a): waiting jobs, averaged over time.",
         _queue_length_mean,
     ),
 }  # fmt: skip

@@ -27,6 +27,10 @@ ROWS_AT_ONCE = 20_000
 """Placements whose processors are looked up in one go, so that memory stays small."""
 
 
+ONE_GROUP = np.zeros(1, dtype=np.int64)
+"""Where groups begin, where all jobs are one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Jobs:
     """Placed jobs as columns, shape ``(num_jobs,)`` each, in groups of adjacent rows.
@@ -53,8 +57,8 @@ class Jobs:
         """Number of jobs of each group, shape ``(num_groups,)``."""
         return np.diff(np.append(self.first, len(self)))
 
-    def taken(self, rows: Ints, first: Ints) -> Jobs:
-        """Return these rows, in this order, in groups that begin at ``first``."""
+    def taken(self, rows: Ints, first: Ints | None = None) -> Jobs:
+        """Return these rows, in this order, in groups that begin at ``first``; without, as one group."""
         return Jobs(
             self.arrival[rows],
             self.start[rows],
@@ -63,7 +67,7 @@ class Jobs:
             self.processors[rows],
             self.is_coallocated[rows],
             self.met_saturation[rows],
-            first,
+            ONE_GROUP if first is None else first,
         )
 
 
@@ -81,14 +85,14 @@ class LinkLoads:
 
     def before(self, instants: Floats) -> Floats:
         """Return the load of each link just before some instants, MB/s, shape ``(num_links, num_instants)``."""
-        padded = np.pad(self.totals, ((0, 0), (1, 0)))
-        return np.asarray(padded[:, np.searchsorted(self.instants, instants, side="left")], dtype=np.float64)
+        nothing = np.zeros((len(self.names), 1))
+        return np.concatenate([nothing, self.totals], axis=1)[:, np.searchsorted(self.instants, instants, side="left")]
 
     def shares(self, loads: Floats) -> Floats:
         """Return loads as shares of the bandwidth; a load on a link of no bandwidth is infinitely much."""
         bandwidths = np.broadcast_to(self.bandwidths[:, None], loads.shape)
         without = np.where(loads > 0.0, np.inf, 0.0)
-        return np.divide(loads, bandwidths, out=without, where=bandwidths > 0.0)
+        return np.asarray(np.divide(loads, bandwidths, out=without, where=bandwidths > 0.0), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +132,8 @@ class Observed:
 
     def seconds_within(self, start: Floats, end: Floats) -> Floats:
         """Return how much of each interval lies within the time that is observed, s."""
-        return np.maximum(0.0, np.minimum(end, self.finish) - np.maximum(start, self.begin))
+        parts = np.minimum(end, self.finish) - np.maximum(start, self.begin)
+        return np.asarray(np.maximum(0.0, parts), dtype=np.float64)
 
 
 def observe(instance: Instance, schedule: Schedule) -> Observed:
@@ -156,7 +161,7 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             processors=tasks.sum(axis=1),
             is_coallocated=(tasks > 0).sum(axis=1) > 1,
             met_saturation=met_saturation[: len(placed)],
-            first=np.zeros(1, dtype=np.int64),
+            first=ONE_GROUP,
         ),
         links,
         Held(held.sum(axis=1), np.zeros(len(running)), running_end),
@@ -209,7 +214,8 @@ def _tasks_per_cluster(instance: Instance, nodes: Sequence[Sequence[str]]) -> In
 def stepwise(spans: tuple[Ints, Ints], amounts: Floats, num_instants: int) -> Floats:
     """Return the sum of the amounts that count from each instant to the next; ``spans`` are first and last instants."""
     begin, finish = spans
-    return np.cumsum(np.bincount(begin, amounts, num_instants) - np.bincount(finish, amounts, num_instants))
+    changes = np.bincount(begin, amounts, num_instants) - np.bincount(finish, amounts, num_instants)
+    return np.asarray(np.cumsum(changes), dtype=np.float64)
 
 
 # ------------------------------------------------------------------------------ links
@@ -259,7 +265,6 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     """Return names with a prime on those that stand before: a switch may be named as a cluster is."""
     found: list[str] = []
     for name in names:
-        while name in found:
-            name += "'"
-        found.append(name)
+        candidates = (name + primes * "'" for primes in itertools.count())
+        found.append(next(candidate for candidate in candidates if candidate not in found))
     return tuple(found)
