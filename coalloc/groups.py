@@ -31,6 +31,9 @@ SIZE_CLASSES = (1, 4, 16, 64)
 MONDAY = 4 * 86_400.0
 """The Unix time of a Monday at 0:00 in UTC, s: the clock's 0 unless another is given."""
 
+LAST_EPOCH = 4e9
+"""Latest Unix time of the clock's 0, s: in 2096, which leaves 160 years of arrivals to calendars."""
+
 DAYS, HOURS = 7, 24
 """Of a week, of a day."""
 
@@ -95,9 +98,9 @@ def metrics_by(
     """
     import pandas as pd
 
-    week = _week(by, epoch, time_zone)
+    week = week_of(by, epoch, time_zone)
     observed = observe(instance, schedule)
-    rows = arriving(observed.jobs, after, before)
+    rows = arriving(observed.jobs.arrival, after, before)
     placed = placed_jobs(instance, schedule)
     jobs, users = observed.jobs.taken(rows), [placed[row].user for row in rows.tolist()]
     labels = GROUPINGS[by].labels(jobs, users, week)
@@ -108,11 +111,13 @@ def metrics_by(
     return pd.DataFrame({by: names} | metrics).astype({"jobs": int})
 
 
-def _week(by: By, epoch: float | None, time_zone: str | None) -> Week:
+def week_of(by: By, epoch: float | None, time_zone: str | None) -> Week:
     """Return the week of the clock; raises where no hours are asked for, or there is no such zone."""
     if by != "hour" and (epoch is not None or time_zone is not None):
         given = "epoch" if epoch is not None else "time_zone"
         raise CoallocError(f"{given} is for the hours of the week, by='hour', got by={by!r}")
+    if epoch is not None and not 0.0 <= epoch <= LAST_EPOCH:
+        raise CoallocError(f"epoch must be a Unix time from 0 to {LAST_EPOCH:g} s, got {epoch:g}")
     week = Week(MONDAY if epoch is None else epoch, "UTC" if time_zone is None else time_zone)
     try:
         zoneinfo.ZoneInfo(week.time_zone)

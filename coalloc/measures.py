@@ -130,7 +130,7 @@ def metrics_of(
         If no job arrives in the window; and as :func:`metrics`.
     """
     observed = observe(instance, schedule)
-    jobs = observed.jobs.taken(arriving(observed.jobs, after, before))
+    jobs = observed.jobs.taken(arriving(observed.jobs.arrival, after, before))
     during = observed.within(after, before)
     found = _of_all(jobs) | {name: m.value(during) for name, m in PLATFORM_METRICS.items() if m.of == "platform"}
     return {name: found[name] for name in METRICS if name in found}
@@ -142,12 +142,12 @@ def job_metrics(jobs: Jobs) -> dict[str, Floats]:
     return {name: metric.value(measured) for name, metric in JOB_METRICS.items()}
 
 
-def arriving(jobs: Jobs, after: float | None = None, before: float | None = None) -> Ints:
+def arriving(arrival: Floats, after: float | None = None, before: float | None = None) -> Ints:
     """Return the rows of the jobs with ``after <= r_j < before``, s; raises where a window has none."""
     low, high = -math.inf if after is None else after, math.inf if before is None else before
-    rows = np.flatnonzero((jobs.arrival >= low) & (jobs.arrival < high))
+    rows = np.flatnonzero((arrival >= low) & (arrival < high))
     if not len(rows) and (after, before) != (None, None):
-        known = f"from {jobs.arrival.min():.12g} to {jobs.arrival.max():.12g} s" if len(jobs) else "never"
+        known = f"from {arrival.min():.12g} to {arrival.max():.12g} s" if len(arrival) else "never"
         raise CoallocError(
             f"no job of the schedule arrives from after={low:.12g} to before={high:.12g} s: they arrive {known}"
         )

@@ -128,7 +128,7 @@ class Panel:
 def draw(timeline: Timeline, instance: Instance, every: float | None = None) -> Figure:
     """Return the picture of a timeline; it belongs to no window and to no global list."""
     shown = shown_of(timeline, every)
-    panels = panels_of(timeline, instance)
+    panels = panels_of(timeline, instance, "" if shown.is_exact else ", means")
     figure = page_figure(MARGIN + PANEL * len(panels), rows=(1,) * len(panels))
     for ax, panel in zip(figure.axes, panels, strict=True):
         title(ax, panel.title)
@@ -158,19 +158,22 @@ def round_length(least: float) -> float:
     return next(unit * power * digit for digit in (*ROUND, 10.0) if unit * power * digit >= least)
 
 
-def panels_of(timeline: Timeline, instance: Instance) -> list[Panel]:
-    """Return the panels: links only where one is loaded, power only where it is known."""
+def panels_of(timeline: Timeline, instance: Instance, what: str) -> list[Panel]:
+    """Return the panels: links only where one is loaded, power only where it is known.
+
+    ``what`` is said of panels without peaks.
+    """
     capacity = instance.platform.num_processors
     panels = [
         Panel("Waiting jobs", lambda ax, shown: _draw_number(ax, shown, "queue_length", "jobs")),
         Panel("Waiting processors", lambda ax, shown: _draw_number(ax, shown, "waiting_processors", "processors")),
-        Panel("Busy processors", lambda ax, shown: _draw_busy(ax, shown, capacity)),
+        Panel(f"Busy processors{what}", lambda ax, shown: _draw_busy(ax, shown, capacity)),
     ]
     links = most_loaded(timeline)
     if links:
         peak = share_text(float(timeline.columns[SHARE + links[0]].max()))
         text = f"Links, the {len(links)} most loaded" if len(links) == MOST_LINKS else "Links that are loaded"
-        panels.append(Panel(f"{text}; peak {peak}", lambda ax, shown: _draw_links(ax, shown, links)))
+        panels.append(Panel(f"{text}{what}; peak {peak}", lambda ax, shown: _draw_links(ax, shown, links)))
     if "power" in timeline.columns:
         panels.append(Panel("Power", _draw_power))
     return panels
@@ -231,7 +234,7 @@ def _frame(ax: Axes, shown: Shown) -> None:
 
     first, last = (float(shown.edges[i]) for i in (0, -1))
     ax.set_xlim(first, last if last > first else first + 1.0)
-    ax.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10], integer=True))
     if ax.get_legend_handles_labels()[0]:
         key = ax.legend(loc="lower right", bbox_to_anchor=(1.0, 0.98), ncols=5, **KEY)
         for text in key.get_texts():
