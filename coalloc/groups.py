@@ -139,9 +139,14 @@ def _by_user(_: Jobs, users: Sequence[str | None], __: Week) -> Labels:
 
 
 def _by_size(jobs: Jobs, _: Sequence[str | None], __: Week) -> Labels:
+    return Labels(_size_names(), np.searchsorted(SIZE_CLASSES, jobs.processors).astype(np.int64))
+
+
+def _size_names() -> list[str]:
+    """Return the names of the classes of sizes: ``1``, ``2-4``, ..., ``65+``."""
     smallest = [1, *(largest + 1 for largest in SIZE_CLASSES)]
     names = [str(low) if low == high else f"{low}-{high}" for low, high in zip(smallest, SIZE_CLASSES, strict=False)]
-    return Labels([*names, f"{smallest[-1]}+"], np.searchsorted(SIZE_CLASSES, jobs.processors).astype(np.int64))
+    return [*names, f"{smallest[-1]}+"]
 
 
 def _by_hour(jobs: Jobs, _: Sequence[str | None], week: Week) -> Labels:
@@ -151,12 +156,12 @@ def _by_hour(jobs: Jobs, _: Sequence[str | None], week: Week) -> Labels:
         local = pd.to_datetime(week.epoch + jobs.arrival, unit="s", utc=True).tz_convert(week.time_zone)
     except (pd.errors.OutOfBoundsDatetime, OverflowError):
         raise CoallocError(f"with epoch {week.epoch:g} s jobs arrive in no year of the calendar") from None
-    return Labels(range(DAYS * HOURS), (HOURS * local.dayofweek + local.hour).to_numpy(dtype=np.int64))
+    return Labels(range(DAYS * HOURS), (HOURS * local.day_of_week + local.hour).to_numpy(dtype=np.int64))
 
 
 GROUPINGS: Mapping[By, Grouping] = {
-    "user": Grouping("The user u_j of the job; empty for jobs without.", _by_user),
-    "size": Grouping("The class that holds m_j: 1, 2-4, 5-16, 17-64, 65+.", _by_size),
+    "user": Grouping("The user u_j of the job; missing for jobs without.", _by_user),
+    "size": Grouping(f"The class that holds m_j: {', '.join(_size_names())}.", _by_size),
     "hour": Grouping(
         "The hour of the week, 0 (Monday from 0:00) to 167, that clocks in the time zone show at epoch + r_j.", _by_hour
     ),

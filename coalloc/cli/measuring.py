@@ -153,5 +153,5 @@ def groups_text(table: pd.DataFrame) -> str:
 
     name = str(table.columns[0])
     shown = table[[name, *SHOWN]].copy()
-    shown[name] = ["-" if group is None else visible(str(group)) for group in table[name].tolist()]
+    shown[name] = table[name].map(lambda group: visible(str(group)), na_action="ignore").fillna("-")
     return shown.to_string(index=False, float_format="{:.6g}".format)

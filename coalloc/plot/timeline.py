@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -11,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from coalloc.display import palette
-from coalloc.display.wording import TimeUnit, duration_text, plural, prefix_for, share_text, shortened, unit_for
+from coalloc.display.wording import (
+    SECOND,
+    UNITS,
+    TimeUnit,
+    duration_text,
+    plural,
+    prefix_for,
+    share_text,
+    shortened,
+    unit_for,
+)
 from coalloc.documents.arguments import public
 from coalloc.instance import Instance
 from coalloc.meter import Idle
@@ -152,10 +163,22 @@ def shown_of(timeline: Timeline, every: float | None) -> Shown:
 
 
 def round_length(least: float) -> float:
-    """Return the shortest round length of time that is no shorter than ``least``, s: 1, 2 or 5 of a power of ten."""
-    unit = unit_for(3.0 * least).seconds
-    power = 10.0 ** math.floor(math.log10(least / unit))
-    return next(unit * power * digit for digit in (*ROUND, 10.0) if unit * power * digit >= least)
+    """Return the shortest round length of time that is no shorter than ``least``, s: 1, 2, 5, 10, ... of a unit.
+
+    Units are days, and hours, minutes and seconds where these are less than the next.
+    """
+    units = [SECOND, *reversed(UNITS)]
+    for unit, longer in itertools.pairwise(units):
+        length = _round_multiple(least, unit.seconds)
+        if length < longer.seconds:
+            return length
+    return _round_multiple(least, units[-1].seconds)
+
+
+def _round_multiple(least: float, unit: float) -> float:
+    """Return the least of 1, 2, 5, 10, ... units, or such a part of one, that is no less than ``least``, s."""
+    power = unit * 10.0 ** math.floor(math.log10(least / unit))
+    return next(power * digit for digit in (*ROUND, 10.0) if power * digit >= least)
 
 
 def panels_of(timeline: Timeline, instance: Instance, what: str) -> list[Panel]:

@@ -12,13 +12,18 @@ from coalloc.display.wording import plural
 from coalloc.documents.text import quoted
 from coalloc.groups import By, metrics_by
 from coalloc.instance import Instance
-from coalloc.measures import busy_time, metrics_of
+from coalloc.measures import EXECUTION_TIME, RESPONSE, WAIT, busy_time, metrics_of
 from coalloc.meter import Idle
+from coalloc.observed import observe
 from coalloc.schedule import Schedule
 from coalloc.timeline import series
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+QUANTITIES = {"wait": WAIT, "run": EXECUTION_TIME, "response": RESPONSE}
+"""What the table of jobs says of each, by column."""
 
 
 def distribution_text(metrics: Mapping[str, float], name: str, unit: str = "") -> str:
@@ -49,9 +54,9 @@ class SimulationResult:
         jobs = [self.instance.job_by_id[job] for job in frame["job"]]
         frame.insert(1, "tasks", [job.tasks for job in jobs])
         frame.insert(2, "arrival", [job.arrival for job in jobs])
-        frame.insert(5, "wait", frame["start"] - frame["arrival"])
-        frame.insert(6, "run", frame["end"] - frame["start"])
-        frame.insert(7, "response", frame["end"] - frame["arrival"])
+        columns = observe(self.instance, self.schedule).jobs
+        for place, (name, quantity) in enumerate(QUANTITIES.items(), start=5):
+            frame.insert(place, name, quantity.values(columns))
         return frame
 
     @cached_property
