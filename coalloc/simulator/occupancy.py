@@ -51,11 +51,13 @@ class Occupancy:
         counts, parts = self._named(job, nodes) if nodes else self._lowest(job, asked)
         if self._scope != "platform" and not self._is_within_scope(counts):
             raise DecisionError(f"the policy started {quoted(job.id)} outside its scope, one {self._scope}")
-        for g, count in enumerate(counts):
-            if count:
-                self._free[g] ^= parts[g]
-                self._counts[g] -= count
-        return counts, functools.reduce(operator.or_, parts)
+        processors = 0
+        for g, part in enumerate(parts):
+            if part:
+                self._free[g] ^= part
+                self._counts[g] -= counts[g]
+                processors |= part
+        return counts, processors
 
     def occupy(self, processors: Processors) -> Allocation:
         """Occupy given processors that are free; return the counts per class."""
