@@ -7,6 +7,7 @@ from coalloc.api.solving import schedule_of_model as schedule_of_model
 from coalloc.api.solving import solve as solve
 from coalloc.checker import Violation as Violation
 from coalloc.checker import check as check
+from coalloc.groups import metrics_by as metrics_by
 from coalloc.heuristics.registry import policies as policies
 from coalloc.instance import Cluster as Cluster
 from coalloc.instance import CoallocError as CoallocError
@@ -22,9 +23,11 @@ from coalloc.instance.files import read_platform as read_platform
 from coalloc.instance.files import write_instance as write_instance
 from coalloc.instance.files import write_platform as write_platform
 from coalloc.measures import metrics as metrics
+from coalloc.measures import metrics_of as metrics_of
 from coalloc.meter import energy as energy
 from coalloc.plot.pictures import gantt as gantt
 from coalloc.plot.power import power_plot as power_plot
+from coalloc.plot.timeline import series_plot as series_plot
 from coalloc.result_files import read_result as read_result
 from coalloc.result_files import write_result as write_result
 from coalloc.schedule import Placement as Placement
@@ -43,6 +46,7 @@ from coalloc.solvers.result import TracePoint as TracePoint
 from coalloc.studies.comparison import compare as compare
 from coalloc.studies.front import energy_front as energy_front
 from coalloc.studies.slot_size import slot_study as slot_study
+from coalloc.timeline import series as series
 from coalloc.versions import show_versions as show_versions
 from coalloc.workloads.generators import generate as generate
 from coalloc.workloads.irmasim import read_irmasim as read_irmasim

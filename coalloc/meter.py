@@ -21,7 +21,7 @@ from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import known_watts, require_watts
 from coalloc.instance.rounding import time_tolerance
-from coalloc.measures import ROWS_AT_ONCE, placed_jobs, processor_indices
+from coalloc.observed import ROWS_AT_ONCE, placed_jobs, processor_indices
 from coalloc.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -374,7 +374,7 @@ def _cores_per_node(instance: Instance, nodes: Sequence[Sequence[str]]) -> tuple
     keys, counts = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for first in range(0, len(nodes), ROWS_AT_ONCE):
         names = nodes[first : first + ROWS_AT_ONCE]
-        processors = np.fromiter(processor_indices(instance, itertools.chain.from_iterable(names)), np.int64)
+        processors = np.array(processor_indices(instance, itertools.chain.from_iterable(names)), dtype=np.int64)
         row = first + np.repeat(np.arange(len(names)), [len(row) for row in names])
         found, cores = np.unique(row * num_nodes + of_processor[processors], return_counts=True)
         keys.append(found)

@@ -309,6 +309,25 @@ def test_the_same_seed_gives_the_same_answer(options):
     assert (first.objective, first.lower_bound, first.status) == (second.objective, second.lower_bound, second.status)
 
 
+@pytest.mark.parametrize("formulation", OAS)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        # The job of 100 s on both nodes takes two slots of 50 s.
+        ({"horizon": 1}, "no model: job 'J1' ends after 2 slots at the earliest, and must within 1"),
+        ({"horizon": 0}, "no model: job 'J1' ends after 2 slots at the earliest, and must within 0"),
+        ({"makespan_limit": 60.0}, "no model: job 'J1' ends after 2 slots at the earliest, and must within 1"),
+        ({"horizon": -1}, "horizon: must be 0 to 1000000000 slots, got -1"),
+        ({"horizon": 10**400}, "horizon: must be 0 to 1000000000 slots, got a number of about 401 digits"),
+    ],
+)
+def test_a_horizon_in_which_a_job_cannot_end_is_refused(formulation, options, message):
+    with pytest.raises(CoallocError) as caught:
+        coalloc.build_model(tiny(), slot=50, formulation=formulation, **options)
+    assert str(caught.value) == message
+    assert coalloc.build_model(tiny(), slot=50, formulation=formulation, horizon=2) is not None
+
+
 def test_progress_gets_the_trace_as_it_grows():
     seen = []
     result = coalloc.solve(coalloc.example("paper-oas-1"), slot="100%", progress=seen.append)

@@ -175,5 +175,5 @@ def test_every_formulation_knows_the_rows_of_a_constraint(formulation: str) -> N
 
 def test_what_is_no_constraint_is_refused() -> None:
     platform = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=1.0)])
-    with pytest.raises(CoallocError, match=r"constraints must be coalloc.constraint.Constraint objects, got 'J1'"):
+    with pytest.raises(CoallocError, match=r"^constraints\[0\]: must be a Constraint, got 'J1'$"):
         coalloc.solve(Instance(platform, [Job("J1", 1, 10.0)]), slot=10.0, constraints=["J1"])  # type: ignore[list-item]

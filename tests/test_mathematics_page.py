@@ -1,4 +1,4 @@
-"""docs/mathematics.md says what the code does: names, constants, equation numbers, components, metrics."""
+"""docs/mathematics.md says what the code does: names, constants, equation numbers, components."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pytest
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
-from coalloc.measures import METRICS
 from coalloc.models import energy_relaxation
 from coalloc.problem import discretise
 
@@ -79,10 +78,6 @@ def test_the_constants_have_the_values_that_the_page_gives():
     assert len(constants) >= 10
     for name, value, _ in constants:
         assert resolve(name.strip("`")) == float(value), name
-
-
-def test_the_table_of_metrics_is_the_code():
-    assert table("## Metrics") == [[f"`{name}`", m.unit, m.definition] for name, m in METRICS.items()]
 
 
 def test_the_models_and_the_page_number_the_same_equations():

@@ -62,6 +62,8 @@ def simulate(
     KeyboardInterrupt
         At Ctrl-C; its message says where the run was.
     """
+    if seed < 0:
+        raise CoallocError(f"seed: must be a whole number from 0 on, got {seed}")
     if isinstance(policy, str):
         chosen, name = policy_named(policy, policy_options), policy
     elif policy_options:

@@ -179,7 +179,7 @@ def build_model(
     horizon
         Slots (energy in continuous time: s) within which every job must end. Without it every order of the jobs
         fits, so that a row that you add (a precedence, a latest end) forbids nothing but what it says. One that is
-        too short makes the model infeasible.
+        too short makes the model infeasible; one in which a job cannot end at all is refused.
 
     Returns
     -------

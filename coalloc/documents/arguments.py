@@ -11,13 +11,14 @@ import collections.abc
 import difflib
 import functools
 import inspect
+import itertools
 import math
 import numbers
 import os
 import types
 import typing
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated, Any, ParamSpec, TypeVar, cast
 
 from coalloc.documents.errors import CoallocError, Fault, InstanceError
 from coalloc.documents.sentences import shown
@@ -72,9 +73,8 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         except TypeError:
             return function(*args, **kwargs)  # Python's own word on what is missing
         hints = _hints(function)
-        faults = [
-            fault for name, given in bound.arguments.items() if (fault := _fault(name, hints.get(name, Any), given))
-        ]
+        for_each = (_faults(name, hints.get(name, Any), given) for name, given in bound.arguments.items())
+        faults = list(itertools.chain.from_iterable(for_each))
         if faults:
             raise InstanceError(faults)
         bound.arguments.update({name: plain_number(given) for name, given in bound.arguments.items()})
@@ -95,9 +95,9 @@ def refuse_unknown(unknown: Iterable[str], known: Iterable[str]) -> None:
 
 def require(name: str, wanted: Any, given: object) -> None:
     """Raise :class:`CoallocError` where something else than the type ``wanted`` is given as ``name``."""
-    fault = _fault(name, wanted, given)
-    if fault is not None:
-        raise InstanceError([fault])
+    faults = list(_faults(name, wanted, given))
+    if faults:
+        raise InstanceError(faults)
 
 
 def plain_number(given: Any) -> Any:
@@ -198,12 +198,14 @@ def _hint(annotation: Any, function: Callable[..., Any]) -> Any:
         return Any
 
 
-def _fault(name: str, hint: Any, given: object) -> Fault | None:
-    """Return what is wrong with an argument, None where it is right."""
-    if admits(hint, given):
-        return None
-    remedy = _remedy(hint, given)
-    return Fault(name, f"must be {wanted_words(hint)}, got {picture_of(given)}{remedy}")
+def _faults(name: str, hint: Any, given: object) -> Iterator[Fault]:
+    """Yield what is wrong with an argument, or with each of its elements where it is a list."""
+    if not admits(hint, given):
+        yield Fault(name, f"must be {wanted_words(hint)}, got {picture_of(given)}{_remedy(hint, given)}")
+    elif typing.get_origin(hint) is collections.abc.Sequence:
+        (element,) = typing.get_args(hint)
+        for number, part in enumerate(cast(Sequence[object], given)):
+            yield from _faults(f"{name}[{number}]", element, part)
 
 
 def _remedy(hint: Any, given: object) -> str:

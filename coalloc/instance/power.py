@@ -31,6 +31,11 @@ def known_watts(group: NodeGroup) -> tuple[float, float, float]:
     return group.idle_watts, group.static_watts, group.core_watts
 
 
+def has_watts(platform: Platform) -> bool:
+    """Return whether the watts of every node group are given."""
+    return not any(_missing(group) for cluster in platform.clusters for group in cluster.nodes)
+
+
 def require_watts(platform: Platform) -> None:
     """Raise :class:`CoallocError` with a line for each node group whose watts are not all given."""
     lines = [

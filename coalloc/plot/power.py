@@ -17,6 +17,7 @@ from coalloc.meter import PARTS, Idle, PowerCurve, power_curve
 from coalloc.plot.pictures import DATELESS, picture_format, static_picture
 from coalloc.plot.static import KEY, RAW, Writer
 from coalloc.schedule import Schedule
+from coalloc.timeline import step_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,10 +79,8 @@ def _static_format(path: str | os.PathLike[str]) -> str:
 
 def averaged(curve: PowerCurve, num_steps: int) -> PowerCurve:
     """Return the means of a curve over equal steps of the same span; its integral over each step stays."""
-    joules = np.cumsum(curve.watts * np.diff(curve.instants), axis=1)
     instants = np.linspace(curve.instants[0], curve.instants[-1], num_steps + 1)
-    until = [np.interp(instants, curve.instants, np.concatenate([[0.0], part])) for part in joules]
-    return PowerCurve(instants, np.diff(np.array(until), axis=1) / np.diff(instants))
+    return PowerCurve(instants, step_means(curve.instants, curve.watts, instants))
 
 
 def draw(curve: PowerCurve, name: str) -> Figure:

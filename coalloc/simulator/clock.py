@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -43,6 +43,9 @@ PASS: Event = ("pass", None)
 
 Entry = tuple[float, int, float, float, Any]
 """Of the heap: time (s), place of the kind in the order, two numbers that order its kind, and to whom it happens."""
+
+END_OF_TIME: Entry = (math.inf, len(get_args(Kind)), 0.0, 0.0, None)
+"""Last of the heap: there is always a next entry."""
 
 
 class Change(Protocol):
@@ -77,7 +80,7 @@ class Clock:
         self._end_rank, self._arrival_rank, self._wake_rank = map(self._kinds.index, ("end", "arrival", "wake"))
         self._change_ranks = self._kinds.index("leaving"), self._kinds.index("coming")
         self._is_batch = passes == "batch"
-        self._heap: list[Entry] = []
+        self._heap: list[Entry] = [END_OF_TIME]
         self._ends: dict[int, float] = {}
         self._wakes: set[tuple[float, int]] = set()
         self._push_next_arrival()
@@ -88,8 +91,9 @@ class Clock:
 
         ``start`` and ``arrival`` are its own, s.
         """
+        is_new = self._ends.get(job) != end
         self._ends[job] = end
-        if end < math.inf:
+        if is_new and end < math.inf:
             heapq.heappush(self._heap, (end, self._end_rank, start, arrival, job))
 
     def wake(self, site: int, time: float) -> None:
@@ -104,8 +108,8 @@ class Clock:
         What is asked for, or comes to be expected, while it goes on happens in its turn.
         """
         heap, ends, kinds, is_batch = self._heap, self._ends, self._kinds, self._is_batch
-        arrival_rank, end_rank, pop = self._arrival_rank, self._end_rank, heapq.heappop
-        while heap:
+        arrival_rank, end_rank, wake_rank, pop = self._arrival_rank, self._end_rank, self._wake_rank, heapq.heappop
+        while heap[0] is not END_OF_TIME:
             entry = pop(heap)
             time, rank, _, _, what = entry
             if rank == end_rank:
@@ -115,38 +119,37 @@ class Clock:
                 self._push_next_arrival()
             else:
                 self._follow_up(rank)
-            limit = time + (INSTANT_TOLERANCE if time < EARLY else INSTANT_PRECISION * time)
-            if is_batch and heap and heap[0][0] <= limit:
-                yield from self._in_order(entry, limit)
+            limit = time + (INSTANT_TOLERANCE if time < EARLY else INSTANT_PRECISION * time) if is_batch else -math.inf
+            if heap[0][0] <= limit:
+                yield from self._in_order([(rank, entry)], limit)
             else:  # alone, as most are
                 self.now = time
                 if rank == end_rank:
                     del ends[what]
-                elif rank != arrival_rank:
-                    self._forget(entry)
+                elif rank == wake_rank:
+                    self._wakes.remove((time, what))
                 yield kinds[rank], what
-            while is_batch and heap and heap[0][0] <= limit:
-                yield from self._in_order(self._popped(), limit)
+                if heap[0][0] <= limit:
+                    yield from self._in_order([], limit)
             yield PASS
 
-    def _in_order(self, entry: Entry, limit: float) -> Iterator[Event]:
-        """Yield an event and all that happens up to ``limit`` (s), whatever the times, by kind first."""
-        heap, ordered = self._heap, [(entry[1], entry)]
-        while ordered:
-            while heap and heap[0][0] <= limit:
-                entry = self._popped()
-                heapq.heappush(ordered, (entry[1], entry))
-            rank, entry = heapq.heappop(ordered)
-            if rank != self._end_rank or self._ends.get(entry[4]) == entry[0]:
-                self.now = max(self.now, entry[0])
-                self._forget(entry)
-                yield self._kinds[rank], entry[4]
-
-    def _popped(self) -> Entry:
-        """Take the next entry off the heap."""
-        entry = heapq.heappop(self._heap)
-        self._follow_up(entry[1])
-        return entry
+    def _in_order(self, due: list[tuple[int, Entry]], limit: float) -> Iterator[Event]:
+        """Yield what is due and all that happens up to ``limit`` (s), whatever the times, by kind first."""
+        heap = self._heap
+        while due or heap[0][0] <= limit:
+            while heap[0][0] <= limit:
+                entry = heapq.heappop(heap)
+                self._follow_up(entry[1])
+                heapq.heappush(due, (entry[1], entry))
+            rank, (time, _, _, _, what) = heapq.heappop(due)
+            if rank == self._end_rank:
+                if self._ends.get(what) != time:
+                    continue
+                del self._ends[what]
+            elif rank == self._wake_rank:
+                self._wakes.remove((time, what))
+            self.now = max(self.now, time)
+            yield self._kinds[rank], what
 
     def _follow_up(self, rank: int) -> None:
         """Push the next arrival after an arrival, and so for changes: there is one at most, so the heap stays small."""
@@ -154,13 +157,6 @@ class Clock:
             self._push_next_arrival()
         elif rank in self._change_ranks:
             self._push_next_change()
-
-    def _forget(self, entry: Entry) -> None:
-        """Note that something is not expected any more: it happens."""
-        if entry[1] == self._end_rank:
-            del self._ends[entry[4]]
-        elif entry[1] == self._wake_rank:
-            self._wakes.remove((entry[0], entry[4]))
 
     def _push_next_arrival(self) -> None:
         job = next(self._arrival_order, None)

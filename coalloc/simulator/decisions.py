@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
 from coalloc.documents.text import shortened, visible
 from coalloc.instance import CoallocError
@@ -34,42 +34,32 @@ class DecisionError(CoallocError):
     """A policy answered what cannot be done."""
 
 
-def decisions_of(answer: object, num_waiting: int) -> tuple[Sequence[Start], Sequence[Wake]]:
-    """Return the starts and the wake-ups of a policy's answer, which may be endless.
+def decisions_of(answer: Any, num_waiting: int) -> list[object]:
+    """Return the decisions of an answer, which may be endless.
 
-    As many starts and as many wake-ups are good as jobs wait, and one decision more is looked at: of more starts one
-    is of a job that does not wait, or no longer, which the site refuses. Raises :class:`DecisionError` where the
-    answer is something else.
+    As many starts and as many wake-ups are good as jobs wait. One decision more is looked at: then one of the starts is
+    of a job that does not wait, or no longer, or there are too many wake-ups. Raises :class:`DecisionError` where the
+    answer has no decisions in it.
     """
     if not hasattr(type(answer), "__iter__"):
         raise DecisionError(f"decide(state) must return the jobs to start, [] for none, got {shown(answer)}")
-    decisions = list(islice(cast(Iterable[object], answer), 2 * num_waiting + 1))
-    for decision in decisions:
-        if not isinstance(decision, Start):
-            break
-    else:  # as most answers are
-        return cast(list[Start], decisions), ()
-    for decision in decisions:
-        if not isinstance(decision, (Start, Wake)):
-            raise DecisionError(
-                f"decide(state) must return coalloc.Start objects, got {shown(decision)} among them; "
-                "only a coalloc.Wake may stand there too"
-            )
-    wakes = [decision for decision in decisions if isinstance(decision, Wake)]
-    if len(wakes) > num_waiting:
-        raise DecisionError(f"decide(state) may return one coalloc.Wake per waiting job, {num_waiting}, got more")
-    return [decision for decision in decisions if isinstance(decision, Start)], wakes
+    return list(islice(answer, 2 * num_waiting + 1))
 
 
-def refuse_past(wakes: Iterable[Wake], now: float) -> None:
-    """Raise where a wake-up is not after now (s), or never."""
-    for wake in wakes:
-        try:
-            is_after = math.isfinite(wake.time) and wake.time > now
-        except TypeError:
-            is_after = False
-        if not is_after:
-            raise DecisionError(f"the policy asked to be woken at {shown(wake.time)}, not a time in s after {now:.12g}")
+def wake_time(decision: object, now: float) -> float:
+    """Return when a wake-up is to be, s; raises :class:`DecisionError` where it is none, or not after now (s)."""
+    if not isinstance(decision, Wake):
+        raise DecisionError(
+            f"decide(state) must return coalloc.Start objects, got {shown(decision)} among them; "
+            "only a coalloc.Wake may stand there too"
+        )
+    try:
+        is_after = math.isfinite(decision.time) and decision.time > now
+    except TypeError:
+        is_after = False
+    if not is_after:
+        raise DecisionError(f"the policy asked to be woken at {shown(decision.time)}, not a time in s after {now:.12g}")
+    return decision.time
 
 
 def shown(answer: object) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import time_tolerance
 from coalloc.simulator.clock import Change, Clock, Kind, Passes
 from coalloc.simulator.contention import Contention
-from coalloc.simulator.decisions import DecisionError
+from coalloc.simulator.decisions import DecisionError, Start, wake_time
 from coalloc.simulator.interruption import Interrupts, noted_interrupts
 from coalloc.simulator.occupancy import refuse_little_memory, refuse_too_large
 from coalloc.simulator.policy import Running, as_described
@@ -36,8 +35,6 @@ MAX_IDLE_INSTANTS = 1_000_000
 
 MAX_KNOWN = 100_000
 """Sets of processors that jobs share where they are equal."""
-
-_NUMBER = attrgetter("number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +133,7 @@ class Engine:
         refuse_little_memory(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
         self._homes: dict[int, Site] = {}
-        self._touched: set[Site] = set()
+        self._running: dict[int, Running] = {}
         self._handlers: Mapping[Kind, Callable[[Any], None]] = {
             "end": self._end,
             "leaving": self._change,
@@ -157,7 +154,7 @@ class Engine:
     @property
     def position(self) -> Position:
         """Where the run is."""
-        running = sum(len(site.running) for site in self._sites)
+        running = len(self._running)
         waiting = sum(site.num_waiting for site in self._sites)
         coming = len(self._starts) - self._ended - running - waiting
         return Position(self._clock.now, self._ended, running, waiting, coming)
@@ -216,23 +213,27 @@ class Engine:
     # -------------------------------------------------------------------------- the loop
 
     def _loop(self) -> None:
-        for site in self._sites:
+        sites, handlers, homes = self._sites, self._handlers, self._homes
+        report, is_per_event, num_jobs = self._report, self._is_per_event, len(self._starts)
+        for site in sites:
             site.begin()
-        num_instants, num_jobs, handlers, touched = 0, len(self._starts), self._handlers, self._touched
+        num_instants = 0
         for kind, what in self._clock.events():
             if kind != "pass":
                 handlers[kind](what)
                 continue
-            if self._is_per_event:
+            if is_per_event:
                 self._end_as_estimated()
-            for site in touched if len(touched) == 1 else sorted(touched, key=_NUMBER):
-                if site.queue:
-                    self._pass(site)
-            touched.clear()
-            num_instants += 1
-            if self._report is not None and num_instants % PASSES_PER_REPORT == 0:
-                self._report(self.position)
-            if not self._homes:
+            for site in sites:
+                if site.is_due:
+                    site.is_due = False
+                    if site.queue:
+                        self._pass(site)
+            if report is not None:
+                num_instants += 1
+                if num_instants % PASSES_PER_REPORT == 0:
+                    report(self.position)
+            if not homes:
                 if self._ended == num_jobs:
                     return
                 self._refuse_idleness()
@@ -241,19 +242,27 @@ class Engine:
 
     def _pass(self, site: Site) -> None:
         """Let the policy of a site decide, and do what it says."""
+        num_waiting, num_starts, num_wakes = site.num_waiting, 0, 0
         try:
-            starts, wakes = site.decide()
+            decisions = site.decide()
             if self._interrupts.have_come:
                 raise KeyboardInterrupt  # whoever has caught it
-            for start in starts:
-                self._begin(site, *site.start(start))
+            for decision in decisions:
+                if isinstance(decision, Start):
+                    self._start(site, decision)
+                    num_starts += 1
+                else:
+                    self._clock.wake(site.number, wake_time(decision, self._clock.now))
+                    num_wakes += 1
+            if num_wakes > num_waiting:
+                raise DecisionError(
+                    f"decide(state) may return one coalloc.Wake per waiting job, {num_waiting}, got more"
+                )
         except DecisionError as error:
             raise self._fault(site, str(error)) from None
-        if starts:
+        if num_starts:
             self._idle_instants = 0
-            site.leave_queue(starts)
-        for wake in wakes:
-            self._clock.wake(site.number, wake.time)
+            site.leave_queue(num_starts)
 
     def _refuse_idleness(self) -> None:
         """Raise where a policy puts jobs off, again and again, though nothing runs."""
@@ -273,7 +282,6 @@ class Engine:
         job = as_described(self._jobs[index])
         site = self._sites[0] if self._router is None else self._routed(job, self._router)
         site.arrive(index, job)
-        self._touched.add(site)
 
     def _routed(self, job: Job, router: Router) -> Site:
         """Return the site to which the router sends a job."""
@@ -292,44 +300,46 @@ class Engine:
     def _end(self, index: int) -> None:
         """End a job; one that counts as finished already only has its pass."""
         site = self._homes.pop(index)
-        self._touched.add(site)
-        if index in site.running:
+        site.is_due = True
+        if index in self._running:
             self._finish(site, index)
 
     def _finish(self, site: Site, index: int) -> None:
         self._ended += 1
+        running = self._running.pop(index)
         if index in self._progress:
             self._expect(self._progress.end(index, self._clock.now))
-        site.end(index)
+        site.end(running)
 
     def _end_as_estimated(self) -> None:
         """End the jobs whose estimated end has come, if they do end now."""
         now = self._clock.now
-        for site in self._sites:
-            due = [
-                index
-                for index, running in site.running.items()
-                if running.estimated_end <= now and self._ends[index] <= now
-            ]
-            for index in due:
-                self._finish(site, index)
+        due = [
+            index
+            for index, running in self._running.items()
+            if running.estimated_end <= now and self._ends[index] <= now
+        ]
+        for index in due:
+            self._finish(self._homes[index], index)
 
     def _change(self, change: Change) -> None:
         """Let something happen outside; who has processors there may decide anew."""
         self._expect(self._progress.change(change, self._clock.now))
-        self._touched.update(site for site in self._sites if site.of_platform(change.processors))
+        for site in self._sites:
+            site.is_due |= bool(site.of_platform(change.processors))
 
     def _wake(self, number: int) -> None:
-        self._touched.add(self._sites[number])
+        self._sites[number].is_due = True
 
     # -------------------------------------------------------------------------- starts and ends
 
-    def _begin(self, site: Site, index: int, running: Running, slowdown: float) -> None:
-        """Let a job run that a policy has started."""
+    def _start(self, site: Site, start: Start) -> None:
+        """Start a job as a policy says, if that is possible."""
+        index, running, slowdown = site.start(start)
         processors = site.on_platform(running.processors)
         self._starts[index] = running.start
         self._processors[index] = self._known(processors)
-        self._homes[index] = site
+        self._homes[index], self._running[index] = site, running
         self._expect(self._progress.begin(index, self._jobs[index], processors, slowdown, running.start))
 
     def _known(self, processors: Processors) -> Processors:
@@ -340,7 +350,7 @@ class Engine:
     def _expect(self, ends: Ends) -> None:
         """Expect jobs to end, at their limits at the latest where jobs are killed."""
         for index, end in ends:
-            running = self._homes[index].running[index]
+            running = self._running[index]
             if end == math.inf and self._contention.stops(index, self._jobs[index]):
                 raise self._fault(
                     self._homes[index],
@@ -348,9 +358,8 @@ class Engine:
                     "give the link a bandwidth, or use a policy that respects links",
                 )
             expected = self._limited(index, end, running.estimated_end) if self._kill else end
-            if expected != self._ends[index]:
-                self._ends[index] = expected
-                self._clock.expect_end(index, expected, running.start, running.job.arrival)
+            self._ends[index] = expected
+            self._clock.expect_end(index, expected, running.start, running.job.arrival)
 
     def _limited(self, index: int, end: float, limit: float) -> float:
         """Return when a job ends that is killed at its limit (s), and note whether it is."""
@@ -365,8 +374,7 @@ class Engine:
             site = next((site for site in self._sites if site.has(processors)), None)
             if site is None:
                 raise CoallocError(f"running job {quoted(run.job.id)} is not within one site")
-            site.occupy(index, run.job, processors, run.end)
-            self._homes[index] = site
+            self._homes[index], self._running[index] = site, site.occupy(run.job, processors, run.end)
             self._starts[index], self._ends[index] = 0.0, run.end
             self._progress.hold(index, run.job, processors)
             self._clock.expect_end(index, run.end, 0.0, run.job.arrival)

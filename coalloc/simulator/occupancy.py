@@ -65,11 +65,13 @@ class Occupancy:
         if job.memory:
             self._refuse_little_memory(job, counts)
             self._hold_memory(job, counts)
-        for g, count in enumerate(counts):
-            if count:
-                self._free[g] ^= parts[g]
-                self._counts[g] -= count
-        return counts, functools.reduce(operator.or_, parts)
+        processors = 0
+        for g, part in enumerate(parts):
+            if part:
+                self._free[g] ^= part
+                self._counts[g] -= counts[g]
+                processors |= part
+        return counts, processors
 
     def occupy(self, job: Job, processors: Processors) -> Allocation:
         """Occupy given processors that are free; return the counts per class.

@@ -12,6 +12,10 @@ Processors = int
 """A set of processors by index, one bit each."""
 
 
+FEW = 12
+"""Members that are quicker taken one by one."""
+
+
 def processors_of(indices: Iterable[int]) -> Processors:
     """Return the set of the given processors."""
     processors = 0
@@ -34,6 +38,11 @@ def lowest_of(processors: Processors, count: int) -> Processors:
     in_a_row = (first << count) - first
     if processors & in_a_row == in_a_row:
         return in_a_row
+    if count <= FEW:
+        rest = processors
+        for _ in range(count):
+            rest &= rest - 1  # without its lowest bit
+        return processors ^ rest
     low, high = count, processors.bit_length()
     while low < high:  # the least number of low bits that hold ``count`` members
         middle = (low + high) // 2

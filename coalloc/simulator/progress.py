@@ -74,16 +74,12 @@ class Progress:
 
     def begin(self, index: int, job: Job, processors: Processors, processing: float, now: float) -> Ends:
         """Let a job run from ``now`` (s), by itself with SP ``processing``; return the ends that this changes."""
-        affected = self._enter(index, job, processors)
-        if affected is None:  # as most jobs are
+        affected = self.hold(index, job, processors)
+        if affected is None:  # as for most jobs
             return ((index, now + execution_time(job, processing)),)
         self._advances[index] = Advance(job, processing, now)
         affected.add(index)
         return self._updated(affected, now)
-
-    def hold(self, index: int, job: Job, processors: Processors) -> None:
-        """Take in a job that runs already, and whose end is given: it only slows others down."""
-        self._enter(index, job, processors)
 
     def end(self, index: int, now: float) -> Ends:
         """Let a job go at ``now`` (s); return the ends that this changes."""
@@ -95,8 +91,11 @@ class Progress:
         """Let something happen outside at ``now`` (s); return the ends that this changes."""
         return self._updated({index for source in self._sources for index in source.change(change)}, now)
 
-    def _enter(self, index: int, job: Job, processors: Processors) -> set[int] | None:
-        """Take a job into the sources; return whose pace that may change, None where it is in no source."""
+    def hold(self, index: int, job: Job, processors: Processors) -> set[int] | None:
+        """Take in a job that runs, which is all where its end is given: it only slows others down.
+
+        Returns whose pace that may change, None where no source takes it in.
+        """
         affected: set[int] | None = None
         for source in self._sources:
             found = source.enter(index, job, processors)

@@ -22,7 +22,7 @@ from coalloc.execution import execution_time
 from coalloc.instance import CoallocError, Job, Platform
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
-from coalloc.simulator.decisions import DecisionError, Start, Wake, decisions_of, refuse_past
+from coalloc.simulator.decisions import DecisionError, Start, decisions_of
 from coalloc.simulator.occupancy import Occupancy, largest_part
 from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
 from coalloc.simulator.processors import Processors
@@ -47,9 +47,9 @@ class Router(Protocol):
 class Site:
     """One machine of a run; ``number`` is its place among the sites, ``name`` what messages call it.
 
-    ``state`` is what its policy sees; ``queue`` are the jobs that wait, as their users describe them, ``running`` those
-    that run, by index, in the order in which they started, and ``largest_job`` is the most tasks that a job may have
-    here. ``decisions`` counts the passes, ``decision_total`` and ``decision_max`` are the policy's own time in them, s.
+    ``state`` is what its policy sees, ``queue`` the jobs that wait, as their users describe them, and ``largest_job``
+    the most tasks that a job may have here. ``is_due`` says whether something has happened here since the last pass.
+    ``decisions`` counts the passes, ``decision_total`` and ``decision_max`` are the policy's own time in them, s.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Site:
         self._clock = clock
         self.queue: list[Job] = []
         self._waiting: dict[str, tuple[int, Job]] = {}
-        self.running: dict[int, Running] = {}
+        self.is_due = False
         self.decisions, self.decision_total, self.decision_max = 0, 0.0, 0.0
         self._by_estimate: list[Running] = []
         self._estimated_ends: list[float] = []
@@ -108,22 +108,21 @@ class Site:
 
     def arrive(self, index: int, job: Job) -> None:
         """Put a job, as its user describes it, into the queue."""
+        self.is_due = True
         self._waiting[job.id] = index, job
         self.queue.append(job)
         if self._hears_arrivals is not None:
             self._hears_arrivals.arrived(self.state, job)
 
-    def decide(self) -> tuple[Sequence[Start], Sequence[Wake]]:
+    def decide(self) -> list[object]:
         """Return what the policy decides."""
         began = perf_counter()
-        starts, wakes = decisions_of(self.policy.decide(self.state), len(self._waiting))
+        decisions = decisions_of(self.policy.decide(self.state), len(self._waiting))
         seconds = perf_counter() - began
         self.decisions += 1
         self.decision_total += seconds
         self.decision_max = max(self.decision_max, seconds)
-        if wakes:
-            refuse_past(wakes, self._clock.now)
-        return starts, wakes
+        return decisions
 
     def start(self, start: Start) -> tuple[int, Running, float]:
         """Start a waiting job as the policy says, if that is possible.
@@ -131,24 +130,27 @@ class Site:
         Returns its index, where it runs, and its processing slowdown.
         Raises :class:`DecisionError` where the start is not possible.
         """
-        if start.job_id not in self._waiting:
+        waiting = self._waiting.get(start.job_id)
+        if waiting is None:
             raise DecisionError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
-        index, described = self._waiting[start.job_id]
+        index, described = waiting
         counts, processors = self._occupancy.take(described, start)
         del self._waiting[start.job_id]
         slowdown = max(compress(self._slowness, counts))
         now = self._clock.now
         taken = self._occupancy.memories.taken(described, counts)
         running = Running(described, counts, processors, now, now + execution_time(described, slowdown), taken)
-        self._hold(index, running)
+        self._hold(running)
         return index, running, slowdown
 
-    def occupy(self, index: int, job: Job, processors: Processors, end: float) -> None:
+    def occupy(self, job: Job, processors: Processors, end: float) -> Running:
         """Let a job run until ``end`` (s) that runs already, on free processors (numbers of the platform)."""
         own = self.of_platform(processors)
         counts = self._occupancy.occupy(job, own)
         taken = self._occupancy.memories.taken(job, counts)
-        self._hold(index, Running(as_described(job), counts, own, 0.0, end, taken))
+        running = Running(as_described(job), counts, own, 0.0, end, taken)
+        self._hold(running)
+        return running
 
     def most_tasks(self, job: Job) -> int:
         """Return the most tasks that a job may have here, by processors and by the memory that each asks for."""
@@ -156,9 +158,9 @@ class Site:
             self._most_tasks[job.memory] = largest_part(self.state.classes, self.state.scope, job.memory or 0.0)
         return self._most_tasks[job.memory]
 
-    def leave_queue(self, starts: Sequence[Start]) -> None:
-        """Take started jobs off the queue: cheaply from its head, by a scan from elsewhere."""
-        queue, waiting, num_starts = self.queue, self._waiting, len(starts)
+    def leave_queue(self, num_starts: int) -> None:
+        """Take so many started jobs off the queue: cheaply from its head, by a scan from elsewhere."""
+        queue, waiting = self.queue, self._waiting
         head = 0
         while head < num_starts and queue[head].id not in waiting:
             head += 1
@@ -166,9 +168,8 @@ class Site:
         if head < num_starts:
             queue[:] = [job for job in queue if job.id in waiting]
 
-    def end(self, index: int) -> None:
+    def end(self, running: Running) -> None:
         """Free the processors of a job that has ended."""
-        running = self.running.pop(index)
         place = bisect_left(self._estimated_ends, running.estimated_end)
         while self._by_estimate[place] is not running:
             place += 1
@@ -193,9 +194,8 @@ class Site:
             return processors
         return sum(((processors >> there) & members) << here for here, there, members in self._blocks)
 
-    def _hold(self, index: int, running: Running) -> None:
+    def _hold(self, running: Running) -> None:
         """Note that a job runs."""
-        self.running[index] = running
         place = bisect_right(self._estimated_ends, running.estimated_end)
         self._by_estimate.insert(place, running)
         self._estimated_ends.insert(place, running.estimated_end)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from operator import le
 
 from coalloc.allocation import tasks_per_cluster
@@ -13,6 +14,7 @@ from coalloc.rules.packages import package_limits
 from coalloc.rules.serial_generation import fillings, room_for
 from coalloc.rules.spreading import Spreading
 from coalloc.solvers.bounds.release_suffixes import can_saturate
+from coalloc.solvers.bounds.simple import simple_bound
 
 LEAST_LIMIT = 1e-12
 """Bandwidth, MB/s, that a link counts as having when loads are compared with it."""
@@ -23,7 +25,8 @@ def why_infeasible(problem: Problem) -> list[str]:
     spreading = Spreading(problem)
     found = (_why_nowhere(problem, job) or _saturation(problem, spreading, j) for j, job in enumerate(problem.jobs))
     nowhere = [sentence for sentence in found if sentence]
-    return nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
+    late = nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
+    return late or list(_all_too_late(problem))
 
 
 def why_package_infeasible(problem: Problem) -> list[str]:
@@ -38,6 +41,13 @@ def why_package_infeasible(problem: Problem) -> list[str]:
         for job, reason in zip(problem.jobs, found, strict=True)
         if reason
     ]
+
+
+def _all_too_late(problem: Problem) -> Iterator[str]:
+    latest = max(problem.latest_ends, default=math.inf)
+    if math.isfinite(latest) and (least := simple_bound(problem)) > latest:
+        by, at = problem.seconds(latest), problem.seconds(least)
+        yield f"all jobs have to end by {by:g} s, but the last cannot end before {at:g} s"
 
 
 def _is_too_late(problem: Problem, j: int) -> bool:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from coalloc.checker import check
 from coalloc.constraint import Constraint, LatestEnd
+from coalloc.documents.arguments import picture_of
+from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
 from coalloc.objectives import Criterion, Objective, objective_of
@@ -32,6 +34,9 @@ from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
+
+MAX_HORIZON = 1_000_000_000
+"""Most slots that a model may be asked to span; beyond, sizes are no numbers to reckon with."""
 
 
 def solve_oas(
@@ -81,7 +86,7 @@ def solve_oas(
             status = _run_own(context, formulation, start)
     except KeyboardInterrupt:
         search.stopped_by = "interrupt"
-    return search.result(status or _too_tight(search), formulation=name)
+    return search.result(status or _too_tight(search, constraints), formulation=name)
 
 
 def _problem(
@@ -94,12 +99,12 @@ def _problem(
     return discretise(instance, options.slot, saturation=options.saturation, scope=options.scope, constraints=kept)
 
 
-def _too_tight(search: Search) -> SolveStatus | None:
-    """Return the status where no schedule keeps the constraints or the limit on the makespan, or none is known to."""
+def _too_tight(search: Search, own: Sequence[Constraint]) -> SolveStatus | None:
+    """Return the status where no schedule keeps the user's own constraints or the limit, or none is known to."""
     limit = search.options.makespan_limit
     if search.is_infeasible:
-        what = "constraints" if limit is None else f"constraints and makespan_limit={limit:g} s"
-        search.message = f"a complete method proves that no schedule keeps the {what}"
+        asked = [*(["the constraints"] if own else []), *([] if limit is None else [f"makespan_limit={limit:g} s"])]
+        search.message = f"a complete method proves that no schedule keeps {' and '.join(asked)}"
         return SolveStatus.INFEASIBLE
     if limit is None or search.options.objective != Makespan.name:
         return None
@@ -143,10 +148,24 @@ def build_oas(
         raise CoallocError("; ".join(reasons))
     criterion = Criterion.of(problem, objective)
     slots = int(criterion.horizon() if horizon is None else horizon)
+    _refuse_horizon(problem, slots)
     quick = min(quick_bound(criterion), slots)
     return ModelRun(Search(instance, options), solve_model).build(
         criterion, formulation_of("oas", formulation), slots, quick
     )
+
+
+def _refuse_horizon(problem: Problem, horizon: int) -> None:
+    """Raise where a job cannot end by the horizon (slots) and its own latest end: a model would have no row for it."""
+    if not 0 <= horizon <= MAX_HORIZON:
+        raise CoallocError(f"horizon: must be 0 to {MAX_HORIZON} slots, got {picture_of(horizon)}")
+    for j, job in enumerate(problem.jobs):
+        least = problem.releases[j] + min(level.duration for level in problem.levels[j])
+        last = min(horizon, problem.latest_ends[j])
+        if least > last:
+            raise CoallocError(
+                f"no model: job {quoted(job.id)} ends after {least:g} slots at the earliest, and must within {last:g}"
+            )
 
 
 def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
@@ -165,9 +184,6 @@ def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
 
 
 def _refuse_constraints(constraints: Sequence[Constraint], objective: Objective) -> None:
-    strange = [c for c in constraints if not isinstance(c, Constraint)]
-    if strange:
-        raise CoallocError(f"constraints must be coalloc.constraint.Constraint objects, got {strange[0]!r}")
     if constraints and objective.needs_watts:
         raise CoallocError(f"constraints are for regular objectives, not for {objective.name!r}")
 

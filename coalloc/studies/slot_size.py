@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from coalloc.api.solving import lower_bound, solve
 from coalloc.documents.arguments import Seed, public
@@ -35,6 +35,9 @@ from coalloc.studies.interruption import gathered, uninterrupted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Fraction = Annotated[float, "a finite number above 0, such as 0.5 for 50 %"]
+"""A length of the slot, as a share of the mean base time."""
 
 FRACTIONS = (0.15, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5)
 """Slots of the thesis, as shares of the mean base time."""
@@ -104,7 +107,7 @@ class Continuous:
 @public
 def slot_study(
     instances: Instance | Iterable[Instance],
-    fractions: Sequence[float] = FRACTIONS,
+    fractions: Sequence[Fraction] = FRACTIONS,
     *,
     continuous: bool = True,
     formulation: str = "auto",
@@ -184,8 +187,7 @@ def _refuse_unusable(instances: Sequence[Instance], fractions: Sequence[float]) 
     if not instances or not fractions:
         raise CoallocError("slot_study needs at least one instance and one fraction")
     for fraction in fractions:
-        is_number = isinstance(fraction, (int, float)) and not isinstance(fraction, bool)
-        if not is_number or not (math.isfinite(fraction) and fraction > 0.0):
+        if not (math.isfinite(fraction) and fraction > 0.0):
             raise CoallocError(f"a fraction must be a finite number above 0, such as 0.5 for 50 %, got {fraction!r}")
     if len(set(fractions)) < len(fractions):
         raise CoallocError("fractions must be distinct")

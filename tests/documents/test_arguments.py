@@ -53,6 +53,7 @@ def paint(
         ({"colour": ["red"]}, "colour: must be 'red' or 'blue', got list"),
         ({"where": b"x"}, "where: must be a path or None, got bytes"),
         ({"dots": "1, 2"}, "dots: must be a list, got '1, 2'"),
+        ({"dots": [1, "2", None]}, "dots[1]: must be a number, got '2'\ndots[2]: must be a number, got None"),
         ({"say": "x"}, "say: must be a function or True or False, got 'x'"),
         ({"seed": 0.5}, "seed: must be a whole number from 0 on, got 0.5"),
         ({"what": 3}, "what: must be a text or an object with size and draw, got 3"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pytest
@@ -55,13 +54,13 @@ def test_a_package_that_the_links_do_not_carry_loses_its_last_job() -> None:
 
 
 def test_ctrl_c_in_a_decision_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The package of all three takes the MIP. What the interrupted MIP has found, nothing, is no decision.
+    # What an interrupted search has found, nothing, is no decision.
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     jobs = tuple(Job(f"J{i}", 2, 10.0, task_bandwidth=20.0) for i in (1, 2, 3))
     instance = Instance(star((3, 1.0, 10.0), (3, 1.0, 10.0)), jobs)
-    monkeypatch.setattr(pas, "solve_package", partial(pas.solve_package, run_model=interrupted))
+    monkeypatch.setattr(pas, "place_package", interrupted)
     with pytest.raises(Interrupted, match="interrupted: at 0 s 0 jobs have ended, 0 run, 3 wait"):
         coalloc.simulate(instance, "pas")
 

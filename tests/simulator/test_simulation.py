@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,6 +107,20 @@ def test_what_is_printed_and_tabulated():
     assert run.nodes["busy_share"].max() <= 1.0
     assert {"decision_time_mean", "decision_time_max"} <= set(run.metrics)
     assert set(coalloc.metrics(run.instance, run.schedule)) < set(run.metrics)
+
+
+def test_what_is_asked_of_a_run_is_asked_of_its_schedule():
+    run = coalloc.simulate(coalloc.example("pcbe-8"), "pcbe")
+    given, week = (run.instance, run.schedule), {"epoch": 1e9, "time_zone": "Europe/Stockholm"}
+    pd.testing.assert_frame_equal(run.series(), coalloc.series(*given))
+    pd.testing.assert_frame_equal(
+        run.series(2.0, idle="from-first-use"), coalloc.series(*given, 2.0, idle="from-first-use")
+    )
+    window = {"after": 0.1, "before": 0.5}
+    assert run.metrics_of(**window) == coalloc.metrics_of(*given, **window)
+    pd.testing.assert_frame_equal(
+        run.metrics_by("hour", **window, **week), coalloc.metrics_by(*given, "hour", **window, **week)
+    )
 
 
 @pytest.mark.parametrize(
