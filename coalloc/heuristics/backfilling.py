@@ -30,45 +30,47 @@ class Easy:
     def decide(self, state: State) -> Iterator[Start]:
         """Yield the jobs that start now: from the head, then those that do not delay the first that waits."""
         allocator = state.allocator(self.allocation)
-        free = state.free
+        free, num_classes = state.room, len(state.classes)
         started: list[Release] = []
         waiting = iter(state.queue)
         for job in waiting:
-            counts = allocator.choose(job.tasks, free)
-            if counts is None:
-                room = sum(free)
+            taken = allocator.choose(job, free)
+            if taken is None:
+                room = sum(free[:num_classes])
                 candidates = [other for other in waiting if other.tasks <= room] if room else []
                 if candidates:
-                    kept = reservation(job.tasks, free, _releases(state, started), allocator.choose)
-                    yield from _backfilled(state.now, candidates, free, kept, allocator)
+                    kept = reservation(job, free, _releases(state, started), allocator.choose)
+                    yield from _backfilled(state, candidates, free, kept, allocator)
                 return
-            free = less(free, counts)
-            started.append((state.now + allocator.time(job, counts), counts))
-            yield Start(job.id, counts)
+            free = less(free, taken)
+            started.append((state.now + allocator.time(job, taken), taken))
+            yield Start(job.id, taken)
 
 
 def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:
     """Return when jobs are expected to end, those that start now included; overdue ones are expected now."""
     now = state.now
-    ends = ((end if end > now else now, counts) for _, counts, _, _, end in state.running)
+    ends = ((end if end > now else now, taken) for _, _, _, _, end, taken in state.running)
     return sorted([*ends, *started], key=itemgetter(0)) if started else ends
 
 
 def _backfilled(
-    now: float, candidates: Iterable[Job], free: Allocation, kept: Reservation, allocator: Allocator
+    state: State, candidates: Iterable[Job], free: Allocation, kept: Reservation, allocator: Allocator
 ) -> Iterator[Start]:
     """Yield the candidates that start now without delaying the reservation.
 
     Each ends before it, or leaves it its processors: those that the rule prefers, else others.
     """
-    choose, least_time, room, spare = allocator.choose, allocator.least_time, sum(free), sum(kept.extra)
+    now, num_classes = state.now, len(state.classes)
+    choose, least_time = allocator.choose, allocator.least_time
+    room, spare = sum(free[:num_classes]), sum(kept.extra[:num_classes])
     for job in candidates:
         if job.tasks > room or (job.tasks > spare and now + least_time(job) > kept.start):
             continue
-        counts = choose(job.tasks, free)
+        counts = choose(job, free)
         is_short = counts is not None and now + allocator.time(job, counts) <= kept.start
         if counts is not None and not is_short and not all(map(le, counts, kept.extra)):
-            counts = choose(job.tasks, tuple(map(min, free, kept.extra)))
+            counts = choose(job, tuple(map(min, free, kept.extra)))
         if counts is not None:
             yield Start(job.id, counts)
             free, room = less(free, counts), room - job.tasks

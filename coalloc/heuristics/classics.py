@@ -30,20 +30,20 @@ class ListPolicy:
     def decide(self, state: State) -> Iterable[Start]:
         """Return the jobs that start now."""
         queue = state.queue if self.order == "fcfs" else ordered(state.queue, self.order)
-        return started_from(queue, state.free, state.allocator(self.allocation).choose, self.skip)
+        return started_from(queue, state.room, state.allocator(self.allocation).choose, self.skip)
 
 
-def started_from(queue: Iterable[Job], free: Sequence[int], choose: Choose, skip: bool) -> Iterator[Start]:
+def started_from(queue: Iterable[Job], room: Sequence[int], choose: Choose, skip: bool) -> Iterator[Start]:
     """Yield starts of the jobs of a queue, in its order, up to the first that does not fit (or without it)."""
     for job in queue:
-        counts = choose(job.tasks, free)
-        if counts is not None:
-            free = less(free, counts)
-            yield Start(job.id, counts)
+        taken = choose(job, room)
+        if taken is not None:
+            room = less(room, taken)
+            yield Start(job.id, taken)
         elif not skip:
             return
 
 
-def less(free: Sequence[int], counts: Sequence[int]) -> Allocation:
-    """Return what is left of free processors."""
-    return tuple(map(sub, free, counts))
+def less(room: Sequence[int], taken: Sequence[int]) -> Allocation:
+    """Return what is left of free processors, or of a room."""
+    return tuple(map(sub, room, taken))

@@ -25,7 +25,7 @@ _in_order_of_arrival = attrgetter("number")
 
 
 class _Place(NamedTuple):
-    """Where a waiting job is to run: from ``start`` (s) for ``seconds`` on ``counts`` processors of each class.
+    """Where a waiting job is to run: from ``start`` (s) for ``seconds`` on ``counts``, what it takes of a room.
 
     ``number`` is its place in the order of arrival, ``least_time`` (s) what it takes on the fastest class.
     Places compare by start, then by number.
@@ -61,7 +61,7 @@ class Conservative:
     _places: list[_Place] = field(init=False, default_factory=list)
     """The reservations, by start."""
     _expected: dict[str, tuple[float, Allocation]] = field(init=False, default_factory=dict)
-    """The estimated end (s) and the processors of each running job."""
+    """The estimated end (s) of each running job, and what it takes."""
     _num_arrived: int = field(init=False, default=0)
 
     def begin(self, state: State) -> None:
@@ -95,8 +95,9 @@ class Conservative:
     def _expect_what_runs(self, state: State) -> None:
         """Note what runs; overdue jobs are expected to end now."""
         now, running = state.now, state.running
-        self._expected = {run.job.id: (run.estimated_end, run.counts) for run in running}
-        self._available = Availability(now, state.free, ((max(now, run.estimated_end), run.counts) for run in running))
+        self._expected = {run.job.id: (run.estimated_end, run.taken) for run in running}
+        releases = ((max(now, run.estimated_end), run.taken) for run in running)
+        self._available = Availability(now, state.room, releases, len(state.classes))
 
     def _has_gained(self, state: State) -> bool:
         """Give back what jobs hold in vain that have ended before their estimates; return whether there are any."""
@@ -149,7 +150,7 @@ class Conservative:
         available = self._available
         start, number, seconds, counts, least_time, job = place
         earlier = available.times[first]
-        if allocator.choose(job.tasks, available.free(first)) == counts and all(
+        if allocator.choose(job, available.free(first)) == counts and all(
             map(le, counts, available.least_free(first, min(start, earlier + seconds)))
         ):
             available.shift(start, earlier, seconds, counts)
@@ -161,7 +162,7 @@ class Conservative:
 
     def _due(self, state: State) -> list[Start]:
         """Return the jobs whose reservations have come and whose processors are free, as they are."""
-        free, due, late = state.free, [], []
+        free, due, late = state.room, [], []
         while self._places and self._places[0].start <= state.now:
             place = self._places.pop(0)
             if all(map(le, place.counts, free)):
@@ -188,12 +189,12 @@ def _earliest(
     step = available.window(job.tasks, least_time, first, before)
     while step is not None:
         start = available.times[step]
-        counts = allocator.choose(job.tasks, available.free(step))
+        counts = allocator.choose(job, available.free(step))
         while counts is not None:
             seconds = allocator.time(job, counts)
             free = available.least_free(step, start + seconds)
             if all(map(le, counts, free)):
                 return _Place(start, number, seconds, counts, least_time, job)
-            counts = allocator.choose(job.tasks, free)
+            counts = allocator.choose(job, free)
         step = available.window(job.tasks, least_time, step + 1, before)
     return None

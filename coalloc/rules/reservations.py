@@ -12,6 +12,7 @@ from operator import add, itemgetter, sub
 from typing import NamedTuple
 
 from coalloc.allocation import Allocation
+from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Choose
 
 Release = tuple[float, Allocation]
@@ -25,19 +26,20 @@ class Reservation(NamedTuple):
     extra: Allocation
 
 
-def reservation(tasks: int, free: Sequence[int], releases: Iterable[Release], choose: Choose) -> Reservation:
-    """Return the reservation of a job of ``tasks``.
+def reservation(job: Job, free: Sequence[int], releases: Iterable[Release], choose: Choose) -> Reservation:
+    """Return the reservation of a job.
 
-    ``free`` are the processors per class before the ``releases``, which are in order of time. A job that
-    fits nowhere even once all have ended has its start at infinity, and takes nothing from the others.
+    ``free`` are the processors per class (or the room, :mod:`coalloc.rules.memories`) before the ``releases``, which
+    are in order of time. A job that fits nowhere even once all have ended has its start at infinity, and takes nothing
+    from the others.
     """
     available, room = tuple(free), sum(free)
     for instant, released in groupby(releases, itemgetter(0)):
         for _, counts in released:
             available = tuple(map(add, available, counts))
             room += sum(counts)
-        if room >= tasks:
-            chosen = choose(tasks, available)
+        if room >= job.tasks:  # a room with memory adds up to more, never to less
+            chosen = choose(job, available)
             if chosen is not None:
                 return Reservation(instant, tuple(map(sub, available, chosen)))
     return Reservation(math.inf, available)

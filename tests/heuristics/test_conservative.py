@@ -153,13 +153,13 @@ class Plain:
 
         changes = sorted({now, *(t for b in booked for t in b[:2] if t > now)})
         for start in changes:
-            counts = allocator.choose(job.tasks, free(start))
+            counts = allocator.choose(job, free(start))
             while counts is not None:
                 end = start + allocator.time(job, counts)
                 throughout = free(start, *(t for t in changes if start < t < end))
                 if all(map(le, counts, throughout)):
                     return start, end, counts
-                counts = allocator.choose(job.tasks, throughout)
+                counts = allocator.choose(job, throughout)
         raise AssertionError("every job fits the empty platform")
 
 
