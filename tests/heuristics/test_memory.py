@@ -34,7 +34,7 @@ def test_no_run_exceeds_the_memory(name, passes):
             continue
         reduced = instance.replace(jobs=fitting)
         try:
-            run = coalloc.simulate(reduced, name, passes=passes)
+            run = coalloc.simulate(reduced, name, passes=passes, **({"work_limit": 300} if name == "oas" else {}))
         except CoallocError as error:
             refusals.append(str(error))
             continue
