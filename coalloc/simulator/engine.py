@@ -166,6 +166,8 @@ class Engine:
         ------
         CoallocError
             If a policy asks for a start that is not possible, or leaves jobs waiting for ever.
+        Exception
+            What the code of a policy raises, with a note that says where the run was.
         Interrupted
             At Ctrl-C.
         """
@@ -174,6 +176,11 @@ class Engine:
                 self._loop()
         except KeyboardInterrupt:
             raise Interrupted(self.position) from None
+        except PolicyError:
+            raise
+        except Exception as error:
+            error.add_note(str(self.position))
+            raise
         for facts in (self._starts, self._ends, self._processors):
             del facts[len(self._jobs) :]  # in place: a long run is copied nowhere
         return Run(
