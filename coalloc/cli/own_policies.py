@@ -45,12 +45,12 @@ def own_policy(text: str, options: Mapping[str, Any]) -> Policy:
         raise CoallocError(f"{visible(text)}{inspect.signature(found)}: {error}") from None
     with faults_of(text):
         made = found(**options)
-        is_policy = isinstance(made, Policy)
-    if not is_policy:
+        policy: Policy | None = made if isinstance(made, Policy) else None
+    if policy is None:
         raise CoallocError(f"{visible(text)} is no policy: it must have a scope and decide(state)")
     for name, arguments in CALLS.items():
-        _check_call(text, name, getattr(made, name, None), arguments)
-    return made
+        _check_call(text, name, getattr(policy, name, None), arguments)
+    return policy
 
 
 @contextmanager
