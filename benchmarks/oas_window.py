@@ -65,6 +65,7 @@ METHODS: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("oas", {"work_limit": 20_000}),
     ("oas", {"slot": "50%"}),
 )
+BOUNDS = ("makespan_bound", "response_bound")
 COLUMNS = (
     *("case", "policy", "options", "status", "jobs", "cpu", "decision_max"),
     *("makespan", "makespan_bound", "response_mean", "response_bound", "wait_mean", "slowdown_mean", "message"),
@@ -155,6 +156,7 @@ def report(rows: Sequence[Row], command: str) -> str:
         f"{code_sentence(('python',))}. Command: `{command}`; the protocol is in [../README.md](../README.md). "
         "The first line of OAS has the defaults, each of the others one option else. CPU seconds are of the whole "
         "simulation with its check and metrics; the longest decision is by the clock, on a machine with other work.",
+        f"{len(rows)} of {len(CASES) * len(METHODS)} runs have been made.",
     ]
     for name, case in CASES.items():
         found = [row for row in rows if row["case"] == name]
@@ -188,9 +190,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bound_of = dict(zip(bounds, outcomes_of([*bounds.values()], options.store), strict=True))
     outcomes = zip(runs, outcomes_of(runs, options.store), strict=True)
     rows = [
-        {**call.argument, **outcome, **(bound_of[call.argument["case"]] or {}), "status": outcome["status"]}
+        {**call.argument, **outcome, **{name: bound[name] for name in BOUNDS}}
         for call, outcome in outcomes
-        if outcome is not None and bound_of[call.argument["case"]] is not None
+        if outcome is not None and (bound := bound_of[call.argument["case"]]) is not None
     ]
     write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
     write_atomically(options.output.with_suffix(".md"), report(rows, command_of("oas_window", parser, options)))
