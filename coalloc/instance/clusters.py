@@ -68,12 +68,15 @@ class Cluster(Value):
         Of the link to its switch, MB/s (MBW).
     switch
         Name of that switch; None: the root of the tree.
+    efficiency
+        What its processors do per joule, MFLOPS/W; brokers compare clusters by it.
     """
 
     name: Text
     nodes: Annotated[Listed[NodeGroup], Field(min_length=1)]
     link_bandwidth: NonNegative
     switch: Text | None = None
+    efficiency: Positive | None = None
 
     @property
     def num_nodes(self) -> int:

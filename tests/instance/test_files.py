@@ -81,7 +81,13 @@ def odd_instances(draw):
         tree, switches = [], []
     uppers = st.sampled_from([None, *switches])
     clusters = [
-        Cluster(name, draw(st.lists(odd_groups, min_size=1, max_size=2)), draw(non_negative), draw(uppers))
+        Cluster(
+            name,
+            draw(st.lists(odd_groups, min_size=1, max_size=2)),
+            draw(non_negative),
+            draw(uppers),
+            draw(st.none() | positive),
+        )
         for name in draw(st.lists(texts, unique=True, min_size=1, max_size=3))
     ]
     platform = Platform(clusters, tree)
