@@ -188,6 +188,37 @@ def test_plans_are_those_of_the_definition_whatever_has_happened(local, seed, st
     assert min(compared) == 0
 
 
+def beside_one_that_runs(end, jobs):
+    """Return where MST sends jobs on two sites of four nodes, of which the second is held until ``end`` (s)."""
+    held = RunningJob(Job("R", tasks=4, base_time=end), tuple(f"C2/{node}" for node in range(4)), end)
+    return homes(coalloc.simulate(Instance(sites(4, 4), jobs, running=[held]), "grid", strategy="MST"))
+
+
+def test_a_plan_is_made_again_when_a_job_starts_that_was_planned_for_later():
+    # Planned at 0 on C1: J1 0 to 10, J2 10 to 20, J3 20 to 30, J4 30 to 55. EASY starts J4 at 0, which does not delay
+    # J2; J3 then is planned from 25 to 35, and J5 at 35, before C2 is free. By the old plan it would be 55.
+    jobs = [
+        Job("J1", tasks=3, base_time=10.0),
+        Job("J2", tasks=3, base_time=10.0),
+        Job("J3", tasks=4, base_time=10.0),
+        Job("J4", tasks=1, base_time=25.0),
+        Job("J5", tasks=4, base_time=1.0, arrival=1.0),
+    ]
+    assert set(beside_one_that_runs(45.0, jobs).values()) == {"C1"}
+
+
+def test_a_plan_is_made_again_when_a_planned_start_has_passed():
+    # J1 is overdue from 10 on. At 50 it is expected to end now, J2 then is planned from 50 to 60, J3 from 60 to 70: J4
+    # starts earlier on C2. By the plan of 2 s, J2 from 10 to 20 and J3 from 20 to 30, it would start on C1 now.
+    jobs = [
+        Job("J1", tasks=4, base_time=90.0, estimate=10.0),
+        Job("J2", tasks=4, base_time=10.0, arrival=1.0),
+        Job("J3", tasks=4, base_time=10.0, arrival=2.0),
+        Job("J4", tasks=4, base_time=10.0, arrival=50.0),
+    ]
+    assert beside_one_that_runs(65.0, jobs) == {"J1": "C1", "J2": "C1", "J3": "C1", "J4": "C2"}
+
+
 # ------------------------------------------------------------------------------ laws
 
 
