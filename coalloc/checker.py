@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
@@ -69,6 +70,9 @@ RULES = {
 OVERLAP_PAIRS = 200_000
 """Jobs compared with one that starts on a busy processor, in all, up to which every pair is named; beyond, each such
 job is named with those that hold its processors longest, or a hopeless schedule would exhaust time and memory."""
+
+MOST_BITS = 100_000_000
+"""Size of the sets of processors, in bits, that are kept to be used again."""
 
 EVENTS_AT_ONCE = 50_000
 """Starts and ends that are taken out of columns in one go, so that memory stays small."""
@@ -198,6 +202,7 @@ class _Sets:
     """Sets of names, and which processors they are: a processor that is named twice counts once.
 
     Set ``holder[i]`` has the processors ``[first[i], stop[i])``, all of group ``group[i]``; by set, and in order.
+    Those of set h are ``begin[h]`` to ``begin[h + 1]``.
     ``sizes`` are the names of each set; ``is_known`` says whether all of them are of processors, ``is_repeated``
     whether a processor is named twice.
     """
@@ -206,16 +211,14 @@ class _Sets:
     first: Ints
     stop: Ints
     group: Ints
+    begin: Ints
     sizes: Ints
     is_known: NDArray[np.bool_]
     is_repeated: NDArray[np.bool_]
 
     def spans(self, holder: int) -> Spans:
         """Return the processors of a set."""
-        return self.spans_between(*np.searchsorted(self.holder, [holder, holder + 1]).tolist())
-
-    def spans_between(self, begin: int, end: int) -> Spans:
-        """Return the intervals from one place of the columns to another."""
+        begin, end = int(self.begin[holder]), int(self.begin[holder + 1])
         return list(zip(self.first[begin:end].tolist(), self.stop[begin:end].tolist(), strict=True))
 
 
@@ -262,6 +265,7 @@ def _sets(names: Sequence[ProcessorNames], groups: _Groups) -> _Sets:
         first=np.maximum(begin, before)[is_new],
         stop=stop[is_new],
         group=group[is_new],
+        begin=np.searchsorted(holder[is_new], np.arange(number + 1)),
         sizes=np.bincount(ranges.holder, widths, number).astype(np.int64),
         is_known=np.bincount(ranges.holder[found < widths], minlength=number) == 0,
         is_repeated=np.bincount(holder[begin < before], minlength=number) > 0,
@@ -277,7 +281,7 @@ def _counting(counts: Ints) -> Ints:
 class _Rows:
     """The running jobs (the first ``num_running`` rows), then the placements, as columns.
 
-    ``jobs`` holds None where the id is unknown; ``slowdown`` is SP, NaN where a processor is unknown
+    ``start`` and ``end`` are in s; ``jobs`` holds None where the id is unknown; ``slowdown`` is SP, NaN where a processor is unknown
     or none is named. ``begin`` and ``finish`` index ``instants`` (s). Row i holds the processors of set ``held[i]``
     of ``sets``.
     """
@@ -286,6 +290,8 @@ class _Rows:
     num_running: int
     ids: list[str]
     jobs: list[Job | None]
+    start: Floats
+    end: Floats
     slowdown: Floats
     instants: Floats
     begin: Ints
@@ -294,17 +300,23 @@ class _Rows:
     sets: _Sets
     groups: _Groups
 
-    def placed(self, chosen: NDArray[np.bool_] | None = None) -> Iterator[tuple[int, Placement, Job | None]]:
-        """Yield row, placement and job of each placement, or of those whose rows are chosen."""
-        rows = range(self.num_running, len(self.ids)) if chosen is None else np.flatnonzero(chosen).tolist()
-        for row in rows:
+    def placed(self, chosen: NDArray[np.bool_]) -> Iterator[tuple[int, Placement, Job | None]]:
+        """Yield row, placement and job of each placement whose row is chosen."""
+        for row in np.flatnonzero(chosen).tolist():
             if row >= self.num_running:
                 yield row, self.placements[row - self.num_running], self.jobs[row]
 
+    @property
+    def is_unknown(self) -> NDArray[np.bool_]:
+        """Whether the job of each row is unknown."""
+        return np.array([job is None for job in self.jobs], dtype=bool)
+
     def column(self, of_job: Callable[[Job], float], otherwise: float) -> Floats:
         """Return something of the job of each row, or another number where it is unknown."""
-        numbers = [otherwise if job is None else of_job(job) for job in self.jobs]
-        return np.array(numbers, dtype=np.float64)
+        column = np.full(len(self.jobs), otherwise)
+        known = [job for job in self.jobs if job is not None]
+        column[~self.is_unknown] = np.fromiter(map(of_job, known), np.float64, len(known))
+        return column
 
 
 def _rows(instance: Instance, schedule: Schedule) -> _Rows:
@@ -313,22 +325,29 @@ def _rows(instance: Instance, schedule: Schedule) -> _Rows:
     by_id, groups = instance.job_by_id, _groups(instance.platform)
     names, held = distinct([*(r.nodes for r in running), *(p.nodes for p in placements)])
     sets = _sets(names, groups)
-    starts = np.array([*(0.0 for _ in running), *(p.start for p in placements)])
-    ends = np.array([*(r.end for r in running), *(p.end for p in placements)])
-    instants, index = merge_instants(np.concatenate([starts, ends]))
+    start = np.concatenate([np.zeros(len(running)), _column(p.start for p in placements)])
+    end = np.concatenate([_column(r.end for r in running), _column(p.end for p in placements)])
+    instants, index = merge_instants(np.concatenate([start, end]))
     return _Rows(
         placements=placements,
         num_running=len(running),
         ids=[*(r.job.id for r in running), *(p.job for p in placements)],
         jobs=[*(r.job for r in running), *(by_id.get(p.job) for p in placements)],
+        start=start,
+        end=end,
         slowdown=_slowdowns(sets, groups)[held],
         instants=instants,
-        begin=index[: len(starts)],
-        finish=index[len(starts) :],
+        begin=index[: len(start)],
+        finish=index[len(start) :],
         held=held,
         sets=sets,
         groups=groups,
     )
+
+
+def _column(numbers: Iterable[float]) -> Floats:
+    """Return numbers as a column."""
+    return np.fromiter(numbers, np.float64)
 
 
 def _slowdowns(sets: _Sets, groups: _Groups) -> Floats:
@@ -355,7 +374,7 @@ def _loads(rows: _Rows, instance: Instance) -> Floats:
     links = instance.platform.links
     tasks = _tasks(rows)[rows.held]
     total = tasks.sum(axis=1)
-    bandwidth = rows.column(lambda job: job.task_bandwidth, 0.0)
+    bandwidth = rows.column(attrgetter("task_bandwidth"), 0.0)
     loads = np.zeros((len(rows.ids), len(links)))
     for k, link in enumerate(links):
         inside = tasks[:, sorted(link.clusters)].sum(axis=1)
@@ -368,6 +387,8 @@ def _loads(rows: _Rows, instance: Instance) -> Floats:
 
 def _job_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
     """Yield jobs that are missing, placed twice, or not to be placed at all."""
+    if rows.ids[rows.num_running :] == list(instance.job_by_id):
+        return
     times = Counter(placement.job for placement in rows.placements)
     for name in instance.job_by_id:
         if name not in times:
@@ -377,7 +398,7 @@ def _job_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
             sentence = f"job {visible(name)} is placed {count} times"
             yield Violation("duplicate-job", (name,), "", None, count, 1, sentence)
     running = set(rows.ids[: rows.num_running])
-    for _, placement, _ in rows.placed(np.array([job is None for job in rows.jobs], dtype=bool)):
+    for _, placement, _ in rows.placed(rows.is_unknown):
         name = placement.job
         reason = "runs already" if name in running else "is not a job of the instance"
         sentence = f"job {visible(name)} {reason} and must not be placed"
@@ -387,7 +408,7 @@ def _job_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
 def _processor_violations(rows: _Rows) -> Iterator[Violation]:
     """Yield placements that do not name exactly ``tasks`` distinct processors of the platform."""
     sizes, is_known = rows.sets.sizes[rows.held], rows.sets.is_known[rows.held]
-    tasks = rows.column(lambda job: job.tasks, math.nan)
+    tasks = rows.column(attrgetter("tasks"), math.nan)
     is_repeated = rows.sets.is_repeated[rows.held]
     for row, placement, job in rows.placed((sizes != tasks) | ~is_known | is_repeated):
         count = int(sizes[row])
@@ -489,9 +510,8 @@ def _nodes(sets: _Sets, groups: _Groups) -> tuple[Ints, Ints]:
 
 def _arrival_violations(rows: _Rows) -> Iterator[Violation]:
     """Yield jobs that start before they arrive."""
-    arrival = rows.column(lambda job: job.arrival, math.nan)
-    start = np.array([*(0.0 for _ in range(rows.num_running)), *(p.start for p in rows.placements)])
-    for _, placement, job in rows.placed(start < arrival - _tolerances(arrival, start)):
+    arrival = rows.column(attrgetter("arrival"), math.nan)
+    for _, placement, job in rows.placed(rows.start < arrival - _tolerances(arrival, rows.start)):
         if job is not None:
             sentence = (
                 f"job {visible(job.id)} starts at {_seconds(placement.start)}, "
@@ -513,15 +533,13 @@ def _duration_violations(
     rows: _Rows, slot: float | None, links: Links, loads: Floats, network: Sequence[Link]
 ) -> Iterator[Violation]:
     """Yield jobs whose end does not follow from their start."""
-    start = np.array([*(0.0 for _ in range(rows.num_running)), *(p.start for p in rows.placements)])
-    end = np.array([*rows.instants[rows.finish[: rows.num_running]].tolist(), *(p.end for p in rows.placements)])
-    tolerance = _tolerances(start, end)
+    tolerance = _tolerances(rows.start, rows.end)
     if links == "shared":
         progress, fastest = _progress(rows, loads, network)
         is_right = np.abs(progress - 1.0) <= RELATIVE_TOLERANCE + fastest * tolerance
     else:
-        is_right = np.abs(end - start - sum(_parts(rows))) <= tolerance
-    is_right &= (end >= start) & (links == "shared" or slot is None)
+        is_right = np.abs(rows.end - rows.start - sum(_parts(rows))) <= tolerance
+    is_right &= (rows.end >= rows.start) & (links == "shared" or slot is None)
     for row, placement, job in rows.placed(~is_right):  # where a number is none, it is looked at closely
         if placement.end < placement.start - time_tolerance(placement.start, placement.end):
             length = placement.end - placement.start
@@ -605,8 +623,8 @@ def _progress(rows: _Rows, loads: Floats, network: Sequence[Link]) -> tuple[Floa
 
 def _parts(rows: _Rows) -> tuple[Floats, Floats]:
     """Return ``Tb * sigma * SP`` and ``Tb * (1 - sigma)`` of each row, s; SC stretches only the second."""
-    base_time = rows.column(lambda job: job.base_time, math.nan)
-    share = rows.column(lambda job: job.processing_share, math.nan)
+    base_time = rows.column(attrgetter("base_time"), math.nan)
+    share = rows.column(attrgetter("processing_share"), math.nan)
     return base_time * share * rows.slowdown, base_time * (1.0 - share)
 
 
@@ -637,13 +655,13 @@ def _overlaps(rows: _Rows) -> set[Pair]:
     active: dict[int, tuple[int, int]] = {}
     layers = [0]
     pairs: set[Pair] = set()
-    compared = 0
+    compared, bits_of = 0, _Bits(rows.sets)
     for row, held, is_end in _events(rows):
         if is_end:
             layer, bits = active.pop(row)
             layers[layer] ^= bits
             continue
-        bits = sum((1 << stop) - (1 << first) for first, stop in held)
+        bits = bits_of[held]
         free = [layer for layer, busy in enumerate(layers) if not busy & bits]
         if len(free) < len(layers):
             compared += len(active)
@@ -658,20 +676,29 @@ def _overlaps(rows: _Rows) -> set[Pair]:
     return pairs
 
 
-def _events(rows: _Rows) -> Iterator[tuple[int, Spans, bool]]:
-    """Yield which row begins or ends, in order, with the processors of one that begins; rows that last."""
-    sets = rows.sets
+class _Bits(dict[int, int]):
+    """The processors of sets as the bits of integers; as many as take little memory are kept."""
+
+    def __init__(self, sets: _Sets) -> None:
+        super().__init__()
+        self._sets, self._size = sets, 0
+
+    def __missing__(self, holder: int) -> int:
+        bits = sum((1 << stop) - (1 << first) for first, stop in self._sets.spans(holder))
+        self._size += bits.bit_length()
+        if self._size <= MOST_BITS:
+            self[holder] = bits
+        return bits
+
+
+def _events(rows: _Rows) -> Iterator[tuple[int, int, bool]]:
+    """Yield row, set and whether the row ends, for each row that lasts when it begins and when it ends, in order."""
     lasting = np.flatnonzero(rows.begin < rows.finish)
-    key = np.concatenate([2 * rows.begin[lasting] + 1, 2 * rows.finish[lasting]])
-    order = np.argsort(key, kind="stable")
-    num = len(lasting)
+    order = np.argsort(np.concatenate([2 * rows.begin[lasting] + 1, 2 * rows.finish[lasting]]), kind="stable")
     for begin in range(0, len(order), EVENTS_AT_ONCE):
         chosen = order[begin : begin + EVENTS_AT_ONCE]
-        row = lasting[chosen % num]
-        low, high = (np.searchsorted(sets.holder, rows.held[row], side=side) for side in ("left", "right"))
-        columns = row.tolist(), low.tolist(), high.tolist(), (chosen >= num).tolist()
-        for r, first, last, is_end in zip(*columns, strict=True):
-            yield r, [] if is_end else sets.spans_between(first, last), is_end
+        row = lasting[chosen % len(lasting)]
+        yield from zip(row.tolist(), rows.held[row].tolist(), (chosen >= len(lasting)).tolist(), strict=True)
 
 
 def _pairs_with_longest(rows: _Rows) -> set[Pair]:
@@ -680,7 +707,7 @@ def _pairs_with_longest(rows: _Rows) -> set[Pair]:
     holder = np.zeros(rows.groups.num_processors, dtype=np.int64)
     pairs: set[Pair] = set()
     for row, held, is_end in _events(rows):
-        for first, stop in [] if is_end else held:
+        for first, stop in [] if is_end else rows.sets.spans(held):
             of_span, by_row = until[first:stop], holder[first:stop]
             others = np.unique(by_row[of_span > rows.begin[row]]).tolist()
             pairs |= {(min(row, other), max(row, other)) for other in others}
@@ -844,8 +871,8 @@ def _node_use(rows: _Rows, chosen: NDArray[np.bool_], is_tight: NDArray[np.bool_
     """Return on which nodes of some groups the chosen rows have tasks."""
     sets, groups = rows.sets, rows.groups
     row = np.flatnonzero(chosen)
-    low = np.searchsorted(sets.holder, rows.held[row], side="left")
-    counts = np.searchsorted(sets.holder, rows.held[row], side="right") - low
+    low = sets.begin[rows.held[row]]
+    counts = sets.begin[rows.held[row] + 1] - low
     row, interval = np.repeat(row, counts), np.repeat(low, counts) + _counting(counts)
     row, interval = row[is_tight[sets.group[interval]]], interval[is_tight[sets.group[interval]]]
     first, last = (column[interval] for column in _nodes(sets, groups))

@@ -22,6 +22,9 @@ from coalloc.simulator.processors import Processors, intervals_of
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.site import Partition
 
+SETS_AT_ONCE = 2_000
+"""Sets of processors that are named in one go, so that memory stays small."""
+
 
 def simulated(
     instance: Instance,
@@ -78,5 +81,9 @@ def _names(instance: Instance, run: Run) -> dict[Processors, ProcessorNames]:
     """Return the names of every set of processors that jobs have held; jobs on the same ones share them."""
     sets = list(dict.fromkeys(run.processors))
     platform = instance.platform
-    names = names_of(platform.numbering, len(sets), intervals_of(sets, platform.num_processors))
-    return dict(zip(sets, names, strict=True))
+    names: dict[Processors, ProcessorNames] = {}
+    for begin in range(0, len(sets), SETS_AT_ONCE):
+        some = sets[begin : begin + SETS_AT_ONCE]
+        intervals = intervals_of(some, platform.num_processors)
+        names |= zip(some, names_of(platform.numbering, len(some), intervals), strict=True)
+    return names
