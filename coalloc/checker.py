@@ -281,9 +281,9 @@ def _counting(counts: Ints) -> Ints:
 class _Rows:
     """The running jobs (the first ``num_running`` rows), then the placements, as columns.
 
-    ``start`` and ``end`` are in s; ``jobs`` holds None where the id is unknown; ``slowdown`` is SP, NaN where a processor is unknown
-    or none is named. ``begin`` and ``finish`` index ``instants`` (s). Row i holds the processors of set ``held[i]``
-    of ``sets``.
+    ``jobs`` holds None where the id is unknown; ``slowdown`` is SP, NaN where a processor is unknown
+    or none is named. ``start`` and ``end`` are in s, ``begin`` and ``finish`` index ``instants`` (s). Row i holds
+    the processors of set ``held[i]`` of ``sets``.
     """
 
     placements: tuple[Placement, ...]
