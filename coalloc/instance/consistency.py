@@ -11,7 +11,7 @@ processor names, whatever characters they have, and no list of all processors is
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from coalloc.documents.errors import Fault
 from coalloc.documents.sentences import shown
@@ -30,8 +30,13 @@ Group = tuple[int, int]
 Clusters = dict[str, list[list[Group]]]
 """Groups of nodes of each cluster by its name; of several clusters where a name stands twice."""
 
-Holding = tuple[Range, int, str]
-"""Processors that are held, by the how-manieth name or range, and its path."""
+
+class Holding(NamedTuple):
+    """Processors that are held, the how-manieth name or range that is, and its path."""
+
+    range: Range
+    number: int
+    path: str
 
 
 def platform_faults(platform: object) -> list[Fault]:
@@ -103,9 +108,9 @@ def _running_faults(running: Sequence[object], clusters: Clusters | None) -> lis
                 what = "a processor" if held.size == 1 else "processors"
                 faults.append((number, Fault(place, f"must be {what} of the platform, got {quoted(held.text)}")))
             else:
-                holdings.append((held, number, place))
-    in_order = sorted([*faults, *_doubly_held(holdings)], key=lambda entry: entry[0])
-    return [fault for _, fault in in_order]
+                holdings.append(Holding(held, number, place))
+    faults += _doubly_held(holdings)
+    return [fault for _, fault in sorted(faults, key=lambda entry: entry[0])]
 
 
 def _num_named(nodes: Sequence[object]) -> int:
@@ -133,13 +138,13 @@ def _doubly_held(holdings: Sequence[Holding]) -> Iterator[tuple[int, Fault]]:
     """Yield a fault for processors that are held twice, where they are named again."""
     active: list[Holding] = []
     for holding in sorted(holdings):
-        held = holding[0]
-        active = [other for other in active if other[0].cluster == held.cluster and other[0].last >= held.first]
-        other = next((other for other in active if _shared(held, other[0]).num_cores > 0), None)
+        held = holding.range
+        active = [h for h in active if h.range.cluster == held.cluster and h.range.last >= held.first]
+        other = next((h for h in active if _shared(held, h.range).num_cores > 0), None)
         if other is not None:
-            shared = _shared(held, other[0])
-            (_, _, before), (_, number, path) = sorted([holding, other], key=lambda entry: entry[1])
-            yield number, Fault(path, f"is held twice: {quoted(shared.text)} is also {before}")
+            shared = _shared(held, other.range)
+            before, after = sorted([holding, other], key=lambda h: h.number)
+            yield after.number, Fault(after.path, f"is held twice: {quoted(shared.text)} is also {before.path}")
         if other is None or shared != held:
             active.append(holding)
 
