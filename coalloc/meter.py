@@ -9,7 +9,6 @@ section 3.1; errata 27.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
@@ -22,8 +21,9 @@ from coalloc.documents.arguments import public
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import has_power_states, known_watts, require_metered, require_watts
+from coalloc.instance.processor_names import ProcessorNames
 from coalloc.instance.rounding import time_tolerance
-from coalloc.observed import ROWS_AT_ONCE, Holding, placed_jobs, processor_indices
+from coalloc.observed import Holding, node_use, placed_jobs
 from coalloc.schedule import Schedule
 from coalloc.site_meter import SITE_PARTS, SiteDraw, Working, site_draws
 
@@ -491,20 +491,13 @@ def _rows(instance: Instance, held: Sequence[Holding], origin: float, end: float
     return Rows(job, node, cores, starts[job], ends[job])
 
 
-def _cores_per_node(instance: Instance, nodes: Sequence[Sequence[str]]) -> tuple[Ints, Ints, Ints]:
+def _cores_per_node(instance: Instance, nodes: Sequence[ProcessorNames]) -> tuple[Ints, Ints, Ints]:
     """Return for each list of processors and node that it has the index of the list, that of the node, the cores."""
-    of_processor = np.array(instance.platform.processor_node, dtype=np.int64)
-    num_nodes = len(instance.platform.nodes)
-    keys, counts = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for first in range(0, len(nodes), ROWS_AT_ONCE):
-        names = nodes[first : first + ROWS_AT_ONCE]
-        processors = np.array(processor_indices(instance, itertools.chain.from_iterable(names)), dtype=np.int64)
-        row = first + np.repeat(np.arange(len(names)), [len(row) for row in names])
-        found, cores = np.unique(row * num_nodes + of_processor[processors], return_counts=True)
-        keys.append(found)
-        counts.append(cores)
-    key = np.concatenate(keys)
-    return key // num_nodes, key % num_nodes, np.concatenate(counts)
+    use = node_use(instance, nodes)
+    key = use.row * len(instance.platform.nodes) + use.node
+    found, place = np.unique(key, return_inverse=True)
+    cores = np.bincount(place, use.cores, len(found)).astype(np.int64)
+    return found // len(instance.platform.nodes), found % len(instance.platform.nodes), cores
 
 
 def _summed(place: Ints, amounts: Floats, size: int) -> Floats:

@@ -22,6 +22,7 @@ from coalloc.documents.arguments import public
 from coalloc.documents.text import quoted
 from coalloc.documents.values import Listed, PositiveSeconds, Text, Value, value
 from coalloc.instance import Instance
+from coalloc.instance.processor_names import NamesField
 from coalloc.instance.rounding import time_tolerance
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class Placement(Value):
     start, end
         It holds its processors in ``[start, end)``, s.
     nodes
-        Names of the processors, one per task: ``C1/0``, or ``C1/0.3`` for a core of a node with several.
+        Names of the processors, one per task: ``C1/0``, or ``C1/0.3`` for a core of a node with several. Ranges stand
+        for several: ``C1/0-127``, ``C1/0-3.0-7``. They are read as a sequence of names, which is held as ranges.
     outcome
         ``"completed"``, or ``"killed"`` at the limit that its estimate sets.
     """
@@ -56,7 +58,7 @@ class Placement(Value):
     job: Text
     start: Instant
     end: Instant
-    nodes: Listed[Text]
+    nodes: NamesField
     outcome: Outcome = "completed"
 
 
@@ -93,7 +95,7 @@ class Schedule(Value):
         return self._by_job[job]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per placement: job, start, end (s), nodes (tuple of names), outcome."""
+        """Return one row per placement: job, start, end (s), nodes (a sequence of names), outcome."""
         import pandas as pd
 
         columns = ["job", "start", "end", "nodes", "outcome"]

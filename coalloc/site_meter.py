@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.numbering import places_within
 from coalloc.instance.power import known_power_states
 from coalloc.instance.power_states import PowerStates
 from coalloc.instance.rounding import INSTANT_PRECISION, INSTANT_TOLERANCE, time_tolerance
-from coalloc.observed import Holding, held_processors
+from coalloc.observed import Holding, intervals_held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,21 +57,22 @@ class Periods:
 class Work:
     """The jobs of a cluster in order of their starts, and the cores that each holds.
 
-    Row i is ``job[i]`` from ``begin[i]`` to ``end[i]``, s. Core ``core[k]`` of the cluster, which has ``num_cores``, is
-    held by row ``row[k]``; rows are in order.
+    Row i is ``job[i]`` from ``begin[i]`` to ``end[i]``, s. Row ``row[k]``, in order, holds the cores ``[first[k],
+    stop[k])`` of the ``num_cores`` of the cluster.
     """
 
     job: Ints
     begin: Floats
     end: Floats
     row: Ints
-    core: Ints
+    first: Ints
+    stop: Ints
     num_cores: int
 
     @property
     def cores(self) -> Ints:
         """How many cores each row holds."""
-        return np.bincount(self.row, minlength=len(self.job))
+        return np.bincount(self.row, self.stop - self.first, len(self.job)).astype(np.int64)
 
     @property
     def core_seconds(self) -> Floats:
@@ -79,7 +81,8 @@ class Work:
 
     def busy_seconds(self) -> Floats:
         """Return how long each core works, s, shape ``(num_cores,)``."""
-        return _summed(self.core, (self.end - self.begin)[self.row], self.num_cores)
+        core, row = self._members(1)
+        return _summed(core, (self.end - self.begin)[row], self.num_cores)
 
     def site_periods(self, delay: float, horizon: float) -> Periods:
         """Return the periods from a first start to ``delay`` (s) after the last end, up to the horizon (s)."""
@@ -88,11 +91,14 @@ class Work:
 
     def periods(self, size: int, delay: float, horizon: float) -> Periods:
         """Return the same of each member that has ``size`` cores: of a core (1), of a board, of a chassis."""
-        number, row = self.core // size, self.row
-        if size > 1:  # a job is once on a board, however many of its cores it has
-            is_new = np.append(True, (number[1:] != number[:-1]) | (row[1:] != row[:-1]))[: len(number)]
-            number, row = number[is_new], row[is_new]
+        number, row = self._members(size)
         return _merged(number, row, self.begin, np.minimum(self.end + delay, horizon))
+
+    def _members(self, size: int) -> tuple[Ints, Ints]:
+        """Return which members of ``size`` cores are held, and by which rows, in order; perhaps some twice."""
+        lowest = self.first // size
+        counts = (self.stop - 1) // size - lowest + 1
+        return np.repeat(lowest, counts) + places_within(counts), np.repeat(self.row, counts)
 
 
 def _merged(number: Ints, row: Ints, begin: Floats, end: Floats) -> Periods:
@@ -221,16 +227,15 @@ def _works(instance: Instance, holdings: Sequence[Holding], origin: float, end: 
     order = np.argsort(starts, kind="stable")
     begins = np.clip(starts[order], origin, end)
     ends = np.clip(np.array([until for _, _, until, _ in holdings], dtype=np.float64)[order], origin, end)
-    row, processor = held_processors(instance, [holdings[job][3] for job in order.tolist()])
-    works, first = [], 0
+    held = intervals_held(instance, [holdings[job][3] for job in order.tolist()])
+    works, base = [], 0
     for cluster in instance.platform.clusters:
-        mine = (processor >= first) & (processor < first + cluster.num_processors)
-        rows, core = row[mine], processor[mine] - first
+        mine = (held.first >= base) & (held.first < base + cluster.num_processors)
+        rows, first, stop = held.holder[mine], held.first[mine] - base, held.stop[mine] - base
         is_new = np.append(True, rows[1:] != rows[:-1])[: len(rows)]
-        own = rows[is_new]
-        work = Work(order[own], begins[own], ends[own], np.cumsum(is_new) - 1, core, cluster.num_processors)
-        works.append(work)
-        first += cluster.num_processors
+        own, row = rows[is_new], np.cumsum(is_new) - 1
+        works.append(Work(order[own], begins[own], ends[own], row, first, stop, cluster.num_processors))
+        base += cluster.num_processors
     return works
 
 

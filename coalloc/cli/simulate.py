@@ -246,7 +246,7 @@ def _write(files: Mapping[str, Path | None], writers: Mapping[str, Writer]) -> W
 def _write_jobs(run: SimulationResult, path: Path) -> None:
     """Write the table of jobs as CSV."""
     frame = run.to_frame()
-    frame["nodes"] = frame["nodes"].map(" ".join)
+    frame["nodes"] = frame["nodes"].map(lambda nodes: " ".join(nodes.texts))
     write_table(frame, path)
 
 

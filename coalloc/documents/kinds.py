@@ -11,7 +11,7 @@ import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import pydantic
 
@@ -27,6 +27,14 @@ ENVELOPE = ("format", "version")
 
 Document = dict[str, Any]
 """A parsed file: an object, whatever faults its fields have."""
+
+
+@runtime_checkable
+class Written(Protocol):
+    """What is not written as it is, but shorter."""
+
+    def written(self) -> list[str]:
+        """Return what a file says instead; it is read as the same."""
 
 
 def _no_faults(_: Document) -> list[Fault]:
@@ -157,6 +165,8 @@ def _plain(part: Any) -> Any:
     """Return lists and objects for tuples and values."""
     if isinstance(part, (str, int, float)) or part is None:
         return part
+    if isinstance(part, Written):
+        return part.written()
     if isinstance(part, (list, tuple)):
         return [_plain(inner) for inner in part]
     fields = part if isinstance(part, Mapping) else _present_fields(part)

@@ -19,6 +19,7 @@ from coalloc.documents.values import NONE, Listed, Value, value
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
 from coalloc.instance.consistency import platform_faults
 from coalloc.instance.network import Link, links_of, network_of
+from coalloc.instance.numbering import Numbering, numbering_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -106,6 +107,11 @@ class Platform(Value):
     def processor_node(self) -> tuple[int, ...]:
         """Index into ``nodes`` of the node of each processor."""
         return tuple(n for n, node in enumerate(self.nodes) for _ in range(node.cores))
+
+    @cached_property
+    def numbering(self) -> Numbering:
+        """The numbers of all processors: by it names become numbers, and numbers names, of many at once."""
+        return numbering_of(self.clusters)
 
     @property
     def _summary(self) -> str:

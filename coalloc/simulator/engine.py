@@ -382,7 +382,7 @@ class Engine:
 
     def _start_running_jobs(self, instance: Instance) -> None:
         """Let the jobs that run already hold their processors and load links until their given ends."""
-        for index, run in enumerate(instance.running, start=len(self._jobs)):
+        for index, run in sorted(enumerate(instance.running, start=len(self._jobs)), key=lambda entry: -entry[1].end):
             processors = processors_of(instance.platform.processor_index[name] for name in run.nodes)
             site = next((site for site in self._sites if site.has(processors)), None)
             if site is None:

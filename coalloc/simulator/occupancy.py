@@ -76,19 +76,19 @@ class Occupancy:
         return counts, processors
 
     def occupy(self, job: Job, processors: Processors) -> Allocation:
-        """Occupy given processors that are free; return the counts per class.
+        """Let a job that runs already have given processors that are free; return what it takes of the room.
 
-        Raises :class:`CoallocError` where they have too little memory for the job.
+        Where it asks for more than the memory of its nodes, it has what is left. Of several such jobs those that end
+        last come first: what each gives back at its end is then what is free from there on.
         """
         parts = [processors & members for members in self._members]
         counts = tuple(part.bit_count() for part in parts)
-        self._hold_memory(job, counts)
-        if any(units < 0 for units in self._units):
-            raise CoallocError(f"job {quoted(job.id)}, which runs already, asks for more than the memory of its nodes")
+        units = tuple(map(min, self._units, self.memories.taken(job, counts)[len(counts) :]))
+        self._units = tuple(map(sub, self._units, units))
         for g, part in enumerate(parts):
             self._free[g] ^= part
             self._counts[g] -= counts[g]
-        return counts
+        return (*counts, *units)
 
     def release(self, taken: Allocation, processors: Processors) -> None:
         """Free processors again, so many of each class, and memory."""

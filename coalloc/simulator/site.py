@@ -156,9 +156,8 @@ class Site:
     def occupy(self, job: Job, processors: Processors, end: float) -> Running:
         """Let a job run until ``end`` (s) that runs already, on free processors (numbers of the platform)."""
         own = self.of_platform(processors)
-        counts = self._occupancy.occupy(job, own)
-        taken = self._occupancy.memories.taken(job, counts)
-        running = Running(as_described(job), counts, own, 0.0, end, taken)
+        taken = self._occupancy.occupy(job, own)
+        running = Running(as_described(job), taken[: len(self.state.classes)], own, 0.0, end, taken)
         self._hold(running)
         if self.power is not None:
             self.power.runs()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import coalloc
 from coalloc import (
@@ -39,7 +39,7 @@ star = [cluster.replace(switch=None) for cluster in clusters]
 same = Instance(Platform(clusters=tuple(star), switches=()), jobs=tuple(jobs), name="typed")
 schedule = Schedule([Placement("J1", 0.0, 600.0, ["C1/0", "C1/1"]), Placement("J2", 60.0, 360.0, ("C2/0",))], slot=60.0)
 
-held: tuple[str, ...] = schedule["J1"].nodes
+held: Sequence[str] = schedule["J1"].nodes
 placed: tuple[Placement, ...] = schedule.placements
 known: tuple[Job, ...] = instance.jobs
 links: tuple[Cluster, ...] = instance.platform.clusters
