@@ -224,7 +224,7 @@ def _load(context: Context) -> None:
 
 
 def _loads(context: Context) -> bool:
-    return context.search.options.threads > 1 and (_accepts_slots(context) or _accepts_seconds(context))
+    return context.call.options.threads > 1 and (_accepts_slots(context) or _accepts_seconds(context))
 
 
 LOADING = Method("CP-SAT loads", _load, _loads)
@@ -236,7 +236,7 @@ def _solve(context: Context) -> None:
     def take(assignments: list[Assignment]) -> None:
         context.take_if_valid(assignments, METHOD.name)
 
-    _run(context, context.criterion, context.best, take, context.search.remaining)
+    _run(context, context.criterion, context.best, take, context.call.remaining)
 
 
 METHOD = Method("CP-SAT", _solve, _accepts_slots, stage="solve", is_complete=True)
@@ -257,7 +257,7 @@ def _solve_on_grids(context: Context) -> None:
     for left, slot in zip(range(len(grids), 0, -1), grids, strict=True):
         down = on_another_grid(problem, slot, "down")
         first = start_in_order(down, on_grid(down, context.best))
-        _run(context, Criterion(down, context.criterion.objective), first, take, context.search.remaining / left)
+        _run(context, Criterion(down, context.criterion.objective), first, take, context.call.remaining / left)
         if context.is_closed:
             return
 
@@ -280,7 +280,7 @@ def _run(
     context: Context, criterion: Criterion, first: Sequence[Assignment], take: OnSchedule, time_limit: float
 ) -> None:
     """Run CP-SAT on the problem of a criterion: that of the context, or the same on another grid."""
-    options = context.search.options
+    options = context.call.options
     solve_cpsat(
         criterion,
         first,
