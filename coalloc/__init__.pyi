@@ -54,5 +54,6 @@ from coalloc.workloads.library import example as example
 from coalloc.workloads.library import examples as examples
 from coalloc.workloads.swf import read_swf as read_swf
 from coalloc.workloads.swf_writing import write_swf as write_swf
+from coalloc.workloads.weeks.merging import merge_swf as merge_swf
 
 __version__: str
