@@ -23,7 +23,7 @@ from coalloc.documents.storage import FilePath, compressed, write_together
 from coalloc.documents.strict_json import layout
 from coalloc.documents.text import quoted, visible
 from coalloc.documents.values import unchecked
-from coalloc.instance import CoallocError, Fault, Instance, InstanceError, Job, Platform
+from coalloc.instance import CoallocError, Fault, Instance, InstanceError, Job
 from coalloc.instance.files import INSTANCE
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records
 from coalloc.workloads.swf_writing import swf_text
@@ -299,7 +299,7 @@ def _job(job: LoggedJob, trace: Trace, arrival: float, user: str) -> Job:
 
 
 def _account(plan: Plan, traces: Sequence[TraceAccount], weeks: Sequence[Instance]) -> MergeAccount:
-    capacity = WEEK * _speed(plan.platform)
+    capacity = WEEK * plan.platform.total_power
     return MergeAccount(
         name=plan.name,
         platform=plan.spec.platform,
@@ -327,10 +327,3 @@ def _work_by_day(week: Instance) -> list[float]:
     for job in week.jobs:
         works[int(job.arrival // DAY)].append(job.tasks * job.base_time)
     return [math.fsum(parts) for parts in works]
-
-
-def _speed(platform: Platform) -> float:
-    """Return the sum of m_i v_i: reference processors that work as fast as the platform."""
-    return math.fsum(
-        group.count * group.cores * group.effective_power for cluster in platform.clusters for group in cluster.nodes
-    )
