@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,10 @@ from numpy.typing import NDArray
 from coalloc.documents.arguments import public
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, Platform
+from coalloc.meter import energy
 from coalloc.observed import placed_jobs
 from coalloc.schedule import Schedule
+from coalloc.site_meter import Working
 
 Floats = NDArray[np.float64]
 
@@ -27,9 +30,16 @@ SHORTEST_RUN = 10.0
 """Run times below this many seconds count as this long in SD_b."""
 
 
+WorkBy = Literal["logged", "site"]
+
+
 @dataclass(frozen=True, slots=True)
 class GridRun:
-    """A schedule as the metrics see it: a platform, and its placed jobs as columns, times in s."""
+    """A schedule as the metrics see it: a platform, its placed jobs as columns, times in s, and its energy, J.
+
+    ``is_work_on_site``: the work of a job counts its run time on the site, not that of the log. The energy is None
+    where it is not asked for.
+    """
 
     platform: Platform
     arrival: Floats
@@ -37,11 +47,24 @@ class GridRun:
     end: Floats
     base_time: Floats
     tasks: Floats
+    is_work_on_site: bool
+    energy: float | None
+
+    @property
+    def logged_work(self) -> float:
+        """Sum of size_j p_j, processor s."""
+        return float((self.tasks * self.base_time).sum())
 
     @property
     def work(self) -> float:
-        """Sum of size_j p_j, processor s."""
-        return float((self.tasks * self.base_time).sum())
+        """What EnEff counts as done, processor s."""
+        return float((self.tasks * (self.end - self.start)).sum()) if self.is_work_on_site else self.logged_work
+
+    @property
+    def joules(self) -> float:
+        """The energy, J, where it is asked for."""
+        assert self.energy is not None
+        return self.energy
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +77,44 @@ class GridMetric:
 
 
 @public
-def grid_metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
+def grid_metrics(
+    instance: Instance,
+    schedule: Schedule,
+    *,
+    power_management: bool | None = True,
+    working: Working = "total",
+    work: WorkBy = "logged",
+) -> dict[str, float]:
     """Return every metric of a grid by name, in the units and as defined in :data:`GRID_METRICS`.
 
     Jobs only process, each on one cluster; the schedule should pass :func:`coalloc.check`.
+
+    Parameters
+    ----------
+    power_management, working
+        As for :func:`coalloc.energy`. None: no joules are asked for, and ``energy`` and ``energy_efficiency`` left out.
+    work
+        What a job does: tasks x base time, ``"logged"``, or tasks x run time on its ``"site"``.
 
     Raises
     ------
     CoallocError
         The schedule places jobs that the instance does not have, jobs that communicate, or one larger than every
-        cluster.
+        cluster; or its energy cannot be metered: :func:`coalloc.energy` says why.
     """
-    run = observed_run(instance, schedule)
-    return {name: metric.value(run) for name, metric in GRID_METRICS.items()}
-
-
-def observed_run(instance: Instance, schedule: Schedule) -> GridRun:
-    """Return a schedule as the metrics see it; raises :class:`CoallocError` where they mean nothing."""
     jobs = placed_jobs(instance, schedule)
     _refuse(jobs, instance.platform)
+    joules = None
+    if power_management is not None:
+        joules = energy(instance, schedule, power_management=power_management, working=working).total
+    run = _run(instance, schedule, jobs, work == "site", joules)
+    asked = (name for name in GRID_METRICS if joules is not None or name not in IN_JOULES)
+    return {name: GRID_METRICS[name].value(run) for name in asked}
+
+
+def _run(
+    instance: Instance, schedule: Schedule, jobs: Sequence[Job], is_work_on_site: bool, joules: float | None
+) -> GridRun:
     placements = schedule.placements
     return GridRun(
         instance.platform,
@@ -81,6 +123,8 @@ def observed_run(instance: Instance, schedule: Schedule) -> GridRun:
         end=_column(placement.end for placement in placements),
         base_time=_column(job.base_time for job in jobs),
         tasks=_column(job.tasks for job in jobs),
+        is_work_on_site=is_work_on_site,
+        energy=joules,
     )
 
 
@@ -106,7 +150,7 @@ def makespan_bound(run: GridRun) -> float:
     if not len(run.arrival):
         return 0.0
     alone = run.arrival + run.base_time / _fastest(run.platform, run.tasks)
-    return max(float(alone.max()), float(run.arrival.min()) + run.work / run.platform.total_power)
+    return max(float(alone.max()), float(run.arrival.min()) + run.logged_work / run.platform.total_power)
 
 
 def _fastest(platform: Platform, tasks: Floats) -> Floats:
@@ -118,7 +162,7 @@ def _fastest(platform: Platform, tasks: Floats) -> Floats:
 
 def _printed_bound(run: GridRun) -> float:
     alone = float((run.arrival + run.base_time).max(initial=0.0))
-    return max(alone, run.work / len(run.platform.clusters))
+    return max(alone, run.logged_work / len(run.platform.clusters))
 
 
 def _last_end_over(bound: float, run: GridRun) -> float:
@@ -147,6 +191,17 @@ GRID_METRICS: Mapping[str, GridMetric] = {
         f"Mean of (c_j - r_j) / max({SHORTEST_RUN:g} s, c_j - s_j); without a floor of 1.",
         lambda run: _mean((run.end - run.arrival) / np.maximum(SHORTEST_RUN, run.end - run.start)),
     ),
-    "work": GridMetric("processor s", "Sum of size_j p_j.", lambda run: run.work),
+    "energy": GridMetric("J", "What the platform takes from the earliest arrival to C_max.", lambda run: run.joules),
+    "work": GridMetric(
+        "processor s",
+        "Sum of size_j p_j, a constant of the week; on demand of size_j (c_j - s_j).",
+        lambda run: run.work,
+    ),
+    "energy_efficiency": GridMetric(
+        "processor s/J", "EnEff = work / energy.", lambda run: run.work / run.joules if run.joules else 0.0
+    ),
 }
-"""Every metric of a grid by name; sums, means and factors over nothing are 0."""
+"""Every metric of a grid by name; sums, means and ratios over nothing are 0."""
+
+IN_JOULES = ("energy", "energy_efficiency")
+"""Those that need to know what the platform draws."""

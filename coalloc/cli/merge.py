@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, BadParameter, Option
 
@@ -14,6 +14,8 @@ from coalloc.cli.output import note, say, say_json
 
 if TYPE_CHECKING:
     from coalloc.workloads.weeks.account import MergeAccount
+
+Speeds = Literal["site", "processor", "origin"]
 
 Spec = Annotated[str, Argument(metavar="SPEC", help="Specification, TOML: traces with their sites, platform, weeks.")]
 Folder = Annotated[
@@ -26,6 +28,10 @@ Folder = Annotated[
         show_default="only the account, on standard output",
     ),
 ]
+SpeedsOf = Annotated[
+    Speeds | None,
+    Option("--speeds", metavar="SPEEDS", help="site, processor or origin.", show_default="what the specification says"),
+]
 AsSwf = Annotated[bool, Option("--swf", help="Write each week as a trace as well.")]
 
 EXAMPLES = """
@@ -33,18 +39,24 @@ Examples:
 
 coalloc merge grid1.toml -o grid1
 
-coalloc merge grid1.toml --json | head
+coalloc merge grid1.toml --speeds origin --json | head
 
 The same specification and traces give the same files. What was dropped or changed is counted, per trace and filter.
 """
 
 
 def merge(
-    spec: Spec, *, output: Folder = None, swf: AsSwf = False, json: Json = False, quiet: Quiet = False
+    spec: Spec,
+    *,
+    speeds: SpeedsOf = None,
+    output: Folder = None,
+    swf: AsSwf = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> ExitCode:
     """Merge traces of several sites into weeks of a grid, and account for every job of them."""
     _check_folder(output, swf)
-    merged = coalloc.merge_swf(spec)
+    merged = coalloc.merge_swf(spec, speeds=speeds)
     if output is not None:
         merged.write(output, swf, beside={"account.svg": _picture(merged.account)})
         if not quiet:

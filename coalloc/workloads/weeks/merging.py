@@ -25,6 +25,7 @@ from coalloc.documents.text import quoted, visible
 from coalloc.documents.values import unchecked
 from coalloc.instance import CoallocError, Fault, Instance, InstanceError, Job
 from coalloc.instance.files import INSTANCE
+from coalloc.workloads.grids import Speeds
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records
 from coalloc.workloads.swf_writing import swf_text
 from coalloc.workloads.weeks.account import MergeAccount, TraceAccount, WeekAccount
@@ -101,13 +102,15 @@ class MergedWeeks:
 
 
 @public
-def merge_swf(spec: FilePath | Mapping[str, Any]) -> MergedWeeks:
+def merge_swf(spec: FilePath | Mapping[str, Any], *, speeds: Speeds | None = None) -> MergedWeeks:
     """Return weeks of a grid made from traces of its sites, and an account of every job.
 
     Parameters
     ----------
     spec
         A specification, TOML, or a mapping with its keys (docs/grid.md).
+    speeds
+        Instead of what the specification says.
 
     Returns
     -------
@@ -120,7 +123,7 @@ def merge_swf(spec: FilePath | Mapping[str, Any]) -> MergedWeeks:
     InstanceError
         The specification or a trace has faults: every one, with its path.
     """
-    plan = planned(spec)
+    plan = planned(spec, speeds)
     logs = _logs(plan)
     merging = _Merging(plan, _num_weeks(plan, logs))
     traces = [merging.add(log) for log in logs]

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import pydantic
 from pydantic import Field
@@ -22,9 +22,10 @@ from coalloc.documents.toml import load_toml
 from coalloc.documents.values import Count, Listed, NonNegative, Text, Value, value
 from coalloc.instance import Cluster, Fault, InstanceError, Platform
 from coalloc.instance.files import read_platform
+from coalloc.workloads.grids import Speeds, platforms
+from coalloc.workloads.grids import platform as shipped_platform
 from coalloc.workloads.swf_records import read_header
 
-Speeds = Literal["site", "processor", "origin"]
 Whole = Annotated[int, Field(strict=True)]
 
 DAY = 86_400
@@ -69,7 +70,8 @@ class MergeSpec(Value):
     Parameters
     ----------
     platform
-        A platform file (or instance file), relative to the folder of the specification.
+        A platform that comes with the package, by name; or a platform file (or instance file), relative to the folder
+        of the specification.
     traces
         At least one, each of another site; in this order users are numbered and simultaneous jobs arrive.
     weeks
@@ -78,7 +80,8 @@ class MergeSpec(Value):
         Days after the first valid job of each trace that are left out.
     speeds
         ``"origin"``: run times and estimates are multiplied by the power of a processor of the site that the job was
-        logged on, so that it runs at home as logged. ``"site"`` and ``"processor"``: they stay as logged.
+        logged on, so that it runs at home as logged. ``"site"`` and ``"processor"``: they stay as logged. Of a platform
+        that comes with the package it says what the powers are; those of a file are as they stand there.
     name
         What the weeks are called; None: the name of the specification.
     """
@@ -123,8 +126,10 @@ class Plan:
         return max(cluster.num_processors for cluster in self.platform.clusters)
 
 
-def planned(spec: FilePath | Mapping[str, Any]) -> Plan:
+def planned(spec: FilePath | Mapping[str, Any], speeds: Speeds | None = None) -> Plan:
     """Return what a specification asks for; paths of a mapping are relative to the working directory.
+
+    ``speeds`` stands for those of the specification.
 
     Raises
     ------
@@ -132,11 +137,12 @@ def planned(spec: FilePath | Mapping[str, Any]) -> Plan:
         With every fault: keys, files that cannot be read, sites that the platform does not have, headers that do not
         say when and where a trace began.
     """
+    instead = {} if speeds is None else {"speeds": speeds}
     if isinstance(spec, Mapping):
-        return _plan(_validated(dict(spec), None), None, Path())
+        return _plan(_validated({**spec, **instead}, None), None, Path())
     document, _ = load_toml(spec)
     source = os.fspath(spec)
-    return _plan(_validated(document, source), source, Path(source).resolve().parent)
+    return _plan(_validated({**document, **instead}, source), source, Path(source).resolve().parent)
 
 
 def _validated(document: dict[str, Any], source: str | None) -> MergeSpec:
@@ -148,7 +154,7 @@ def _validated(document: dict[str, Any], source: str | None) -> MergeSpec:
 
 def _plan(spec: MergeSpec, source: str | None, folder: Path) -> Plan:
     faults: list[Fault] = []
-    platform = _platform(spec.platform, folder, faults)
+    platform = _platform(spec, folder, faults)
     sites = {cluster.name: cluster for cluster in platform.clusters} if platform else {}
     traces = []
     for number, trace in enumerate(spec.traces):
@@ -169,12 +175,14 @@ def _plan(spec: MergeSpec, source: str | None, folder: Path) -> Plan:
     return Plan(spec, source, name, platform, tuple(traces))
 
 
-def _platform(name: str, folder: Path, faults: list[Fault]) -> Platform | None:
+def _platform(spec: MergeSpec, folder: Path, faults: list[Fault]) -> Platform | None:
     """Return the platform that a specification names, or add to ``faults`` why there is none."""
+    if spec.platform in platforms():
+        return shipped_platform(spec.platform, spec.speeds)
     try:
-        return read_platform(folder / name)
+        return read_platform(folder / spec.platform)
     except InstanceError as error:
-        faults += [Fault("platform", f"{quoted(name)}: {fault}") for fault in error.faults]
+        faults += [Fault("platform", f"{quoted(spec.platform)}: {fault}") for fault in error.faults]
         return None
 
 

@@ -124,6 +124,17 @@ def test_weeks_never_stand_among_others(tmp_path, merged):
     assert (tmp_path / "weeks" / "week-01.json.gz").read_bytes() == before
 
 
+def test_a_platform_that_comes_with_the_package_has_a_name(tmp_path):
+    # KTH is the slowest of grid1 by site; by processor LANL is: a processor of KTH is 0.186/0.0638672 as fast.
+    spec = SPEC.replace("grid.json", "grid1").replace('"A"', '"KTH"').replace('"B"', '"LANL"')
+    as_published = coalloc.merge_swf(write_traces(tmp_path, spec))
+    assert as_published.weeks[0].platform == coalloc.platform("grid1")
+    assert as_published.weeks[0].jobs[0].base_time == 100.0
+    at_home = coalloc.merge_swf(tmp_path / "two.toml", speeds="origin")
+    assert at_home.weeks[0].platform == coalloc.platform("grid1", speeds="processor")
+    assert at_home.weeks[0].jobs[0].base_time == pytest.approx(100.0 * 0.186 / (65.4 / 1024))
+
+
 def test_a_mapping_is_a_specification_too(tmp_path, monkeypatch, merged):
     monkeypatch.chdir(tmp_path)
     traces = [{"swf": "a.swf", "site": "A", "partitions": [1]}, {"swf": "b.swf", "site": "B"}]
