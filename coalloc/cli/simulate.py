@@ -165,9 +165,9 @@ def simulate(
     chosen = own_policy(policy, options) if is_own else policy_named(policy, options)  # a long trace is not read first
     instance = _read(file, processors, platform, quiet)
     if energy or power is not None:
-        from coalloc.instance.power import require_watts
+        from coalloc.instance.power import require_metered
 
-        require_watts(instance.platform)
+        require_metered(instance.platform)
     measuring.check_window(instance)
     blaming = faults_of(policy) if is_own else nullcontext()
     with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr), blaming:

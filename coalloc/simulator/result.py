@@ -77,9 +77,11 @@ class SimulationResult:
             }
         )
 
-    def series(self, every: float | None = None, *, idle: Idle = "always") -> pd.DataFrame:
+    def series(
+        self, every: float | None = None, *, idle: Idle = "always", power_management: bool = False
+    ) -> pd.DataFrame:
         """Return queue, processors, links and power over time, a row per step; see :func:`coalloc.series`."""
-        return series(self.instance, self.schedule, every, idle=idle)
+        return series(self.instance, self.schedule, every, idle=idle, power_management=power_management)
 
     def metrics_of(self, *, after: float | None = None, before: float | None = None) -> dict[str, float]:
         """Return the metrics of the jobs that arrive in a window, and of the platform then, by name.
