@@ -3,48 +3,84 @@
 It keeps one reservation, for the first job that does not fit: the earliest instant at which the running
 jobs, by their estimates, leave it an allocation. A job behind it starts if it is expected to end by then,
 or uses no processor that the reservation needs. Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001,
-section 2.2.
+section 2.2. Shortest jobs first among those behind it: Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter, le
+from typing import Literal
 
 from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator, RuleName
+from coalloc.rules.orders import Key, Order, key_at
+from coalloc.rules.queues import Places, WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import Release, Reservation, reservation
 from coalloc.simulator.policy import Start, State
 
+CandidateOrder = (
+    Literal["order", "sjbf", "fcfs", "sjf", "bjf", "lpt", "largest-area", "wfp3", "unicef", "f1", "f2", "f3", "f4"]
+    | Key
+)
+"""The order of the jobs that may pass the first that waits: that of the queue, shortest first, or another."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Easy:
-    """EASY backfilling over the order of arrival."""
+    """EASY backfilling over a queue in some order; ``candidates`` is the order in which others are tried."""
 
+    order: Order = "fcfs"
+    candidates: CandidateOrder = "order"
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
+    _state: State | None = field(init=False, default=None)
+    _waiting: WaitingJobs = field(init=False)
 
-    def decide(self, state: State) -> Iterator[Start]:
-        """Yield the jobs that start now: from the head, then those that do not delay the first that waits."""
-        allocator = state.allocator(self.allocation)
-        free = state.free
-        started: list[Release] = []
-        waiting = iter(state.queue)
-        for job in waiting:
+    def begin(self, state: State) -> None:
+        """Forget the run before."""
+        self._state = state
+        self._waiting = waiting_jobs(self.order, state.allocator(self.allocation).least_time)
+
+    def decide(self, state: State) -> list[Start]:
+        """Return the jobs that start now: from the head, then those that do not delay the first that waits."""
+        if state is not self._state:
+            self.begin(state)
+        waiting, allocator, free = self._waiting, state.allocator(self.allocation), state.free
+        waiting.update(state.queue, state.now)
+        starts: list[Start] = []
+        passing: list[int] = []
+        for job in waiting.jobs:
             counts = allocator.choose(job.tasks, free)
             if counts is None:
-                room = sum(free)
-                candidates = [other for other in waiting if other.tasks <= room] if room else []
-                if candidates:
-                    kept = reservation(job.tasks, free, _releases(state, started), allocator.choose)
-                    yield from _backfilled(state.now, candidates, free, kept, allocator)
-                return
+                passing = self._pass_head(starts, free, state, allocator)
+                break
+            starts.append(Start(job.id, counts))
             free = less(free, counts)
-            started.append((state.now + allocator.time(job, counts), counts))
-            yield Start(job.id, counts)
+        if starts:
+            waiting.leave(len(starts) - len(passing), passing)
+        return starts
+
+    def _pass_head(self, starts: list[Start], free: Allocation, state: State, allocator: Allocator) -> list[int]:
+        """Add starts of jobs behind the first that waits, which do not delay it; return their places."""
+        jobs, now, head = self._waiting.jobs, state.now, len(starts)
+        room = sum(free)
+        candidates = self._waiting.small(room, head + 1) if room else ()
+        if not len(candidates):
+            return []
+        started = [(now + allocator.time(jobs[k], start.counts), tuple(start.counts)) for k, start in enumerate(starts)]
+        kept = reservation(jobs[head].tasks, free, _releases(state, started), allocator.choose)
+        if self.candidates != "order":
+            key = key_at("spt" if self.candidates == "sjbf" else self.candidates, now)
+            candidates = sorted(candidates, key=lambda place: key(jobs[place]))
+        passing = []
+        for place, counts in _backfilled(now, self._waiting, candidates, free, kept, allocator):
+            passing.append(place)
+            starts.append(Start(jobs[place].id, counts))
+        return passing
 
 
 def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:
@@ -55,23 +91,27 @@ def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:
 
 
 def _backfilled(
-    now: float, candidates: Iterable[Job], free: Allocation, kept: Reservation, allocator: Allocator
-) -> Iterator[Start]:
-    """Yield the candidates that start now without delaying the reservation.
+    now: float, waiting: WaitingJobs, candidates: Places, free: Allocation, kept: Reservation, allocator: Allocator
+) -> Iterator[tuple[int, Allocation]]:
+    """Yield the places and allocations of candidates that start now without delaying the reservation.
 
     Each ends before it, or leaves it its processors: those that the rule prefers, else others.
     """
-    choose, least_time, room, spare = allocator.choose, allocator.least_time, sum(free), sum(kept.extra)
-    for job in candidates:
-        if job.tasks > room or (job.tasks > spare and now + least_time(job) > kept.start):
-            continue
-        counts = choose(job.tasks, free)
-        is_short = counts is not None and now + allocator.time(job, counts) <= kept.start
-        if counts is not None and not is_short and not all(map(le, counts, kept.extra)):
-            counts = choose(job.tasks, tuple(map(min, free, kept.extra)))
-        if counts is not None:
-            yield Start(job.id, counts)
-            free, room = less(free, counts), room - job.tasks
-            if not is_short:
-                kept = Reservation(kept.start, less(kept.extra, counts))
-                spare -= job.tasks
+    jobs, choose = waiting.jobs, allocator.choose
+    candidates = waiting.passing(candidates, sum(free), sum(kept.extra), now, kept.start)
+    while len(candidates):
+        for k, place in enumerate(candidates, 1):
+            job = jobs[place]
+            counts = choose(job.tasks, free)
+            is_short = counts is not None and now + allocator.time(job, counts) <= kept.start
+            if counts is not None and not is_short and not all(map(le, counts, kept.extra)):
+                counts = choose(job.tasks, tuple(map(min, free, kept.extra)))
+            if counts is not None:
+                break
+        else:
+            return
+        yield int(place), counts
+        free = less(free, counts)
+        if not is_short:
+            kept = Reservation(kept.start, less(kept.extra, counts))
+        candidates = waiting.passing(candidates[k:], sum(free), sum(kept.extra), now, kept.start)
