@@ -8,7 +8,7 @@ section 2.2. Shortest jobs first among those behind it: Tsafrir, Etsion and Feit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter, le
 from typing import Literal
@@ -18,7 +18,7 @@ from coalloc.heuristics.classics import less
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.orders import Key, Order, key_at
-from coalloc.rules.queues import Places, WaitingJobs, waiting_jobs
+from coalloc.rules.queues import WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import Release, Reservation, reservation
 from coalloc.simulator.policy import Start, State
 
@@ -66,20 +66,25 @@ class Easy:
 
     def _pass_head(self, starts: list[Start], free: Allocation, state: State, allocator: Allocator) -> list[int]:
         """Add starts of jobs behind the first that waits, which do not delay it; return their places."""
-        jobs, now, head = self._waiting.jobs, state.now, len(starts)
-        room = sum(free)
-        candidates = self._waiting.small(room, head + 1) if room else ()
+        waiting, now, head, room = self._waiting, state.now, len(starts), sum(free)
+        candidates = waiting.small(room, head + 1) if room else []
         if not len(candidates):
             return []
+        jobs = waiting.jobs
         started = [(now + allocator.time(jobs[k], start.counts), tuple(start.counts)) for k, start in enumerate(starts)]
         kept = reservation(jobs[head].tasks, free, _releases(state, started), allocator.choose)
         if self.candidates != "order":
             key = key_at("spt" if self.candidates == "sjbf" else self.candidates, now)
             candidates = sorted(candidates, key=lambda place: key(jobs[place]))
-        passing = []
-        for place, counts in _backfilled(now, self._waiting, candidates, free, kept, allocator):
-            passing.append(place)
-            starts.append(Start(jobs[place].id, counts))
+        gap, passing = _Gap(now, free, kept, allocator), []
+        candidates = waiting.passing(candidates, gap.room, gap.spare, now, gap.end)
+        while len(candidates):
+            place, candidates = int(candidates[0]), candidates[1:]
+            counts = gap.admit(jobs[place])
+            if counts is not None:
+                passing.append(place)
+                starts.append(Start(jobs[place].id, counts))
+                candidates = waiting.passing(candidates, gap.room, gap.spare, now, gap.end)
         return passing
 
 
@@ -90,28 +95,26 @@ def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:
     return sorted([*ends, *started], key=itemgetter(0)) if started else ends
 
 
-def _backfilled(
-    now: float, waiting: WaitingJobs, candidates: Places, free: Allocation, kept: Reservation, allocator: Allocator
-) -> Iterator[tuple[int, Allocation]]:
-    """Yield the places and allocations of candidates that start now without delaying the reservation.
+class _Gap:
+    """What is free now beside a reservation, and how jobs fill it."""
 
-    Each ends before it, or leaves it its processors: those that the rule prefers, else others.
-    """
-    jobs, choose = waiting.jobs, allocator.choose
-    candidates = waiting.passing(candidates, sum(free), sum(kept.extra), now, kept.start)
-    while len(candidates):
-        for k, place in enumerate(candidates, 1):
-            job = jobs[place]
-            counts = choose(job.tasks, free)
-            is_short = counts is not None and now + allocator.time(job, counts) <= kept.start
-            if counts is not None and not is_short and not all(map(le, counts, kept.extra)):
-                counts = choose(job.tasks, tuple(map(min, free, kept.extra)))
-            if counts is not None:
-                break
-        else:
-            return
-        yield int(place), counts
-        free = less(free, counts)
-        if not is_short:
-            kept = Reservation(kept.start, less(kept.extra, counts))
-        candidates = waiting.passing(candidates[k:], sum(free), sum(kept.extra), now, kept.start)
+    def __init__(self, now: float, free: Allocation, kept: Reservation, allocator: Allocator) -> None:
+        self.now, self.end = now, kept.start
+        self._free, self._extra, self._allocator = free, kept.extra, allocator
+        self.room, self.spare = sum(free), sum(kept.extra)
+
+    def admit(self, job: Job) -> Allocation | None:
+        """Take the processors of a job that does not delay the reservation; return them, None where it would.
+
+        It ends before the reservation, or leaves it its processors: those that the rule prefers, else others.
+        """
+        choose = self._allocator.choose
+        counts = choose(job.tasks, self._free)
+        is_short = counts is not None and self.now + self._allocator.time(job, counts) <= self.end
+        if counts is not None and not is_short and not all(map(le, counts, self._extra)):
+            counts = choose(job.tasks, tuple(map(min, self._free, self._extra)))
+        if counts is not None:
+            self._free, self.room = less(self._free, counts), self.room - job.tasks
+            if not is_short:
+                self._extra, self.spare = less(self._extra, counts), self.spare - job.tasks
+        return counts

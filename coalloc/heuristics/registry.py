@@ -10,7 +10,7 @@ import dataclasses
 import difflib
 import importlib
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,14 +48,23 @@ class Entry:
         hint = self._hint(option)
         if hint is bool:
             return (False, True)
-        return typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+        hints = (hint,) if typing.get_origin(hint) is typing.Literal else typing.get_args(hint)
+        literals = [part for part in hints if typing.get_origin(part) is typing.Literal]
+        return tuple(value for part in literals for value in typing.get_args(part))
+
+    def takes_functions(self, option: str) -> bool:
+        """Return whether an option may be a function of the user's own."""
+        return any(typing.get_origin(part) is Callable for part in typing.get_args(self._hint(option)))
 
     def fault(self, option: str, value: Any) -> str:
         """Return what is wrong with the value of an option, nothing if it is right."""
         choices = self.choices(option)
         if choices:
             is_one = any(type(value) is type(choice) and value == choice for choice in choices)
-            return "" if is_one else f"must be one of {', '.join(map(str, choices))}, got {picture_of(value)}"
+            if is_one or (callable(value) and self.takes_functions(option)):
+                return ""
+            own = " or a function of your own" if self.takes_functions(option) else ""
+            return f"must be one of {', '.join(map(str, choices))}{own}, got {picture_of(value)}"
         try:
             pydantic.TypeAdapter(self._hint(option)).validate_python(value)
         except pydantic.ValidationError as error:

@@ -1,4 +1,4 @@
-"""Queue orders: each is a key function of a few lines over jobs; the least key is first, ties keep the order of arrival.
+"""Queue orders: each is a key function of a few lines over jobs; the least key is first, ties by arrival.
 
 Sources: thesis, section 3.1.3.3, errata 12 (``sjf`` means fewest tasks there, shortest time is ``spt``). WFP3 and
 UNICEF: Tang, Lan, Desai and Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems, IEEE

@@ -75,9 +75,9 @@ class WaitingJobs:
         self._columns: _Columns | None = None
         self.jobs: Sequence[Job] = ()
 
-    def update(self, queue: Sequence[Job], now: float) -> None:
+    def update(self, queue: Sequence[Job], now: float) -> None:  # noqa: ARG002
         """Take up a queue in order of arrival at ``now`` (s): but for those told to ``leave`` its jobs are known."""
-        self.jobs = queue
+        self.jobs = queue if len(queue) >= FEW else queue[:]
 
     def leave(self, num_first: int, others: Collection[int]) -> None:
         """Take the first jobs, so many, and those at other places off the queue."""
@@ -122,7 +122,7 @@ class SortedJobs(WaitingJobs):
         self._keys: list[Any] = []
         self.jobs = []
 
-    def update(self, queue: Sequence[Job], now: float) -> None:
+    def update(self, queue: Sequence[Job], now: float) -> None:  # noqa: ARG002
         """Put the jobs that are new into their places."""
         for job in queue[len(self.jobs) :]:
             key = self._key(job)

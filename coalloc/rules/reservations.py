@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import groupby
-from operator import add, itemgetter, sub
+from operator import sub
 from typing import NamedTuple
 
 from coalloc.allocation import Allocation
@@ -33,7 +32,7 @@ def reservation(tasks: int, free: Sequence[int], releases: Iterable[Release], ch
     """
     parts, room, since = [tuple(free)], sum(free), -math.inf
     for instant, counts in releases:
-        if instant > since and room >= tasks and len(parts) > 1:
+        if room >= tasks and instant > since and len(parts) > 1:
             parts = [_total(parts)]
             chosen = choose(tasks, parts[0])
             if chosen is not None:
