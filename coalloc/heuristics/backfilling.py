@@ -39,10 +39,12 @@ class Easy:
     scope: Scope = "platform"
     _state: State | None = field(init=False, default=None)
     _waiting: WaitingJobs = field(init=False)
+    _gap: _Gap | None = field(init=False, default=None)
+    """What the last pass left, in which no job that waited then fits."""
 
     def begin(self, state: State) -> None:
         """Forget the run before."""
-        self._state = state
+        self._state, self._gap = state, None
         self._waiting = waiting_jobs(self.order, state.allocator(self.allocation).least_time)
 
     def decide(self, state: State) -> list[Start]:
@@ -66,25 +68,31 @@ class Easy:
 
     def _pass_head(self, starts: list[Start], free: Allocation, state: State, allocator: Allocator) -> list[int]:
         """Add starts of jobs behind the first that waits, which do not delay it; return their places."""
-        waiting, now, head, room = self._waiting, state.now, len(starts), sum(free)
-        candidates = waiting.small(room, head + 1) if room else []
+        waiting, jobs, now, head, room = self._waiting, self._waiting.jobs, state.now, len(starts), sum(free)
+        gap = self._gap
+        if gap is not None and not (self.order == "fcfs" and gap.is_as_it_was(jobs[head], free, state)):
+            gap = None
+        candidates = waiting.small(room, head + 1 if gap is None else gap.num_tried) if room else []
         if not len(candidates):
             return []
-        jobs = waiting.jobs
-        started = [(now + allocator.time(jobs[k], start.counts), tuple(start.counts)) for k, start in enumerate(starts)]
-        kept = reservation(jobs[head].tasks, free, _releases(state, started), allocator.choose)
+        if gap is None:
+            pairs = enumerate(starts)
+            started = [(now + allocator.time(jobs[k], start.counts), tuple(start.counts)) for k, start in pairs]
+            kept = reservation(jobs[head].tasks, free, _releases(state, started), allocator.choose)
+            gap = self._gap = _Gap(jobs[head], free, kept, allocator)
         if self.candidates != "order":
             key = key_at("spt" if self.candidates == "sjbf" else self.candidates, now)
             candidates = sorted(candidates, key=lambda place: key(jobs[place]))
-        gap, passing = _Gap(now, free, kept, allocator), []
+        passing: list[int] = []
         candidates = waiting.passing(candidates, gap.room, gap.spare, now, gap.end)
         while len(candidates):
             place, candidates = int(candidates[0]), candidates[1:]
-            counts = gap.admit(jobs[place])
+            counts = gap.admit(jobs[place], now)
             if counts is not None:
                 passing.append(place)
                 starts.append(Start(jobs[place].id, counts))
                 candidates = waiting.passing(candidates, gap.room, gap.spare, now, gap.end)
+        gap.num_tried = len(jobs) - len(starts)
         return passing
 
 
@@ -98,19 +106,31 @@ def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:
 class _Gap:
     """What is free now beside a reservation, and how jobs fill it."""
 
-    def __init__(self, now: float, free: Allocation, kept: Reservation, allocator: Allocator) -> None:
-        self.now, self.end = now, kept.start
-        self._free, self._extra, self._allocator = free, kept.extra, allocator
-        self.room, self.spare = sum(free), sum(kept.extra)
+    def __init__(self, head: Job, free: Allocation, kept: Reservation, allocator: Allocator) -> None:
+        self._head, self._free, self._extra, self._allocator = head, free, kept.extra, allocator
+        self.end, self.room, self.spare = kept.start, sum(free), sum(kept.extra)
+        self.num_tried = 0
 
-    def admit(self, job: Job) -> Allocation | None:
+    def is_as_it_was(self, head: Job, free: Allocation, state: State) -> bool:
+        """Return whether jobs that did not fit do not fit now either, in a pool of equal nodes.
+
+        Nothing has ended since, nothing is due, and the same job waits first: only the clock has moved on.
+        """
+        return (
+            free == self._free
+            and head is self._head
+            and len(free) == 1
+            and (not state.running or state.running[0].estimated_end > state.now)
+        )
+
+    def admit(self, job: Job, now: float) -> Allocation | None:
         """Take the processors of a job that does not delay the reservation; return them, None where it would.
 
         It ends before the reservation, or leaves it its processors: those that the rule prefers, else others.
         """
         choose = self._allocator.choose
         counts = choose(job.tasks, self._free)
-        is_short = counts is not None and self.now + self._allocator.time(job, counts) <= self.end
+        is_short = counts is not None and now + self._allocator.time(job, counts) <= self.end
         if counts is not None and not is_short and not all(map(le, counts, self._extra)):
             counts = choose(job.tasks, tuple(map(min, self._free, self._extra)))
         if counts is not None:
