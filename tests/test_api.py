@@ -316,9 +316,10 @@ def test_the_same_seed_gives_the_same_answer(options):
         # The job of 100 s on both nodes takes two slots of 50 s.
         ({"horizon": 1}, "no model: job 'J1' ends after 2 slots at the earliest, and must within 1"),
         ({"horizon": 0}, "no model: job 'J1' ends after 2 slots at the earliest, and must within 0"),
-        ({"makespan_limit": 60.0}, "no model: job 'J1' ends after 2 slots at the earliest, and must within 1"),
-        ({"horizon": -1}, "horizon: must be 0 to 1000000000 slots, got -1"),
-        ({"horizon": 10**400}, "horizon: must be 0 to 1000000000 slots, got a number of about 401 digits"),
+        ({"horizon": -1}, "horizon: must be 0 to 1e+15, got -1"),
+        ({"horizon": math.inf}, "horizon: must be 0 to 1e+15, got inf"),
+        ({"horizon": 10**400}, "horizon: must be a number or None, got a number of about 401 digits"),
+        ({"horizon": -1, "objective": "energy", "scope": "node"}, "horizon: must be 0 to 1e+15, got -1"),
     ],
 )
 def test_a_horizon_in_which_a_job_cannot_end_is_refused(formulation, options, message):

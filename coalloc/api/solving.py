@@ -37,6 +37,9 @@ from coalloc.versions import versions
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
+MAX_HORIZON = 1e15
+"""Most slots, or seconds, that a model may be asked to span: beyond, floats do not hold every whole number."""
+
 DEFAULT_OBJECTIVES = {"oas": "makespan", "pas": "total-execution-time", "cbs": "chunks", "jpr": "total-execution-time"}
 """Objective of each model where none is asked for."""
 
@@ -202,6 +205,8 @@ def build_model(
         scope=scope,
         makespan_limit=makespan_limit,
     )
+    if horizon is not None and not 0.0 <= horizon <= MAX_HORIZON:
+        raise CoallocError(f"horizon: must be 0 to {MAX_HORIZON:g}, got {picture_of(horizon)}")
     if options.model == "oas":
         asked = objective_of(objective or options.objective)
         built = build_oas(instance, options, formulation, objective=asked, constraints=constraints, horizon=horizon)

@@ -17,24 +17,21 @@ from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator, RuleName
-from coalloc.rules.orders import Key, Order, key_at
+from coalloc.rules.orders import Order, key_at
 from coalloc.rules.queues import WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import Release, Reservation, reservation
 from coalloc.simulator.policy import Start, State
 
-CandidateOrder = (
-    Literal["order", "sjbf", "fcfs", "sjf", "bjf", "lpt", "largest-area", "wfp3", "unicef", "f1", "f2", "f3", "f4"]
-    | Key
-)
-"""The order of the jobs that may pass the first that waits: that of the queue, shortest first, or another."""
+CandidateOrder = Literal["queue"] | Order
+"""The order of the jobs that may pass the first that waits: that of the queue, or another."""
 
 
 @dataclass(slots=True)
 class Easy:
     """EASY backfilling over a queue in some order; ``candidates`` is the order in which others are tried."""
 
-    order: Order = "fcfs"
-    candidates: CandidateOrder = "order"
+    queue_order: Order = "fcfs"
+    candidates: CandidateOrder = "queue"
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
     _state: State | None = field(init=False, default=None)
@@ -45,18 +42,18 @@ class Easy:
     def begin(self, state: State) -> None:
         """Forget the run before."""
         self._state, self._gap = state, None
-        self._waiting = waiting_jobs(self.order, state.allocator(self.allocation).least_time)
+        self._waiting = waiting_jobs(self.queue_order, state.allocator(self.allocation).least_time)
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now: from the head, then those that do not delay the first that waits."""
         if state is not self._state:
             self.begin(state)
-        waiting, allocator, free = self._waiting, state.allocator(self.allocation), state.free
+        waiting, allocator, free = self._waiting, state.allocator(self.allocation), state.room
         waiting.update(state.queue, state.now)
         starts: list[Start] = []
         passing: list[int] = []
         for job in waiting.jobs:
-            counts = allocator.choose(job.tasks, free)
+            counts = allocator.choose(job, free)
             if counts is None:
                 passing = self._pass_head(starts, free, state, allocator)
                 break
@@ -68,9 +65,15 @@ class Easy:
 
     def _pass_head(self, starts: list[Start], free: Allocation, state: State, allocator: Allocator) -> list[int]:
         """Add starts of jobs behind the first that waits, which do not delay it; return their places."""
-        waiting, jobs, now, head, room = self._waiting, self._waiting.jobs, state.now, len(starts), sum(free)
+        waiting, jobs, now, head, room = (
+            self._waiting,
+            self._waiting.jobs,
+            state.now,
+            len(starts),
+            sum(free[: len(state.classes)]),
+        )
         gap = self._gap
-        if gap is not None and not (self.order == "fcfs" and gap.is_as_it_was(jobs[head], free, state)):
+        if gap is not None and not (self.queue_order == "fcfs" and gap.is_as_it_was(jobs[head], free, state)):
             gap = None
         candidates = waiting.small(room, head + 1 if gap is None else gap.num_tried) if room else []
         if not len(candidates):
@@ -78,10 +81,10 @@ class Easy:
         if gap is None:
             pairs = enumerate(starts)
             started = [(now + allocator.time(jobs[k], start.counts), tuple(start.counts)) for k, start in pairs]
-            kept = reservation(jobs[head].tasks, free, _releases(state, started), allocator.choose)
-            gap = self._gap = _Gap(jobs[head], free, kept, allocator)
-        if self.candidates != "order":
-            key = key_at("spt" if self.candidates == "sjbf" else self.candidates, now)
+            kept = reservation(jobs[head], free, _releases(state, started), allocator.choose)
+            gap = self._gap = _Gap(jobs[head], free, kept, allocator, len(state.classes))
+        if self.candidates != "queue":
+            key = key_at(self.candidates, now)
             candidates = sorted(candidates, key=lambda place: key(jobs[place]))
         passing: list[int] = []
         candidates = waiting.passing(candidates, gap.room, gap.spare, now, gap.end)
@@ -99,16 +102,16 @@ class Easy:
 def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:
     """Return when jobs are expected to end, those that start now included; overdue ones are expected now."""
     now = state.now
-    ends = ((end if end > now else now, counts) for _, counts, _, _, end in state.running)
+    ends = ((end if end > now else now, taken) for _, _, _, _, end, taken in state.running)
     return sorted([*ends, *started], key=itemgetter(0)) if started else ends
 
 
 class _Gap:
     """What is free now beside a reservation, and how jobs fill it."""
 
-    def __init__(self, head: Job, free: Allocation, kept: Reservation, allocator: Allocator) -> None:
+    def __init__(self, head: Job, free: Allocation, kept: Reservation, allocator: Allocator, num_classes: int) -> None:
         self._head, self._free, self._extra, self._allocator = head, free, kept.extra, allocator
-        self.end, self.room, self.spare = kept.start, sum(free), sum(kept.extra)
+        self.end, self.room, self.spare = kept.start, sum(free[:num_classes]), sum(kept.extra[:num_classes])
         self.num_tried = 0
 
     def is_as_it_was(self, head: Job, free: Allocation, state: State) -> bool:
@@ -129,10 +132,10 @@ class _Gap:
         It ends before the reservation, or leaves it its processors: those that the rule prefers, else others.
         """
         choose = self._allocator.choose
-        counts = choose(job.tasks, self._free)
+        counts = choose(job, self._free)
         is_short = counts is not None and now + self._allocator.time(job, counts) <= self.end
         if counts is not None and not is_short and not all(map(le, counts, self._extra)):
-            counts = choose(job.tasks, tuple(map(min, self._free, self._extra)))
+            counts = choose(job, tuple(map(min, self._free, self._extra)))
         if counts is not None:
             self._free, self.room = less(self._free, counts), self.room - job.tasks
             if not is_short:

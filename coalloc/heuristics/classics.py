@@ -22,7 +22,7 @@ from coalloc.simulator.policy import Start, State
 class ListPolicy:
     """Starts the jobs of an ordered queue; see :mod:`coalloc.rules.orders` for the orders."""
 
-    order: Order = "fcfs"
+    queue_order: Order = "fcfs"
     skip: bool = False
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
@@ -32,33 +32,33 @@ class ListPolicy:
     def begin(self, state: State) -> None:
         """Forget the run before."""
         self._state = state
-        self._waiting = waiting_jobs(self.order, state.allocator(self.allocation).least_time)
+        self._waiting = waiting_jobs(self.queue_order, state.allocator(self.allocation).least_time)
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now."""
         if state is not self._state:
             self.begin(state)
-        waiting, choose, free = self._waiting, state.allocator(self.allocation).choose, state.free
+        waiting, choose, free = self._waiting, state.allocator(self.allocation).choose, state.room
         waiting.update(state.queue, state.now)
         starts: list[Start] = []
         for job in waiting.jobs:
-            counts = choose(job.tasks, free)
+            counts = choose(job, free)
             if counts is None:
                 break
             starts.append(Start(job.id, counts))
             free = less(free, counts)
         num_first = len(starts)
-        passing = self._pass_over(starts, free, choose) if self.skip and sum(free) else []
+        passing = self._pass_over(starts, free, choose, len(state.classes)) if self.skip else []
         if starts:
             waiting.leave(num_first, passing)
         return starts
 
-    def _pass_over(self, starts: list[Start], free: Allocation, choose: Choose) -> list[int]:
+    def _pass_over(self, starts: list[Start], free: Allocation, choose: Choose, num_classes: int) -> list[int]:
         """Add starts of jobs behind the first that does not fit; return their places."""
-        room, passing = sum(free), []
-        for place in self._waiting.small(room, len(starts) + 1):
+        room, passing = sum(free[:num_classes]), []
+        for place in self._waiting.small(room, len(starts) + 1) if room else ():
             job = self._waiting.jobs[place]
-            counts = choose(job.tasks, free) if job.tasks <= room else None
+            counts = choose(job, free) if job.tasks <= room else None
             if counts is not None:
                 passing.append(int(place))
                 starts.append(Start(job.id, counts))
@@ -66,6 +66,6 @@ class ListPolicy:
         return passing
 
 
-def less(free: Sequence[int], counts: Sequence[int]) -> Allocation:
-    """Return what is left of free processors."""
-    return tuple(map(sub, free, counts))
+def less(room: Sequence[int], taken: Sequence[int]) -> Allocation:
+    """Return what is left of free processors, or of a room."""
+    return tuple(map(sub, room, taken))

@@ -20,14 +20,14 @@ from coalloc.rules.availability import Availability
 from coalloc.rules.orders import Order, ordered_at
 from coalloc.simulator.policy import Start, State, Wake
 
-Compression = Literal["start", "arrival", "order"]
+Compression = Literal["start", "arrival", "queue"]
 """In which order reservations move forward when a job ends early: of their starts, of arrival, or that of the queue."""
 
 _by_arrival = attrgetter("number")
 
 
 class _Place(NamedTuple):
-    """Where a waiting job is to run: from ``start`` (s) for ``seconds`` on ``counts`` processors of each class.
+    """Where a waiting job is to run: from ``start`` (s) for ``seconds`` on ``counts``, what it takes of a room.
 
     ``number`` is its place in the order of arrival, ``least_time`` (s) what it takes on the fastest class.
     Places compare by start, then by number.
@@ -49,14 +49,14 @@ class _Place(NamedTuple):
 class Conservative:
     """Conservative backfilling: every job gets a reservation when it arrives, and never a later one.
 
-    Jobs that arrive together get theirs in the ``order`` of the queue. When a job ends before its estimate,
+    Jobs that arrive together get theirs in the ``queue_order``. When a job ends before its estimate,
     each reservation, in the order of ``compression``, moves to the earliest instant at which the others leave
     room. Jobs that run longer than estimated may push reservations back: all are made again then, in order of
     start. A time has come when the clock shows it or a later one, to the last digit: there is no tolerance by
     which a reservation could miss its start.
     """
 
-    order: Order = "fcfs"
+    queue_order: Order = "fcfs"
     compression: Compression = "start"
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
@@ -67,7 +67,7 @@ class Conservative:
     _ends: dict[str, float] = field(init=False, default_factory=dict)
     """The estimated end of each running job, s."""
     _held: dict[str, Allocation] = field(init=False, default_factory=dict)
-    """The processors of each running job, by class."""
+    """What each running job takes of the room."""
     _num_arrived: int = field(init=False, default=0)
 
     def begin(self, state: State) -> None:
@@ -102,8 +102,9 @@ class Conservative:
         """Note what runs; overdue jobs are expected to end now."""
         now, running = state.now, state.running
         self._ends = {run.job.id: run.estimated_end for run in running}
-        self._held = {run.job.id: run.counts for run in running}
-        self._available = Availability(now, state.free, ((max(now, run.estimated_end), run.counts) for run in running))
+        self._held = {run.job.id: run.taken for run in running}
+        releases = ((max(now, run.estimated_end), run.taken) for run in running)
+        self._available = Availability(now, state.room, releases, len(state.classes))
 
     def _has_gained(self, state: State) -> bool:
         """Give back what jobs hold in vain that have ended before their estimates; return whether there are any."""
@@ -123,7 +124,7 @@ class Conservative:
         """Give jobs that have arrived, in order of arrival, their reservations in the order of the queue."""
         number = {job.id: self._num_arrived + k for k, job in enumerate(jobs)}
         self._num_arrived += len(jobs)
-        for job in jobs if self.order == "fcfs" else ordered_at(jobs, self.order, now):
+        for job in jobs if self.queue_order == "fcfs" else ordered_at(jobs, self.queue_order, now):
             self._reserve(job, number[job.id], allocator.least_time(job), allocator)
 
     def _reserve(self, job: Job, number: int, least_time: float, allocator: Allocator) -> None:
@@ -164,14 +165,14 @@ class Conservative:
         if self.compression == "arrival":
             return places
         of_job = {place.job.id: place for place in places}
-        return [of_job[job.id] for job in ordered_at([place.job for place in places], self.order, now)]
+        return [of_job[job.id] for job in ordered_at([place.job for place in places], self.queue_order, now)]
 
     def _moved(self, place: _Place, first: int, allocator: Allocator) -> _Place:
         """Move a reservation to the earliest instant, from a step on, that the others leave; return its place."""
         available = self._available
         start, number, seconds, counts, least_time, job = place
         earlier = available.times[first]
-        if allocator.choose(job.tasks, available.free(first)) == counts and all(
+        if allocator.choose(job, available.free(first)) == counts and all(
             map(le, counts, available.least_free(first, min(start, earlier + seconds)))
         ):
             available.shift(start, earlier, seconds, counts)
@@ -183,7 +184,7 @@ class Conservative:
 
     def _due(self, state: State) -> list[Start | Wake]:
         """Return the jobs whose reservations have come and whose processors are free, as they are."""
-        free, late = state.free, []
+        free, late = state.room, []
         due: list[Start | Wake] = []
         while self._places and self._places[0].start <= state.now:
             place = self._places.pop(0)
@@ -211,12 +212,12 @@ def _earliest(
     step = available.window(job.tasks, least_time, first, before)
     while step is not None:
         start = available.times[step]
-        counts = allocator.choose(job.tasks, available.free(step))
+        counts = allocator.choose(job, available.free(step))
         while counts is not None:
             seconds = allocator.time(job, counts)
             free = available.least_free(step, start + seconds)
             if all(map(le, counts, free)):
                 return _Place(start, number, seconds, counts, least_time, job)
-            counts = allocator.choose(job.tasks, free)
+            counts = allocator.choose(job, free)
         step = available.window(job.tasks, least_time, step + 1, before)
     return None

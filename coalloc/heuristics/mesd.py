@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.plans import Planned, due, without
-from coalloc.instance import Job
+from coalloc.instance import CoallocError, Job
 from coalloc.instance.rounding import time_tolerance
 from coalloc.rules.mesd import Choice, Slowdown, mesd_allocation
 from coalloc.simulator.policy import Start, State
@@ -42,8 +42,12 @@ class Mesd:
     _too_few: Processors | None = field(init=False, default=None)
     """The processors that were free when a lone job did not fit."""
 
-    def begin(self, _: State) -> None:
-        """Forget the plan of an earlier run."""
+    def begin(self, state: State) -> None:
+        """Forget the plan of an earlier run; raises where nodes may have too little memory."""
+        if state.lacks_memory:
+            raise CoallocError(
+                "policy mesd does not keep to the memory of nodes, of which there may be too little here"
+            )
         self._plan, self._too_few = [], None
 
     def decide(self, state: State) -> Iterator[Start]:
@@ -89,7 +93,7 @@ class Mesd:
                 now, released = _next_release(releases)
                 free |= released
             job = queue[chosen]
-            allocation = choose(job.tasks, _counts(free, members))
+            allocation = choose(job, _counts(free, members))
             assert allocation is not None, "only a job that fits is chosen"
             seconds = time(job, allocation)
             planned = Planned(job.id, _lowest(free, members, allocation), seconds)

@@ -2,7 +2,8 @@
 
 Whenever something new is known (a job arrived, ended at another time than estimated, or should have ended)
 the whole queue is planned, from now on and beside the running jobs until their estimated ends, so that
-the last job ends first. Jobs start as planned (:mod:`coalloc.heuristics.plans`), and no link saturates.
+the last job ends first. Jobs start as planned (:mod:`coalloc.heuristics.plans`), no link saturates, and memory
+suffices.
 
 A plan is the best list schedule, improved by simulated annealing within a budget of work: runs repeat, unlike
 those of a solver that a clock stops. Source: thesis, section 3.2; errata 5.
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from coalloc.allocation import Scope
+from coalloc.allocation import Scope, allocation_of
 from coalloc.documents.values import Count
 from coalloc.heuristics.plans import Planned, due, without
 from coalloc.heuristics.snapshots import bandwidth_left, snapshot
@@ -55,7 +56,8 @@ class Oas:
         """Return the jobs of the plan that can start, once it is made anew where there is news."""
         if self._has_news(state):
             self._plan = self._planned(state)
-        begun = list(due(self._plan, state.free_processors, bandwidth_left(state)))
+        left = [*bandwidth_left(state), *state.room[len(state.classes) :]]
+        begun = list(due(self._plan, state.free_processors, left))
         self._plan = without(self._plan, begun)
         self._expected = {r.job.id: r.estimated_end for r in state.running}
         self._expected |= {planned.job_id: state.now + planned.duration for planned in begun}
@@ -86,19 +88,18 @@ class Oas:
             seed=int(state.rng.integers(2**32)),
             target=simple_bound(problem),
         )
-        return _plan_of(problem, best)
+        return _plan_of(state, problem, best)
 
 
-def _plan_of(problem: Problem, assignments: Sequence[Assignment]) -> list[Planned]:
+def _plan_of(state: State, problem: Problem, assignments: Sequence[Assignment]) -> list[Planned]:
     """Return a schedule as a plan, in the order of planned starts."""
     schedule = schedule_of(problem, assignments)
     index = problem.instance.platform.processor_index
-    return [
-        Planned(
-            problem.jobs[a.job].id,
-            processors_of(index[name] for name in schedule[problem.jobs[a.job].id].nodes),
-            a.mode.execution_time,
-            a.mode.loads,
-        )
-        for a in sorted(assignments, key=lambda a: (a.start, a.job))
-    ]
+    plan = []
+    for a in sorted(assignments, key=lambda a: (a.start, a.job)):
+        job = problem.jobs[a.job]
+        held = [index[name] for name in schedule[job.id].nodes]
+        taken = state.taken(job, allocation_of(held, state.classes))
+        loads = (*a.mode.loads[: problem.num_links], *taken[len(state.classes) :])
+        plan.append(Planned(job.id, processors_of(held), a.mode.execution_time, loads))
+    return plan

@@ -2,14 +2,14 @@
 
 The package is what fits by count from the head of the ordered queue; PAS, CBS or JPR places it on the free
 processors, PAS so that no link saturates beside the jobs that run. A package that fits by count but not by
-links loses the job selected last; a single one that does not fit waits. Source: thesis, section 3.1; errata
+links, or memory, loses the job selected last; a single one that does not fit waits. Source: thesis, section 3.1; errata
 8 and 11.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from coalloc.allocation import Scope
@@ -69,7 +69,7 @@ class Pas:
         starts: list[Start] = []
         for size in range(len(package), 0, -1):
             instance = snapshot(state, package[:size])
-            problem = package_problem(instance, options)
+            problem = replace(package_problem(instance, options), classes=tuple(state.classes))
             placed = place_package(problem, self.allocation, work.part(ATTEMPT_SHARE))
             is_proven &= placed.is_proven
             if placed.modes is not None:

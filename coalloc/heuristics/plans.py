@@ -17,7 +17,7 @@ from coalloc.simulator.processors import Processors
 
 
 class Planned(NamedTuple):
-    """A job of a plan: where it will run, how long (s, by its estimate), its loads on the links (MB/s)."""
+    """A job of a plan: where it will run, how long (s, by its estimate), what it takes of links and memories."""
 
     job_id: str
     processors: Processors
@@ -29,12 +29,12 @@ class Planned(NamedTuple):
         return Start(self.job_id, nodes=state.names(self.processors))
 
 
-def due(plan: Sequence[Planned], free: Processors, bandwidths: Sequence[float] = ()) -> Iterator[Planned]:
+def due(plan: Sequence[Planned], free: Processors, left: Sequence[float] = ()) -> Iterator[Planned]:
     """Yield the jobs of a plan, which is in the order of planned starts, that can start now.
 
-    ``bandwidths`` (MB/s) is what the running jobs leave of each link; plans without loads ignore links.
+    ``left`` is what the running jobs leave of each link and memory; plans without loads ignore both.
     """
-    left = tuple(bandwidths)
+    left = tuple(left)
     for planned in plan:
         if not free:
             return

@@ -76,7 +76,8 @@ class Entry:
 
 
 def _listed(order: str, summary: str, *, skip: bool = False) -> Entry:
-    return Entry("classics:ListPolicy", summary, {"order": order, "skip": True} if skip else {"order": order})
+    fixed = {"queue_order": order}
+    return Entry("classics:ListPolicy", summary, {**fixed, "skip": True} if skip else fixed)
 
 
 POLICIES: Mapping[str, Entry] = {
@@ -105,6 +106,7 @@ POLICIES: Mapping[str, Entry] = {
     "node-list": Entry(
         "node_list:NodeList", "jobs in order, each on the first node with room, up to the first job that fits none"
     ),
+    "list": Entry("classics:ListPolicy", "the queue in any order, up to the first that does not fit or without those"),
 }
 """Every policy by name."""
 

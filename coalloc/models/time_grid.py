@@ -73,12 +73,14 @@ def add_scope_rows(model: pyo.ConcreteModel, tasks_on: Callable[[int, Sequence[i
     problem: Problem = model.problem
     if not problem.parts:
         return
-    room = [sum(problem.capacities[g] for g in part) for part in problem.parts]
-    jobs = list(enumerate(problem.jobs))
-    model.part = pyo.Var([(j, i) for j, job in jobs for i, n in enumerate(room) if n >= job.tasks], domain=pyo.Binary)
-    model.one_part = pyo.Constraint([j for j, _ in jobs])
-    for j, _ in jobs:
-        model.one_part[j] = pyo.quicksum(v for (k, _), v in model.part.items() if k == j) == 1
+    holding = [
+        [i for i, room in enumerate(problem.within_scope(problem.rooms(job))) if room >= job.tasks]
+        for job in problem.jobs
+    ]
+    model.part = pyo.Var([(j, i) for j, parts in enumerate(holding) for i in parts], domain=pyo.Binary)
+    model.one_part = pyo.Constraint(
+        list(range(len(holding))), rule=lambda m, j: pyo.quicksum(m.part[j, i] for i in holding[j]) == 1
+    )
     model.within_part = pyo.Constraint(
         list(model.part), rule=lambda m, j, i: tasks_on(j, problem.parts[i]) == problem.jobs[j].tasks * m.part[j, i]
     )

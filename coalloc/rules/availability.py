@@ -18,13 +18,17 @@ from coalloc.rules.reservations import Release
 class Availability:
     """Free processors per class over time: step i lasts from ``times[i]`` (s) to the next, the last for ever.
 
-    ``room[i]`` is the total of step i. ``free`` are the processors that are free at ``now``; ``releases``,
-    in order of time, are those that become free.
+    They may be rooms with memory as well (:mod:`coalloc.rules.memories`), of which the first ``num_classes`` numbers
+    are processors; without it all are. ``room[i]`` is the total of processors of step i. ``free`` are those that are
+    free at ``now``; ``releases``, in order of time, are those that become free.
     """
 
-    __slots__ = ("_columns", "room", "times")
+    __slots__ = ("_columns", "_num_classes", "room", "times")
 
-    def __init__(self, now: float, free: Sequence[int], releases: Iterable[Release]) -> None:
+    def __init__(
+        self, now: float, free: Sequence[int], releases: Iterable[Release], num_classes: int | None = None
+    ) -> None:
+        self._num_classes = num_classes
         steps = [(now, tuple(free))]
         for instant, counts in releases:
             last, available = steps[-1]
@@ -35,7 +39,7 @@ class Availability:
         self._columns = [list(column) for column in zip(*(available for _, available in steps), strict=True)]
         self.room = self._columns[0]
         if len(self._columns) > 1:
-            self.room = [sum(available) for _, available in steps]
+            self.room = [sum(available[:num_classes]) for _, available in steps]
             self._columns.append(self.room)
 
     def free(self, step: int) -> Allocation:
@@ -82,7 +86,7 @@ class Availability:
         first = self._step(start)
         last = self._step(end)
         if len(self._columns) > 1:
-            counts = (*counts, sum(counts))
+            counts = (*counts, sum(counts[: self._num_classes]))
         for column, count in zip(self._columns, counts, strict=True):
             if count:
                 column[first:last] = [free - count for free in column[first:last]]

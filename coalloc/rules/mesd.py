@@ -34,11 +34,11 @@ def fastest_order(classes: Sequence[NodeClass]) -> list[int]:
 
 
 def mesd_allocation(classes: Sequence[NodeClass], second_step: bool = True) -> Choose:
-    """Return MESD's allocation rule for these classes: tasks and free processors (per class) to an allocation."""
+    """Return MESD's allocation rule for these classes: a job and free processors (per class) to an allocation."""
     order = fastest_order(classes)
 
-    def choose(tasks: int, free: Sequence[int]) -> Allocation | None:
-        counts = filled(tasks, free, order)
+    def choose(job: Job, free: Sequence[int]) -> Allocation | None:
+        counts = filled(job.tasks, free, order)
         return gathered(counts, free, classes, order) if counts is not None and second_step else counts
 
     return choose

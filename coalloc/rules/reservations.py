@@ -11,6 +11,7 @@ from operator import sub
 from typing import NamedTuple
 
 from coalloc.allocation import Allocation
+from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Choose
 
 Release = tuple[float, Allocation]
@@ -24,24 +25,25 @@ class Reservation(NamedTuple):
     extra: Allocation
 
 
-def reservation(tasks: int, free: Sequence[int], releases: Iterable[Release], choose: Choose) -> Reservation:
-    """Return the reservation of a job of ``tasks``.
+def reservation(job: Job, free: Sequence[int], releases: Iterable[Release], choose: Choose) -> Reservation:
+    """Return the reservation of a job.
 
-    ``free`` are the processors per class before the ``releases``, which are in order of time. A job that
-    fits nowhere even once all have ended has its start at infinity, and takes nothing from the others.
+    ``free`` are the processors per class (or the room, :mod:`coalloc.rules.memories`) before the ``releases``, which
+    are in order of time. A job that fits nowhere even once all have ended has its start at infinity, and takes nothing
+    from the others.
     """
     parts, room, since = [tuple(free)], sum(free), -math.inf
     for instant, counts in releases:
-        if room >= tasks and instant > since and len(parts) > 1:
+        if room >= job.tasks and instant > since and len(parts) > 1:
             parts = [_total(parts)]
-            chosen = choose(tasks, parts[0])
+            chosen = choose(job, parts[0])
             if chosen is not None:
                 return Reservation(since, tuple(map(sub, parts[0], chosen)))
         parts.append(counts)
         room += sum(counts)
         since = instant
     available = _total(parts)
-    chosen = choose(tasks, available) if len(parts) > 1 else None
+    chosen = choose(job, available) if len(parts) > 1 else None
     return (
         Reservation(math.inf, available) if chosen is None else Reservation(since, tuple(map(sub, available, chosen)))
     )

@@ -15,7 +15,8 @@ class Start(NamedTuple):
     """A decision: start a waiting job now, on ``counts`` processors of each class or on named ``nodes``.
 
     ``counts`` has shape ``(num_classes,)``, in the order of ``state.classes``; the engine then takes
-    the free processors with the lowest numbers. ``nodes`` are names of processors, as in a schedule.
+    the free processors with the lowest numbers. It may be what an allocation rule chose of ``state.room``.
+    ``nodes`` are names of processors, as in a schedule.
     """
 
     job_id: str

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Instance, Job, Platform
+from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import time_tolerance
 from coalloc.simulator.clock import Change, Clock, Kind, Passes
 from coalloc.simulator.contention import Contention
@@ -126,14 +126,11 @@ class Engine:
         self._clock = Clock([job.arrival for job in self._jobs], passes, changes)
         self._contention = Contention(instance.platform)
         self._progress = Progress([self._contention, *sources])
-        self._sites = self._made(partitions, instance.platform, np.random.default_rng(seed))
+        self._sites = self._made(partitions, instance, np.random.default_rng(seed))
         self._router = router
-        refuse_little_memory(instance)
-        refuse_too_large(
-            self._jobs,
-            max(site.largest_job for site in self._sites),
-            partitions[0].policy.scope if len(partitions) == 1 else "site",
-        )
+        part = partitions[0].policy.scope if len(partitions) == 1 else "site"
+        refuse_too_large(self._jobs, max(site.largest_job for site in self._sites), part)
+        refuse_little_memory(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
         self._homes: dict[int, Site] = {}
         self._running: dict[int, Running] = {}
@@ -189,10 +186,18 @@ class Engine:
             max(site.decision_max for site in self._sites),
         )
 
-    def _made(self, partitions: Sequence[Partition], platform: Platform, rng: np.random.Generator) -> list[Site]:
+    def _made(self, partitions: Sequence[Partition], instance: Instance, rng: np.random.Generator) -> list[Site]:
         """Return the sites of the run; raises where they share a cluster."""
         sites = [
-            Site(number, partition, platform, self._clock, contention=self._contention, rng=rng)
+            Site(
+                number,
+                partition,
+                instance.platform,
+                self._clock,
+                contention=self._contention,
+                rng=rng,
+                task_memory=instance.largest_task_memory,
+            )
             for number, partition in enumerate(partitions)
         ]
         taken: dict[str, Site] = {}
@@ -283,10 +288,11 @@ class Engine:
         site = router.route(self._sites, job)
         if not any(site is known for known in self._sites):
             raise PolicyError(f"the router sent {quoted(job.id)} to no site of the run", self.position)
-        if job.tasks > site.largest_job:
+        if job.tasks > site.most_tasks(job):
+            memory = f", {job.memory:g} MB each" if job.tasks <= site.largest_job else ""
             raise PolicyError(
-                f"the router sent {quoted(job.id)} (tasks: {job.tasks}) to site {quoted(site.name)}, "
-                f"where a job may have {site.largest_job}",
+                f"the router sent {quoted(job.id)} (tasks: {job.tasks}{memory}) to site {quoted(site.name)}, "
+                f"where a job may have {site.most_tasks(job)}",
                 self.position,
             )
         return site

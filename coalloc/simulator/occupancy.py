@@ -1,26 +1,32 @@
-"""Which processors are free, and whether a start that a policy asks for is possible.
+"""Which processors and how much memory are free, and whether a start that a policy asks for is possible.
 
-Whatever a policy says, no processor is given twice, a job gets as many as it has tasks, and it stays
-within the scope.
+Whatever a policy says, no processor is given twice, a job gets as many as it has tasks, it stays within the scope,
+and the tasks on a node ask for no more than its memory.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import add, sub
 
-from coalloc.allocation import Allocation, NodeClass, Scope, has_too_little
+from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Instance, Job, Platform
+from coalloc.instance import CoallocError, Job, Platform
+from coalloc.rules.memories import memories_of
 from coalloc.simulator.decisions import DecisionError, Start, shown
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
 
 
 class Occupancy:
-    """The free processors of a platform, by class."""
+    """The free processors of a platform, by class, and its ``memories``; tasks ask for ``task_memory`` MB at most."""
 
-    def __init__(self, platform: Platform, classes: Sequence[NodeClass], scope: Scope) -> None:
+    def __init__(
+        self, platform: Platform, classes: Sequence[NodeClass], scope: Scope, task_memory: float = 0.0
+    ) -> None:
+        self.memories = memories_of(classes, task_memory)
+        self._units = self.memories.full
         self._index = platform.processor_index
         self._members = [processors_of(node_class.processors) for node_class in classes]
         self._cluster = [node_class.cluster for node_class in classes]
@@ -32,6 +38,11 @@ class Occupancy:
     def counts(self) -> Allocation:
         """Free processors of each class, shape ``(num_classes,)``."""
         return tuple(self._counts)
+
+    @property
+    def room(self) -> Allocation:
+        """Free processors of each class, then units of memory of each node that shares too little of it."""
+        return (*self._counts, *self._units)
 
     @property
     def free(self) -> Processors:
@@ -51,6 +62,9 @@ class Occupancy:
         counts, parts = self._named(job, nodes) if nodes else self._lowest(job, asked)
         if self._scope != "platform" and not self._is_within_scope(counts):
             raise DecisionError(f"the policy started {quoted(job.id)} outside its scope, one {self._scope}")
+        if job.memory:
+            self._refuse_little_memory(job, counts)
+            self._hold_memory(job, counts)
         processors = 0
         for g, part in enumerate(parts):
             if part:
@@ -59,24 +73,49 @@ class Occupancy:
                 processors |= part
         return counts, processors
 
-    def occupy(self, processors: Processors) -> Allocation:
-        """Occupy given processors that are free; return the counts per class."""
+    def occupy(self, job: Job, processors: Processors) -> Allocation:
+        """Occupy given processors that are free; return the counts per class.
+
+        Raises :class:`CoallocError` where they have too little memory for the job.
+        """
         parts = [processors & members for members in self._members]
         counts = tuple(part.bit_count() for part in parts)
+        self._hold_memory(job, counts)
+        if any(units < 0 for units in self._units):
+            raise CoallocError(f"job {quoted(job.id)}, which runs already, asks for more than the memory of its nodes")
         for g, part in enumerate(parts):
             self._free[g] ^= part
             self._counts[g] -= counts[g]
         return counts
 
-    def release(self, counts: Allocation, processors: Processors) -> None:
-        """Free processors again, so many of each class."""
-        for g, count in enumerate(counts):
+    def release(self, taken: Allocation, processors: Processors) -> None:
+        """Free processors again, so many of each class, and memory."""
+        num_classes = len(self._counts)
+        for g, count in enumerate(taken[:num_classes]):
             if count:
                 self._free[g] |= processors & self._members[g]
                 self._counts[g] += count
+        if self._units:
+            self._units = tuple(map(add, self._units, taken[num_classes:]))
+
+    def _hold_memory(self, job: Job, counts: Allocation) -> None:
+        if self._units:
+            self._units = tuple(map(sub, self._units, self.memories.taken(job, counts)[len(counts) :]))
+
+    def _refuse_little_memory(self, job: Job, counts: Allocation) -> None:
+        """Raise where a class has memory for fewer tasks than the policy puts there."""
+        usable = self.memories.usable(job, self.room)
+        for g, (count, most) in enumerate(zip(counts, usable, strict=True)):
+            if count > most:
+                raise DecisionError(
+                    f"the policy gave {quoted(job.id)} {count} processors of class {g}, a node of which has "
+                    f"{self.memories.megabytes(self.room)[g]:g} MB left: its tasks ask for {job.memory:g} MB each"
+                )
 
     def _lowest(self, job: Job, counts: Allocation) -> tuple[Allocation, list[Processors]]:
-        """Return the lowest free processors for counts per class."""
+        """Return the lowest free processors for counts per class; what of a room stands after them is left out."""
+        if self._units and len(counts) == len(self._counts) + len(self._units):
+            counts = counts[: len(self._counts)]
         if len(counts) != len(self._counts):
             raise DecisionError(
                 f"the policy gave {quoted(job.id)} {len(counts)} counts, there are {len(self._counts)} node classes"
@@ -119,12 +158,15 @@ class Occupancy:
         return len(used if self._scope == "node" else {self._cluster[g] for g in used}) == 1
 
 
-def largest_part(classes: Sequence[NodeClass], scope: Scope) -> int:
-    """Return the processors of the largest cluster or node, or of all, within which the tasks of a job must be."""
+def largest_part(classes: Sequence[NodeClass], scope: Scope, task_memory: float = 0.0) -> int:
+    """Return the processors of the largest cluster or node, or of all, within which the tasks of a job must be.
+
+    Only processors count that tasks which ask for ``task_memory`` MB each can have at once.
+    """
     room: dict[int, int] = {}
     for g, node_class in enumerate(classes):
         part = {"platform": 0, "cluster": node_class.cluster, "node": g}[scope]
-        room[part] = room.get(part, 0) + node_class.capacity
+        room[part] = room.get(part, 0) + node_class.room(task_memory)
     return max(room.values())
 
 
@@ -139,16 +181,16 @@ def refuse_too_large(jobs: Iterable[Job], largest: int, part: str) -> None:
         raise CoallocError("\n".join(lines))
 
 
-def refuse_little_memory(instance: Instance) -> None:
-    """Raise where some node has less memory than tasks on it might ask for together: a run does not divide memory."""
-    asked = instance.largest_task_memory
-    for cluster in instance.platform.clusters:
-        for group in cluster.nodes:
-            if has_too_little(group, asked):
-                raise CoallocError(
-                    f"a node of cluster {quoted(cluster.name)} has {group.memory:g} MB, its tasks may ask for "
-                    f"{group.cores * asked:g} MB: simulate does not keep to memory; solve does, or leave memory out"
-                )
+def refuse_little_memory(jobs: Iterable[Job], most_tasks: Callable[[Job], int], part: str) -> None:
+    """Raise, with a line for each job that could never start because no part has memory for so many tasks."""
+    lines = [
+        f"job {quoted(job.id)} asks for {job.memory:g} MB of memory per task: no {part} has that for more than {most} "
+        f"of its {job.tasks} tasks"
+        for job in jobs
+        if job.memory and (most := most_tasks(job)) < job.tasks
+    ]
+    if lines:
+        raise CoallocError("\n".join(lines))
 
 
 def _listed(counts: Allocation) -> str:

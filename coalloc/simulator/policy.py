@@ -30,7 +30,7 @@ class Running(NamedTuple):
     """A job that runs: on ``counts`` processors of each class, which are ``processors``, since ``start`` (s).
 
     ``estimated_end`` (s) is its end if the estimate holds and no link saturates. A job may well run
-    longer: then it is expected to end at any moment.
+    longer: then it is expected to end at any moment. ``taken`` is what it takes of a room: ``counts``, and memory.
     """
 
     job: Job
@@ -38,6 +38,7 @@ class Running(NamedTuple):
     processors: Processors
     start: float
     estimated_end: float
+    taken: Allocation
 
 
 class View(Sequence[Item_co]):
@@ -102,6 +103,33 @@ class State:
         return self._occupancy.counts
 
     @property
+    def room(self) -> Allocation:
+        """Free processors of each class, then units of memory of each node that shares too little of it.
+
+        What an allocation rule chooses from (:meth:`allocator`), and what jobs take of it, is :attr:`free` where there
+        is always memory enough (:mod:`coalloc.rules.memories`).
+        """
+        return self._occupancy.room
+
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether some node may have too little memory for the tasks of the run."""
+        return not self._occupancy.memories.is_ample
+
+    @property
+    def free_memory(self) -> tuple[float, ...]:
+        """Memory left on a node of each class, MB, shape ``(num_classes,)``; inf where there is always enough."""
+        return self._occupancy.memories.megabytes(self._occupancy.room)
+
+    def usable(self, job: Job, room: Sequence[int]) -> Sequence[int]:
+        """Return how many tasks of a job each class can take of a room."""
+        return self._occupancy.memories.usable(job, room)
+
+    def taken(self, job: Job, counts: Sequence[int]) -> Allocation:
+        """Return what a job takes of a room on so many processors of each class."""
+        return self._occupancy.memories.taken(job, counts)
+
+    @property
     def free_processors(self) -> Processors:
         """The free processors of the platform."""
         return self._occupancy.free
@@ -119,7 +147,7 @@ class State:
     def allocator(self, rule: RuleName) -> Allocator:
         """Return an allocation rule by name (:data:`coalloc.rules.allocation_rules.ALLOCATION_RULES`)."""
         if rule not in self._allocators:
-            self._allocators[rule] = allocator(rule, self.classes, self.scope)
+            self._allocators[rule] = allocator(rule, self.classes, self.scope, self._occupancy.memories)
         return self._allocators[rule]
 
     def names(self, processors: Processors) -> tuple[str, ...]:

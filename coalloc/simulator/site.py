@@ -61,16 +61,17 @@ class Site:
         *,
         contention: Contention,
         rng: np.random.Generator,
+        task_memory: float = 0.0,
     ) -> None:
         self.number, self.name, self.policy = number, partition.name, partition.policy
         scope = self.policy.scope
         chosen = _chosen(platform, partition)
         is_whole = chosen == list(range(len(platform.clusters)))
         own = platform if is_whole else Platform(tuple(platform.clusters[c] for c in chosen), platform.switches)
-        classes = node_classes(own, scope)
+        classes = node_classes(own, scope, task_memory)
         links = [*chosen, *range(len(platform.clusters), len(platform.links))]
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
-        self._occupancy = Occupancy(own, classes, scope)
+        self._occupancy = Occupancy(own, classes, scope, task_memory)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._clock = clock
         self.queue: list[Job] = []
@@ -80,6 +81,7 @@ class Site:
         self._by_estimate: list[Running] = []
         self._estimated_ends: list[float] = []
         self.largest_job = largest_part(classes, scope)
+        self._most_tasks: dict[float | None, int] = {}
         self.state = State(
             queue=View(self.queue),
             running=View(self._by_estimate),
@@ -136,16 +138,25 @@ class Site:
         del self._waiting[start.job_id]
         slowdown = max(compress(self._slowness, counts))
         now = self._clock.now
-        running = Running(described, counts, processors, now, now + execution_time(described, slowdown))
+        taken = self._occupancy.memories.taken(described, counts)
+        running = Running(described, counts, processors, now, now + execution_time(described, slowdown), taken)
         self._hold(running)
         return index, running, slowdown
 
     def occupy(self, job: Job, processors: Processors, end: float) -> Running:
         """Let a job run until ``end`` (s) that runs already, on free processors (numbers of the platform)."""
         own = self.of_platform(processors)
-        running = Running(as_described(job), self._occupancy.occupy(own), own, 0.0, end)
+        counts = self._occupancy.occupy(job, own)
+        taken = self._occupancy.memories.taken(job, counts)
+        running = Running(as_described(job), counts, own, 0.0, end, taken)
         self._hold(running)
         return running
+
+    def most_tasks(self, job: Job) -> int:
+        """Return the most tasks that a job may have here, by processors and by the memory that each asks for."""
+        if job.memory not in self._most_tasks:
+            self._most_tasks[job.memory] = largest_part(self.state.classes, self.state.scope, job.memory or 0.0)
+        return self._most_tasks[job.memory]
 
     def leave_queue(self, num_starts: int) -> None:
         """Take so many started jobs off the queue: cheaply from its head, by a scan from elsewhere."""
@@ -163,7 +174,7 @@ class Site:
         while self._by_estimate[place] is not running:
             place += 1
         del self._by_estimate[place], self._estimated_ends[place]
-        self._occupancy.release(running.counts, running.processors)
+        self._occupancy.release(running.taken, running.processors)
         if self._hears_ends is not None:
             self._hears_ends.ended(self.state, running)
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from coalloc.checker import check
 from coalloc.constraint import Constraint, LatestEnd
-from coalloc.documents.arguments import picture_of
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
@@ -34,9 +33,6 @@ from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
-
-MAX_HORIZON = 1_000_000_000
-"""Most slots that a model may be asked to span; beyond, sizes are no numbers to reckon with."""
 
 
 def solve_oas(
@@ -157,8 +153,6 @@ def build_oas(
 
 def _refuse_horizon(problem: Problem, horizon: int) -> None:
     """Raise where a job cannot end by the horizon (slots) and its own latest end: a model would have no row for it."""
-    if not 0 <= horizon <= MAX_HORIZON:
-        raise CoallocError(f"horizon: must be 0 to {MAX_HORIZON} slots, got {picture_of(horizon)}")
     for j, job in enumerate(problem.jobs):
         least = problem.releases[j] + min(level.duration for level in problem.levels[j])
         last = min(horizon, problem.latest_ends[j])

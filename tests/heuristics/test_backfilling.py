@@ -101,10 +101,10 @@ def test_the_order_of_the_queue_is_an_option(order, expected):
         Job("J3", tasks=3, base_time=5.0, arrival=1.0),
         Job("J4", tasks=2, base_time=4.0, arrival=1.0),
     ]
-    assert starts("easy", jobs, order=order) == {"J1": 0} | expected
+    assert starts("easy", jobs, queue_order=order) == {"J1": 0} | expected
 
 
-@pytest.mark.parametrize(("candidates", "first"), [("order", "J3"), ("sjbf", "J5"), ("lpt", "J4")])
+@pytest.mark.parametrize(("candidates", "first"), [("queue", "J3"), ("spt", "J5"), ("lpt", "J4")])
 def test_the_order_of_candidates_is_an_option(candidates, first):
     # J1 leaves one node of four until 20, when J2 is due. One of J3 (10 s), J4 (15 s) and J5 (8 s) passes J2 at 0.
     jobs = [

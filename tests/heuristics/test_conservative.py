@@ -61,8 +61,8 @@ def test_by_arrival_a_job_may_move_where_an_equal_one_before_it_did_not_fit() ->
 @pytest.mark.parametrize(("compression", "start"), [("start", 20), ("arrival", 23)])
 def test_a_reservation_is_kept_where_nothing_ends_or_arrives(compression: str, start: float) -> None:
     # A has one of two nodes, by its estimate until 100, B the other until 20. J (2 nodes) is reserved for 100, K (1
-    # node, 3 s) for 20. At 10 A ends. By start K moves to 10, and J to 20. By arrival J moves first, to 23, behind K; then
-    # K moves to 10 and ends at 13. J stays at 23, when nothing happens but its start.
+    # node, 3 s) for 20. At 10 A ends. By start K moves to 10, and J to 20. By arrival J moves first, to 23, behind K;
+    # then K moves to 10 and ends at 13. J stays at 23, when nothing happens but its start.
     jobs = (Job("A", 1, 10.0, estimate=100.0), Job("B", 1, 20.0), Job("J", 2, 5.0), Job("K", 1, 3.0))
     expected = {"A": 0, "B": 0, "J": start, "K": 10}
     assert starts(on(2, *jobs), "conservative", compression=compression) == expected
@@ -72,15 +72,15 @@ def test_jobs_that_arrive_together_get_reservations_in_the_order_of_the_queue() 
     # Three jobs for one node: by arrival 0, 5, 7; shortest first J3, J2, J1.
     jobs = (Job("J1", 1, 5.0), Job("J2", 1, 2.0), Job("J3", 1, 1.0))
     assert starts(on(1, *jobs), "conservative") == {"J1": 0, "J2": 5, "J3": 7}
-    assert starts(on(1, *jobs), "conservative", order="spt") == {"J1": 3, "J2": 1, "J3": 0}
+    assert starts(on(1, *jobs), "conservative", queue_order="spt") == {"J1": 3, "J2": 1, "J3": 0}
 
 
 def test_reservations_may_move_forward_in_the_order_of_the_queue() -> None:
     # A ends at 2, not at 10. J1 has [10, 19), J2 [19, 22). By start J1 moves first, to 2, J2 to 11. Shortest first J2
     # moves first, to [2, 5), where there is room before J1's 10; and J1 to 5.
     jobs = (Job("A", 2, 2.0, estimate=10.0), Job("J1", 2, 9.0, arrival=1.0), Job("J2", 2, 3.0, arrival=1.5))
-    options = {"order": "spt", "compression": "order"}
-    assert starts(on(2, *jobs), "conservative", order="spt") == {"A": 0, "J1": 2, "J2": 11}
+    options = {"queue_order": "spt", "compression": "queue"}
+    assert starts(on(2, *jobs), "conservative", queue_order="spt") == {"A": 0, "J1": 2, "J2": 11}
     assert starts(on(2, *jobs), "conservative", **options) == {"A": 0, "J1": 5, "J2": 2}
 
 
@@ -154,7 +154,7 @@ class Plain:
             self.places = {id: self.places[id] for id in kept}
         elif any(end > state.now for id, end in self.expected.items() if id not in running):
             by_order = [job.id for job in ordered_at(state.queue, self.order, state.now) if job.id in self.places]
-            orders = {"start": by_start, "arrival": list(self.places), "order": by_order}
+            orders = {"start": by_start, "arrival": list(self.places), "queue": by_order}
             for id in orders[self.compression]:
                 place = self.places.pop(id)
                 found = self.earliest(state, jobs[id])
@@ -187,13 +187,13 @@ class Plain:
 
         changes = sorted({now, *(t for b in booked for t in b[:2] if t > now)})
         for start in changes:
-            counts = allocator.choose(job.tasks, free(start))
+            counts = allocator.choose(job, free(start))
             while counts is not None:
                 end = start + allocator.time(job, counts)
                 throughout = free(start, *(t for t in changes if start < t < end))
                 if all(map(le, counts, throughout)):
                     return start, end, counts
-                counts = allocator.choose(job.tasks, throughout)
+                counts = allocator.choose(job, throughout)
         raise AssertionError("every job fits the empty platform")
 
 

@@ -73,15 +73,15 @@ def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
             {"alocation": "x"},
             [
                 "policy 'easy' has no option alocation (did you mean allocation?); "
-                "it has order, candidates, allocation, scope"
+                "it has queue_order, candidates, allocation, scope"
             ],
         ),
-        ("fcfs", {"order": "sjf"}, ["policy 'fcfs' has no option order; it has skip, allocation, scope"]),
+        ("fcfs", {"queue_order": "sjf"}, ["policy 'fcfs' has no option queue_order; it has skip, allocation, scope"]),
         (
             "easy",
-            {"order": "fifo"},
+            {"queue_order": "fifo"},
             [
-                "order of policy 'easy' must be one of fcfs, sjf, bjf, spt, lpt, largest-area, wfp3, unicef, "
+                "queue_order of policy 'easy' must be one of fcfs, sjf, bjf, spt, lpt, largest-area, wfp3, unicef, "
                 "f1, f2, f3, f4 or a function of your own, got 'fifo'"
             ],
         ),

@@ -131,7 +131,10 @@ def test_what_is_asked_of_a_run_is_asked_of_its_schedule():
         ({"policy": "easy", "kill": 1}, "kill: must be True or False, got 1"),
         ({"policy": Listed({}), "skip": True}, "options are for policies by name, got skip with an object"),
         ({"policy": 7}, "policy: must be a text or an object with scope and decide, got 7"),
-        ({"policy": "easy", "kil": True}, "policy 'easy' has no option kil; it has allocation, scope"),
+        (
+            {"policy": "easy", "kil": True},
+            "policy 'easy' has no option kil; it has queue_order, candidates, allocation, scope",
+        ),
     ],
 )
 def test_a_wrong_argument_is_one_error(arguments, message):

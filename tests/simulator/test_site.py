@@ -291,7 +291,7 @@ class OnePerPass:
 
     def decide(self, state):
         choose = state.allocator("fewest-clusters").choose
-        fitting = [(job, choose(job.tasks, state.free)) for job in state.queue if job.tasks <= sum(state.free)]
+        fitting = [(job, choose(job, state.free)) for job in state.queue if job.tasks <= sum(state.free)]
         if fitting:
             yield Start(fitting[0][0].id, fitting[0][1])
         if len(fitting) > 1:
