@@ -29,16 +29,24 @@ def homes(run):
     return {placement.job: placement.nodes[0].partition("/")[0] for placement in run.schedule}
 
 
-def busy(seed, platform, jobs=60, pace=0.02):
-    """Return jobs that come so close together that many wait; some run shorter than estimated, some longer."""
+def busy(seed, platform, jobs=60, pace=0.02, step=0.0):
+    """Return jobs that come so close together that many wait; some run shorter than estimated, some longer.
+
+    With a ``step`` all times are multiples of it, s, so that much happens at one instant.
+    """
+
+    def rounded(time):
+        return step * round(time / step) if step else time
+
     largest = max(cluster.num_processors for cluster in platform.clusters)
     drawn = coalloc.generate("lublin", seed=seed, jobs=jobs, nodes=max(4, largest), clusters=1).jobs
     factors = (1.0, 2.5, 0.5, 1.0, 4.0)
     crowded = [
         job.replace(
             tasks=min(job.tasks, largest),
-            arrival=pace * job.arrival,
-            estimate=factors[number % 5] * job.base_time,
+            arrival=rounded(pace * job.arrival),
+            base_time=max(step, rounded(job.base_time)),
+            estimate=factors[number % 5] * max(step, rounded(job.base_time)),
             processing_share=1.0,
             task_bandwidth=0.0,
             user=str(number % 3),
@@ -160,8 +168,8 @@ def reference(state, job, in_order):
 
 
 @pytest.mark.parametrize("local", LOCALS)
-@pytest.mark.parametrize("seed", range(3))
-def test_plans_are_those_of_the_definition_whatever_has_happened(local, seed):
+@pytest.mark.parametrize(("seed", "step", "passes"), [(0, 0.0, "batch"), (1, 60.0, "batch"), (2, 60.0, "per-event")])
+def test_plans_are_those_of_the_definition_whatever_has_happened(local, seed, step, passes):
     compared = []
 
     @dataclass
@@ -175,7 +183,7 @@ def test_plans_are_those_of_the_definition_whatever_has_happened(local, seed):
                     compared.append(len(site.state.queue))
             return super().route(sites, job)
 
-    coalloc.simulate(busy(seed, FULL), Compared("MWWT_W", local))
+    coalloc.simulate(busy(seed, FULL, step=step), Compared("MWWT_W", local), passes=passes)
     assert max(compared) > 5
     assert min(compared) == 0
 
