@@ -42,6 +42,8 @@ from coalloc.simulator.policy import Start as Start
 from coalloc.simulator.policy import Wake as Wake
 from coalloc.simulator.replaying import replay as replay
 from coalloc.simulator.result import SimulationResult as SimulationResult
+from coalloc.simulator.routing import Broker as Broker
+from coalloc.simulator.site import Partition as Partition
 from coalloc.solvers.result import SolveResult as SolveResult
 from coalloc.solvers.result import SolveStatus as SolveStatus
 from coalloc.solvers.result import TracePoint as TracePoint

@@ -71,7 +71,7 @@ class Cluster(Value):
     switch
         Name of that switch; None: the root of the tree.
     efficiency
-        Energy efficiency, MFLOPS/W.
+        What its processors do per joule, MFLOPS/W; brokers compare clusters by it.
     power_states
         What its parts draw, and when they switch on and off.
     """

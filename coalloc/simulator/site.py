@@ -8,11 +8,10 @@ only. Names of processors are the same everywhere; their numbers are the site's 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import compress
 from time import perf_counter
-from typing import Protocol
 
 import numpy as np
 
@@ -35,13 +34,6 @@ class Partition:
     policy: Policy
     clusters: tuple[str, ...] = ()
     name: str = ""
-
-
-class Router(Protocol):
-    """What sends jobs to sites: a broker."""
-
-    def route(self, sites: Sequence[Site], job: Job) -> Site:
-        """Return one of the sites: a job that arrives joins its queue. ``site.state`` is what its policy sees."""
 
 
 class Site:
