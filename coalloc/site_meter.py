@@ -90,7 +90,7 @@ class Work:
         """Return the same of each member that has ``size`` cores: of a core (1), of a board, of a chassis."""
         number, row = self.core // size, self.row
         if size > 1:  # a job is once on a board, however many of its cores it has
-            is_new = np.append(True, (np.diff(number) != 0) | (np.diff(row) != 0))[: len(number)]
+            is_new = np.append(True, (number[1:] != number[:-1]) | (row[1:] != row[:-1]))[: len(number)]
             number, row = number[is_new], row[is_new]
         return _merged(number, row, self.begin, np.minimum(self.end + delay, horizon))
 
@@ -103,15 +103,14 @@ def _merged(number: Ints, row: Ints, begin: Floats, end: Floats) -> Periods:
     by_end = np.argsort(end, kind="stable")
     rank = np.empty(len(end), dtype=np.int64)
     rank[by_end] = np.arange(len(end))
+    # The last end of the rows so far, by its rank: whole numbers keep the members apart and are exact.
     base = number * len(end)
-    latest = end[
-        by_end[np.maximum.accumulate(base + rank[row]) - base]
-    ]  # end of the rows so far; whole numbers are exact
-    begins = begin[row]
-    reach = latest + np.maximum(INSTANT_TOLERANCE, INSTANT_PRECISION * latest)
-    is_first = np.append(True, (np.diff(number) != 0) | (begins[1:] > reach[:-1]))[: len(number)]
+    latest = np.maximum.accumulate(base + rank[row]) - base
+    ends = end[by_end]
+    reach = ends + np.maximum(INSTANT_TOLERANCE, INSTANT_PRECISION * ends)
+    is_first = np.append(True, (number[1:] != number[:-1]) | (begin[row[1:]] > reach[latest[:-1]]))[: len(number)]
     is_last = np.append(is_first[1:], True)[: len(number)]
-    return Periods(number[is_first], begins[is_first], latest[is_last])
+    return Periods(number[is_first], begin[row[is_first]], ends[latest[is_last]])
 
 
 def _summed(place: Ints, amounts: Floats, size: int) -> Floats:
@@ -218,17 +217,18 @@ def site_draws(
 
 def _works(instance: Instance, holdings: Sequence[Holding], origin: float, end: float) -> list[Work]:
     """Return what each cluster works, within ``[origin, end]``, s."""
-    order = sorted(range(len(holdings)), key=lambda job: holdings[job][1])
-    begins = np.clip(np.array([holdings[job][1] for job in order], dtype=np.float64), origin, end)
-    ends = np.clip(np.array([holdings[job][2] for job in order], dtype=np.float64), origin, end)
-    row, processor = held_processors(instance, [holdings[job][3] for job in order])
-    numbers, works, first = np.array(order, dtype=np.int64), [], 0
+    starts = np.array([start for _, start, _, _ in holdings], dtype=np.float64)
+    order = np.argsort(starts, kind="stable")
+    begins = np.clip(starts[order], origin, end)
+    ends = np.clip(np.array([until for _, _, until, _ in holdings], dtype=np.float64)[order], origin, end)
+    row, processor = held_processors(instance, [holdings[job][3] for job in order.tolist()])
+    works, first = [], 0
     for cluster in instance.platform.clusters:
         mine = (processor >= first) & (processor < first + cluster.num_processors)
         rows, core = row[mine], processor[mine] - first
-        is_new = np.append(True, np.diff(rows) != 0)[: len(rows)]
+        is_new = np.append(True, rows[1:] != rows[:-1])[: len(rows)]
         own = rows[is_new]
-        work = Work(numbers[own], begins[own], ends[own], np.cumsum(is_new) - 1, core, cluster.num_processors)
+        work = Work(order[own], begins[own], ends[own], np.cumsum(is_new) - 1, core, cluster.num_processors)
         works.append(work)
         first += cluster.num_processors
     return works

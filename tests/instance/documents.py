@@ -159,11 +159,6 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
         -1,
         "platform.clusters[0].nodes[0].idle_watts: must be at least 0, got -1",
     ),
-    "no efficiency": (
-        (*CLUSTER, "efficiency"),
-        0,
-        "platform.clusters[0].efficiency: must be above 0, got 0",
-    ),
     "negative watts of boards": (
         (*CLUSTER, "power_states"),
         STATES | {"board_watts": -1},
