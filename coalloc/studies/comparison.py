@@ -22,6 +22,7 @@ from coalloc.documents.arguments import Seed, public, require
 from coalloc.documents.errors import InternalError
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError, Instance
+from coalloc.intervals import mean_interval
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
@@ -29,7 +30,6 @@ from coalloc.simulator.routing import RUNNABLE, Broker
 from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
 from coalloc.studies.instances import instances_of
 from coalloc.studies.interruption import gathered, uninterrupted
-from coalloc.studies.intervals import mean_interval
 
 if TYPE_CHECKING:
     import pandas as pd
