@@ -54,6 +54,7 @@ def test_each_metric_by_hand():
         "competitive_factor": pytest.approx(150 / 110),
         "competitive_factor_printed": pytest.approx(150 / 190),
         "wait_mean": 20.0,
+        "waited_share": 1.0,
         "sd_b": pytest.approx((1.2 + 1.25) / 2),
         "work": 380.0,
     }
