@@ -224,7 +224,7 @@ def _table(rows: Rows) -> pd.DataFrame:
     """Return the table of rows, in their order."""
     import pandas as pd
 
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"power_management": bool})
 
 
 def _fault(run: GridRun, outcome: Outcome) -> str:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from coalloc.documents.storage import FilePath, write_together
 from coalloc.instance import CoallocError
 from coalloc.intervals import mean_interval
 from coalloc.studies.rankings import Goal, degradation, mean_coverage, non_dominated, ranks
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 JUDGED: Sequence[str] = ("competitive_factor", "wait_mean", "sd_b", "energy")
 """The metrics of a front, of all of which the least is best. Source: Table 1."""
@@ -28,7 +30,7 @@ GOALS: Mapping[str, Goal] = {**dict.fromkeys(JUDGED, "least"), EFFICIENCY: "grea
 
 def managed(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of runs with power management."""
-    return table[table["power_management"].astype(bool)]
+    return table[table["power_management"]]
 
 
 def coverage(table: pd.DataFrame) -> pd.DataFrame:
@@ -101,20 +103,47 @@ def paired_differences(table: pd.DataFrame, baseline: str, metric: str, seed: in
 def savings(table: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """Return what power management changes, with 95 % intervals over weeks: a row per strategy and metric.
 
-    ``mean``, ``low`` and ``high`` of (with - always on)/always on; for strategies that were also run always on. Where
-    a metric is 0 in both that is 0; where it is 0 always on alone the week is left out: ``weeks`` says how many count.
+    ``mean``, ``low`` and ``high`` of (with - always on), in the unit of the metric, and ``share``: that mean over the
+    mean always on, nan where that is 0. For strategies that were run both ways, over so many ``weeks``.
     """
     import pandas as pd
 
     both = table.pivot(index=["strategy", "week"], columns="power_management", values=list(GOALS))
     rows = []
-    for strategy in dict.fromkeys(table.loc[~table["power_management"].astype(bool), "strategy"]):
+    for strategy in dict.fromkeys(table.loc[~table["power_management"], "strategy"]):
         for metric in GOALS:
-            values = both.loc[strategy, metric].astype(float)
-            change = (values[True] / values[False] - 1.0).mask(values[True] == values[False], 0.0)
-            interval = mean_interval([share for share in change.tolist() if abs(share) != float("inf")], seed)
-            rows.append([strategy, metric, interval.mean, interval.low, interval.high, interval.samples])
-    return pd.DataFrame(rows, columns=["strategy", "metric", "mean", "low", "high", "weeks"])
+            values = both.loc[strategy, metric].dropna().astype(float)
+            interval = mean_interval((values[True] - values[False]).tolist(), seed)
+            before = values[False].mean()
+            share = interval.mean / before if before else float("nan")
+            rows.append([strategy, metric, interval.mean, interval.low, interval.high, share, interval.samples])
+    return pd.DataFrame(rows, columns=["strategy", "metric", "mean", "low", "high", "share", "weeks"])
+
+
+def pictures(table: pd.DataFrame) -> dict[str, Figure]:
+    """Return the pictures of a study by name: degradations, means, and power management where it was compared."""
+    from coalloc.plot.grid import draw_degradations, draw_means, draw_power_management
+
+    by_strategy = managed(table).groupby("strategy", sort=False)[list(JUDGED)]
+    found = {
+        "degradations": draw_degradations(degradations(table), JUDGED),
+        "means": draw_means(by_strategy.mean(), by_strategy.std(ddof=0)),
+    }
+    both = table.set_index("week")
+    for strategy in dict.fromkeys(both.loc[~both["power_management"], "strategy"]):
+        runs = both[both["strategy"] == strategy]
+        with_it, without = (runs.loc[runs["power_management"] == way, list(GOALS)] for way in (True, False))
+        if len(with_it) == len(without):
+            found[f"power-management-{strategy}"] = draw_power_management(with_it, without, strategy)
+    return found
+
+
+def draw(table: pd.DataFrame, folder: FilePath) -> None:
+    """Write the pictures of a study, and its :func:`summary` as a table, into a folder."""
+    from coalloc.plot.pictures import static_picture
+
+    files = {f"{name}.png": static_picture(figure, "png") for name, figure in pictures(table).items()}
+    write_together(folder, {**files, "summary.csv": summary(table).to_csv(index_label="strategy").encode()})
 
 
 def _ranked(table: pd.DataFrame, column: str) -> pd.DataFrame:
