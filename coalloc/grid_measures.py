@@ -176,8 +176,8 @@ def _mean(values: Floats) -> float:
 GRID_METRICS: Mapping[str, GridMetric] = {
     "competitive_factor": GridMetric(
         "-",
-        "rho = C_max / B with C_max = maximum of c_j and B = max(maximum of r_j + p_j / v*_j, minimum of r_j + "
-        "(sum of size_j p_j) / (sum of m_i v_i)), v*_j the greatest v_i of the sites with m_i >= size_j.",
+        "rho = C_max / B with C_max = maximum of c_j and B = max(maximum of r_j + p_j / V_j, minimum of r_j + "
+        "(sum of size_j p_j) / (sum of m_i v_i)), V_j the greatest v_i of the sites with m_i >= size_j.",
         lambda run: _last_end_over(makespan_bound(run), run),
     ),
     "competitive_factor_printed": GridMetric(

@@ -307,6 +307,9 @@ def _account(plan: Plan, traces: Sequence[TraceAccount], weeks: Sequence[Instanc
         name=plan.name,
         platform=plan.spec.platform,
         sites=len(plan.platform.clusters),
+        without_trace=tuple(
+            cluster.name for cluster in plan.platform.clusters if cluster.name not in {trace.site for trace in traces}
+        ),
         processors=plan.platform.num_processors,
         speeds=plan.spec.speeds,
         warmup_days=plan.spec.warmup_days,

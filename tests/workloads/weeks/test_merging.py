@@ -75,6 +75,7 @@ def test_the_account_has_the_load_of_each_week_and_the_work_of_each_day(merged):
     account = merged.account
     assert [(week.jobs, week.users, week.work) for week in account.weeks] == [(7, 5, 3850.0), (4, 3, 1204.0)]
     assert [week.offered_load for week in account.weeks] == [3850 / (604_800 * 24), 1204 / (604_800 * 24)]
+    assert account.without_trace == ()
     assert account.work_by_day == (2650, 0, 0, 800, 0, 0, 400, 400, 0, 0, 0, 0, 0, 804)
     assert (account.sites, account.processors, account.jobs, account.users, account.days) == (2, 12, 11, 5, 14)
     assert account.summary.splitlines()[-1] == "| two | 2 | 12 | 11 | 5 | -1 h | 14 |"
@@ -130,6 +131,8 @@ def test_a_platform_that_comes_with_the_package_has_a_name(tmp_path):
     as_published = coalloc.merge_swf(write_traces(tmp_path, spec))
     assert as_published.weeks[0].platform == coalloc.platform("grid1")
     assert as_published.weeks[0].jobs[0].base_time == 100.0
+    others = "SDSC-SP2, HPC2N, CTC, SDSC-BLUE, SDSC-DS"
+    assert f"No trace is of {others}: no job in these weeks was logged there." in as_published.account.markdown
     at_home = coalloc.merge_swf(tmp_path / "two.toml", speeds="origin")
     assert at_home.weeks[0].platform == coalloc.platform("grid1", speeds="processor")
     assert at_home.weeks[0].jobs[0].base_time == pytest.approx(100.0 * 0.186 / (65.4 / 1024))
