@@ -177,6 +177,7 @@ def test_a_specification_places_a_trace_whose_header_does_not(tmp_path, merged):
                 "traces[1]: must have 1 whole week from 1970-02-16 on, has 0",
             ],
         ),
+        (("platform", "warmup_days = 1e9\nplatform"), ["warmup_days: must be at most 70000, got 1000000000.0"]),
         (("platform", 'speeds = "home"\nplatform'), ["speeds: must be 'site', 'processor' or 'origin', got 'home'"]),
     ],
 )  # fmt: skip
@@ -193,12 +194,13 @@ def test_a_fault_is_a_line_with_its_path(tmp_path, change, faults):
 def test_all_that_traces_lack_is_said_at_once(tmp_path):
     path = write_traces(tmp_path)
     (tmp_path / "a.swf").write_text("; TimeZone: west\n" + line(1, 0))
-    (tmp_path / "b.swf").write_text("; UnixStartTime: 5\n" + line(1, 0))
+    (tmp_path / "b.swf").write_text("; UnixStartTime: -1\n" + line(1, 0))
     with pytest.raises(InstanceError) as caught:
         coalloc.merge_swf(path)
     assert str(caught.value).splitlines() == [
         f"{path}: traces[0].start: must be given: the header of the trace has no UnixStartTime",
         f"{path}: traces[0].time_zone: must be given: the header of the trace says 'west' as TimeZone",
+        f"{path}: traces[1].start: must be given: the header of the trace says '-1' as UnixStartTime",
         f"{path}: traces[1].time_zone: must be given: the header of the trace has no TimeZone",
     ]
 
@@ -210,9 +212,10 @@ def test_all_that_traces_lack_is_said_at_once(tmp_path):
         (line(1, 0) + " 3", "'b.swf': is not an SWF trace: no line has 18 numbers"),
         (line(1, 0, run=0), "'b.swf': no job passes the filters and fits a site"),
         ("", "'b.swf': no job passes the filters and fits a site"),
+        (line(1, "1e200"), "'b.swf': must span at most 10000 weeks, a job comes at 1e+200 s"),
     ],
 )
-def test_a_trace_without_jobs_is_none(tmp_path, text, fault):
+def test_a_file_that_is_no_trace_is_said(tmp_path, text, fault):
     path = write_traces(tmp_path)
     (tmp_path / "b.swf").write_text(f"; UnixStartTime: 5\n; TimeZone: 0\n{text}\n")
     with pytest.raises(InstanceError) as caught:
