@@ -7,7 +7,9 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, PowerStates, RunningJob
+from coalloc.heuristics.grid import SCHEDULERS
 from coalloc.heuristics.registry import policy_named
+from coalloc.rules.brokering import STRATEGIES
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine
 from coalloc.simulator.simulation import schedule_of_run
@@ -94,7 +96,7 @@ def random_site(rng, name):
     states = PowerStates(chassis, boards, cores, *watts[:5], *times, watts[5] if rng.random() < 0.5 else None)
     size = int(rng.integers(1, chassis * boards * cores + 1))
     nodes = [NodeGroup(size, float(rng.choice([0.5, 1.0, 2.0])))]
-    return Cluster(name, nodes, 0.0, power_states=states)
+    return Cluster(name, nodes, 0.0, efficiency=float(rng.uniform(0.5, 2.0)), power_states=states)
 
 
 def test_the_energy_of_100_random_runs_is_that_of_every_second():
@@ -102,20 +104,35 @@ def test_the_energy_of_100_random_runs_is_that_of_every_second():
     restarts = 0
     for seed in range(100):
         rng = np.random.default_rng(seed)
-        sites = [random_site(rng, name) for name in "ST"[: rng.integers(1, 3)]]
-        arrivals = np.cumsum(rng.choice([0, 0, 1, 5, 15, 60], rng.integers(1, 12))).tolist()
-        jobs, homes = [], {}
+        sites = [random_site(rng, name) for name in "STU"[: rng.integers(1, 4)]]
+        largest = max(site.num_processors for site in sites)
+        arrivals = np.cumsum(rng.choice([0, 0, 1, 5, 15, 60], rng.integers(1, 15))).tolist()
+        jobs = []
         for number, arrival in enumerate(arrivals):
-            site = sites[rng.integers(len(sites))]
-            homes[f"J{number}"] = site.name
-            tasks, seconds = int(rng.integers(1, site.num_processors + 1)), 2.0 * int(rng.integers(1, 30))
+            seconds = 2.0 * int(rng.integers(1, 30))
+            estimate = seconds * int(rng.integers(1, 4))
             jobs.append(
-                Job(f"J{number}", tasks, seconds, arrival=float(arrival), estimate=seconds * rng.integers(1, 4))
+                Job(f"J{number}", int(rng.integers(1, largest + 1)), seconds, arrival=arrival, estimate=estimate)
             )
         instance = Instance(Platform(sites), jobs)
-        local, working = rng.choice(["easy", "fcfs", "conservative"]), rng.choice(["total", "extra"])
-        schedule = managed(instance, homes, str(local))
-        metered = coalloc.energy(instance, schedule, power_management=True, working=str(working))
-        assert metered.total == pytest.approx(joules(instance, schedule, working), rel=1e-9), seed
-        restarts += sum(metered.startups.values()) - len(set(homes.values()))
+        chosen = {"strategy": list(STRATEGIES)[seed % len(STRATEGIES)], "local": list(SCHEDULERS)[seed % 3]}
+        run = coalloc.simulate(
+            instance, "grid", **chosen, power_management=True, passes=("batch", "per-event")[seed % 2]
+        )
+        working = ("total", "extra")[seed // 2 % 2]
+        metered = coalloc.energy(instance, run.schedule, power_management=True, working=working)
+        assert metered.total == pytest.approx(joules(instance, run.schedule, working), rel=1e-9), seed
+        homes = {placement.nodes[0][0] for placement in run.schedule}
+        restarts += sum(metered.startups.values()) - len(homes)
     assert restarts > 50  # sites went off and on again
+
+
+def test_the_series_of_a_run_has_the_power_that_it_had():
+    instance = Instance(Platform([SITE]), [Job("A", 2, 10.0), Job("B", 1, 10.0, arrival=99.0)])
+    for power_management in (False, True):
+        run = coalloc.simulate(instance, "grid", power_management=power_management)
+        series = run.series()
+        area = (series["power"] * (series["end"] - series["start"])).sum()
+        metered = coalloc.energy(instance, run.schedule, power_management=power_management)
+        assert area == pytest.approx(metered.total, rel=1e-12)
+        assert metered.makespan == (129.0 if power_management else 109.0)
