@@ -16,6 +16,7 @@ from coalloc.instance import InstanceError as InstanceError
 from coalloc.instance import Job as Job
 from coalloc.instance import NodeGroup as NodeGroup
 from coalloc.instance import Platform as Platform
+from coalloc.instance import PowerStates as PowerStates
 from coalloc.instance import RunningJob as RunningJob
 from coalloc.instance import Switch as Switch
 from coalloc.instance.files import read_instance as read_instance
@@ -51,6 +52,8 @@ from coalloc.studies.slot_size import slot_study as slot_study
 from coalloc.timeline import series as series
 from coalloc.versions import show_versions as show_versions
 from coalloc.workloads.generators import generate as generate
+from coalloc.workloads.grids import platform as platform
+from coalloc.workloads.grids import platforms as platforms
 from coalloc.workloads.irmasim import read_irmasim as read_irmasim
 from coalloc.workloads.library import example as example
 from coalloc.workloads.library import examples as examples

@@ -12,6 +12,7 @@ from coalloc.rules.brokering import Prospect
 from coalloc.rules.running_sums import RunningSums
 from coalloc.rules.site_plans import NOBODY, SitePlan, added, weighted_waits
 from coalloc.simulator.policy import Running, State
+from coalloc.simulator.site import Site
 
 
 class Assignments:
@@ -51,8 +52,10 @@ class Plans:
     from now on are those from when it was made, and what overdue jobs hold it has as free from now on.
     """
 
-    def __init__(self, states: Sequence[State], *, in_order: bool) -> None:
+    def __init__(self, sites: Sequence[Site], *, in_order: bool) -> None:
+        states = [site.state for site in sites]
         self._states, self._in_order = states, in_order
+        self._powers = [site.power for site in sites]
         self._allocators = [state.allocator("first-fit") for state in states]
         self._plans: list[SitePlan | None] = [None] * len(states)
         self._waits = [RunningSums(len(states)) for _ in NOBODY.waits]
@@ -61,7 +64,7 @@ class Plans:
         """Plan a job that joins the queue of a site, where there is a plan."""
         plan = self._plans[site]
         if plan is not None:
-            plan.add(job, self._allocators[site].least_time(job), self._states[site].now)
+            plan.add(job, self._allocators[site].least_time(job), self._since(site))
 
     def start(self, site: int, running: Running) -> None:
         """Note how long a job has waited, and whether that was planned."""
@@ -81,13 +84,12 @@ class Plans:
     def prospect(self, site: int, job: Job, free: int) -> Prospect:
         """Return what the plan of a site, ``free`` processors of which are free, says of a new job."""
         state, seconds = self._states[site], self._allocators[site].least_time(job)
-        now = state.now
         if state.queue:
             plan = self._plan(site, free)
-            waiting, start = plan.summary, plan.start(job.tasks, seconds, now)
+            waiting, start = plan.summary, plan.start(job.tasks, seconds, self._since(site))
         else:
             self._plans[site] = None
-            waiting, start = NOBODY, _start_beside(state, job.tasks, free)
+            waiting, start = NOBODY, _start_beside(state, job.tasks, free, self._since(site))
         last_end = max(start + seconds, waiting.last_end)
         if state.running:
             last_end = max(last_end, state.running[-1].estimated_end)
@@ -95,24 +97,30 @@ class Plans:
         running = known[0].totals[site], known[1].totals[site], known[2].totals[site], known[3].totals[site]
         return Prospect(start, last_end, added(added(running, waiting.waits), weighted_waits(job, start)))
 
+    def _since(self, site: int) -> float:
+        """Return from when on something can start at a site, s: now, or once it has started up."""
+        power, now = self._powers[site], self._states[site].now
+        return now if power is None else power.earliest_start(now)
+
     def _plan(self, site: int, free: int) -> SitePlan:
         """Return the plan of a site where jobs wait."""
         plan, state = self._plans[site], self._states[site]
         now = state.now
         if plan is None or plan.summary.first_start < now:
+            since = self._since(site)
             releases = ((max(now, run.estimated_end), run.job.tasks) for run in state.running)
-            plan = self._plans[site] = SitePlan(now, free, releases, in_order=self._in_order)
+            plan = self._plans[site] = SitePlan(since, free, releases, in_order=self._in_order)
             for job in state.queue:
-                plan.add(job, self._allocators[site].least_time(job), now)
+                plan.add(job, self._allocators[site].least_time(job), since)
         return plan
 
 
-def _start_beside(state: State, tasks: int, free: int) -> float:
-    """Return the earliest start of a job at a site where nobody waits, s."""
+def _start_beside(state: State, tasks: int, free: int, since: float) -> float:
+    """Return the earliest start of a job at a site where nobody waits, from ``since`` on, s."""
     if tasks <= free:
-        return state.now
+        return since
     for run in state.running:
         free += run.job.tasks
         if tasks <= free:
-            return max(state.now, run.estimated_end)
+            return max(since, run.estimated_end)
     raise AssertionError("every job fits the empty site")

@@ -18,6 +18,7 @@ from coalloc.heuristics.backfilling import Easy
 from coalloc.heuristics.classics import ListPolicy
 from coalloc.heuristics.conservative import Conservative
 from coalloc.instance import Cluster, CoallocError, Job, Platform
+from coalloc.instance.power import require_power_states
 from coalloc.rules.brokering import STRATEGIES, VIEWS, Factor, SpeedView, StrategyName, balanced_energy, factors_of
 from coalloc.simulator.policy import Policy, Running
 from coalloc.simulator.site import Partition, Site
@@ -49,10 +50,14 @@ class Sites:
 
 @dataclass(slots=True)
 class Grid:
-    """A broker over the clusters of a platform; the strategies are those of :mod:`coalloc.rules.brokering`."""
+    """A broker over the clusters of a platform; the strategies are those of :mod:`coalloc.rules.brokering`.
+
+    With ``power_management`` each site is switched on and off as its power states say.
+    """
 
     strategy: StrategyName = "MaxAR_v"
     local: Local = "easy"
+    power_management: bool = False
     scope: ClassVar[Scope] = "cluster"
     _sites: Sites = field(init=False)
     _assignments: Assignments = field(init=False)
@@ -60,12 +65,16 @@ class Grid:
     _admissible: dict[tuple[int, float | None], list[int]] = field(init=False, default_factory=dict)
 
     def partitions(self, platform: Platform) -> list[Partition]:
-        """Return a site per cluster; raises where the strategy needs to know what a cluster does not say."""
+        """Return a site per cluster; raises where the broker needs to know what a cluster does not say."""
+        if self.power_management:
+            require_power_states(platform)
         faults = [fault for cluster in platform.clusters for fault in self._faults(cluster)]
         if faults:
             raise CoallocError("\n".join(faults))
         make = SCHEDULERS[self.local]
-        return [Partition(make(), (cluster.name,), cluster.name) for cluster in platform.clusters]
+        return [
+            Partition(make(), (cluster.name,), cluster.name, self.power_management) for cluster in platform.clusters
+        ]
 
     def begin(self, sites: Sequence[Site]) -> None:
         """Forget the run before; take in the jobs that run already."""
@@ -75,7 +84,7 @@ class Grid:
         self._admissible = {}
         self._assignments = Assignments(states)
         has_plans = STRATEGIES[self.strategy].level == PLANS
-        self._plans = Plans(states, in_order=self.local == "fcfs") if has_plans else None
+        self._plans = Plans(sites, in_order=self.local == "fcfs") if has_plans else None
         for site in sites:
             for running in site.state.running:
                 self._assignments.assign(site.number, running.job)
@@ -154,5 +163,7 @@ def sites_of(clusters: Sequence[Cluster]) -> Sites:
 
 def working_watts(cluster: Cluster) -> float | None:
     """Return the watts of a busy core of a cluster, None where they differ or are not said."""
+    if cluster.power_states is not None:
+        return cluster.power_states.core_working_watts
     watts = {group.core_watts for group in cluster.nodes}
     return watts.pop() if len(watts) == 1 else None

@@ -229,7 +229,7 @@ class Engine:
             for site in sites:
                 if site.is_due:
                     site.is_due = False
-                    if site.queue:
+                    if site.can_decide:
                         self._pass(site)
             if report is not None:
                 num_instants += 1

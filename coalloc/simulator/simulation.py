@@ -41,7 +41,8 @@ def simulated(
     parts = policy.partitions(instance.platform) if isinstance(policy, Broker) else [Partition(policy)]
     run = Engine(instance, parts, router=router, passes=passes, kill=kill, seed=seed, report=report).run()
     schedule = schedule_of_run(instance, run)
-    violations = check(instance, schedule, links="shared", scope=policy.scope)
+    is_managed = all(part.power_management for part in parts)
+    violations = check(instance, schedule, links="shared", scope=policy.scope, power_management=is_managed)
     if violations:
         raise InternalError(f"the simulated schedule does not pass the checker: {violations[0]}")
     decisions = {
@@ -50,7 +51,8 @@ def simulated(
     }
     if isinstance(policy, Tallies):
         decisions |= policy.tally()
-    return SimulationResult(instance, name, dict(options), schedule, metrics(instance, schedule) | decisions)
+    measured = metrics(instance, schedule) | decisions
+    return SimulationResult(instance, name, dict(options), schedule, measured, is_managed)
 
 
 def schedule_of_run(instance: Instance, run: Run) -> Schedule:

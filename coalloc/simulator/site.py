@@ -18,22 +18,28 @@ import numpy as np
 from coalloc.allocation import node_classes
 from coalloc.documents.text import quoted
 from coalloc.execution import execution_time
-from coalloc.instance import CoallocError, Job, Platform
+from coalloc.instance import CoallocError, Job, Platform, PowerStates
+from coalloc.instance.power import known_power_states
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
 from coalloc.simulator.occupancy import Occupancy, largest_part
 from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
 from coalloc.simulator.processors import Processors
+from coalloc.simulator.site_power import SitePower
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """What a site is made of: its policy, and the names of its clusters, none for all of the platform."""
+    """What a site is made of: its policy, and the names of its clusters, none for all of the platform.
+
+    With ``power_management`` it is one cluster, which is switched on and off as its power states say.
+    """
 
     policy: Policy
     clusters: tuple[str, ...] = ()
     name: str = ""
+    power_management: bool = False
 
 
 class Site:
@@ -42,6 +48,7 @@ class Site:
     ``state`` is what its policy sees, ``queue`` the jobs that wait, as their users describe them, and ``largest_job``
     the most tasks that a job may have here. ``is_due`` says whether something has happened here since the last pass.
     ``decisions`` counts the passes, ``decision_total`` and ``decision_max`` are the policy's own time in them, s.
+    ``power`` is that of a site which is switched on and off.
     """
 
     def __init__(
@@ -66,6 +73,7 @@ class Site:
         self._occupancy = Occupancy(own, classes, scope, task_memory)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._clock = clock
+        self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
         self.queue: list[Job] = []
         self._waiting: dict[str, tuple[int, Job]] = {}
         self.is_due = False
@@ -98,9 +106,18 @@ class Site:
         if isinstance(self.policy, Beginning):
             self.policy.begin(self.state)
 
+    @property
+    def can_decide(self) -> bool:
+        """Whether jobs wait, and can start: the site does not start up."""
+        return bool(self.queue) and (self.power is None or self.power.is_up(self._clock.now))
+
     def arrive(self, index: int, job: Job) -> None:
         """Put a job, as its user describes it, into the queue."""
         self.is_due = True
+        if self.power is not None:
+            ready = self.power.assigned(self._clock.now)
+            if ready > self._clock.now:
+                self._clock.wake(self.number, ready)
         self._waiting[job.id] = index, job
         self.queue.append(job)
         if self._hears_arrivals is not None:
@@ -126,10 +143,11 @@ class Site:
         if waiting is None:
             raise DecisionError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
         index, described = waiting
-        counts, processors = self._occupancy.take(described, start)
+        now = self._clock.now
+        cores_on = 0 if self.power is None else self.power.cores_on(now)
+        counts, processors = self._occupancy.take(described, start, cores_on)
         del self._waiting[start.job_id]
         slowdown = max(compress(self._slowness, counts))
-        now = self._clock.now
         taken = self._occupancy.memories.taken(described, counts)
         running = Running(described, counts, processors, now, now + execution_time(described, slowdown), taken)
         self._hold(running)
@@ -142,6 +160,8 @@ class Site:
         taken = self._occupancy.memories.taken(job, counts)
         running = Running(as_described(job), counts, own, 0.0, end, taken)
         self._hold(running)
+        if self.power is not None:
+            self.power.runs()
         return running
 
     def most_tasks(self, job: Job) -> int:
@@ -167,6 +187,8 @@ class Site:
             place += 1
         del self._by_estimate[place], self._estimated_ends[place]
         self._occupancy.release(running.taken, running.processors)
+        if self.power is not None:
+            self.power.ended(running.processors, self._clock.now)
         if self._hears_ends is not None:
             self._hears_ends.ended(self.state, running)
 
@@ -191,6 +213,13 @@ class Site:
         place = bisect_right(self._estimated_ends, running.estimated_end)
         self._by_estimate.insert(place, running)
         self._estimated_ends.insert(place, running.estimated_end)
+
+
+def _power_states(platform: Platform, name: str) -> PowerStates:
+    """Return the power states of the only cluster of a site."""
+    if len(platform.clusters) != 1:
+        raise CoallocError(f"site {quoted(name)} has {len(platform.clusters)} clusters: power management is for one")
+    return known_power_states(platform.clusters[0])
 
 
 Block = tuple[int, int, Processors]

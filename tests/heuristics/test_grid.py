@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, PowerStates, RunningJob
 from coalloc.heuristics.grid import Grid
 from coalloc.rules.brokering import STRATEGIES
 
@@ -58,6 +58,18 @@ def busy(seed, platform, jobs=60, pace=0.02, step=0.0):
 
 FULL = sites(12, 6, 20, powers=(1.0, 3.0, 1.5), efficiencies=(0.8, 1.6, 1.0), watts=30.0)
 """Three sites of which everything is known that a strategy may ask for."""
+
+
+POWERED = FULL.replace(
+    clusters=[
+        cluster.replace(
+            nodes=[NodeGroup(cluster.num_processors, cluster.nodes[0].power)],
+            power_states=PowerStates(2, 5, 2, 50.0, 5.0, 110.0, 17.8, 26.0, 20.0, 5.0, 10.0),
+        )
+        for cluster in FULL.clusters
+    ]
+)
+"""The same sites with power states: start-ups of 20 s, grace of 5 and 10 s."""
 
 
 # ------------------------------------------------------------------------------ assignments
@@ -145,21 +157,23 @@ def test_a_grid_of_one_site_is_its_scheduler(local, passes, strategy):
 # ------------------------------------------------------------------------------ plans
 
 
-def reference(state, job, in_order):
+def reference(site, job, in_order):
     """Return planned start, last planned end and sums of waits at a site, from the definitions."""
+    state = site.state
+    since = state.now if site.power is None else site.power.earliest_start(state.now)
     now, capacity = state.now, state.platform.num_processors
     power = state.classes[0].effective_power
     spans = [(run.start, max(now, run.estimated_end), run.job) for run in state.running]
-    ahead = now
+    ahead = since
     for waiting in [*state.queue, job]:
         seconds = waiting.estimate / power
-        for start in sorted({now, *(end for _, end, _ in spans)}):
+        for start in sorted({since, *(end for _, end, _ in spans)}):
             instants = [start, *(begin for begin, _, _ in spans if start < begin < start + seconds)]
             held = [sum(other.tasks for begin, end, other in spans if begin <= t < end) for t in instants]
             if start >= ahead and max(held) + waiting.tasks <= capacity:
                 break
         spans.append((start, start + seconds, waiting))
-        ahead = start if in_order else now
+        ahead = start if in_order else since
     waits = [
         sum((begin - other.arrival) * weight(other) for begin, _, other in spans)
         for weight in (lambda _: 1, lambda j: j.tasks, lambda j: j.estimate, lambda j: j.tasks * j.estimate)
@@ -169,8 +183,10 @@ def reference(state, job, in_order):
 
 @pytest.mark.parametrize("local", LOCALS)
 @pytest.mark.parametrize(("seed", "step", "passes"), [(0, 0.0, "batch"), (1, 60.0, "batch"), (2, 60.0, "per-event")])
-def test_plans_are_those_of_the_definition_whatever_has_happened(local, seed, step, passes):
-    compared = []
+@pytest.mark.parametrize("power_management", [False, True])
+def test_plans_are_those_of_the_definition_whatever_has_happened(local, seed, step, passes, power_management):
+    compared, off = [], []
+    platform = POWERED if power_management else FULL
 
     @dataclass
     class Compared(Grid):
@@ -178,14 +194,16 @@ def test_plans_are_those_of_the_definition_whatever_has_happened(local, seed, st
             for site in sites:
                 if job.tasks <= site.largest_job:
                     found = self._plans.prospect(site.number, job, sum(site.state.free))
-                    expected = reference(site.state, job, in_order=local == "fcfs")
+                    expected = reference(site, job, in_order=local == "fcfs")
                     assert [found.start, found.last_end, *found.waits] == pytest.approx(expected, rel=1e-12)
                     compared.append(len(site.state.queue))
+                    off.append(power_management and site.power.earliest_start(site.state.now) > site.state.now)
             return super().route(sites, job)
 
-    coalloc.simulate(busy(seed, FULL, step=step), Compared("MWWT_W", local), passes=passes)
+    coalloc.simulate(busy(seed, platform, step=step), Compared("MWWT_W", local, power_management), passes=passes)
     assert max(compared) > 5
     assert min(compared) == 0
+    assert any(off) == power_management
 
 
 def beside_one_that_runs(end, jobs):
@@ -217,6 +235,47 @@ def test_a_plan_is_made_again_when_a_planned_start_has_passed():
         Job("J4", tasks=4, base_time=10.0, arrival=50.0),
     ]
     assert beside_one_that_runs(65.0, jobs) == {"J1": "C1", "J2": "C1", "J3": "C1", "J4": "C2"}
+
+
+# ------------------------------------------------------------------------------ power management
+
+
+def test_a_plan_knows_that_a_site_is_off():
+    # C1 starts up for J1, 0 to 20, and both jobs are planned there at 20; C2 is off, too: tied, the first is chosen. At
+    # 25 J3 finds C1 full until 120 and C2 off until 45. At 140 C1 is in its second grace: J4 starts at once, on C1; J5
+    # finds C1 full until 150, before C2 could start up.
+    states = PowerStates(1, 1, 2, 50.0, 0.0, 110.0, 17.8, 26.0, 20.0, 5.0, 40.0)
+    sites = [Cluster(name, [NodeGroup(2, 1.0)], 0.0, power_states=states) for name in ("C1", "C2")]
+    jobs = [
+        Job("J1", 1, 100.0),
+        Job("J2", 1, 100.0, arrival=5.0),
+        Job("J3", 1, 10.0, arrival=25.0),
+        Job("J4", 2, 10.0, arrival=140.0),
+        Job("J5", 2, 10.0, arrival=141.0),
+    ]
+    run = coalloc.simulate(Instance(Platform(sites), jobs), "grid", strategy="MST", power_management=True)
+    assert homes(run) == {"J1": "C1", "J2": "C1", "J3": "C2", "J4": "C1", "J5": "C1"}
+    assert [placement.start for placement in run.schedule] == [20.0, 20.0, 45.0, 140.0, 150.0]
+    assert run.power_management
+
+
+def test_processors_that_are_off_are_available_to_a_broker():
+    # Nothing runs anywhere and all is off: 1 * v = 1, 3, 1.5.
+    run = coalloc.simulate(Instance(POWERED, [Job("J1", 2, 30.0)]), "grid", power_management=True)
+    assert (homes(run)["J1"], run.schedule["J1"].start, run.schedule["J1"].end) == ("C2", 20.0, 30.0)
+
+
+def test_balanced_energy_is_that_of_working_cores():
+    # 1560 J on reference nodes: 130 per processor of C1, 1560/3/6 = 87 of C2, 1560/1.5/20 = 52 of C3, the least.
+    instance = Instance(POWERED, [Job("J1", 2, 30.0)])
+    assert homes(coalloc.simulate(instance, "grid", strategy="LBal_E"))["J1"] == "C3"
+
+
+def test_without_power_management_the_sites_are_never_off():
+    instance = busy(1, POWERED)
+    run = coalloc.simulate(instance, "grid", strategy="MCT")
+    assert run.schedule == coalloc.simulate(busy(1, FULL), "grid", strategy="MCT").schedule
+    assert not run.power_management
 
 
 # ------------------------------------------------------------------------------ laws
@@ -263,6 +322,11 @@ def test_every_run_is_accepted_within_clusters(strategy):
             {},
             Platform([Cluster("A", [NodeGroup(1, power=1.0), NodeGroup(2, power=0.5)], link_bandwidth=0.0)]),
             ["policy 'grid' needs nodes of one effective power in each cluster; 'A' has 1, 0.5"],
+        ),
+        (
+            {"power_management": True},
+            sites(2, 2),
+            [f"(cluster '{name}') has no power_states: power management needs them" for name in ("C1", "C2")],
         ),
         ({}, sites(2, 1), ["job 'J1' has 3 tasks, the largest site has 2 processors"]),
     ],
