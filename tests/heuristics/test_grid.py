@@ -1,5 +1,6 @@
 """The broker: assignments, one site as a policy of its own, plans against a reference, laws, bad input."""
 
+import math
 from dataclasses import dataclass
 
 import pytest
@@ -179,6 +180,28 @@ def reference(site, job, in_order):
         for weight in (lambda _: 1, lambda j: j.tasks, lambda j: j.estimate, lambda j: j.tasks * j.estimate)
     ]
     return [spans[-1][0], max(end for _, end, _ in spans), *waits]
+
+
+def test_the_sums_that_a_view_has_are_those_of_the_jobs_at_each_site():
+    seen = []
+
+    @dataclass
+    class Summed(Grid):
+        def route(self, sites, job):
+            view = self._view(3, sites, job)
+            jobs = [[*site.state.queue, *(run.job for run in site.state.running)] for site in sites]
+            assert (view.tasks, view.estimate) == (job.tasks, job.estimate)
+            assert view.admissible == [number for number, size in enumerate((12, 6, 20)) if size >= job.tasks]
+            assert view.free == [sum(site.state.free) for site in sites]
+            assert view.num_jobs == [len(held) for held in jobs]
+            assert view.assigned_tasks == [sum(k.tasks for k in held) for held in jobs]
+            assert view.assigned_estimates == [math.fsum(k.estimate for k in held) for held in jobs]
+            assert view.assigned_work == [math.fsum(k.tasks * k.estimate for k in held) for held in jobs]
+            seen.append(view.num_jobs[0])
+            return super().route(sites, job)
+
+    coalloc.simulate(busy(4, FULL), Summed("MLB_veff"))
+    assert max(seen) > 5
 
 
 @pytest.mark.parametrize("local", LOCALS)
