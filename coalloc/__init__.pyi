@@ -49,6 +49,7 @@ from coalloc.solvers.result import SolveStatus as SolveStatus
 from coalloc.solvers.result import TracePoint as TracePoint
 from coalloc.studies.comparison import compare as compare
 from coalloc.studies.front import energy_front as energy_front
+from coalloc.studies.grid import grid_study as grid_study
 from coalloc.studies.slot_size import slot_study as slot_study
 from coalloc.timeline import series as series
 from coalloc.versions import show_versions as show_versions

@@ -103,7 +103,7 @@ def grid_metrics(
         cluster; or its energy cannot be metered: :func:`coalloc.energy` says why.
     """
     jobs = placed_jobs(instance, schedule)
-    _refuse(jobs, instance.platform)
+    refuse_jobs(jobs, instance.platform)
     joules = None
     if power_management is not None:
         joules = energy(instance, schedule, power_management=power_management, working=working).total
@@ -128,8 +128,8 @@ def _run(
     )
 
 
-def _refuse(jobs: Sequence[Job], platform: Platform) -> None:
-    """Raise where a job communicates, or is larger than every cluster."""
+def refuse_jobs(jobs: Sequence[Job], platform: Platform) -> None:
+    """Raise :class:`CoallocError` where a job communicates, or is larger than every cluster."""
     largest = max(cluster.num_processors for cluster in platform.clusters)
     for job in jobs:
         if job.processing_share != 1.0:
@@ -176,8 +176,8 @@ def _mean(values: Floats) -> float:
 GRID_METRICS: Mapping[str, GridMetric] = {
     "competitive_factor": GridMetric(
         "-",
-        "rho = C_max / B with C_max = maximum of c_j and B = max(maximum of r_j + p_j / v*_j, minimum of r_j + "
-        "(sum of size_j p_j) / (sum of m_i v_i)), v*_j the greatest v_i of the sites with m_i >= size_j.",
+        "rho = C_max / B with C_max = maximum of c_j and B = max(maximum of r_j + p_j / V_j, minimum of r_j + "
+        "(sum of size_j p_j) / (sum of m_i v_i)), V_j the greatest v_i of the sites with m_i >= size_j.",
         lambda run: _last_end_over(makespan_bound(run), run),
     ),
     "competitive_factor_printed": GridMetric(
@@ -186,6 +186,11 @@ GRID_METRICS: Mapping[str, GridMetric] = {
         lambda run: _last_end_over(_printed_bound(run), run),
     ),
     "wait_mean": GridMetric("s", "Mean of s_j - r_j.", lambda run: _mean(run.start - run.arrival)),
+    "waited_share": GridMetric(
+        "-",
+        "Share of the jobs with s_j > r_j; where it is 0, waits say nothing.",
+        lambda run: _mean((run.start > run.arrival).astype(np.float64)),
+    ),
     "sd_b": GridMetric(
         "-",
         f"Mean of (c_j - r_j) / max({SHORTEST_RUN:g} s, c_j - s_j); without a floor of 1.",

@@ -54,6 +54,7 @@ def test_each_metric_by_hand():
         "competitive_factor": pytest.approx(150 / 110),
         "competitive_factor_printed": pytest.approx(150 / 190),
         "wait_mean": 20.0,
+        "waited_share": 1.0,
         "sd_b": pytest.approx((1.2 + 1.25) / 2),
         "work": 380.0,
     }
@@ -110,3 +111,19 @@ def test_over_nothing_all_is_0():
 def test_what_the_metrics_are_not_for(job, fault):
     with pytest.raises(CoallocError, match=fault):
         coalloc.grid_metrics(Instance(PLATFORM, [job]), schedule(("J1", 0.0, 8.0, ["slow/0"])))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_run_beats_the_bound(seed):
+    # A crowd of jobs on three sites of different speeds, under a strategy of each kind.
+    platform = Platform([cluster("a", 4, 1.0), cluster("b", 8, 2.5), cluster("c", 2, 7.0)])
+    drawn = coalloc.generate("lublin", seed=seed, jobs=20, nodes=8, clusters=1).jobs
+    jobs = [
+        job.replace(arrival=0.01 * job.arrival, tasks=min(job.tasks, 8), processing_share=1.0, task_bandwidth=0.0)
+        for job in drawn
+    ]
+    instance = Instance(platform, jobs)
+    for strategy in ("Random", "MLp_v", "MCT", "MST_v"):
+        run = coalloc.simulate(instance, "grid", strategy=strategy)
+        found = coalloc.grid_metrics(instance, run.schedule, power_management=None)
+        assert found["competitive_factor"] >= 1.0 - 1e-9

@@ -48,7 +48,8 @@ class Plans:
     """The plans of all sites, each made again only once it is asked for and something was not as planned.
 
     A site where nobody waits has no plan: what runs there says it all. A plan holds until a job ends before its
-    estimated end, or starts when it was not planned to; and until a planned start or an estimated end has passed.
+    estimated end, or starts when it was not planned to, or a planned start has passed: until then the earliest instants
+    from now on are those from when it was made, and what overdue jobs hold it has as free from now on.
     """
 
     def __init__(self, sites: Sequence[Site], *, in_order: bool) -> None:
@@ -104,11 +105,10 @@ class Plans:
     def _plan(self, site: int, free: int) -> SitePlan:
         """Return the plan of a site where jobs wait."""
         plan, state = self._plans[site], self._states[site]
-        now, running = state.now, state.running
-        is_late = bool(running) and running[0].estimated_end < now
-        if plan is None or is_late or plan.summary.first_start < now:
+        now = state.now
+        if plan is None or plan.summary.first_start < now:
             since = self._since(site)
-            releases = ((max(now, run.estimated_end), run.job.tasks) for run in running)
+            releases = ((max(now, run.estimated_end), run.job.tasks) for run in state.running)
             plan = self._plans[site] = SitePlan(since, free, releases, in_order=self._in_order)
             for job in state.queue:
                 plan.add(job, self._allocators[site].least_time(job), since)

@@ -54,11 +54,15 @@ class WeekAccount:
 
 @dataclass(frozen=True, slots=True)
 class MergeAccount:
-    """What became of all traces; ``time_zone`` is the broker's, ``work_by_day`` in processor s by day of arrival."""
+    """What became of all traces; ``time_zone`` is the broker's, ``work_by_day`` in processor s by day of arrival.
+
+    ``without_trace`` are the sites that have none.
+    """
 
     name: str
     platform: str
     sites: int
+    without_trace: tuple[str, ...]
     processors: int
     speeds: str
     warmup_days: float
@@ -111,6 +115,9 @@ class MergeAccount:
         yield f"Platform {_cell(self.platform)}, speeds {self.speeds}, {self.warmup_days:g} days of warm-up."
         yield "The time zone is the broker's: the least of all traces. Work is the sum of tasks x base time of the jobs"
         yield "that arrive, the offered load that over what all processors could do in a week."
+        if self.without_trace:
+            yield ""
+            yield f"No trace is of {', '.join(map(_cell, self.without_trace))}: no job in these weeks was logged there."
         yield ""
         yield "## Traces"
         yield ""

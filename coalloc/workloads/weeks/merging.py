@@ -30,10 +30,7 @@ from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records
 from coalloc.workloads.swf_writing import swf_text
 from coalloc.workloads.weeks.account import MergeAccount, TraceAccount, WeekAccount
 from coalloc.workloads.weeks.filters import Drop, dropped_by
-from coalloc.workloads.weeks.spec import DAY, Plan, Trace, planned
-
-WEEK = 7 * DAY
-"""Seconds."""
+from coalloc.workloads.weeks.spec import DAY, MAX_WEEKS, WEEK, Plan, Trace, planned
 
 MONDAY = 4 * DAY
 """Unix time of a Monday 0:00: 5 January 1970."""
@@ -199,8 +196,11 @@ class _Reading:
             for place, partition in enumerate(self.trace.spec.partitions or ())
             if partition not in self.partitions
         ]
+        name = quoted(self.trace.spec.swf)
         if not faults and not self.jobs:
-            faults.append(Fault("swf", f"{quoted(self.trace.spec.swf)}: no job passes the filters and fits a site"))
+            faults.append(Fault("swf", f"{name}: no job passes the filters and fits a site"))
+        if self.last > MAX_WEEKS * WEEK:
+            faults.append(Fault("swf", f"{name}: must span at most {MAX_WEEKS} weeks, a job comes at {self.last:g} s"))
         return faults
 
     def log(self) -> Log:
@@ -307,6 +307,9 @@ def _account(plan: Plan, traces: Sequence[TraceAccount], weeks: Sequence[Instanc
         name=plan.name,
         platform=plan.spec.platform,
         sites=len(plan.platform.clusters),
+        without_trace=tuple(
+            cluster.name for cluster in plan.platform.clusters if cluster.name not in {trace.site for trace in traces}
+        ),
         processors=plan.platform.num_processors,
         speeds=plan.spec.speeds,
         warmup_days=plan.spec.warmup_days,

@@ -7,6 +7,7 @@ errata 28: as published it is the speed of the whole machine.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from coalloc.documents.sentences import faults_of, shown
 from coalloc.documents.storage import FilePath
 from coalloc.documents.text import quoted
 from coalloc.documents.toml import load_toml
-from coalloc.documents.values import Count, Listed, NonNegative, Text, Value, value
+from coalloc.documents.values import Listed, Text, Value, value
 from coalloc.instance import Cluster, Fault, InstanceError, Platform
 from coalloc.instance.files import read_platform
 from coalloc.workloads.grids import Speeds, platforms
@@ -29,13 +30,23 @@ from coalloc.workloads.swf_records import read_header
 Whole = Annotated[int, Field(strict=True)]
 
 DAY = 86_400
+WEEK = 7 * DAY
 """Seconds."""
+
+MAX_WEEKS = 10_000
+"""What a trace may span: 192 years."""
+
+LATEST = 100_000_000_000
+"""Latest Unix time at which a trace may begin, s: in the year 5138."""
 
 WARMUP_DAYS = 7.0
 """Days that are left out at the beginning of each trace; the source says that it leaves some out, not how many."""
 
 START, TIME_ZONE = "UnixStartTime", "TimeZone"
 """Names in the header of a trace."""
+
+RANGES = {START: range(LATEST + 1), TIME_ZONE: range(-DAY, DAY + 1)}
+"""What may stand there."""
 
 
 @value()
@@ -60,7 +71,7 @@ class TraceSpec(Value):
     site: Text
     partitions: Annotated[tuple[Whole, ...], Field(min_length=1)] | None = None
     time_zone: Annotated[int, Field(strict=True, ge=-DAY, le=DAY)] | None = None
-    start: Annotated[int, Field(strict=True, ge=0)] | None = None
+    start: Annotated[int, Field(strict=True, ge=0, le=LATEST)] | None = None
 
 
 @value()
@@ -88,8 +99,8 @@ class MergeSpec(Value):
 
     platform: Text
     traces: Annotated[Listed[TraceSpec], Field(min_length=1)]
-    weeks: Count | None = None
-    warmup_days: NonNegative = WARMUP_DAYS
+    weeks: Annotated[int, Field(strict=True, ge=1, le=MAX_WEEKS)] | None = None
+    warmup_days: Annotated[float, Field(strict=True, ge=0, le=7 * MAX_WEEKS)] = WARMUP_DAYS
     speeds: Speeds = "site"
     name: Text | None = None
 
@@ -211,9 +222,9 @@ def _fact(name: str, key: str, given: int | None, header: Mapping[str, str] | No
     """Return a number that the specification gives, else the header; a fault where neither does."""
     if given is not None or header is None:  # without a header there is a fault already
         return given or 0
-    try:
-        return int(header[name])
-    except (KeyError, ValueError):
-        said = f"says {shown(header[name])} as" if name in header else "has no"
-        faults.append(Fault(key, f"must be given: the header of the trace {said} {name}"))
-        return 0
+    text = header.get(name, "")
+    if re.fullmatch(r"[+-]?[0-9]{1,15}", text) and int(text) in RANGES[name]:
+        return int(text)
+    said = f"says {shown(text)} as" if name in header else "has no"
+    faults.append(Fault(key, f"must be given: the header of the trace {said} {name}"))
+    return 0

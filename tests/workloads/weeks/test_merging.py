@@ -75,6 +75,7 @@ def test_the_account_has_the_load_of_each_week_and_the_work_of_each_day(merged):
     account = merged.account
     assert [(week.jobs, week.users, week.work) for week in account.weeks] == [(7, 5, 3850.0), (4, 3, 1204.0)]
     assert [week.offered_load for week in account.weeks] == [3850 / (604_800 * 24), 1204 / (604_800 * 24)]
+    assert account.without_trace == ()
     assert account.work_by_day == (2650, 0, 0, 800, 0, 0, 400, 400, 0, 0, 0, 0, 0, 804)
     assert (account.sites, account.processors, account.jobs, account.users, account.days) == (2, 12, 11, 5, 14)
     assert account.summary.splitlines()[-1] == "| two | 2 | 12 | 11 | 5 | -1 h | 14 |"
@@ -130,6 +131,8 @@ def test_a_platform_that_comes_with_the_package_has_a_name(tmp_path):
     as_published = coalloc.merge_swf(write_traces(tmp_path, spec))
     assert as_published.weeks[0].platform == coalloc.platform("grid1")
     assert as_published.weeks[0].jobs[0].base_time == 100.0
+    others = "SDSC-SP2, HPC2N, CTC, SDSC-BLUE, SDSC-DS"
+    assert f"No trace is of {others}: no job in these weeks was logged there." in as_published.account.markdown
     at_home = coalloc.merge_swf(tmp_path / "two.toml", speeds="origin")
     assert at_home.weeks[0].platform == coalloc.platform("grid1", speeds="processor")
     assert at_home.weeks[0].jobs[0].base_time == pytest.approx(100.0 * 0.186 / (65.4 / 1024))
@@ -174,6 +177,7 @@ def test_a_specification_places_a_trace_whose_header_does_not(tmp_path, merged):
                 "traces[1]: must have 1 whole week from 1970-02-16 on, has 0",
             ],
         ),
+        (("platform", "warmup_days = 1e9\nplatform"), ["warmup_days: must be at most 70000, got 1000000000.0"]),
         (("platform", 'speeds = "home"\nplatform'), ["speeds: must be 'site', 'processor' or 'origin', got 'home'"]),
     ],
 )  # fmt: skip
@@ -190,12 +194,13 @@ def test_a_fault_is_a_line_with_its_path(tmp_path, change, faults):
 def test_all_that_traces_lack_is_said_at_once(tmp_path):
     path = write_traces(tmp_path)
     (tmp_path / "a.swf").write_text("; TimeZone: west\n" + line(1, 0))
-    (tmp_path / "b.swf").write_text("; UnixStartTime: 5\n" + line(1, 0))
+    (tmp_path / "b.swf").write_text("; UnixStartTime: -1\n" + line(1, 0))
     with pytest.raises(InstanceError) as caught:
         coalloc.merge_swf(path)
     assert str(caught.value).splitlines() == [
         f"{path}: traces[0].start: must be given: the header of the trace has no UnixStartTime",
         f"{path}: traces[0].time_zone: must be given: the header of the trace says 'west' as TimeZone",
+        f"{path}: traces[1].start: must be given: the header of the trace says '-1' as UnixStartTime",
         f"{path}: traces[1].time_zone: must be given: the header of the trace has no TimeZone",
     ]
 
@@ -207,9 +212,10 @@ def test_all_that_traces_lack_is_said_at_once(tmp_path):
         (line(1, 0) + " 3", "'b.swf': is not an SWF trace: no line has 18 numbers"),
         (line(1, 0, run=0), "'b.swf': no job passes the filters and fits a site"),
         ("", "'b.swf': no job passes the filters and fits a site"),
+        (line(1, "1e200"), "'b.swf': must span at most 10000 weeks, a job comes at 1e+200 s"),
     ],
 )
-def test_a_trace_without_jobs_is_none(tmp_path, text, fault):
+def test_a_file_that_is_no_trace_is_said(tmp_path, text, fault):
     path = write_traces(tmp_path)
     (tmp_path / "b.swf").write_text(f"; UnixStartTime: 5\n; TimeZone: 0\n{text}\n")
     with pytest.raises(InstanceError) as caught:
