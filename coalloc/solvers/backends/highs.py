@@ -133,7 +133,7 @@ def solve_model(
     integral
         The objective takes whole numbers only: bounds are rounded up.
     start
-        The variables hold a solution to start from.
+        The variables hold a solution to start from; without a value for each whole one it is left out.
     progress
         Called with a :class:`TracePoint` (model units, seconds since this call) at every news.
     """
@@ -230,6 +230,12 @@ def _checked(status: highspy.HighsStatus, doing: str) -> None:
 
 
 def _set_start(highs: highspy.Highs, columns: list[Any]) -> None:
+    """Give HiGHS the values of the columns, unless it would have to find whole ones that are missing.
+
+    It does so by a search of its own, whose bounds and solutions come as news of this one: they would prove too much.
+    """
+    if any(v.value is None and not v.is_continuous() for v in columns):
+        return
     known = [(i, v.value) for i, v in enumerate(columns) if v.value is not None]
     indices = np.array([i for i, _ in known], dtype=np.int32)
     _checked(highs.setSolution(len(known), indices, np.array([value for _, value in known], dtype=float)), "starting")
