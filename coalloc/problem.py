@@ -475,7 +475,7 @@ class Problem:
 
     @cached_property
     def held_exactly(self) -> tuple[int, ...]:
-        """The jobs, by index, whose end a row asks to be late: a model that held one longer than it runs would keep it."""
+        """The jobs, by index, whose end a row asks to be late: held for longer than it runs, one seems to keep it."""
         rows = (row for row in self.rows if isinstance(row, TimeSumRow))
         return tuple(sorted({j for row in rows for factor, which, j in row.terms if which == "end" and factor > 0}))
 
