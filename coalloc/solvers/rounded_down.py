@@ -7,6 +7,7 @@ problem as it solves any other; only its schedules are none of the instance, so 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,11 +34,12 @@ class RoundedDown:
 
 
 def rounded_down_makespan(
-    instance: Instance, slot: float, *, time_limit: float = 60.0, threads: int = 1, seed: int = 0
+    instance: Instance, slot: float, *, time_limit: float | None = 60.0, threads: int = 1, seed: int = 0
 ) -> RoundedDown:
     """Return the least makespan of an instance rounded down to slots of ``slot`` seconds, or a bound on it.
 
-    Stops after ``time_limit`` seconds. Raises :class:`CoallocError` where no schedule exists at all.
+    Stops after ``time_limit`` seconds (None or infinity: no limit). Raises :class:`CoallocError` where there is
+    no schedule at all.
     """
     problem = discretise(instance, slot, "down")
     reasons = why_infeasible(problem)
@@ -45,7 +47,8 @@ def rounded_down_makespan(
         raise CoallocError("; ".join(reasons))
     if not instance.jobs:
         return RoundedDown(0.0, is_proven=True)
-    call = Call(instance, SolveOptions(slot=slot, time_limit=time_limit, threads=threads, seed=seed))
+    limit = None if time_limit == math.inf else time_limit
+    call = Call(instance, SolveOptions(slot=slot, time_limit=limit, threads=threads, seed=seed))
     context = _RoundedDownContext(call, problem, Criterion.of(problem, "makespan"), solve_model)
     close(context)
     return RoundedDown(call.lower_bound or 0.0, call.is_closed)

@@ -140,7 +140,14 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
                 "rooms": problem.rooms(job),
                 "release": int(problem.releases[j]),
                 "latest_end": int(min(horizon, problem.latest_ends[j])),
-                "levels": [{"duration": int(lv.duration), "classes": list(lv.classes)} for lv in problem.levels[j]],
+                "levels": [
+                    {
+                        "duration": int(lv.duration),
+                        "classes": list(lv.classes),
+                        "one_of": problem.slowest_classes(j, i) if j in problem.held_exactly else (),
+                    }
+                    for i, lv in enumerate(problem.levels[j])
+                ],
                 "loads": [
                     [
                         _whole(problem.resources[k].load(n, job), units[k], capacities[k] + 1)
