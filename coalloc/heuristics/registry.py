@@ -101,7 +101,9 @@ POLICIES: Mapping[str, Entry] = {
         "mesd:Mesd", "minimum execution slowdown: batches of jobs, next the one that takes least longer than alone"
     ),
     "pas": Entry("pas:Pas", "packages of jobs, selected by count and placed as a whole by PAS, CBS or JPR"),
-    "oas": Entry("oas:Oas", "the whole queue ordered and allocated anew at all news, so that the last job ends first"),
+    "oas": Entry(
+        "oas:Oas", "the head of the queue ordered and allocated anew at all news, so that the last job ends first"
+    ),
     "pcbe": Entry(
         "pcbe:Pcbe", "greedy for energy, or energy times delay: each waiting job that fits one node, on its best node"
     ),
