@@ -8,8 +8,8 @@ grid, sections 2.1 and 4; errata 25 to 28 and 36.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal
 
 from coalloc.allocation import Scope
 from coalloc.documents.text import quoted
@@ -32,8 +32,8 @@ SCHEDULERS: Mapping[Local, Callable[[], Policy]] = {
     "conservative": Conservative,
 }
 
-NUM_FACTS = (3, 6, 8, 12, 13)
-"""How many of the facts of a decision a strategy of each level sees."""
+NUM_FACTS = tuple(len(fields(view)) for view in VIEWS)
+"""How many of the facts of a decision, in the order of the fields of a view, a strategy of each level sees."""
 
 PLANS = 4
 """The level that knows the plans of the sites."""
@@ -118,7 +118,7 @@ class Grid:
         admissible = self._large_enough(sites, job)
         plans, free = self._plans, held.free
         prospects = [] if plans is None else [plans.prospect(i, job, free[i]) for i in admissible]
-        facts = (
+        facts: tuple[Any, ...] = (
             *(admissible, known.factors, sites[0].state.rng),
             *(known.sizes, held.free, held.num_jobs),
             *(job.tasks, held.tasks),

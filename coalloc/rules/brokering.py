@@ -87,7 +87,7 @@ class PlanView(EstimateView):
     prospects: Sequence[Prospect]
 
 
-VIEWS: tuple[Callable[..., SpeedView], ...] = (SpeedView, CountView, SizeView, EstimateView, PlanView)
+VIEWS: tuple[type[SpeedView], ...] = (SpeedView, CountView, SizeView, EstimateView, PlanView)
 """What a strategy of each level sees."""
 
 

@@ -276,8 +276,10 @@ class Engine:
     def _refuse_idleness(self) -> None:
         """Raise where a policy puts jobs off, again and again, though nothing runs."""
         self._idle_instants += 1
+        if self._idle_instants <= MAX_IDLE_INSTANTS:
+            return
         site = next((site for site in self._sites if site.num_waiting), None)
-        if self._idle_instants > MAX_IDLE_INSTANTS and site is not None:
+        if site is not None:
             raise self._fault(
                 site,
                 f"the policy leaves waiting jobs for ever ({site.num_waiting}): nothing has run, arrived or started "
@@ -295,7 +297,7 @@ class Engine:
     def _routed(self, job: Job, router: Router) -> Site:
         """Return the site to which the router sends a job."""
         site = router.route(self._sites, job)
-        if not any(site is known for known in self._sites):
+        if site not in self._sites:
             raise PolicyError(f"the router sent {quoted(job.id)} to no site of the run", self.position)
         if job.tasks > site.most_tasks(job):
             memory = f", {job.memory:g} MB each" if job.tasks <= site.largest_job else ""

@@ -1,5 +1,6 @@
 """The broker: assignments, one site as a policy of its own, plans against a reference, laws, bad input."""
 
+import math
 from dataclasses import dataclass
 
 import pytest
@@ -181,12 +182,34 @@ def reference(site, job, in_order):
     return [spans[-1][0], max(end for _, end, _ in spans), *waits]
 
 
+def test_the_sums_that_a_view_has_are_those_of_the_jobs_at_each_site():
+    seen = []
+
+    @dataclass
+    class Summed(Grid):
+        def route(self, sites, job):
+            view = self._view(3, sites, job)
+            jobs = [[*site.state.queue, *(run.job for run in site.state.running)] for site in sites]
+            assert (view.tasks, view.estimate) == (job.tasks, job.estimate)
+            assert view.admissible == [number for number, size in enumerate((12, 6, 20)) if size >= job.tasks]
+            assert view.free == [sum(site.state.free) for site in sites]
+            assert view.num_jobs == [len(held) for held in jobs]
+            assert view.assigned_tasks == [sum(k.tasks for k in held) for held in jobs]
+            assert view.assigned_estimates == [math.fsum(k.estimate for k in held) for held in jobs]
+            assert view.assigned_work == [math.fsum(k.tasks * k.estimate for k in held) for held in jobs]
+            seen.append(view.num_jobs[0])
+            return super().route(sites, job)
+
+    coalloc.simulate(busy(4, FULL), Summed("MLB_veff"))
+    assert max(seen) > 5
+
+
 @pytest.mark.parametrize("local", LOCALS)
-@pytest.mark.parametrize("power_management", [False, True])
 @pytest.mark.parametrize(("seed", "step", "passes"), [(0, 0.0, "batch"), (1, 60.0, "batch"), (2, 60.0, "per-event")])
+@pytest.mark.parametrize("power_management", [False, True])
 def test_plans_are_those_of_the_definition_whatever_has_happened(local, seed, step, passes, power_management):
     compared, off = [], []
-    instance = busy(seed, POWERED if power_management else FULL, step=step)
+    platform = POWERED if power_management else FULL
 
     @dataclass
     class Compared(Grid):
@@ -200,10 +223,41 @@ def test_plans_are_those_of_the_definition_whatever_has_happened(local, seed, st
                     off.append(power_management and site.power.earliest_start(site.state.now) > site.state.now)
             return super().route(sites, job)
 
-    coalloc.simulate(instance, Compared("MWWT_W", local, power_management), passes=passes)
+    coalloc.simulate(busy(seed, platform, step=step), Compared("MWWT_W", local, power_management), passes=passes)
     assert max(compared) > 5
     assert min(compared) == 0
     assert any(off) == power_management
+
+
+def beside_one_that_runs(end, jobs):
+    """Return where MST sends jobs on two sites of four nodes, of which the second is held until ``end`` (s)."""
+    held = RunningJob(Job("R", tasks=4, base_time=end), tuple(f"C2/{node}" for node in range(4)), end)
+    return homes(coalloc.simulate(Instance(sites(4, 4), jobs, running=[held]), "grid", strategy="MST"))
+
+
+def test_a_plan_is_made_again_when_a_job_starts_that_was_planned_for_later():
+    # Planned at 0 on C1: J1 0 to 10, J2 10 to 20, J3 20 to 30, J4 30 to 55. EASY starts J4 at 0, which does not delay
+    # J2; J3 then is planned from 25 to 35, and J5 at 35, before C2 is free. By the old plan it would be 55.
+    jobs = [
+        Job("J1", tasks=3, base_time=10.0),
+        Job("J2", tasks=3, base_time=10.0),
+        Job("J3", tasks=4, base_time=10.0),
+        Job("J4", tasks=1, base_time=25.0),
+        Job("J5", tasks=4, base_time=1.0, arrival=1.0),
+    ]
+    assert set(beside_one_that_runs(45.0, jobs).values()) == {"C1"}
+
+
+def test_a_plan_is_made_again_when_a_planned_start_has_passed():
+    # J1 is overdue from 10 on. At 50 it is expected to end now, J2 then is planned from 50 to 60, J3 from 60 to 70: J4
+    # starts earlier on C2. By the plan of 2 s, J2 from 10 to 20 and J3 from 20 to 30, it would start on C1 now.
+    jobs = [
+        Job("J1", tasks=4, base_time=90.0, estimate=10.0),
+        Job("J2", tasks=4, base_time=10.0, arrival=1.0),
+        Job("J3", tasks=4, base_time=10.0, arrival=2.0),
+        Job("J4", tasks=4, base_time=10.0, arrival=50.0),
+    ]
+    assert beside_one_that_runs(65.0, jobs) == {"J1": "C1", "J2": "C1", "J3": "C1", "J4": "C2"}
 
 
 # ------------------------------------------------------------------------------ power management
@@ -245,37 +299,6 @@ def test_without_power_management_the_sites_are_never_off():
     run = coalloc.simulate(instance, "grid", strategy="MCT")
     assert run.schedule == coalloc.simulate(busy(1, FULL), "grid", strategy="MCT").schedule
     assert not run.power_management
-
-
-def beside_one_that_runs(end, jobs):
-    """Return where MST sends jobs on two sites of four nodes, of which the second is held until ``end`` (s)."""
-    held = RunningJob(Job("R", tasks=4, base_time=end), tuple(f"C2/{node}" for node in range(4)), end)
-    return homes(coalloc.simulate(Instance(sites(4, 4), jobs, running=[held]), "grid", strategy="MST"))
-
-
-def test_a_plan_is_made_again_when_a_job_starts_that_was_planned_for_later():
-    # Planned at 0 on C1: J1 0 to 10, J2 10 to 20, J3 20 to 30, J4 30 to 55. EASY starts J4 at 0, which does not delay
-    # J2; J3 then is planned from 25 to 35, and J5 at 35, before C2 is free. By the old plan it would be 55.
-    jobs = [
-        Job("J1", tasks=3, base_time=10.0),
-        Job("J2", tasks=3, base_time=10.0),
-        Job("J3", tasks=4, base_time=10.0),
-        Job("J4", tasks=1, base_time=25.0),
-        Job("J5", tasks=4, base_time=1.0, arrival=1.0),
-    ]
-    assert set(beside_one_that_runs(45.0, jobs).values()) == {"C1"}
-
-
-def test_a_plan_is_made_again_when_a_planned_start_has_passed():
-    # J1 is overdue from 10 on. At 50 it is expected to end now, J2 then is planned from 50 to 60, J3 from 60 to 70: J4
-    # starts earlier on C2. By the plan of 2 s, J2 from 10 to 20 and J3 from 20 to 30, it would start on C1 now.
-    jobs = [
-        Job("J1", tasks=4, base_time=90.0, estimate=10.0),
-        Job("J2", tasks=4, base_time=10.0, arrival=1.0),
-        Job("J3", tasks=4, base_time=10.0, arrival=2.0),
-        Job("J4", tasks=4, base_time=10.0, arrival=50.0),
-    ]
-    assert beside_one_that_runs(65.0, jobs) == {"J1": "C1", "J2": "C1", "J3": "C1", "J4": "C2"}
 
 
 # ------------------------------------------------------------------------------ laws
