@@ -1,4 +1,4 @@
-"""CPU seconds that the meter needs for 200,000 placements on the seven sites of grid1, with and without power management.
+"""CPU seconds that the meter needs for 200,000 placements on the seven sites of grid1, switched off and on or not.
 
 The jobs are made up: as many tasks as traces have, a quarter of them one, and so many jobs that most sites go off
 between them.
