@@ -2,9 +2,7 @@
 
 What is drawn is a step function of time, continuous from the right. It is integrated from the origin (the earliest
 arrival, or 0 where jobs run already) to the latest end. Two descriptions of a platform can be metered: the watts of
-nodes, of which :mod:`coalloc.instance.power` says how they follow from the number of busy cores, and the power states
-of clusters (:mod:`coalloc.site_meter`). Source: PCBE, section 2.2; errata 20 and 21; the two-level grid study,
-section 3.1; errata 27.
+nodes (:mod:`coalloc.node_meter`), and the power states of clusters (:mod:`coalloc.site_meter`).
 """
 
 from __future__ import annotations
@@ -20,10 +18,10 @@ from coalloc.display.html import lines_table
 from coalloc.documents.arguments import public
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.power import has_power_states, known_watts, require_metered, require_watts
-from coalloc.instance.processor_names import ProcessorNames
+from coalloc.instance.power import has_power_states, require_metered
 from coalloc.instance.rounding import time_tolerance
-from coalloc.observed import Holding, node_use, placed_jobs
+from coalloc.node_meter import NODE_PARTS, node_draw
+from coalloc.observed import Holding, placed_jobs
 from coalloc.schedule import Schedule
 from coalloc.site_meter import SITE_PARTS, SiteDraw, Working, site_draws
 
@@ -38,9 +36,6 @@ Part = Literal["node", "cluster", "job"]
 
 SHARED = ("site", "chassis", "board", "startup")
 """Parts of a cluster with power states that belong to none of its cores."""
-
-NODE_PARTS = ("idle", "static", "dynamic")
-"""What a node draws: without a busy core; with one, whatever it does; for its busy cores."""
 
 
 # ------------------------------------------------------------------------------ what is returned
@@ -78,11 +73,11 @@ class JobEnergy:
 class Energy:
     """What :func:`energy` returns; printing it gives aligned lines.
 
-    ``cluster_parts`` says for each cluster, by name, what it consumed for what, J: the parts are :data:`NODE_PARTS`, or
-    :data:`coalloc.site_meter.SITE_PARTS` where clusters have power states; ``startups`` then counts the start-ups of
-    each. ``nodes`` (by name) and ``jobs`` (by id, with those that run already) say who consumed what. The clusters add
-    up to ``total``. Without power states so do the nodes, and so do the jobs together with ``idle``, which is the
-    platform's; with them nodes and jobs have what their cores consumed, and all else is nobody's.
+    ``cluster_parts`` says for each cluster, by name, what it consumed for what, J; where clusters have power states
+    ``startups`` counts the start-ups of each. ``nodes`` (by name) and ``jobs`` (by id, with those that run already) say
+    who consumed what. The clusters add up to ``total``. Without power states so do the nodes, and so do the jobs
+    together with ``idle``, which is the platform's; with them nodes and jobs have what their cores consumed, and all
+    else is nobody's.
     ``makespan`` is in s, ``work`` in processor-seconds of the reference node.
     """
 
@@ -186,8 +181,7 @@ class Energy:
 class PowerCurve:
     """What a platform draws over time: ``watts[p, i]``, W, from ``instants[i]`` to ``instants[i + 1]``, s.
 
-    ``watts`` has shape ``(num_parts, num_instants - 1)``; ``parts`` are :data:`NODE_PARTS`, or with power states
-    :data:`coalloc.site_meter.SITE_PARTS`.
+    ``watts`` has shape ``(num_parts, num_instants - 1)``; ``parts`` names them.
     """
 
     instants: Floats
@@ -255,23 +249,7 @@ def energy(
     """
     if _has_sites(instance, idle, power_management, working):
         return _energy_of_sites(instance, schedule, power_management, working)
-    draw = draw_of(instance, schedule, idle)
-    platform = instance.platform
-    nodes = [NodeEnergy(*row) for row in zip(*(c.tolist() for c in draw.joules_of_nodes()), strict=True)]
-    jobs = [JobEnergy(*row) for row in zip(*(c.tolist() for c in draw.joules_of_jobs()), strict=True)]
-    clusters = {cluster.name: dict.fromkeys(NODE_PARTS, 0.0) for cluster in platform.clusters}
-    for node, consumed in zip(platform.nodes, nodes, strict=True):
-        parts = clusters[platform.clusters[node.cluster].name]
-        for part in NODE_PARTS:
-            parts[part] += getattr(consumed, part)
-    return Energy(
-        cluster_parts=clusters,
-        startups={},
-        nodes={node.name: consumed for node, consumed in zip(platform.nodes, nodes, strict=True)},
-        jobs=dict(zip(draw.ids, jobs, strict=True)),
-        makespan=draw.end - draw.origin,
-        work=_work(instance, schedule),
-    )
+    return _energy_of_nodes(instance, schedule, idle)
 
 
 @public
@@ -286,11 +264,7 @@ def power_curve(
     """Return what a platform draws over time; its integral is the energy. Arguments and errors as :func:`energy`."""
     if _has_sites(instance, idle, power_management, working):
         return _curve_of_sites(instance, schedule, power_management, working)
-    draw = draw_of(instance, schedule, idle)
-    instants, index = np.unique(np.concatenate([[draw.origin, draw.end], draw.steps.time]), return_inverse=True)
-    changes = np.array([_summed(index[2:], change, len(instants)) for change in draw.changes()])
-    changes[0, 0] += draw.watts_at_origin().sum()
-    return PowerCurve(instants, np.cumsum(changes, axis=1, dtype=np.float64)[:, :-1], NODE_PARTS)
+    return _curve_of_nodes(instance, schedule, idle)
 
 
 def _work(instance: Instance, schedule: Schedule) -> float:
@@ -299,7 +273,23 @@ def _work(instance: Instance, schedule: Schedule) -> float:
     return sum(job.tasks * job.base_time for job, placement in jobs if placement.outcome == "completed")
 
 
-# ------------------------------------------------------------------------------ clusters with power states
+def _held(instance: Instance, schedule: Schedule) -> tuple[list[Holding], float, float]:
+    """Return who holds what, jobs that run already last, and from when until when it is metered, s."""
+    origin, end = instance.origin, max((p.end for p in schedule.placements), default=instance.origin)
+    placed = [(p.job, p.start, p.end, p.nodes) for p in schedule.placements]
+    _refuse_outside(placed, origin)
+    return [*placed, *((run.job.id, 0.0, run.end, run.nodes) for run in instance.running)], origin, end
+
+
+def _refuse_outside(placed: Sequence[Holding], origin: float) -> None:
+    """Raise where a job occupies time before the origin, or ends before it starts."""
+    earliest = origin - time_tolerance(origin)
+    for job, start, end, _ in placed:
+        if start < earliest or end < start:
+            raise CoallocError(
+                f"the schedule places {quoted(job)} from {start:.12g} s to {end:.12g} s, and the meter runs from "
+                f"{origin:.12g} s on; `coalloc check` lists all that is wrong with it"
+            )
 
 
 def _has_sites(instance: Instance, idle: Idle, power_management: bool, working: Working) -> bool:
@@ -311,6 +301,44 @@ def _has_sites(instance: Instance, idle: Idle, power_management: bool, working: 
     if not has_sites and working != "total":
         raise CoallocError(f"working={working!r} is for clusters with power_states, not for nodes with watts")
     return has_sites
+
+
+# ------------------------------------------------------------------------------ nodes with watts
+
+
+def _energy_of_nodes(instance: Instance, schedule: Schedule, idle: Idle) -> Energy:
+    """Return the energy of a platform whose nodes have watts."""
+    held, origin, end = _held(instance, schedule)
+    draw = node_draw(instance, held, origin, end, idles_always=idle == "always")
+    platform = instance.platform
+    nodes = [NodeEnergy(*row) for row in zip(*(c.tolist() for c in draw.joules_of_nodes()), strict=True)]
+    jobs = [JobEnergy(*row) for row in zip(*(c.tolist() for c in draw.joules_of_jobs()), strict=True)]
+    clusters = {cluster.name: dict.fromkeys(NODE_PARTS, 0.0) for cluster in platform.clusters}
+    for node, consumed in zip(platform.nodes, nodes, strict=True):
+        parts = clusters[platform.clusters[node.cluster].name]
+        for part in NODE_PARTS:
+            parts[part] += getattr(consumed, part)
+    return Energy(
+        cluster_parts=clusters,
+        startups={},
+        nodes={node.name: consumed for node, consumed in zip(platform.nodes, nodes, strict=True)},
+        jobs={job: consumed for (job, *_), consumed in zip(held, jobs, strict=True)},
+        makespan=end - origin,
+        work=_work(instance, schedule),
+    )
+
+
+def _curve_of_nodes(instance: Instance, schedule: Schedule, idle: Idle) -> PowerCurve:
+    """Return the power curve of a platform whose nodes have watts."""
+    held, origin, end = _held(instance, schedule)
+    draw = node_draw(instance, held, origin, end, idles_always=idle == "always")
+    instants, index = np.unique(np.concatenate([[origin, end], draw.steps.time]), return_inverse=True)
+    changes = np.array([np.bincount(index[2:], change, len(instants)) for change in draw.changes()])
+    changes[0, 0] += draw.watts_at_origin().sum()
+    return PowerCurve(instants, np.cumsum(changes, axis=1, dtype=np.float64)[:, :-1], NODE_PARTS)
+
+
+# ------------------------------------------------------------------------------ clusters with power states
 
 
 def _energy_of_sites(instance: Instance, schedule: Schedule, power_management: bool, working: Working) -> Energy:
@@ -360,160 +388,3 @@ def _site_watts(draw: SiteDraw, working: Working, instants: Floats) -> Floats:
     numbers = np.cumsum(changes, axis=1)[:, :-1]  # whole numbers: exact
     watts = draw.watts()
     return np.asarray(numbers * np.array([[watts[part]] for part in SITE_PARTS]), dtype=np.float64)
-
-
-# ------------------------------------------------------------------------------ what nodes draw
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """One row per job and node that it uses: indices of both, the busy cores, from when and until when, s."""
-
-    job: Ints
-    node: Ints
-    cores: Ints
-    start: Floats
-    end: Floats
-
-    @property
-    def core_seconds(self) -> Floats:
-        """Busy cores times seconds of each row."""
-        return self.cores * (self.end - self.start)
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """The starts and ends of rows, by node and time.
-
-    At step k, ``time[k]`` s, ``node[k]`` has ``busy[k]`` busy cores, and that for ``length[k]`` s, until its
-    next step. Row i starts at step ``start[i]`` and ends at step ``end[i]``.
-    """
-
-    node: Ints
-    time: Floats
-    busy: Ints
-    length: Floats
-    start: Ints
-    end: Ints
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """All that decides what the nodes draw over ``[origin, end)``, s.
-
-    ``ids`` are those of the jobs; the watts and ``idle_from``, the instant (s) from which idle watts are drawn,
-    have shape ``(num_nodes,)``.
-    """
-
-    ids: Sequence[str]
-    rows: Rows
-    steps: Steps
-    origin: float
-    end: float
-    idle_watts: Floats
-    static_watts: Floats
-    core_watts: Floats
-    idle_from: Floats
-
-    def joules_of_nodes(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return dynamic, static and idle joules and the busy seconds of each node, shape ``(num_nodes,)`` each."""
-        rows, steps, num_nodes = self.rows, self.steps, len(self.idle_watts)
-        core_seconds = _summed(rows.node, rows.core_seconds, num_nodes)
-        busy = _summed(steps.node, np.where(steps.busy > 0, steps.length, 0.0), num_nodes)
-        idle = np.maximum(0.0, self.end - self.idle_from - busy)
-        return core_seconds * self.core_watts, busy * self.static_watts, idle * self.idle_watts, busy
-
-    def joules_of_jobs(self) -> tuple[Floats, Floats]:
-        """Return dynamic and static joules of each job, shape ``(num_jobs,)`` each."""
-        rows, steps, num_jobs = self.rows, self.steps, len(self.ids)
-        shares = np.divide(steps.length, steps.busy, out=np.zeros(len(steps.length)), where=steps.busy > 0)
-        until = np.cumsum(np.append(0.0, shares), dtype=np.longdouble)  # differences of it must keep their digits
-        per_core = (until[steps.end] - until[steps.start]).astype(np.float64)
-        dynamic = rows.core_seconds * self.core_watts[rows.node]
-        static = rows.cores * per_core * self.static_watts[rows.node]
-        return _summed(rows.job, dynamic, num_jobs), _summed(rows.job, static, num_jobs)
-
-    def changes(self) -> Floats:
-        """Return by how much each step changes the parts of what its node draws, W, shape ``(3, num_steps)``."""
-        node, busy = self.steps.node, self.steps.busy
-        is_busy = busy > 0
-        idle = np.where(is_busy, 0.0, self.idle_watts[node])
-        after = np.array([idle, is_busy * self.static_watts[node], busy * self.core_watts[node]])
-        before = np.roll(after, 1, axis=1)
-        is_first = np.append(True, node[1:] != node[:-1])[: len(node)]
-        before[:, is_first] = 0.0
-        before[0, is_first] = self.watts_at_origin()[node[is_first]]
-        return np.asarray(after - before, dtype=np.float64)
-
-    def watts_at_origin(self) -> Floats:
-        """Return what each node draws at the origin before anything starts, W, shape ``(num_nodes,)``."""
-        return np.where(self.idle_from <= self.origin, self.idle_watts, 0.0)
-
-
-def draw_of(instance: Instance, schedule: Schedule, idle: Idle) -> Draw:
-    """Return what the nodes draw under a schedule; raises as :func:`energy` does."""
-    require_watts(instance.platform)
-    held, origin, end = _held(instance, schedule)
-    rows = _rows(instance, held, origin, end)
-    platform = instance.platform
-    watts = np.array([known_watts(platform.group_of(node)) for node in platform.nodes])
-    idle_from = np.full(len(watts), origin if idle == "always" else end)
-    np.minimum.at(idle_from, rows.node, rows.start)
-    idle_watts, static_watts, core_watts = watts.T
-    ids = [job for job, *_ in held]
-    return Draw(ids, rows, _steps(rows), origin, end, idle_watts, static_watts, core_watts, idle_from)
-
-
-def _held(instance: Instance, schedule: Schedule) -> tuple[list[Holding], float, float]:
-    """Return who holds what, jobs that run already last, and from when until when it is metered, s."""
-    origin, end = instance.origin, max((p.end for p in schedule.placements), default=instance.origin)
-    placed = [(p.job, p.start, p.end, p.nodes) for p in schedule.placements]
-    _refuse_outside(placed, origin)
-    return [*placed, *((run.job.id, 0.0, run.end, run.nodes) for run in instance.running)], origin, end
-
-
-def _refuse_outside(placed: Sequence[Holding], origin: float) -> None:
-    """Raise where a job occupies time before the origin, or ends before it starts."""
-    earliest = origin - time_tolerance(origin)
-    for job, start, end, _ in placed:
-        if start < earliest or end < start:
-            raise CoallocError(
-                f"the schedule places {quoted(job)} from {start:.12g} s to {end:.12g} s, and the meter runs from "
-                f"{origin:.12g} s on; `coalloc check` lists all that is wrong with it"
-            )
-
-
-def _rows(instance: Instance, held: Sequence[Holding], origin: float, end: float) -> Rows:
-    """Return a row for each job and node that it uses, within ``[origin, end]``."""
-    job, node, cores = _cores_per_node(instance, [nodes for *_, nodes in held])
-    starts = np.clip(np.array([start for _, start, _, _ in held], dtype=np.float64), origin, end)
-    ends = np.clip(np.array([until for _, _, until, _ in held], dtype=np.float64), origin, end)
-    return Rows(job, node, cores, starts[job], ends[job])
-
-
-def _cores_per_node(instance: Instance, nodes: Sequence[ProcessorNames]) -> tuple[Ints, Ints, Ints]:
-    """Return for each list of processors and node that it has the index of the list, that of the node, the cores."""
-    use = node_use(instance, nodes)
-    key = use.row * len(instance.platform.nodes) + use.node
-    found, place = np.unique(key, return_inverse=True)
-    cores = np.bincount(place, use.cores, len(found)).astype(np.int64)
-    return found // len(instance.platform.nodes), found % len(instance.platform.nodes), cores
-
-
-def _summed(place: Ints, amounts: Floats, size: int) -> Floats:
-    """Return the sum of the amounts at each place, shape ``(size,)``."""
-    return np.asarray(np.bincount(place, amounts, size), dtype=np.float64)
-
-
-def _steps(rows: Rows) -> Steps:
-    """Return the steps of busy cores that rows make."""
-    node, time = np.tile(rows.node, 2), np.concatenate([rows.start, rows.end])
-    order = np.lexsort((time, node))
-    position = np.empty(len(order), dtype=np.int64)
-    position[order] = np.arange(len(order))
-    node, time = node[order], time[order]
-    busy = np.cumsum(np.concatenate([rows.cores, -rows.cores])[order])  # the steps of each node add up to 0
-    is_last = np.append(node[1:] != node[:-1], True)[: len(node)]
-    length = np.where(is_last, 0.0, np.append(time[1:], 0.0)[: len(time)] - time)
-    start, end = np.split(position, 2)
-    return Steps(node, time, busy, length, start, end)

@@ -7,7 +7,8 @@ from matplotlib.patches import StepPatch
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
-from coalloc.meter import NODE_PARTS, PowerCurve
+from coalloc.meter import PowerCurve
+from coalloc.node_meter import NODE_PARTS
 from coalloc.plot.power import averaged
 from tests.plot.strange import IDS
 from tests.test_site_meter import grid, placed
