@@ -177,6 +177,21 @@ def test_printing_says_the_parts_and_the_start_ups():
     ]
 
 
+def test_no_jobs_take_no_energy():
+    for power_management in (False, True):
+        metered = energy(*grid([], []), power_management=power_management)
+        assert (metered.total, metered.startups, len(metered.jobs)) == (0.0, {"S": 0}, 0)
+        assert power_curve(*grid([], []), power_management=power_management).joules == 0.0
+
+
+def test_a_job_on_two_sites_is_metered_at_both():
+    # T is started up as well, and each works with one core for 10 s: 600 + 500 + 50 + 100 + 70 J twice.
+    given = grid([Job("A", 2, 10.0)], [Placement("A", 20.0, 30.0, ("S/0", "T/3"))], (SITE, SITE.replace(name="T")))
+    metered = energy(*given, power_management=True)
+    assert metered.clusters == {"S": 1320.0, "T": 1320.0}
+    assert metered.jobs["A"].total == 140.0
+
+
 # ------------------------------------------------------------------------------ what is refused
 
 NODES = Cluster("N", [NodeGroup(2, 1.0, idle_watts=1.0, static_watts=1.0, core_watts=1.0)], 0.0)
