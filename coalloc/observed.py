@@ -26,6 +26,8 @@ Truths = NDArray[np.bool_]
 ROWS_AT_ONCE = 20_000
 """Placements whose processors are looked up in one go, so that memory stays small."""
 
+Holding = tuple[str, float, float, Sequence[str]]
+"""A job by id, its start and end in s, and the names of the processors that it holds."""
 
 ONE_GROUP = np.zeros(1, dtype=np.int64)
 """Where groups begin, where all jobs are one."""
@@ -194,6 +196,16 @@ def processor_indices(instance: Instance, nodes: Iterable[str]) -> list[int]:
             f"the schedule uses {visible(error.args[0])}, which is no processor of the platform; "
             "`coalloc check` lists all that is wrong with it"
         ) from None
+
+
+def held_processors(instance: Instance, nodes: Sequence[Sequence[str]]) -> tuple[Ints, Ints]:
+    """Return for each processor that each list names, in order, the index of the list and that of the processor."""
+    found = [np.empty(0, dtype=np.int64)]
+    for first in range(0, len(nodes), ROWS_AT_ONCE):
+        names = itertools.chain.from_iterable(nodes[first : first + ROWS_AT_ONCE])
+        found.append(np.array(processor_indices(instance, names), dtype=np.int64))
+    sizes = np.array([len(row) for row in nodes], dtype=np.int64)
+    return np.repeat(np.arange(len(nodes)), sizes), np.concatenate(found)
 
 
 def _tasks_per_cluster(instance: Instance, nodes: Sequence[Sequence[str]]) -> Ints:

@@ -95,6 +95,8 @@ def test_progress_is_lines_where_there_is_no_terminal(trace, monkeypatch):
     [
         (["--policy", "eazy"], "there is no policy 'eazy' (did you mean 'easy'?)"),
         (["--policy", "easy", "-p", "alocation=x"], "policy 'easy' has no option alocation (did you mean allocation?)"),
+        (["--policy", "grid", "-p", "strategy=MaxAR"], "got 'MaxAR' (did you mean 'MaxAR_v'?)"),
+        (["--policy", "grid", "-p", "strategy=MLp_eff"], "needs the efficiency of every cluster; 'C1' has none"),
         (["-p", "allocation"], "must be KEY=VALUE, got 'allocation'"),
         (["--passes", "both"], "passes: must be 'batch' or 'per-event', got 'both'"),
         (["--processors", "2"], "is for traces: an instance has its own platform"),

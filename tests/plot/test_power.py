@@ -7,7 +7,7 @@ from matplotlib.patches import StepPatch
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
-from coalloc.meter import PowerCurve
+from coalloc.meter import NODE_PARTS, PowerCurve
 from coalloc.plot.power import averaged
 from tests.plot.strange import IDS
 
@@ -51,7 +51,7 @@ def test_long_curves_are_drawn_as_means_of_the_same_area():
 
 def test_means_are_those_of_what_is_drawn():
     # Idle: 3 W for 1 s, then 9 W for 3 s; in two steps of 2 s: (3 + 9)/2 and 9 W.
-    curve = PowerCurve(np.array([0.0, 1.0, 4.0]), np.array([[3.0, 9.0], [0.0, 0.0], [4.0, 0.0]]))
+    curve = PowerCurve(np.array([0.0, 1.0, 4.0]), np.array([[3.0, 9.0], [0.0, 0.0], [4.0, 0.0]]), NODE_PARTS)
     means = averaged(curve, 2)
     assert means.instants.tolist() == [0.0, 2.0, 4.0]
     assert means.watts.tolist() == [[6.0, 9.0], [0.0, 0.0], [2.0, 0.0]]
