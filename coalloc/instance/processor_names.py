@@ -306,6 +306,11 @@ class RangeColumns:
     first_core: Ints
     last_core: Ints
 
+    def text(self, place: int) -> str:
+        """Return a range as a file has it."""
+        columns = (self.first, self.last, self.first_core, self.last_core)
+        return Range(self.clusters[self.cluster[place]], *(int(column[place]) for column in columns)).text
+
 
 def range_columns(sets: Sequence[ProcessorNames]) -> RangeColumns:
     """Return the ranges of sets of names as columns, in the order of the sets."""
