@@ -25,7 +25,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.instance import CoallocError, Instance, Job, Link, Platform, public, visible
+from coalloc.instance import CoallocError, Instance, Job, Link, Platform, PowerStates, public, visible
+from coalloc.instance.power import known_power_states, require_power_states
 from coalloc.instance.processor_names import ProcessorNames, Range, distinct, range_columns
 from coalloc.instance.rounding import (
     INSTANT_PRECISION,
@@ -64,6 +65,8 @@ RULES = {
     "which a job of the schedule loads it",
     "memory": "the tasks on a node ask together for no more than its memory at any instant at which a job of the "
     "schedule asks for some there; nodes without memory are not limited",
+    "start-up": "with power management the first job at a cluster after it was off starts at its startup_time or later "
+    "after the cluster can begin to start up: once it is off, and a job has arrived there that waits",
 }
 """Name and meaning of each rule, in the order in which violations are reported."""
 
@@ -109,6 +112,8 @@ def check(
     links: Links = "strict",
     saturation: float = 0.0,
     scope: Scope = "platform",
+    *,
+    power_management: bool = False,
 ) -> list[Violation]:
     """Return every violation of the rules in :data:`RULES`; an empty list if the schedule is valid.
 
@@ -121,13 +126,18 @@ def check(
         Share above its bandwidth that a strict link may carry; SC still counts as 1.
     scope
         Where the tasks of one job may be: anywhere, in one ``cluster``, on one ``node``.
+    power_management
+        Whether each cluster is off at first and goes off when it is not needed, and starts up for the next job.
 
     Raises
     ------
     CoallocError
-        If an option, or a combination of options, is not supported; never because of what the schedule says.
+        If an option, or a combination of options, is not supported, as ``power_management`` where clusters lack power
+        states (each is named); never because of what the schedule says.
     """
     _refuse_unsupported(links, saturation)
+    if power_management:
+        require_power_states(instance.platform)
     with np.errstate(all="ignore"):  # finite numbers of any size are allowed, and their sums may overflow
         rows = _rows(instance, schedule)
         loads = _loads(rows, instance)
@@ -141,6 +151,7 @@ def check(
             *overlaps,
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
             *_memory_violations(rows, instance.platform, is_held_once=not overlaps),
+            *(_startup_violations(rows, instance.platform) if power_management else ()),
         ]
 
 
@@ -904,6 +915,43 @@ def _full_nodes(rows: _Rows, use: _NodeUse, asked: Floats, limits: Floats) -> li
     noise = np.finfo(np.float64).eps * np.cumsum(np.abs(totals))
     is_full = ~(totals + noise <= np.tile(limits, 2)[order])  # not a number, after an overflow, is looked at closely
     return [int(n) for n in np.unique(node[order][is_full])]
+
+
+# ------------------------------------------------------------------------------ start-ups
+
+
+def _startup_violations(rows: _Rows, platform: Platform) -> Iterator[Violation]:
+    """Yield, for each time that a cluster comes on, its first job if that has not waited for the start-up."""
+    is_there = (_tasks(rows) > 0)[rows.held]
+    for c, site in enumerate(platform.clusters):
+        states = known_power_states(site)
+        for row, begun in _coming_on(rows, np.flatnonzero(is_there[:, c]), states):
+            placement = rows.placements[row - rows.num_running]
+            waited = placement.start - begun
+            if waited < states.startup_time - time_tolerance(placement.start, begun):
+                sentence = (
+                    f"job {visible(placement.job)} starts at {_seconds(placement.start)} at cluster "
+                    f"{visible(site.name)}, which can start up from {_seconds(begun)} on and takes "
+                    f"{_seconds(states.startup_time)} for it"
+                )
+                where, limit = site.name, states.startup_time
+                yield Violation("start-up", (placement.job,), where, placement.start, waited, limit, sentence)
+
+
+def _coming_on(rows: _Rows, members: Ints, states: PowerStates) -> Iterator[tuple[int, float]]:
+    """Yield the rows for which a cluster, on which the ``members`` run, comes on, and when it can begin to start up, s.
+
+    It can once it is off, for a job that has arrived and has not started: this one, or one that starts later.
+    """
+    by_start = members[np.argsort(rows.begin[members], kind="stable")]
+    start, end = rows.instants[rows.begin[by_start]], rows.instants[rows.finish[by_start]]
+    is_placed = by_start >= rows.num_running
+    arrival = rows.column(attrgetter("arrival"), math.inf)[by_start]
+    earliest = np.minimum.accumulate(np.where(is_placed, arrival, math.inf)[::-1])[::-1]
+    off = np.append(-math.inf, np.maximum.accumulate(end + states.core_grace + states.site_grace))[:-1]
+    for k in np.flatnonzero(is_placed & (start > off) & (earliest < math.inf)).tolist():
+        if start[k] - off[k] > time_tolerance(start[k]):
+            yield int(by_start[k]), float(max(earliest[k], off[k]))
 
 
 # ------------------------------------------------------------------------------ sentences

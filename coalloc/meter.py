@@ -1,8 +1,10 @@
 """The energy meter: joules of a finished schedule, integrated exactly.
 
-What a node draws is a step function of time, continuous from the right: :mod:`coalloc.instance.power` says
-how it follows from the number of busy cores. It is integrated from the origin (the earliest arrival, or 0
-where jobs run already) to the latest end. Source: PCBE, section 2.2; errata 20 and 21.
+What is drawn is a step function of time, continuous from the right. It is integrated from the origin (the earliest
+arrival, or 0 where jobs run already) to the latest end. Two descriptions of a platform can be metered: the watts of
+nodes, of which :mod:`coalloc.instance.power` says how they follow from the number of busy cores, and the power states
+of clusters (:mod:`coalloc.site_meter`). Source: PCBE, section 2.2; errata 20 and 21; the two-level grid study,
+section 3.1; errata 27.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from coalloc.display.html import lines_table
 from coalloc.documents.arguments import public
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.power import known_watts, require_watts
+from coalloc.instance.power import has_power_states, known_watts, require_metered, require_watts
 from coalloc.instance.processor_names import ProcessorNames
 from coalloc.instance.rounding import time_tolerance
-from coalloc.observed import node_use, placed_jobs
+from coalloc.observed import Holding, node_use, placed_jobs
 from coalloc.schedule import Schedule
+from coalloc.site_meter import SITE_PARTS, SiteDraw, Working, site_draws
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,11 +36,11 @@ Ints = NDArray[np.int64]
 Idle = Literal["always", "from-first-use"]
 Part = Literal["node", "cluster", "job"]
 
-PARTS = ("idle", "static", "dynamic")
-"""What a node draws: without a busy core; with one, whatever it does; for its busy cores."""
+SHARED = ("site", "chassis", "board", "startup")
+"""Parts of a cluster with power states that belong to none of its cores."""
 
-Holding = tuple[str, float, float, ProcessorNames]
-"""A job by id, its start and end in s, and the names of the processors that it holds."""
+NODE_PARTS = ("idle", "static", "dynamic")
+"""What a node draws: without a busy core; with one, whatever it does; for its busy cores."""
 
 
 # ------------------------------------------------------------------------------ what is returned
@@ -75,36 +78,53 @@ class JobEnergy:
 class Energy:
     """What :func:`energy` returns; printing it gives aligned lines.
 
-    ``nodes`` (by name) and ``jobs`` (by id, with those that run already) say who consumed what; ``clusters``
-    has joules by name. The nodes add up to ``total``, so do the clusters, and so do the jobs together with
-    ``idle``, which is the platform's. ``makespan`` is in s, ``work`` in processor-seconds of the reference node.
+    ``cluster_parts`` says for each cluster, by name, what it consumed for what, J: the parts are :data:`NODE_PARTS`, or
+    :data:`coalloc.site_meter.SITE_PARTS` where clusters have power states; ``startups`` then counts the start-ups of
+    each. ``nodes`` (by name) and ``jobs`` (by id, with those that run already) say who consumed what. The clusters add
+    up to ``total``. Without power states so do the nodes, and so do the jobs together with ``idle``, which is the
+    platform's; with them nodes and jobs have what their cores consumed, and all else is nobody's.
+    ``makespan`` is in s, ``work`` in processor-seconds of the reference node.
     """
 
+    cluster_parts: Mapping[str, Mapping[str, float]]
+    startups: Mapping[str, int]
     nodes: Mapping[str, NodeEnergy]
-    clusters: Mapping[str, float]
     jobs: Mapping[str, JobEnergy]
     makespan: float
     work: float
 
     @property
+    def clusters(self) -> dict[str, float]:
+        """Energy of each cluster, J, by name."""
+        return {name: sum(parts.values()) for name, parts in self.cluster_parts.items()}
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Energy of the platform by what it was drawn for, J; the parts add up to ``total``."""
+        names = next(iter(self.cluster_parts.values()))
+        return {name: sum(parts[name] for parts in self.cluster_parts.values()) for name in names}
+
+    @property
     def total(self) -> float:
-        """Energy of the platform, J."""
-        return self.dynamic + self.static + self.idle
+        """Energy of the platform, J: ``dynamic + static + idle``."""
+        return sum(self.parts.values())
 
     @property
     def dynamic(self) -> float:
-        """Energy of busy cores, beyond the static watts of their nodes, J."""
-        return sum(node.dynamic for node in self.nodes.values())
+        """Energy of busy cores, beyond the static watts of their nodes, J; with power states of working cores."""
+        parts = self.parts
+        return parts["working"] if "working" in parts else parts["dynamic"]
 
     @property
     def static(self) -> float:
-        """Energy of the static watts of nodes with a busy core, J."""
-        return sum(node.static for node in self.nodes.values())
+        """Energy of the static watts of nodes with a busy core, J; with power states of all but the cores."""
+        parts = self.parts
+        return sum(parts[name] for name in SHARED) if "working" in parts else parts["static"]
 
     @property
     def idle(self) -> float:
-        """Energy of nodes without a busy core, J."""
-        return sum(node.idle for node in self.nodes.values())
+        """Energy of nodes without a busy core, J; with power states of cores that are on without a job."""
+        return self.parts["idle"]
 
     @property
     def edp(self) -> float:
@@ -131,7 +151,8 @@ class Energy:
             columns = ["node", "total", "dynamic", "static", "idle", "busy"]
             rows = [(name, n.total, n.dynamic, n.static, n.idle, n.busy) for name, n in self.nodes.items()]
         elif part == "cluster":
-            columns, rows = ["cluster", "total"], list(self.clusters.items())
+            columns = ["cluster", "total", *self.parts]
+            rows = [(name, sum(parts.values()), *parts.values()) for name, parts in self.cluster_parts.items()]
         elif part == "job":
             columns = ["job", "total", "dynamic", "static"]
             rows = [(job, j.total, j.dynamic, j.static) for job, j in self.jobs.items()]
@@ -150,9 +171,11 @@ class Energy:
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the (name, text) lines that printing shows."""
-        parts = f"dynamic {self.dynamic:.6g}, static {self.static:.6g}, idle {self.idle:.6g}"
+        parts = self.parts.items() if self.startups else reversed(self.parts.items())
+        startups = [("start-ups", f"{sum(self.startups.values())}")] if self.startups else []
         return [
-            ("energy", f"{self.total:.6g} J: {parts}"),
+            ("energy", f"{self.total:.6g} J: " + ", ".join(f"{name} {joules:.6g}" for name, joules in parts)),
+            *startups,
             ("makespan", f"{self.makespan:.12g} s"),
             ("EDP", f"{self.edp:.6g} J s, ED2P {self.ed2p:.6g} J s^2"),
             ("work", f"{self.work_per_joule:.6g} processor-seconds of the reference node per J"),
@@ -163,11 +186,13 @@ class Energy:
 class PowerCurve:
     """What a platform draws over time: ``watts[p, i]``, W, from ``instants[i]`` to ``instants[i + 1]``, s.
 
-    ``watts`` has shape ``(3, num_instants - 1)``: the parts are those of :data:`PARTS`.
+    ``watts`` has shape ``(num_parts, num_instants - 1)``; ``parts`` are :data:`NODE_PARTS`, or with power states
+    :data:`coalloc.site_meter.SITE_PARTS`.
     """
 
     instants: Floats
     watts: Floats
+    parts: tuple[str, ...]
 
     @property
     def total(self) -> Floats:
@@ -180,47 +205,69 @@ class PowerCurve:
         return float(self.total @ np.diff(self.instants))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per step: start, end (s), idle, static, dynamic and total (W)."""
+        """Return one row per step: start, end (s), each part and total (W)."""
         import pandas as pd
 
         columns = {"start": self.instants[:-1], "end": self.instants[1:]}
-        return pd.DataFrame(columns | dict(zip(PARTS, self.watts, strict=True)) | {"total": self.total})
+        return pd.DataFrame(columns | dict(zip(self.parts, self.watts, strict=True)) | {"total": self.total})
 
 
 # ------------------------------------------------------------------------------ metering
 
 
 @public
-def energy(instance: Instance, schedule: Schedule, idle: Idle = "always") -> Energy:
+def energy(
+    instance: Instance,
+    schedule: Schedule,
+    idle: Idle = "always",
+    *,
+    power_management: bool = False,
+    working: Working = "total",
+) -> Energy:
     """Return the energy that a schedule takes, from the earliest arrival (0 where jobs run already) to its last end.
 
-    Each job gets the dynamic energy of its cores, and at every instant its part of the static watts of
-    its nodes, which their busy cores share equally. Idle energy is the platform's.
+    Nodes with watts: each job gets the dynamic energy of its cores, and at every instant its part of the static watts
+    of its nodes, which their busy cores share equally. Idle energy is the platform's. Clusters with power states: the
+    parts are site, chassis, board, idle, working and startup.
 
     Parameters
     ----------
     schedule
-        One that passes ``check``; the figures of another mean nothing.
+        One that passes ``check``, with ``power_management=True`` where that is given here; the figures of another mean
+        nothing.
     idle
-        ``"always"``: a node without a busy core draws its idle watts, all the time. ``"from-first-use"``: it
-        draws nothing before its first job, and never if it has none, as in the published tables of PCBE.
+        Of nodes with watts. ``"always"``: a node without a busy core draws its idle watts, all the time.
+        ``"from-first-use"``: it draws nothing before its first job, and never if it has none, as in the published
+        tables of PCBE.
+    power_management
+        Of clusters with power states. Cores, boards, chassis and sites are off at first, go on for jobs and off again
+        after their grace periods; False: all is on, from the beginning to the last end.
+    working
+        Of clusters with power states. ``"total"``: a core with a job draws its working watts; ``"extra"``: its idle
+        watts as well, the letter of equation (9).
 
     Raises
     ------
     CoallocError
-        If node groups have no watts (each is named); if the schedule names jobs or processors that are not
-        in the instance, or occupies time before the origin.
+        If node groups have no watts, or clusters no power states where others have them or ``power_management`` asks
+        for them (each is named); if an option is for the other kind of platform; if the schedule names jobs or
+        processors that are not in the instance, occupies time before the origin, or does not wait for a start-up.
     """
+    if _has_sites(instance, idle, power_management, working):
+        return _energy_of_sites(instance, schedule, power_management, working)
     draw = draw_of(instance, schedule, idle)
     platform = instance.platform
     nodes = [NodeEnergy(*row) for row in zip(*(c.tolist() for c in draw.joules_of_nodes()), strict=True)]
     jobs = [JobEnergy(*row) for row in zip(*(c.tolist() for c in draw.joules_of_jobs()), strict=True)]
-    clusters = dict.fromkeys((cluster.name for cluster in platform.clusters), 0.0)
+    clusters = {cluster.name: dict.fromkeys(NODE_PARTS, 0.0) for cluster in platform.clusters}
     for node, consumed in zip(platform.nodes, nodes, strict=True):
-        clusters[platform.clusters[node.cluster].name] += consumed.total
+        parts = clusters[platform.clusters[node.cluster].name]
+        for part in NODE_PARTS:
+            parts[part] += getattr(consumed, part)
     return Energy(
+        cluster_parts=clusters,
+        startups={},
         nodes={node.name: consumed for node, consumed in zip(platform.nodes, nodes, strict=True)},
-        clusters=clusters,
         jobs=dict(zip(draw.ids, jobs, strict=True)),
         makespan=draw.end - draw.origin,
         work=_work(instance, schedule),
@@ -228,19 +275,91 @@ def energy(instance: Instance, schedule: Schedule, idle: Idle = "always") -> Ene
 
 
 @public
-def power_curve(instance: Instance, schedule: Schedule, idle: Idle = "always") -> PowerCurve:
+def power_curve(
+    instance: Instance,
+    schedule: Schedule,
+    idle: Idle = "always",
+    *,
+    power_management: bool = False,
+    working: Working = "total",
+) -> PowerCurve:
     """Return what a platform draws over time; its integral is the energy. Arguments and errors as :func:`energy`."""
+    if _has_sites(instance, idle, power_management, working):
+        return _curve_of_sites(instance, schedule, power_management, working)
     draw = draw_of(instance, schedule, idle)
     instants, index = np.unique(np.concatenate([[draw.origin, draw.end], draw.steps.time]), return_inverse=True)
     changes = np.array([_summed(index[2:], change, len(instants)) for change in draw.changes()])
     changes[0, 0] += draw.watts_at_origin().sum()
-    return PowerCurve(instants, np.cumsum(changes, axis=1, dtype=np.float64)[:, :-1])
+    return PowerCurve(instants, np.cumsum(changes, axis=1, dtype=np.float64)[:, :-1], NODE_PARTS)
 
 
 def _work(instance: Instance, schedule: Schedule) -> float:
     """Return the work of the completed jobs, processor-seconds of the reference node."""
     jobs = zip(placed_jobs(instance, schedule), schedule.placements, strict=True)
     return sum(job.tasks * job.base_time for job, placement in jobs if placement.outcome == "completed")
+
+
+# ------------------------------------------------------------------------------ clusters with power states
+
+
+def _has_sites(instance: Instance, idle: Idle, power_management: bool, working: Working) -> bool:
+    """Return whether power states are what is metered; raises where they lack, or options are for the other kind."""
+    require_metered(instance.platform, power_management)
+    has_sites = has_power_states(instance.platform)
+    if has_sites and idle != "always":
+        raise CoallocError(f"idle={idle!r} is for nodes with watts, not for clusters with power_states")
+    if not has_sites and working != "total":
+        raise CoallocError(f"working={working!r} is for clusters with power_states, not for nodes with watts")
+    return has_sites
+
+
+def _energy_of_sites(instance: Instance, schedule: Schedule, power_management: bool, working: Working) -> Energy:
+    """Return the energy of a platform whose clusters have power states."""
+    held, origin, end = _held(instance, schedule)
+    draws = site_draws(instance, held, origin, end, power_management)
+    platform = instance.platform
+    nodes = [
+        NodeEnergy(dynamic, 0.0, idle, busy)
+        for draw in draws
+        for dynamic, idle, busy in zip(*(c.tolist() for c in draw.joules_of_cores(working)), strict=True)
+    ]
+    joules = np.zeros(len(held))
+    for draw in draws:
+        joules[draw.work.job] += draw.joules_of_jobs()
+    names = [cluster.name for cluster in platform.clusters]
+    return Energy(
+        cluster_parts={name: draw.joules(working) for name, draw in zip(names, draws, strict=True)},
+        startups={name: len(draw.startups) for name, draw in zip(names, draws, strict=True)},
+        nodes={node.name: consumed for node, consumed in zip(platform.nodes, nodes, strict=True)},
+        jobs={job: JobEnergy(dynamic, 0.0) for (job, *_), dynamic in zip(held, joules.tolist(), strict=True)},
+        makespan=end - origin,
+        work=_work(instance, schedule),
+    )
+
+
+def _curve_of_sites(instance: Instance, schedule: Schedule, power_management: bool, working: Working) -> PowerCurve:
+    """Return the power curve of a platform whose clusters have power states."""
+    held, origin, end = _held(instance, schedule)
+    draws = site_draws(instance, held, origin, end, power_management)
+    times = [np.array([origin, end])]
+    times += [time for draw in draws for _, begin, until, _ in draw.changes(working) for time in (begin, until)]
+    instants = np.unique(np.concatenate(times))
+    watts = np.zeros((len(SITE_PARTS), len(instants) - 1))
+    for draw in draws:
+        watts += _site_watts(draw, working, instants)
+    return PowerCurve(instants, watts, SITE_PARTS)
+
+
+def _site_watts(draw: SiteDraw, working: Working, instants: Floats) -> Floats:
+    """Return what each part of a cluster draws between instants (s), W, shape ``(num_parts, num_instants - 1)``."""
+    changes = np.zeros((len(SITE_PARTS), len(instants)))
+    for part, begin, end, amounts in draw.changes(working):
+        row = changes[SITE_PARTS.index(part)]
+        row += np.bincount(np.searchsorted(instants, begin), amounts, len(instants))
+        row -= np.bincount(np.searchsorted(instants, end), amounts, len(instants))
+    numbers = np.cumsum(changes, axis=1)[:, :-1]  # whole numbers: exact
+    watts = draw.watts()
+    return np.asarray(numbers * np.array([[watts[part]] for part in SITE_PARTS]), dtype=np.float64)
 
 
 # ------------------------------------------------------------------------------ what nodes draw
@@ -334,10 +453,7 @@ class Draw:
 def draw_of(instance: Instance, schedule: Schedule, idle: Idle) -> Draw:
     """Return what the nodes draw under a schedule; raises as :func:`energy` does."""
     require_watts(instance.platform)
-    origin, end = instance.origin, max((p.end for p in schedule.placements), default=instance.origin)
-    placed = [(p.job, p.start, p.end, p.nodes) for p in schedule.placements]
-    _refuse_outside(placed, origin)
-    held = [*placed, *((run.job.id, 0.0, run.end, run.nodes) for run in instance.running)]
+    held, origin, end = _held(instance, schedule)
     rows = _rows(instance, held, origin, end)
     platform = instance.platform
     watts = np.array([known_watts(platform.group_of(node)) for node in platform.nodes])
@@ -346,6 +462,14 @@ def draw_of(instance: Instance, schedule: Schedule, idle: Idle) -> Draw:
     idle_watts, static_watts, core_watts = watts.T
     ids = [job for job, *_ in held]
     return Draw(ids, rows, _steps(rows), origin, end, idle_watts, static_watts, core_watts, idle_from)
+
+
+def _held(instance: Instance, schedule: Schedule) -> tuple[list[Holding], float, float]:
+    """Return who holds what, jobs that run already last, and from when until when it is metered, s."""
+    origin, end = instance.origin, max((p.end for p in schedule.placements), default=instance.origin)
+    placed = [(p.job, p.start, p.end, p.nodes) for p in schedule.placements]
+    _refuse_outside(placed, origin)
+    return [*placed, *((run.job.id, 0.0, run.end, run.nodes) for run in instance.running)], origin, end
 
 
 def _refuse_outside(placed: Sequence[Holding], origin: float) -> None:

@@ -25,6 +25,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
+Holding = tuple[str, float, float, ProcessorNames]
+"""A job by id, its start and end in s, and the names of the processors that it holds."""
+
 ONE_GROUP = np.zeros(1, dtype=np.int64)
 """Where groups begin, where all jobs are one."""
 

@@ -24,6 +24,9 @@ MAX_NAMED = 10
 SMALLEST_POWER = 1e-100
 """Least effective power of a node: its inverse stretches times, and they must stay finite."""
 
+NODE_WATTS = ("off_watts", "idle_watts", "static_watts", "core_watts")
+"""What nodes draw by themselves: not in a cluster with power states."""
+
 Group = tuple[int, int]
 """Nodes of a group, and cores of each."""
 
@@ -50,7 +53,7 @@ def platform_faults(platform: object) -> list[Fault]:
     if processors is not None and processors > MAX_PROCESSORS:
         sentence = f"must have at most {MAX_PROCESSORS} processors in all, got {shown(processors)}"
         faults.append(Fault("clusters", sentence))
-    return faults + list(_power_faults(clusters))
+    return faults + list(_power_faults(clusters)) + list(_power_states_faults(clusters))
 
 
 def _power_faults(clusters: Sequence[object]) -> Iterator[Fault]:
@@ -61,6 +64,37 @@ def _power_faults(clusters: Sequence[object]) -> Iterator[Fault]:
             if power is not None and availability is not None and power * availability < SMALLEST_POWER:
                 sentence = f"times availability must be at least {SMALLEST_POWER:g}, got {shown(power * availability)}"
                 yield Fault(f"clusters[{c}].nodes[{g}].power", sentence)
+
+
+def _power_states_faults(clusters: Sequence[object]) -> Iterator[Fault]:
+    """Yield what is wrong between the power states of a cluster and its nodes."""
+    for c, cluster in enumerate(clusters):
+        states = _field(cluster, "power_states")
+        if states is None:
+            continue
+        yield from _places_faults(f"clusters[{c}].power_states", states, _groups(cluster))
+        for g, group in enumerate(_list(cluster, "nodes")):
+            path = f"clusters[{c}].nodes[{g}]"
+            if (_count(group, "cores", default=1) or 1) > 1:
+                sentence = f"must be 1 in a cluster with power_states, got {shown(_field(group, 'cores'))}"
+                yield Fault(f"{path}.cores", sentence)
+            for key in NODE_WATTS:
+                if _field(group, key) is not None:
+                    yield Fault(f"{path}.{key}", "must not stand beside the power_states of its cluster")
+
+
+def _places_faults(path: str, states: object, groups: list[Group] | None) -> Iterator[Fault]:
+    """Yield a fault where the boards of a cluster have fewer places than it has processors."""
+    chassis, boards, cores = (_count(states, key) for key in ("chassis", "boards", "cores"))
+    if groups is None or chassis is None or boards is None or cores is None:
+        return
+    places, processors = chassis * boards * cores, sum(count * per_node for count, per_node in groups)
+    if places < processors:
+        sentence = (
+            f"must have places for the {shown(processors)} processors of the cluster, got {shown(places)} "
+            f"({shown(chassis)} chassis of {shown(boards)} boards of {shown(cores)} cores)"
+        )
+        yield Fault(path, sentence)
 
 
 def workload_faults(instance: object) -> list[Fault]:

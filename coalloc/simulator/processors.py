@@ -61,6 +61,17 @@ def lowest_of(processors: Processors, count: int) -> Processors:
     return processors & ((1 << low) - 1)
 
 
+def preferred_of(processors: Processors, count: int, preferred: Processors) -> Processors:
+    """Return the lowest ``count`` processors of a set among those that are preferred, then among the others."""
+    first = processors & preferred
+    if not first:
+        return lowest_of(processors, count)
+    num_first = first.bit_count()
+    if num_first >= count:
+        return lowest_of(first, count)
+    return first | lowest_of(processors ^ first, count - num_first)
+
+
 def intervals_of(sets: Sequence[Processors], num_processors: int) -> Intervals:
     """Return the intervals of adjacent processors that sets consist of, in order."""
     width = num_processors // 8 + 1

@@ -20,6 +20,7 @@ from coalloc.simulator.engine import Engine, Position, Run
 from coalloc.simulator.policy import Policy, Tallies
 from coalloc.simulator.processors import Processors, intervals_of
 from coalloc.simulator.result import SimulationResult
+from coalloc.simulator.routing import Broker
 from coalloc.simulator.site import Partition
 
 SETS_AT_ONCE = 2_000
@@ -28,7 +29,7 @@ SETS_AT_ONCE = 2_000
 
 def simulated(
     instance: Instance,
-    policy: Policy,
+    policy: Policy | Broker,
     *,
     name: str,
     options: Mapping[str, Any],
@@ -37,10 +38,13 @@ def simulated(
     seed: int = 0,
     report: Callable[[Position], None] | None = None,
 ) -> SimulationResult:
-    """Return the run of an instance under a policy; see :func:`coalloc.simulate`."""
-    run = Engine(instance, [Partition(policy)], passes=passes, kill=kill, seed=seed, report=report).run()
+    """Return the run of an instance under a policy or a broker; see :func:`coalloc.simulate`."""
+    router = policy if isinstance(policy, Broker) else None
+    parts = policy.partitions(instance.platform) if isinstance(policy, Broker) else [Partition(policy)]
+    run = Engine(instance, parts, router=router, passes=passes, kill=kill, seed=seed, report=report).run()
     schedule = schedule_of_run(instance, run)
-    violations = check(instance, schedule, links="shared", scope=policy.scope)
+    is_managed = all(part.power_management for part in parts)
+    violations = check(instance, schedule, links="shared", scope=policy.scope, power_management=is_managed)
     if violations:
         raise InternalError(f"the simulated schedule does not pass the checker: {violations[0]}")
     decisions = {
@@ -49,7 +53,8 @@ def simulated(
     }
     if isinstance(policy, Tallies):
         decisions |= policy.tally()
-    return SimulationResult(instance, name, dict(options), schedule, metrics(instance, schedule) | decisions)
+    measured = metrics(instance, schedule) | decisions
+    return SimulationResult(instance, name, dict(options), schedule, measured, is_managed)
 
 
 def schedule_of_run(instance: Instance, run: Run) -> Schedule:
