@@ -10,7 +10,7 @@ import dataclasses
 import difflib
 import importlib
 import typing
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,15 +49,24 @@ class Entry:
         hint = self._hint(option)
         if hint is bool:
             return (False, True)
-        return typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+        hints = (hint,) if typing.get_origin(hint) is typing.Literal else typing.get_args(hint)
+        literals = [part for part in hints if typing.get_origin(part) is typing.Literal]
+        return tuple(value for part in literals for value in typing.get_args(part))
+
+    def takes_functions(self, option: str) -> bool:
+        """Return whether an option may be a function of the user's own."""
+        return any(typing.get_origin(part) is Callable for part in typing.get_args(self._hint(option)))
 
     def fault(self, option: str, value: Any) -> str:
         """Return what is wrong with the value of an option, nothing if it is right."""
         choices = self.choices(option)
         if choices:
             is_one = any(type(value) is type(choice) and value == choice for choice in choices)
+            if is_one or (callable(value) and self.takes_functions(option)):
+                return ""
+            own = " or a function of your own" if self.takes_functions(option) else ""
             listed = ", ".join(map(str, choices))
-            return "" if is_one else f"must be one of {listed}, got {picture_of(value)}{_nearest(value, choices)}"
+            return f"must be one of {listed}{own}, got {picture_of(value)}{_nearest(value, choices)}"
         try:
             pydantic.TypeAdapter(self._hint(option)).validate_python(value)
         except pydantic.ValidationError as error:
@@ -69,7 +78,8 @@ class Entry:
 
 
 def _listed(order: str, summary: str, *, skip: bool = False) -> Entry:
-    return Entry("classics:ListPolicy", summary, {"order": order, "skip": True} if skip else {"order": order})
+    fixed = {"queue_order": order}
+    return Entry("classics:ListPolicy", summary, {**fixed, "skip": True} if skip else fixed)
 
 
 POLICIES: Mapping[str, Entry] = {
@@ -91,13 +101,16 @@ POLICIES: Mapping[str, Entry] = {
         "mesd:Mesd", "minimum execution slowdown: batches of jobs, next the one that takes least longer than alone"
     ),
     "pas": Entry("pas:Pas", "packages of jobs, selected by count and placed as a whole by PAS, CBS or JPR"),
-    "oas": Entry("oas:Oas", "the whole queue ordered and allocated anew at all news, so that the last job ends first"),
+    "oas": Entry(
+        "oas:Oas", "the head of the queue ordered and allocated anew at all news, so that the last job ends first"
+    ),
     "pcbe": Entry(
         "pcbe:Pcbe", "greedy for energy, or energy times delay: each waiting job that fits one node, on its best node"
     ),
     "node-list": Entry(
         "node_list:NodeList", "jobs in order, each on the first node with room, up to the first job that fits none"
     ),
+    "list": Entry("classics:ListPolicy", "the queue in any order, up to the first that does not fit or without those"),
     "grid": Entry(
         "grid:Grid", "a broker assigns each job to a cluster when it arrives; each has a scheduler of its own"
     ),

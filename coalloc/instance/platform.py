@@ -5,6 +5,7 @@ Source: thesis, section 2.1; cascaded switches as in its last paragraph.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,6 +65,12 @@ class Platform(Value):
     def num_processors(self) -> int:
         """Number of cores of all clusters."""
         return sum(cluster.num_processors for cluster in self.clusters)
+
+    @cached_property
+    def total_power(self) -> float:
+        """Sum of the effective powers of all processors: so many reference processors are as fast."""
+        groups = (group for cluster in self.clusters for group in cluster.nodes)
+        return math.fsum(group.count * group.cores * group.effective_power for group in groups)
 
     @cached_property
     def network(self) -> nx.Graph[tuple[str, str]]:

@@ -75,7 +75,11 @@ class Site:
         self._clock = clock
         self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
         self.queue: list[Job] = []
-        self._waiting: dict[str, tuple[int, Job]] = {}
+        self._numbers: list[int] = []
+        """The jobs of the queue numbered as they arrived, and those that have left it in this pass."""
+        self._left: set[int] = set()
+        self._num_arrived = 0
+        self._waiting: dict[str, tuple[int, int, Job]] = {}
         self.is_due = False
         self.decisions, self.decision_total, self.decision_max = 0, 0.0, 0.0
         self._by_estimate: list[Running] = []
@@ -118,8 +122,10 @@ class Site:
             ready = self.power.assigned(self._clock.now)
             if ready > self._clock.now:
                 self._clock.wake(self.number, ready)
-        self._waiting[job.id] = index, job
+        number = self._num_arrived = self._num_arrived + 1
+        self._waiting[job.id] = number, index, job
         self.queue.append(job)
+        self._numbers.append(number)
         if self._hears_arrivals is not None:
             self._hears_arrivals.arrived(self.state, job)
 
@@ -142,11 +148,12 @@ class Site:
         waiting = self._waiting.get(start.job_id)
         if waiting is None:
             raise DecisionError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
-        index, described = waiting
+        number, index, described = waiting
         now = self._clock.now
         cores_on = 0 if self.power is None else self.power.cores_on(now)
         counts, processors = self._occupancy.take(described, start, cores_on)
         del self._waiting[start.job_id]
+        self._left.add(number)
         slowdown = max(compress(self._slowness, counts))
         taken = self._occupancy.memories.taken(described, counts)
         running = Running(described, counts, processors, now, now + execution_time(described, slowdown), taken)
@@ -171,14 +178,17 @@ class Site:
         return self._most_tasks[job.memory]
 
     def leave_queue(self, num_starts: int) -> None:
-        """Take so many started jobs off the queue: cheaply from its head, by a scan from elsewhere."""
-        queue, waiting = self.queue, self._waiting
+        """Take the jobs that the pass has started, so many, off the queue: those at its head at once, others singly."""
+        numbers, left = self._numbers, self._left
         head = 0
-        while head < num_starts and queue[head].id not in waiting:
+        while head < num_starts and numbers[head] in left:
             head += 1
-        del queue[:head]
         if head < num_starts:
-            queue[:] = [job for job in queue if job.id in waiting]
+            for number in left.difference(numbers[:head]):
+                place = bisect_left(numbers, number)
+                del self.queue[place], numbers[place]
+        del self.queue[:head], numbers[:head]
+        left.clear()
 
     def end(self, running: Running) -> None:
         """Free the processors of a job that has ended."""

@@ -22,6 +22,7 @@ from coalloc.documents.arguments import Seed, public, require
 from coalloc.documents.errors import InternalError
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError, Instance
+from coalloc.intervals import mean_interval
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
@@ -29,7 +30,6 @@ from coalloc.simulator.routing import RUNNABLE, Broker
 from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
 from coalloc.studies.instances import instances_of
 from coalloc.studies.interruption import gathered, uninterrupted
-from coalloc.studies.intervals import mean_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,9 +85,9 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceLimits:
-    """What each solve gets: seconds, threads and a seed."""
+    """What each solve gets: seconds (None: no limit), threads and a seed."""
 
-    time: float
+    time: float | None
     threads: int
     seed: int
 
@@ -106,7 +106,7 @@ def compare(
     policies: Iterable[str | Policy | Broker] | Mapping[str, Mapping[str, Any]],
     *,
     exact: bool = True,
-    time_limit: float = TIME_LIMIT,
+    time_limit: float | None = TIME_LIMIT,
     passes: Passes = "batch",
     kill: bool = False,
     seed: Seed = 0,
@@ -124,7 +124,7 @@ def compare(
     exact
         Solve OAS in continuous time, within ``time_limit``; else only bounds are computed.
     time_limit
-        Seconds for each solve and each bound.
+        Seconds for each solve and each bound; ``None`` or ``math.inf``: no limit.
     passes, kill, seed
         As for :func:`coalloc.simulate`; the seed is that of the solves as well.
     threads

@@ -80,7 +80,7 @@ def energy_front(
     points: int = POINTS,
     slot: Slot = None,
     scope: Scope = "node",
-    time_limit: float = 20.0,
+    time_limit: float | None = 20.0,
     threads: int = 1,
     seed: Seed = 0,
     progress: Callable[[str], None] | None = None,
@@ -98,7 +98,7 @@ def energy_front(
         As for :func:`coalloc.solve`. The bounds of a slotted front do not hold for policies, which know no
         slots: these get the bound of :func:`coalloc.lower_bound`.
     time_limit, threads
-        Seconds for each point, and cores of each solve.
+        Seconds for each point (``None`` or ``math.inf``: no limit), and cores of each solve.
     seed
         Of solves and runs.
     progress

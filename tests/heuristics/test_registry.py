@@ -72,9 +72,20 @@ def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
         (
             "easy",
             {"alocation": "x"},
-            ["policy 'easy' has no option alocation (did you mean allocation?); it has allocation, scope"],
+            [
+                "policy 'easy' has no option alocation (did you mean allocation?); "
+                "it has queue_order, candidates, allocation, scope"
+            ],
         ),
-        ("easy", {"order": "sjf"}, ["policy 'easy' has no option order; it has allocation, scope"]),
+        ("fcfs", {"queue_order": "sjf"}, ["policy 'fcfs' has no option queue_order; it has skip, allocation, scope"]),
+        (
+            "easy",
+            {"queue_order": "fifo"},
+            [
+                "queue_order of policy 'easy' must be one of fcfs, sjf, bjf, spt, lpt, largest-area, wfp3, unicef, "
+                "f1, f2, f3, f4 or a function of your own, got 'fifo'"
+            ],
+        ),
         ("pas", {"work_limit": 0}, ["work_limit of policy 'pas' must be at least 1, got 0"]),
         ("oas", {"work_limit": "x"}, ["work_limit of policy 'oas' must be a whole number, got 'x'"]),
         (

@@ -115,11 +115,6 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
     "no base time": ((*JOB, "base_time"), 0, "jobs[1].base_time: must be above 0, got 0"),
     "negative base time": ((*JOB, "base_time"), -5.0, "jobs[1].base_time: must be above 0, got -5.0"),
     "no nodes in a group": ((*GROUP, "count"), 0, "platform.clusters[0].nodes[0].count: must be at least 1, got 0"),
-    "no efficiency": (
-        ("platform", "clusters", 0, "efficiency"),
-        0.0,
-        "platform.clusters[0].efficiency: must be above 0, got 0.0",
-    ),
     "no cores": ((*GROUP, "cores"), 0, "platform.clusters[0].nodes[0].cores: must be at least 1, got 0"),
     "empty id": ((*JOB, "id"), "", "jobs[1].id: must not be empty"),
     "half a character": (

@@ -135,7 +135,10 @@ def test_what_is_asked_of_a_run_is_asked_of_its_schedule():
             "policy: must be a text, an object with scope and decide or "
             "an object with scope and partitions and route, got 7",
         ),
-        ({"policy": "easy", "kil": True}, "policy 'easy' has no option kil; it has allocation, scope"),
+        (
+            {"policy": "easy", "kil": True},
+            "policy 'easy' has no option kil; it has queue_order, candidates, allocation, scope",
+        ),
     ],
 )
 def test_a_wrong_argument_is_one_error(arguments, message):

@@ -47,6 +47,11 @@ def test_an_interrupt_leaves_what_is_complete(monkeypatch):
     assert str(interrupt.value) == "interrupted with 4 of 6 rows; missing: b: fcfs, b: easy"
 
 
+def test_a_comparison_without_a_time_limit():
+    table = coalloc.compare(tiny(), ["fcfs"], time_limit=None)
+    assert table["optimum"].tolist() == [200.0, 200.0]
+
+
 def test_an_interrupted_solve_interrupts_the_comparison(monkeypatch):
     stopped = replace(coalloc.solve(tiny()), stopped_by="interrupt")
     monkeypatch.setattr(comparison, "solve", lambda *_, **__: stopped)
