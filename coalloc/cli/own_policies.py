@@ -16,6 +16,7 @@ from typing import Any
 from coalloc.documents.text import quoted, visible
 from coalloc.instance import CoallocError
 from coalloc.simulator.policy import Policy
+from coalloc.simulator.routing import RUNNABLE, Broker
 
 SEPARATOR = ":"
 """What stands between module and class; no policy with a name of its own has it."""
@@ -30,10 +31,10 @@ CALLS = {
 """What the methods of a policy are called with, where it has them."""
 
 
-def own_policy(text: str, options: Mapping[str, Any]) -> Policy:
-    """Return a policy made from ``module:Class``; raises :class:`CoallocError` with what is wrong, in one line.
+def own_policy(text: str, options: Mapping[str, Any]) -> Policy | Broker:
+    """Return a policy, or a broker, made from ``module:Class``; the module is looked for in the current folder first.
 
-    The module is looked for in the current folder first.
+    Raises :class:`CoallocError` with what is wrong, in one line.
     """
     module_name, _, class_name = text.partition(SEPARATOR)
     if not module_name or not class_name:
@@ -45,12 +46,13 @@ def own_policy(text: str, options: Mapping[str, Any]) -> Policy:
         raise CoallocError(f"{visible(text)}{inspect.signature(found)}: {error}") from None
     with faults_of(text):
         made = found(**options)
-        policy: Policy | None = made if isinstance(made, Policy) else None
-    if policy is None:
-        raise CoallocError(f"{visible(text)} is no policy: it must have a scope and decide(state)")
-    for name, arguments in CALLS.items():
-        _check_call(text, name, getattr(policy, name, None), arguments)
-    return policy
+        chosen: Policy | Broker | None = made if isinstance(made, (Policy, Broker)) else None
+    if chosen is None:
+        raise CoallocError(f"{visible(text)} is no policy: it must have {RUNNABLE}")
+    if isinstance(chosen, Policy):
+        for name, arguments in CALLS.items():
+            _check_call(text, name, getattr(chosen, name, None), arguments)
+    return chosen
 
 
 @contextmanager
