@@ -25,7 +25,8 @@ from coalloc.simulator.occupancy import refuse_little_memory, refuse_too_large
 from coalloc.simulator.policy import Running, as_described
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.progress import Ends, Progress, Source
-from coalloc.simulator.site import Partition, Router, Site
+from coalloc.simulator.routing import HearsBeginning, HearsEnds, HearsStarts, Router
+from coalloc.simulator.site import Partition, Site
 
 PASSES_PER_REPORT = 1_000
 """Instants between two reports of progress."""
@@ -128,6 +129,8 @@ class Engine:
         self._progress = Progress([self._contention, *sources])
         self._sites = self._made(partitions, instance, np.random.default_rng(seed))
         self._router = router
+        self._hears_starts = router if isinstance(router, HearsStarts) else None
+        self._hears_ends = router if isinstance(router, HearsEnds) else None
         part = partitions[0].policy.scope if len(partitions) == 1 else "site"
         refuse_too_large(self._jobs, max(site.largest_job for site in self._sites), part)
         refuse_little_memory(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
@@ -215,8 +218,7 @@ class Engine:
     def _loop(self) -> None:
         sites, handlers, homes = self._sites, self._handlers, self._homes
         report, is_per_event, num_jobs = self._report, self._is_per_event, len(self._starts)
-        for site in sites:
-            site.begin()
+        self._begin()
         num_instants = 0
         for kind, what in self._clock.events():
             if kind != "pass":
@@ -227,7 +229,7 @@ class Engine:
             for site in sites:
                 if site.is_due:
                     site.is_due = False
-                    if site.queue:
+                    if site.can_decide:
                         self._pass(site)
             if report is not None:
                 num_instants += 1
@@ -239,6 +241,13 @@ class Engine:
                 self._refuse_idleness()
         if self._ended < num_jobs:
             raise self._stuck()
+
+    def _begin(self) -> None:
+        """Let policies and router begin a run."""
+        for site in self._sites:
+            site.begin()
+        if isinstance(self._router, HearsBeginning):
+            self._router.begin(self._sites)
 
     def _pass(self, site: Site) -> None:
         """Let the policy of a site decide, and do what it says."""
@@ -267,8 +276,10 @@ class Engine:
     def _refuse_idleness(self) -> None:
         """Raise where a policy puts jobs off, again and again, though nothing runs."""
         self._idle_instants += 1
+        if self._idle_instants <= MAX_IDLE_INSTANTS:
+            return
         site = next((site for site in self._sites if site.num_waiting), None)
-        if self._idle_instants > MAX_IDLE_INSTANTS and site is not None:
+        if site is not None:
             raise self._fault(
                 site,
                 f"the policy leaves waiting jobs for ever ({site.num_waiting}): nothing has run, arrived or started "
@@ -286,7 +297,7 @@ class Engine:
     def _routed(self, job: Job, router: Router) -> Site:
         """Return the site to which the router sends a job."""
         site = router.route(self._sites, job)
-        if not any(site is known for known in self._sites):
+        if site not in self._sites:
             raise PolicyError(f"the router sent {quoted(job.id)} to no site of the run", self.position)
         if job.tasks > site.most_tasks(job):
             memory = f", {job.memory:g} MB each" if job.tasks <= site.largest_job else ""
@@ -310,6 +321,8 @@ class Engine:
         if index in self._progress:
             self._expect(self._progress.end(index, self._clock.now))
         site.end(running)
+        if self._hears_ends is not None:
+            self._hears_ends.ended(site, running)
 
     def _end_as_estimated(self) -> None:
         """End the jobs whose estimated end has come, if they do end now."""
@@ -341,6 +354,8 @@ class Engine:
         self._processors[index] = self._known(processors)
         self._homes[index], self._running[index] = site, running
         self._expect(self._progress.begin(index, self._jobs[index], processors, slowdown, running.start))
+        if self._hears_starts is not None:
+            self._hears_starts.started(site, running)
 
     def _known(self, processors: Processors) -> Processors:
         """Return an equal set that an earlier job had, else the set itself: jobs often share them."""
@@ -369,7 +384,7 @@ class Engine:
 
     def _start_running_jobs(self, instance: Instance) -> None:
         """Let the jobs that run already hold their processors and load links until their given ends."""
-        for index, run in enumerate(instance.running, start=len(self._jobs)):
+        for index, run in sorted(enumerate(instance.running, start=len(self._jobs)), key=lambda entry: -entry[1].end):
             processors = processors_of(instance.platform.processor_index[name] for name in run.nodes)
             site = next((site for site in self._sites if site.has(processors)), None)
             if site is None:

@@ -8,40 +8,38 @@ only. Names of processors are the same everywhere; their numbers are the site's 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import compress
 from time import perf_counter
-from typing import Protocol
 
 import numpy as np
 
 from coalloc.allocation import node_classes
 from coalloc.documents.text import quoted
 from coalloc.execution import execution_time
-from coalloc.instance import CoallocError, Job, Platform
+from coalloc.instance import CoallocError, Job, Platform, PowerStates
+from coalloc.instance.power import known_power_states
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
 from coalloc.simulator.occupancy import Occupancy, largest_part
 from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
 from coalloc.simulator.processors import Processors
+from coalloc.simulator.site_power import SitePower
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """What a site is made of: its policy, and the names of its clusters, none for all of the platform."""
+    """What a site is made of: its policy, and the names of its clusters, none for all of the platform.
+
+    With ``power_management`` it is one cluster, which is switched on and off as its power states say.
+    """
 
     policy: Policy
     clusters: tuple[str, ...] = ()
     name: str = ""
-
-
-class Router(Protocol):
-    """What sends jobs to sites: a broker."""
-
-    def route(self, sites: Sequence[Site], job: Job) -> Site:
-        """Return one of the sites: a job that arrives joins its queue. ``site.state`` is what its policy sees."""
+    power_management: bool = False
 
 
 class Site:
@@ -51,6 +49,7 @@ class Site:
     the most tasks that a job may have here. ``is_whole`` says whether it is all of the platform, ``is_due`` whether
     something has happened here since the last pass.
     ``decisions`` counts the passes, ``decision_total`` and ``decision_max`` are the policy's own time in them, s.
+    ``power`` is that of a site which is switched on and off.
     """
 
     def __init__(
@@ -77,6 +76,7 @@ class Site:
         self._shares_memory = bool(self._occupancy.memories.shared)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._clock = clock
+        self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
         self.queue: list[Job] = []
         self._numbers: list[int] = []
         """The jobs of the queue numbered as they arrived, and those that have left it in this pass."""
@@ -113,9 +113,18 @@ class Site:
         if isinstance(self.policy, Beginning):
             self.policy.begin(self.state)
 
+    @property
+    def can_decide(self) -> bool:
+        """Whether jobs wait, and can start: the site does not start up."""
+        return bool(self.queue) and (self.power is None or self.power.is_up(self._clock.now))
+
     def arrive(self, index: int, job: Job) -> None:
         """Put a job, as its user describes it, into the queue."""
         self.is_due = True
+        if self.power is not None:
+            ready = self.power.assigned(self._clock.now)
+            if ready > self._clock.now:
+                self._clock.wake(self.number, ready)
         number = self._num_arrived = self._num_arrived + 1
         self._waiting[job.id] = number, index, job
         self.queue.append(job)
@@ -143,11 +152,12 @@ class Site:
         if waiting is None:
             raise DecisionError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
         number, index, described = waiting
-        counts, processors = self._occupancy.take(described, start)
+        now = self._clock.now
+        cores_on = 0 if self.power is None else self.power.cores_on(now)
+        counts, processors = self._occupancy.take(described, start, cores_on)
         del self._waiting[start.job_id]
         self._left.add(number)
         slowdown = max(compress(self._slowness, counts))
-        now = self._clock.now
         taken = self._occupancy.memories.taken(described, counts) if self._shares_memory else counts
         running = Running(described, counts, processors, now, now + execution_time(described, slowdown), taken)
         self._hold(running)
@@ -156,10 +166,11 @@ class Site:
     def occupy(self, job: Job, processors: Processors, end: float) -> Running:
         """Let a job run until ``end`` (s) that runs already, on free processors (numbers of the platform)."""
         own = self.of_platform(processors)
-        counts = self._occupancy.occupy(job, own)
-        taken = self._occupancy.memories.taken(job, counts)
-        running = Running(as_described(job), counts, own, 0.0, end, taken)
+        taken = self._occupancy.occupy(job, own)
+        running = Running(as_described(job), taken[: len(self.state.classes)], own, 0.0, end, taken)
         self._hold(running)
+        if self.power is not None:
+            self.power.runs()
         return running
 
     def most_tasks(self, job: Job) -> int:
@@ -188,6 +199,8 @@ class Site:
             place += 1
         del self._by_estimate[place], self._estimated_ends[place]
         self._occupancy.release(running.taken, running.processors)
+        if self.power is not None:
+            self.power.ended(running.processors, self._clock.now)
         if self._hears_ends is not None:
             self._hears_ends.ended(self.state, running)
 
@@ -212,6 +225,13 @@ class Site:
         place = bisect_right(self._estimated_ends, running.estimated_end)
         self._by_estimate.insert(place, running)
         self._estimated_ends.insert(place, running.estimated_end)
+
+
+def _power_states(platform: Platform, name: str) -> PowerStates:
+    """Return the power states of the only cluster of a site."""
+    if len(platform.clusters) != 1:
+        raise CoallocError(f"site {quoted(name)} has {len(platform.clusters)} clusters: power management is for one")
+    return known_power_states(platform.clusters[0])
 
 
 Block = tuple[int, int, Processors]

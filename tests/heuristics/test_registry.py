@@ -6,6 +6,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, Policy
 from coalloc.heuristics.registry import POLICIES, policy_named
 from coalloc.simulator.engine import Interrupted
+from coalloc.simulator.routing import Broker
 
 
 def test_the_names_are_those_of_the_classics_and_what_followed():
@@ -14,7 +15,7 @@ def test_the_names_are_those_of_the_classics_and_what_followed():
 
 @pytest.mark.parametrize("name", coalloc.policies())
 def test_every_policy_follows_the_protocol_and_has_options_with_valid_defaults(name):
-    assert isinstance(policy_named(name, {}), Policy)
+    assert isinstance(policy_named(name, {}), (Policy, Broker))
     for option, default in POLICIES[name].options.items():
         assert policy_named(name, {option: default}) is not None
         choices = POLICIES[name].choices(option)
