@@ -356,7 +356,7 @@ class Engine:
     def _start(self, site: Site, start: Start) -> None:
         """Start a job as a policy says, if that is possible."""
         index, running, slowdown = site.start(start)
-        processors = site.on_platform(running.processors)
+        processors = running.processors if site.is_whole else site.on_platform(running.processors)
         self._starts[index] = running.start
         self._processors[index] = self._known(processors)
         self._homes[index], self._running[index] = site, running

@@ -46,7 +46,8 @@ class Site:
     """One machine of a run; ``number`` is its place among the sites, ``name`` what messages call it.
 
     ``state`` is what its policy sees, ``queue`` the jobs that wait, as their users describe them, and ``largest_job``
-    the most tasks that a job may have here. ``is_due`` says whether something has happened here since the last pass.
+    the most tasks that a job may have here. ``is_whole`` says whether it is all of the platform, ``is_due`` whether
+    something has happened here since the last pass.
     ``decisions`` counts the passes, ``decision_total`` and ``decision_max`` are the policy's own time in them, s.
     ``power`` is that of a site which is switched on and off.
     """
@@ -69,8 +70,10 @@ class Site:
         own = platform if is_whole else Platform(tuple(platform.clusters[c] for c in chosen), platform.switches)
         classes = node_classes(own, scope, task_memory)
         links = [*chosen, *range(len(platform.clusters), len(platform.links))]
+        self.is_whole = is_whole
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
         self._occupancy = Occupancy(own, classes, scope, task_memory)
+        self._shares_memory = bool(self._occupancy.memories.shared)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._clock = clock
         self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
@@ -155,7 +158,7 @@ class Site:
         del self._waiting[start.job_id]
         self._left.add(number)
         slowdown = max(compress(self._slowness, counts))
-        taken = self._occupancy.memories.taken(described, counts)
+        taken = self._occupancy.memories.taken(described, counts) if self._shares_memory else counts
         running = Running(described, counts, processors, now, now + execution_time(described, slowdown), taken)
         self._hold(running)
         return index, running, slowdown
