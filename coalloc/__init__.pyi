@@ -14,9 +14,11 @@ from coalloc.instance import CoallocError as CoallocError
 from coalloc.instance import Instance as Instance
 from coalloc.instance import InstanceError as InstanceError
 from coalloc.instance import Job as Job
+from coalloc.instance import LocalUser as LocalUser
 from coalloc.instance import NodeGroup as NodeGroup
 from coalloc.instance import Platform as Platform
 from coalloc.instance import RunningJob as RunningJob
+from coalloc.instance import Sharing as Sharing
 from coalloc.instance import Switch as Switch
 from coalloc.instance.files import read_instance as read_instance
 from coalloc.instance.files import read_platform as read_platform

@@ -23,6 +23,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc import checker_shared_nodes as shared_nodes
 from coalloc.instance import CoallocError, Instance, Job, Link, Platform, public, visible
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, capacity_limit, merge_instants, slots_up, time_tolerance
 from coalloc.schedule import Placement, Schedule
@@ -50,7 +51,9 @@ RULES = {
     "link-load": "with strict links no link carries more than (1 + saturation) times its bandwidth at any instant at "
     "which a job of the schedule loads it",
     "memory": "the tasks on a node ask together for no more than its memory at any instant at which a job of the "
-    "schedule asks for some there; nodes without memory are not limited",
+    "schedule asks for some there; nodes without memory are not limited; where nodes are shared, and tasks are stopped "
+    "when there is too little, a task asks for no more than its node can ever give it",
+    **shared_nodes.RULES,
 }
 """Name and meaning of each rule, in the order in which violations are reported."""
 
@@ -117,10 +120,10 @@ def check(
             *_processor_violations(rows, instance),
             *_scope_violations(rows, instance, scope),
             *_arrival_violations(rows),
-            *_duration_violations(rows, schedule.slot, links, loads, instance.platform.links),
+            *_duration_violations(rows, schedule.slot, _made(rows, instance, links, loads)),
             *_overlap_violations(rows, instance),
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
-            *_memory_violations(rows, instance.platform),
+            *_node_violations(rows, instance, loads),
         ]
 
 
@@ -293,12 +296,18 @@ def _arrival_violations(rows: _Rows) -> Iterator[Violation]:
 # ------------------------------------------------------------------------------ durations
 
 
-def _duration_violations(
-    rows: _Rows, slot: float | None, links: Links, loads: Floats, network: Sequence[Link]
-) -> Iterator[Violation]:
-    """Yield jobs whose end does not follow from their start."""
-    if links == "shared":
-        progress, fastest = _progress(rows, loads, network)
+def _made(rows: _Rows, instance: Instance, links: Links, loads: Floats) -> tuple[Floats, Floats] | None:
+    """Return progress and highest rate of each row (:func:`_progress`) where what it shares sets its pace."""
+    if not instance.shares_nodes:
+        return _progress(rows, loads, instance.platform.links) if links == "shared" else None
+    shared = _shared_rows(rows, instance, loads)
+    bandwidths = [link.bandwidth for link in instance.platform.links] if links == "shared" else None
+    shared_nodes.make_progress(instance, shared, bandwidths)
+    return np.array([row.progress for row in shared]), np.array([row.fastest for row in shared])
+
+
+def _duration_violations(rows: _Rows, slot: float | None, made: tuple[Floats, Floats] | None) -> Iterator[Violation]:
+    """Yield jobs whose end does not follow from their start, nor from the progress that they ``made``."""
     for row, placement, job in rows.placed():
         if placement.end < placement.start - time_tolerance(placement.start, placement.end):
             length = placement.end - placement.start
@@ -309,8 +318,8 @@ def _duration_violations(
             yield Violation("duration", (placement.job,), "", placement.end, length, 0, sentence)
         elif job is None or math.isnan(rows.slowdown[row]):
             continue  # its execution time is not defined; other rules say why
-        elif links == "shared":
-            yield from _progress_violation(placement, float(progress[row]), float(fastest[row]), slot)
+        elif made is not None:
+            yield from _progress_violation(placement, float(made[0][row]), float(made[1][row]), slot)
         else:
             yield from _length_violation(placement, _execution_time(job, rows.slowdown[row]), slot)
 
@@ -349,7 +358,7 @@ def _progress_violation(
     verdict = "too early" if too_little else "too late"
     sentence = (
         f"job {visible(placement.job)} ends {verdict}: at {_seconds(placement.end)} "
-        f"{progress:.12g} of its work is done, over links that it shares"
+        f"{progress:.12g} of its work is done, over links or on nodes that it shares"
     )
     yield Violation("duration", (placement.job,), "", placement.end, progress, 1, sentence)
 
@@ -533,7 +542,27 @@ def _active_at(rows: _Rows, chosen: Ints, peaks: Sequence[int]) -> Iterator[list
         yield list(islice(active, NAMED_JOBS))
 
 
-# ------------------------------------------------------------------------------ memory
+# ------------------------------------------------------------------------------ nodes and memory
+
+
+def _node_violations(rows: _Rows, instance: Instance, loads: Floats) -> Iterator[Violation]:
+    """Yield what breaks the rules of places and memory of nodes."""
+    if not instance.shares_nodes:
+        yield from _memory_violations(rows, instance.platform)
+        return
+    for finding in shared_nodes.findings(instance, _shared_rows(rows, instance, loads)):
+        yield Violation(*finding)
+
+
+def _shared_rows(rows: _Rows, instance: Instance, loads: Floats) -> list[shared_nodes.Row]:
+    """Return the rows as the part for shared nodes sees them; no job runs already there."""
+    held: list[list[int]] = [[] for _ in rows.ids]
+    for row, processor in zip(rows.held_by.tolist(), rows.held.tolist(), strict=True):
+        held[row].append(instance.platform.processor_node[processor])
+    return [
+        shared_nodes.Row(placement.job, job, tuple(held[row]), placement.start, placement.end, tuple(loads[row]))
+        for row, placement, job in rows.placed()
+    ]
 
 
 def _memory_violations(rows: _Rows, platform: Platform) -> Iterator[Violation]:

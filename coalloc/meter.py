@@ -333,6 +333,7 @@ class Draw:
 
 def draw_of(instance: Instance, schedule: Schedule, idle: Idle) -> Draw:
     """Return what the nodes draw under a schedule; raises as :func:`energy` does."""
+    instance.refuse_shared_nodes("the meter")
     require_watts(instance.platform)
     origin, end = instance.origin, max((p.end for p in schedule.placements), default=instance.origin)
     placed = [(p.job, p.start, p.end, p.nodes) for p in schedule.placements]

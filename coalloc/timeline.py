@@ -132,7 +132,8 @@ def timeline_of(instance: Instance, schedule: Schedule, idle: Idle = "always") -
     """Return a schedule as step functions of time."""
     observed = observe(instance, schedule)
     jobs, running = observed.jobs, observed.running
-    power = power_curve(instance, schedule, idle) if has_watts(instance.platform) else None
+    is_metered = has_watts(instance.platform) and not instance.shares_nodes
+    power = power_curve(instance, schedule, idle) if is_metered else None
     times = [jobs.arrival, jobs.start, jobs.end, running.start, np.minimum(running.end, observed.finish)]
     edges = [observed.begin, observed.finish, *(() if power is None else power.instants)]
     instants, index = merge_instants(np.concatenate([*times, edges]))

@@ -9,6 +9,7 @@ from coalloc.instance.instance import Instance, RunningJob
 from coalloc.instance.job import Job
 from coalloc.instance.network import Link
 from coalloc.instance.platform import Node, Platform
+from coalloc.instance.sharing import LocalUser, Sharing
 
 __all__ = [
     "Cluster",
@@ -18,10 +19,12 @@ __all__ = [
     "InstanceError",
     "Job",
     "Link",
+    "LocalUser",
     "Node",
     "NodeGroup",
     "Platform",
     "RunningJob",
+    "Sharing",
     "Switch",
     "public",
     "read_instance",

@@ -20,6 +20,7 @@ from coalloc.instance import Job, Platform
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.decisions import Start, Wake
+from coalloc.simulator.node_sharing import NodeLoad, NodeSharing
 from coalloc.simulator.occupancy import Occupancy
 from coalloc.simulator.processors import Processors, indices_of
 
@@ -90,6 +91,7 @@ class State:
     _clock: Clock
     _occupancy: Occupancy
     _loads: Callable[[], tuple[float, ...]]
+    _sharing: NodeSharing | None = None
     _allocators: dict[RuleName, Allocator] = field(default_factory=dict)
 
     @property
@@ -143,6 +145,11 @@ class State:
     def link_loads(self) -> tuple[float, ...]:
         """What running jobs put on each of ``platform.links`` now, MB/s; more than it carries where it is saturated."""
         return self._loads()
+
+    @property
+    def node_loads(self) -> tuple[NodeLoad, ...]:
+        """What is on each node of the platform, in order, where nodes are shared; else nothing."""
+        return () if self._sharing is None else self._sharing.loads()
 
     def allocator(self, rule: RuleName) -> Allocator:
         """Return an allocation rule by name (:data:`coalloc.rules.allocation_rules.ALLOCATION_RULES`)."""
@@ -199,6 +206,15 @@ class Ending(Protocol):
 
 
 @runtime_checkable
+class SharesNodes(Protocol):
+    """A policy that says whether it knows what to do where nodes are shared: it names nodes, one for each task."""
+
+    @property
+    def shares_nodes(self) -> bool:
+        """Whether it may run on an instance whose nodes are shared."""
+
+
+@runtime_checkable
 class Tallies(Protocol):
     """A policy that counts something during its run, such as decisions without a proof: metrics of the run."""
 
@@ -212,6 +228,7 @@ __all__ = [
     "Ending",
     "Policy",
     "Running",
+    "SharesNodes",
     "Start",
     "State",
     "Tallies",

@@ -15,7 +15,7 @@ from coalloc.measures import metrics
 from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
-from coalloc.simulator.policy import Policy, Tallies
+from coalloc.simulator.policy import Policy, SharesNodes, Tallies
 from coalloc.simulator.processors import Processors, indices_of
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.site import Partition
@@ -36,6 +36,8 @@ def simulated(
     report: Callable[[Position], None] | None = None,
 ) -> SimulationResult:
     """Return the run of an instance under a policy; see :func:`coalloc.simulate`."""
+    if not (isinstance(policy, SharesNodes) and policy.shares_nodes):
+        instance.refuse_shared_nodes(f"policy {name!r}")
     run = Engine(instance, [Partition(policy)], passes=passes, kill=kill, seed=seed, report=report).run()
     schedule = schedule_of_run(instance, run)
     violations = check(instance, schedule, links="shared", scope=policy.scope)

@@ -23,6 +23,7 @@ from coalloc.instance import CoallocError, Job, Platform
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
+from coalloc.simulator.node_sharing import NodeSharing
 from coalloc.simulator.occupancy import Occupancy, largest_part
 from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
 from coalloc.simulator.processors import Processors
@@ -62,6 +63,7 @@ class Site:
         contention: Contention,
         rng: np.random.Generator,
         task_memory: float = 0.0,
+        sharing: NodeSharing | None = None,
     ) -> None:
         self.number, self.name, self.policy = number, partition.name, partition.policy
         scope = self.policy.scope
@@ -73,7 +75,7 @@ class Site:
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
         self._occupancy = Occupancy(own, classes, scope, task_memory)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
-        self._clock = clock
+        self._clock, self._sharing = clock, sharing
         self.queue: list[Job] = []
         self._waiting: dict[str, tuple[int, Job]] = {}
         self.is_due = False
@@ -92,6 +94,7 @@ class Site:
             _clock=clock,
             _occupancy=self._occupancy,
             _loads=lambda: tuple(map(contention.loads.__getitem__, links)),
+            _sharing=sharing,
         )
         self._hears_arrivals = self.policy if isinstance(self.policy, Arriving) else None
         self._hears_ends = self.policy if isinstance(self.policy, Ending) else None
@@ -134,6 +137,8 @@ class Site:
         if waiting is None:
             raise DecisionError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
         index, described = waiting
+        if self._sharing is not None:
+            start = self._sharing.placed(described, start)
         counts, processors = self._occupancy.take(described, start)
         del self._waiting[start.job_id]
         slowdown = max(compress(self._slowness, counts))
