@@ -31,7 +31,7 @@ def changed(job, **changes):
 
 
 def test_the_run_is_valid():
-    # J1 and J2 have half of node 0 each, and 1/4 while the user is there: 15 s of work until 40, the other 85 until 210.
+    # J1 and J2 have half of node 0 each, 1/4 while the user is there: 15 s of work until 40, the other 85 until 210.
     # J3 has the other half of node 1 from 50 to 210, 80 s of work, and needs 20 s more.
     assert rules(VALID) == set()
     assert [p.end for p in VALID] == pytest.approx([210.0, 210.0, 230.0])

@@ -226,7 +226,7 @@ def _fitting_faults(jobs: Sequence[object], platform: object) -> list[Fault]:
     nodes = sum(count or 0 for count in counts)
     if None in counts or not nodes:
         return []
-    paging = _number(_field(platform, "sharing"), "paging") or 0.0
+    paging = _from_zero(_field(platform, "sharing"), "paging", default=0.0)
     memories = [math.inf if _field(group, "memory") is None else _number(group, "memory") or 0.0 for group in groups]
     faults = []
     for i, job in enumerate(jobs):
@@ -234,12 +234,12 @@ def _fitting_faults(jobs: Sequence[object], platform: object) -> list[Fault]:
         holding = sum(
             count or 0
             for count, most in zip(counts, memories, strict=True)
-            if memory <= capacity_limit(most * (1.0 + paging))
+            if memory <= capacity_limit(most, paging or 0.0)
         )
         if tasks is not None and tasks > nodes:
             sentence = f"must be at most {nodes} (one on each node, for nodes are shared), got {shown(tasks)}"
             faults.append(Fault(f"jobs[{i}].tasks", sentence))
-        elif tasks is not None and tasks > holding:
+        elif tasks is not None and paging is not None and tasks > holding:
             sentence = f"must be what {tasks} nodes can give a task each, {holding} can give {shown(memory)}"
             faults.append(Fault(f"jobs[{i}].memory", sentence))
     return faults
@@ -250,7 +250,7 @@ def _user_faults(users: Sequence[object], clusters: Clusters | None) -> list[Fau
     faults: list[Fault] = []
     spans: dict[str, list[tuple[float, float, int]]] = {}
     for i, user in enumerate(users):
-        node, start, end = _text(user, "node"), _time(user, "start"), _time(user, "end")
+        node, start, end = _text(user, "node"), _from_zero(user, "start"), _from_zero(user, "end")
         if start is not None and end is not None and end <= start:
             faults.append(Fault(f"local_users[{i}].end", f"must be after its start, {start:.12g}, got {end:.12g}"))
         if node is None or clusters is None:
@@ -277,10 +277,9 @@ def _is_node(name: str, clusters: Clusters) -> bool:
     return any(int(parts["node"]) < sum(count for count, _ in groups) for groups in clusters.get(parts["cluster"], []))
 
 
-def _time(holder: object, key: str) -> float | None:
-    """Return a field that is a number from 0 on."""
-    found = _field(holder, key)
-    return found if isinstance(found, (int, float)) and not isinstance(found, bool) and found >= 0 else None
+def _from_zero(holder: object, key: str, default: float | None = None) -> float | None:
+    """Return a field that is a number from 0 on, ``default`` where the field is absent."""
+    return 0.0 if _field(holder, key) == 0 else _number(holder, key, default)
 
 
 # ------------------------------------------------------------------------------ reading what may be broken

@@ -66,7 +66,8 @@ FAULTS = {
     "several cores": ((*GROUP_PATH, "cores"), 2, "platform.clusters[0].nodes[0].cores: must be 1 where nodes are "
     "shared, got 2"),
     "contract": (("platform", "sharing", "contract"), 0.0, "platform.sharing.contract: must be above 0, got 0.0"),
-    "much contract": (("platform", "sharing", "contract"), 1.5, "platform.sharing.contract: must be at most 1, got 1.5"),
+    "much contract": (("platform", "sharing", "contract"), 1.5, "platform.sharing.contract: must be at most 1, got "
+    "1.5"),
     "paging": (("platform", "sharing", "paging"), -0.1, "platform.sharing.paging: must be at least 0, got -0.1"),
     "paging slowdown": (("platform", "sharing", "paging_slowdown"), 0.9, "platform.sharing.paging_slowdown: must be at "
     "least 1, got 0.9"),
@@ -82,8 +83,8 @@ FAULTS = {
     "each, 0 can give 111.0"),
     "user nowhere": (("local_users", 0, "node"), "C1/2", "local_users[0].node: must be a node of the platform, got "
     "'C1/2'"),
-    "user at a place": (("local_users", 0, "node"), "C1/0.1", "local_users[0].node: must be a node of the platform, got "
-    "'C1/0.1'"),
+    "user at a place": (("local_users", 0, "node"), "C1/0.1", "local_users[0].node: must be a node of the platform, "
+    "got 'C1/0.1'"),
     "end at start": (("local_users", 0, "end"), 0.0, "local_users[0].end: must be after its start, 0, got 0"),
     "users who overlap": (("local_users", 1), USER | {"node": "C1/1", "start": 9.0, "end": 9.5}, "local_users[1]: "
     "overlaps local_users[0], who is active at 'C1/1' until 10"),
