@@ -96,6 +96,9 @@ POLICIES: Mapping[str, Entry] = {
     "node-list": Entry(
         "node_list:NodeList", "jobs in order, each on the first node with room, up to the first job that fits none"
     ),
+    "loras": Entry(
+        "loras:Loras", "jobs and nodes each selected in an order, one task per node; for nodes that are shared, too"
+    ),
 }
 """Every policy by name."""
 

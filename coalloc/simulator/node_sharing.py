@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job, LocalUser, Platform
+from coalloc.rules.node_choice import NodeLoad
 from coalloc.sharing.shared_nodes import SharedNodes
 from coalloc.simulator.clock import Change, Passes
 from coalloc.simulator.decisions import DecisionError, Start
@@ -38,23 +39,6 @@ def user_changes(instance: Instance) -> list[UserChange]:
         found.append(UserChange(user.start, False, places, number[user.node], user))
         found.append(UserChange(user.end, True, places, number[user.node], user))
     return sorted(found, key=lambda change: (change.time, not change.is_leaving))
-
-
-@dataclass(frozen=True, slots=True)
-class NodeLoad:
-    """What a policy sees of a shared node.
-
-    ``tasks`` are on it, ``stopped`` ones too; ``places`` are free. ``memory`` (MB) is what the tasks on it leave of
-    what they may hold now, ``most_memory`` what a task may hold at most where nobody else is; inf: no limit.
-    """
-
-    name: str
-    tasks: int
-    stopped: int
-    places: int
-    has_user: bool
-    memory: float
-    most_memory: float
 
 
 class NodeSharing:
@@ -169,3 +153,16 @@ def refuse_unshared(num_sites: int, passes: Passes, kill: bool) -> None:
         raise CoallocError("passes: where nodes are shared there is one pass per instant, 'batch'")
     if kill:
         raise CoallocError("kill: where nodes are shared the limit of a job means nothing")
+
+
+def refuse_missing_memory(instance: Instance, asked: str) -> None:
+    """Raise, with a line for each group of nodes and each job without memory, where something asks for it."""
+    groups = [
+        f"group {g} of cluster {quoted(cluster.name)}"
+        for cluster in instance.platform.clusters
+        for g, group in enumerate(cluster.nodes)
+        if group.memory is None
+    ]
+    jobs = [f"job {quoted(job.id)}" for job in instance.jobs if job.memory is None]
+    if groups or jobs:
+        raise CoallocError("\n".join(f"{what} has no memory, {asked} asks for it" for what in [*groups, *jobs]))

@@ -15,7 +15,8 @@ from coalloc.measures import metrics
 from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
-from coalloc.simulator.policy import Policy, SharesNodes, Tallies
+from coalloc.simulator.node_sharing import refuse_missing_memory
+from coalloc.simulator.policy import NeedsMemory, Policy, SharesNodes, Tallies
 from coalloc.simulator.processors import Processors, indices_of
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.site import Partition
@@ -38,6 +39,8 @@ def simulated(
     """Return the run of an instance under a policy; see :func:`coalloc.simulate`."""
     if not (isinstance(policy, SharesNodes) and policy.shares_nodes):
         instance.refuse_shared_nodes(f"policy {name!r}")
+    if isinstance(policy, NeedsMemory) and policy.needs_memory:
+        refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
     run = Engine(instance, [Partition(policy)], passes=passes, kill=kill, seed=seed, report=report).run()
     schedule = schedule_of_run(instance, run)
     violations = check(instance, schedule, links="shared", scope=policy.scope)
