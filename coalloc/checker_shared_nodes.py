@@ -110,6 +110,7 @@ class _Passage:
         self._number = {node.name: n for n, node in enumerate(platform.nodes)}
         self._users = users = instance.local_users
         self._active: set[int] = set()
+        self._num_stopped = [0] * len(rows)
         times = [*(r.start for r in rows), *(r.end for r in rows), *(u.start for u in users), *(u.end for u in users)]
         instants, index = merge_instants(times)
         self._instants: list[float] = instants.tolist()
@@ -141,6 +142,7 @@ class _Passage:
                 self._nodes[node].rows.remove(row)
                 if row in self._nodes[node].stopped:
                     self._nodes[node].stopped.remove(row)
+                    self._num_stopped[row] -= 1
                 touched.add(node)
         return touched
 
@@ -168,21 +170,23 @@ class _Passage:
         rows = self._joined(touched)
         if self._bandwidths is not None and any(any(self._rows[row].loads) for row in changed):
             rows |= {row for row in self._active if any(self._rows[row].loads)}
-        moments = {number: self._moment(self._nodes[number]) for row in rows for number in self._rows[row].nodes}
-        going = [row for row in rows if not self._is_halted(row)]
-        shares = _max_min_fair(going, moments) if self._sharing.cooperation else {}
+        moments = {n: self._moment(self._nodes[n]) for n in {n for row in rows for n in self._rows[row].nodes}}
+        shares = _max_min_fair(moments) if self._sharing.cooperation else {}
         for row in rows:
-            rate = self._rate(self._rows[row], moments, shares.get(row)) if row in going else 0.0
+            rate = 0.0 if self._is_halted(row) else self._rate(self._rows[row], moments, shares.get(row))
             self._rows[row].go_on(now, rate)
 
     def _stop_and_resume(self, node: _Node) -> None:
         """Stop the tasks that ask for most in all while there is too little, then let those back that fit."""
         limit = capacity_limit(self._share_of_memory(node), self._sharing.paging)
         while self._held(node) > limit:
-            node.stopped.append(max((r for r in node.rows if r not in node.stopped), key=self._ranks.__getitem__))
+            largest = max((r for r in node.rows if r not in node.stopped), key=self._ranks.__getitem__)
+            node.stopped.append(largest)
+            self._num_stopped[largest] += 1
         for row in list(node.stopped):
             if math.fsum([self._held(node), self._rows[row].memory]) <= limit:
                 node.stopped.remove(row)
+                self._num_stopped[row] -= 1
 
     def _held(self, node: _Node) -> float:
         """Return what the tasks on a node that are not stopped hold, MB."""
@@ -210,7 +214,7 @@ class _Passage:
 
     def _is_halted(self, row: int) -> bool:
         """Return whether one of the tasks of a row is stopped."""
-        return any(row in self._nodes[node].stopped for node in self._rows[row].nodes)
+        return self._num_stopped[row] > 0
 
     def _moment(self, node: _Node) -> _Moment:
         """Return what there is of a node: with cooperation nobody is runnable who is stopped elsewhere."""
@@ -250,8 +254,8 @@ class _Passage:
         return slowdown
 
 
-def _max_min_fair(rows: Iterable[int], moments: Mapping[int, _Moment]) -> dict[int, float]:
-    """Return the max-min fair shares of rows that make progress.
+def _max_min_fair(moments: Mapping[int, _Moment]) -> dict[int, float]:
+    """Return the max-min fair shares of the rows that want the CPU of some nodes.
 
     In rounds: all that still rise are as high as the node that is full next, and the rows on it are done.
     """
@@ -263,7 +267,7 @@ def _max_min_fair(rows: Iterable[int], moments: Mapping[int, _Moment]) -> dict[i
         full = min(levels, key=levels.__getitem__)
         shares |= dict.fromkeys(rising[full], levels[full])
         rising = {number: left for number, on in rising.items() if (left := [row for row in on if row not in shares])}
-    return {row: shares[row] for row in rows}
+    return shares
 
 
 # ------------------------------------------------------------------------------ places and memory

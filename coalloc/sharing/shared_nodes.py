@@ -27,7 +27,7 @@ STANDING_STILL = (math.inf, 1.0)
 class SharedNode:
     """A node: 1/Gamma, its memory (MB), who is active there, its tasks by job, and those that are stopped, in order.
 
-    ``runnable`` (N_r), ``cpu`` (c_r) and ``is_paging`` are as :meth:`SharedNodes.settle` left them.
+    ``runnable`` (N_r), ``cpu`` (c_r), ``stopped`` and ``is_paging`` are as :meth:`SharedNodes.settle` left them.
     """
 
     slowness: float
@@ -72,7 +72,10 @@ def memory_for_tasks(sharing: Sharing, user: LocalUser | None, memory: float) ->
 
 
 class SharedNodes:
-    """The tasks and the users on the nodes of a platform; jobs and nodes go by index."""
+    """The tasks and the users on the nodes of a platform; jobs and nodes go by index.
+
+    ``touched`` are the nodes to which something has happened since they were settled.
+    """
 
     def __init__(self, platform: Platform, sharing: Sharing) -> None:
         self.sharing = sharing
@@ -81,7 +84,7 @@ class SharedNodes:
         self.nodes = tuple(SharedNode(1.0 / g.effective_power, m) for g, m in zip(groups, memories, strict=True))
         self.jobs: dict[int, SharedJob] = {}
         self._uses: dict[int, MemoryUse] = {}
-        self._touched: set[int] = set()
+        self.touched: set[int] = set()
         self._instant = 0
 
     def enter(self, index: int, job: Job, nodes: Sequence[int]) -> None:
@@ -91,7 +94,7 @@ class SharedNodes:
         self._uses[index] = MemoryUse(memory, (memory * job.tasks, self._instant, job.arrival, index))
         for node in nodes:
             self.nodes[node].tasks[index] = None
-        self._touched.update(nodes)
+        self.touched.update(nodes)
 
     def leave(self, index: int) -> None:
         """Take the tasks of a job that ends off their nodes."""
@@ -100,17 +103,17 @@ class SharedNodes:
             node = self.nodes[number]
             del node.tasks[index]
             node.stopped = tuple(task for task in node.stopped if task != index)
-            self._touched.add(number)
+            self.touched.add(number)
 
     def come(self, node: int, user: LocalUser) -> None:
         """Let a user come to a node."""
         self.nodes[node].user = user
-        self._touched.add(node)
+        self.touched.add(node)
 
     def go(self, node: int) -> None:
         """Let the user of a node leave."""
         self.nodes[node].user = None
-        self._touched.add(node)
+        self.touched.add(node)
 
     def most_memory(self, node: int, *, is_alone: bool = False) -> float:
         """Return what tasks may hold on a node now, or where no user ``is_alone`` with them ever, MB."""
@@ -124,11 +127,11 @@ class SharedNodes:
 
     def settle(self) -> set[int]:
         """Say what follows from all that has happened at an instant; return the jobs whose pace may have changed."""
-        changed = {task for node in sorted(self._touched) for task in self._settle_memory(node)}
+        changed = {task for node in sorted(self.touched) for task in self._settle_memory(node)}
         for index in changed:
-            self._touched.update(self.jobs[index].nodes)
+            self.touched.update(self.jobs[index].nodes)
         nodes, running = self._concerned()
-        self._touched.clear()
+        self.touched.clear()
         self._instant += 1
         for number in nodes:
             self._settle_cpu(self.nodes[number])
@@ -142,6 +145,8 @@ class SharedNodes:
         node = self.nodes[number]
         before = set(node.stopped)
         node.stopped = stopped_tasks(node.tasks, node.stopped, self._uses, self.most_memory(number))
+        held = math.fsum(self._uses[task].memory for task in node.tasks if task not in node.stopped)
+        node.is_paging = held > capacity_limit(memory_for_tasks(self.sharing, node.user, node.memory))
         changed = []
         for index in before.symmetric_difference(node.stopped):
             job = self.jobs[index]
@@ -156,8 +161,8 @@ class SharedNodes:
 
         Where nodes cooperate, what changes on one changes shares on all that a chain of jobs joins with it.
         """
-        found, running = set(self._touched), dict[int, tuple[int, ...]]()
-        waiting = list(self._touched)
+        found, running = set(self.touched), dict[int, tuple[int, ...]]()
+        waiting = list(self.touched)
         while waiting:
             for index in self.nodes[waiting.pop()].tasks:
                 job = self.jobs[index]
@@ -172,13 +177,11 @@ class SharedNodes:
 
     def _settle_cpu(self, node: SharedNode) -> None:
         """Count who is runnable on a node, and what they get."""
-        idle: Iterable[int] = node.stopped
         if self.sharing.cooperation:
-            idle = [task for task in node.tasks if self.jobs[task].is_stopped]
-        node.runnable = len(node.tasks) - len(tuple(idle))
+            node.runnable = sum(not self.jobs[task].is_stopped for task in node.tasks)
+        else:
+            node.runnable = len(node.tasks) - len(node.stopped)
         node.cpu = cpu_for_tasks(self.sharing, node.user, node.runnable)
-        held = math.fsum(self._uses[task].memory for task in node.tasks if task not in node.stopped)
-        node.is_paging = held > capacity_limit(memory_for_tasks(self.sharing, node.user, node.memory))
 
     def _settle_pace(self, job: SharedJob, fair_share: float | None) -> None:
         """Give a job that makes progress its slowdowns: its slowest task holds it back."""

@@ -33,6 +33,8 @@ def stopped_tasks(
     order, comes back if it fits.
     """
     resident = {task for task in tasks if task not in stopped}
+    if not stopped and _held(resident, uses) <= limit:
+        return ()
     out = list(stopped)
     while _held(resident, uses) > limit:
         largest = max(resident, key=lambda task: uses[task].rank)

@@ -6,7 +6,7 @@ changes from outside. At the end of an instant all that has happened at it takes
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from coalloc.documents.text import quoted
@@ -50,6 +50,8 @@ class NodeSharing:
         self._held: dict[int, list[tuple[int, Processors]]] = {}
         self._node_of = dict(zip(platform.processor_names, platform.processor_node, strict=True))
         self._node_of |= {node.name: n for n, node in enumerate(platform.nodes)}
+        self._settled = set[int]()
+        self._loads = [self._load(n) for n in range(len(platform.nodes))]
 
     # -------------------------------------------------------------------------- a source of pace
 
@@ -86,25 +88,30 @@ class NodeSharing:
 
     def settle(self) -> Iterable[int]:
         """Say what follows from all that has happened at an instant; return the jobs whose pace may have changed."""
+        self._settled |= self._nodes.touched
         return self._nodes.settle()
 
     # -------------------------------------------------------------------------- what policies see and say
 
     def loads(self) -> tuple[NodeLoad, ...]:
         """Return what is on each node now."""
-        return tuple(self._loads())
+        for n in self._nodes.touched | self._settled:
+            self._loads[n] = self._load(n)
+        self._settled = set()
+        return tuple(self._loads)
 
-    def _loads(self) -> Iterator[NodeLoad]:
-        for n, (named, node) in enumerate(zip(self._platform.nodes, self._nodes.nodes, strict=True)):
-            yield NodeLoad(
-                named.name,
-                len(node.tasks),
-                len(node.stopped),
-                self._places[n].bit_count(),
-                node.user is not None,
-                self._nodes.memory_left(n),
-                self._nodes.most_memory(n, is_alone=True),
-            )
+    def _load(self, n: int) -> NodeLoad:
+        """Return what is on a node now."""
+        node = self._nodes.nodes[n]
+        return NodeLoad(
+            self._name(n),
+            len(node.tasks),
+            len(node.stopped),
+            self._places[n].bit_count(),
+            node.user is not None,
+            self._nodes.memory_left(n),
+            self._nodes.most_memory(n, is_alone=True),
+        )
 
     def placed(self, job: Job, start: Start) -> Start:
         """Return a start with a place named on each node; raises :class:`DecisionError` where one is not possible."""
