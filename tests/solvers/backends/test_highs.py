@@ -16,7 +16,7 @@ from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.result import ModelSize, TracePoint
 from tests.solvers.hard import cover, market_split
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def chosen(model: pyo.ConcreteModel) -> list[float]:
