@@ -55,7 +55,7 @@ def test_kinds_have_their_share_memory_and_factor():
 
 
 def test_users_are_of_the_three_profiles_in_their_shares():
-    instance = generate("cisne", seed=1, jobs=300, scenario=2, nodes=64, user_nodes=64)
+    instance = generate("cisne", seed=1, jobs=300, scenario=2, nodes=64, user_nodes=64, offered_load=0.5)
     users = instance.local_users
     number = Counter(user.profile for user in users)
     # 3,000 users and more: 5 sigma of 0.62 are below 0.045.
