@@ -37,6 +37,7 @@ from coalloc.schedule import Schedule as Schedule
 from coalloc.schedule_files import read_schedule as read_schedule
 from coalloc.schedule_files import write_schedule as write_schedule
 from coalloc.schemas import schema as schema
+from coalloc.sharing_measures import sharing_metrics as sharing_metrics
 from coalloc.simulator.policy import Policy as Policy
 from coalloc.simulator.policy import Start as Start
 from coalloc.simulator.policy import Wake as Wake

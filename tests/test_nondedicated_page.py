@@ -13,6 +13,7 @@ import pytest
 from coalloc import Sharing
 from coalloc.heuristics.loras import MIXES
 from coalloc.heuristics.registry import POLICIES
+from coalloc.sharing_measures import SHARING_METRICS
 from tests.test_mathematics_page import resolve
 
 PAGE = (Path(__file__).parent.parent / "docs" / "nondedicated.md").read_text(encoding="utf-8")
@@ -41,6 +42,12 @@ def test_every_value_of_an_option_of_loras_stands_there(option):
     )
     if option == "mix":
         assert set(MIXES) == set(values)
+
+
+@pytest.mark.parametrize("name", SHARING_METRICS)
+def test_every_metric_stands_there_with_its_definition(name):
+    unit, definition = SHARING_METRICS[name]
+    assert f"| `{name}` | {unit} | {definition} |" in PAGE
 
 
 def test_the_examples_print_what_the_page_says():

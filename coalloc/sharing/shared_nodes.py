@@ -125,6 +125,18 @@ class SharedNodes:
         """Return what the tasks on a node, stopped ones too, leave of what they may hold now, MB."""
         return self.most_memory(node) - math.fsum(self._uses[task].memory for task in self.nodes[node].tasks)
 
+    def memory_taken(self, node: int) -> float:
+        """Return what the tasks on a node that are not stopped hold, MB."""
+        stopped = self.nodes[node].stopped
+        return math.fsum(self._uses[task].memory for task in self.nodes[node].tasks if task not in stopped)
+
+    def cpu_taken(self, node: int) -> float:
+        """Return the share of the CPU of a node that tasks use, once it is settled."""
+        found = self.nodes[node]
+        if not self.sharing.cooperation:
+            return found.cpu if found.runnable else 0.0
+        return math.fsum(self.jobs[task].share for task in found.tasks)
+
     def settle(self) -> set[int]:
         """Say what follows from all that has happened at an instant; return the jobs whose pace may have changed."""
         changed = {task for node in sorted(self.touched) for task in self._settle_memory(node)}
@@ -145,8 +157,9 @@ class SharedNodes:
         node = self.nodes[number]
         before = set(node.stopped)
         node.stopped = stopped_tasks(node.tasks, node.stopped, self._uses, self.most_memory(number))
-        held = math.fsum(self._uses[task].memory for task in node.tasks if task not in node.stopped)
-        node.is_paging = held > capacity_limit(memory_for_tasks(self.sharing, node.user, node.memory))
+        node.is_paging = self.memory_taken(number) > capacity_limit(
+            memory_for_tasks(self.sharing, node.user, node.memory)
+        )
         changed = []
         for index in before.symmetric_difference(node.stopped):
             job = self.jobs[index]

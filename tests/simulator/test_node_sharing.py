@@ -10,6 +10,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, LocalUser, NodeGroup, Platform, Sharing, Start
 from coalloc.simulator.engine import Engine
 from coalloc.simulator.site import Partition
+from tests.sharing.shared_instances import outcome, shared_instances
 from tests.simulator.named import FirstFree, Named
 from tests.strategies import LAW, instances
 
@@ -334,59 +335,12 @@ def test_what_has_no_meaning_is_refused():
 # ------------------------------------------------------------------------------ laws
 
 
-def outcome(instance):
-    """Return the schedule of a run, or what is wrong with it."""
-    try:
-        return coalloc.simulate(instance, FirstFree()).schedule
-    except CoallocError as error:
-        return str(error)
-
-
 @LAW
 @given(instances(max_jobs=8, max_tasks=4), st.booleans(), st.booleans())
 def test_one_place_without_users_is_a_dedicated_node(instance, cooperation, coscheduling):
     sharing = Sharing(cooperation=cooperation, coscheduling=coscheduling, contract=0.1, wait_factor=9.0)
     shared = instance.replace(platform=instance.platform.replace(sharing=sharing))
     assert outcome(shared) == outcome(instance)
-
-
-@st.composite
-def shared_instances(draw):
-    """Draw instances with users, scarce memory and several places per node."""
-    group = NodeGroup(
-        draw(st.integers(1, 3)),
-        power=draw(st.sampled_from((0.5, 1.0))),
-        memory=100.0,
-        multiprogramming=draw(st.integers(1, 3)),
-    )
-    sharing = Sharing(
-        contract=draw(st.sampled_from((None, 0.1, 0.5, 1.0))),
-        paging=draw(st.sampled_from((0.0, 0.2))),
-        coscheduling=draw(st.booleans()),
-        cooperation=draw(st.booleans()),
-    )
-    clusters = [Cluster(f"C{i}", [group], 5.0) for i in range(draw(st.integers(1, 2)))]
-    platform = Platform(clusters, sharing=sharing)
-    drawn = [
-        Job(
-            f"J{i}",
-            tasks=draw(st.integers(1, len(platform.nodes))),
-            base_time=draw(st.sampled_from((10.0, 50.0, 100.0 / 3.0))),
-            processing_share=draw(st.sampled_from((0.0, 0.5, 1.0))),
-            task_bandwidth=draw(st.sampled_from((0.0, 10.0))),
-            arrival=draw(st.sampled_from((0.0, 10.0, 25.0))),
-            memory=draw(st.sampled_from((0.0, 30.0, 45.0))),
-        )
-        for i in range(draw(st.integers(1, 8)))
-    ]
-    users = []
-    for node in platform.nodes:
-        times = sorted(draw(st.sets(st.sampled_from((0.0, 10.0, 20.0, 35.0, 60.0, 80.0)), max_size=4)))
-        users += [
-            LocalUser(node.name, start, end, cpu=draw(st.sampled_from((0.2, 0.9))), memory=50.0)
-            for start, end in zip(times[::2], times[1::2], strict=False)
-        ]
-    return Instance(platform, drawn, local_users=users)
 
 
 @LAW
