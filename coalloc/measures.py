@@ -21,7 +21,7 @@ import numpy as np
 
 from coalloc.documents.arguments import public
 from coalloc.instance import CoallocError, Instance
-from coalloc.observed import Floats, Ints, Jobs, Observed, observe, processor_indices
+from coalloc.observed import Floats, Ints, Jobs, Observed, node_spans, observe
 from coalloc.schedule import Schedule
 
 BOUNDED_SLOWDOWN_THRESHOLD = 10.0
@@ -342,19 +342,17 @@ def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:
 
     Jobs that run already count from 0 to their end.
     """
-    platform = instance.platform
-    spans: list[list[tuple[float, float]]] = [[] for _ in platform.nodes]
-    held = [(run.nodes, 0.0, run.end) for run in instance.running]
-    for nodes, start, end in [*held, *((p.nodes, p.start, p.end) for p in schedule.placements)]:
-        for node in {platform.processor_node[processor] for processor in processor_indices(instance, nodes)}:
-            spans[node].append((start, end))
-    return {node.name: _covered(node_spans) for node, node_spans in zip(platform.nodes, spans, strict=True)}
-
-
-def _covered(spans: list[tuple[float, float]]) -> float:
-    """Return the length of the union of intervals, s."""
-    covered, until = 0.0, -math.inf
-    for start, end in sorted(spans):
-        covered += max(0.0, end - max(start, until))
-        until = max(until, end)
-    return covered
+    placements, running = schedule.placements, instance.running
+    held = [*(run.nodes for run in running), *(p.nodes for p in placements)]
+    start = np.array([*(0.0 for _ in running), *(p.start for p in placements)], dtype=np.float64)
+    end = np.array([*(run.end for run in running), *(p.end for p in placements)], dtype=np.float64)
+    spans = node_spans(instance, held)
+    num_nodes = len(instance.platform.nodes)
+    covered, until = np.zeros(num_nodes), np.full(num_nodes, -math.inf)
+    order = np.argsort(start[spans.row], kind="stable")
+    columns = (spans.row[order].tolist(), spans.first[order].tolist(), (spans.last[order] + 1).tolist())
+    for r, low, high in zip(*columns, strict=True):
+        before = until[low:high]
+        covered[low:high] += np.maximum(0.0, end[r] - np.maximum(start[r], before))
+        np.maximum(before, end[r], out=before)
+    return {node.name: busy for node, busy in zip(instance.platform.nodes, covered.tolist(), strict=True)}

@@ -7,7 +7,7 @@ fraction of a second. Times are in s. The jobs of the instance that the schedule
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from coalloc.documents.text import visible
 from coalloc.execution import all_to_all_load
 from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance.numbering import Intervals, UnknownProcessorError, intervals_of, places_within
+from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import capacity_limit, merge_instants
 from coalloc.schedule import Schedule
 
@@ -23,9 +25,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
-ROWS_AT_ONCE = 20_000
-"""Placements whose processors are looked up in one go, so that memory stays small."""
-
+Holding = tuple[str, float, float, ProcessorNames]
+"""A job by id, its start and end in s, and the names of the processors that it holds."""
 
 ONE_GROUP = np.zeros(1, dtype=np.int64)
 """Where groups begin, where all jobs are one."""
@@ -185,30 +186,72 @@ def placed_jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:
     return [instance.job_by_id[p.job] for p in placements]
 
 
-def processor_indices(instance: Instance, nodes: Iterable[str]) -> list[int]:
-    """Return the indices of processors by name."""
+def intervals_held(instance: Instance, nodes: Sequence[ProcessorNames]) -> Intervals:
+    """Return the processors of each list of names; raises where one is none of the platform."""
     try:
-        return list(map(instance.platform.processor_index.__getitem__, nodes))
-    except KeyError as error:
+        return intervals_of(instance.platform.numbering, nodes)
+    except UnknownProcessorError as error:
         raise CoallocError(
             f"the schedule uses {visible(error.args[0])}, which is no processor of the platform; "
             "`coalloc check` lists all that is wrong with it"
         ) from None
 
 
-def _tasks_per_cluster(instance: Instance, nodes: Sequence[Sequence[str]]) -> Ints:
+@dataclass(frozen=True, slots=True)
+class NodeSpans:
+    """Adjacent processors of one row as columns: the nodes ``first`` to ``last`` that they are on.
+
+    ``begin`` and ``stop`` are the processors, counted from the first of the first node, which has ``cores`` cores as
+    all of them have.
+    """
+
+    row: Ints
+    first: Ints
+    last: Ints
+    begin: Ints
+    stop: Ints
+    cores: Ints
+
+
+def node_spans(instance: Instance, nodes: Sequence[ProcessorNames]) -> NodeSpans:
+    """Return on which nodes the processors are that the rows name."""
+    held, numbering = intervals_held(instance, nodes), instance.platform.numbering
+    num_before = np.cumsum(numbering.count) - numbering.count
+    stretch = np.searchsorted(numbering.processor, held.first, side="right") - 1
+    cores, base = numbering.cores[stretch], numbering.processor[stretch]
+    node = (held.first - base) // cores
+    begin, stop = held.first - base - node * cores, held.stop - base - node * cores
+    first = num_before[stretch] + node
+    return NodeSpans(held.holder, first, first + (stop - 1) // cores, begin, stop, cores)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUse:
+    """The ``cores`` of a node that a row has, as columns; a node may stand there several times."""
+
+    row: Ints
+    node: Ints
+    cores: Ints
+
+
+def node_use(instance: Instance, nodes: Sequence[ProcessorNames]) -> NodeUse:
+    """Return which nodes each row uses, and with how many cores."""
+    spans = node_spans(instance, nodes)
+    counts = spans.last - spans.first + 1
+    span, place = np.repeat(np.arange(len(counts)), counts), places_within(counts)
+    low = np.maximum(spans.begin[span], place * spans.cores[span])
+    high = np.minimum(spans.stop[span], (place + 1) * spans.cores[span])
+    return NodeUse(spans.row[span], spans.first[span] + place, high - low)
+
+
+def _tasks_per_cluster(instance: Instance, nodes: Sequence[ProcessorNames]) -> Ints:
     """Return how many of the processors named in each row each cluster has, shape ``(num_rows, num_clusters)``."""
-    platform = instance.platform
-    num_clusters = len(platform.clusters)
-    cluster = np.array([platform.nodes[node].cluster for node in platform.processor_node], dtype=np.int64)
-    counts = np.zeros((len(nodes), num_clusters), dtype=np.int64)
-    for first in range(0, len(nodes), ROWS_AT_ONCE):
-        rows = nodes[first : first + ROWS_AT_ONCE]
-        processors = np.array(processor_indices(instance, itertools.chain.from_iterable(rows)), dtype=np.int64)
-        row = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-        found = np.bincount(row * num_clusters + cluster[processors], minlength=len(rows) * num_clusters)
-        counts[first : first + len(rows)] = found.reshape(len(rows), num_clusters)
-    return counts
+    unique, which = distinct(nodes)
+    held = intervals_held(instance, unique)
+    sizes = [cluster.num_processors for cluster in instance.platform.clusters]
+    cluster = np.searchsorted(np.cumsum(sizes), held.first, side="right")
+    counts = np.bincount(held.holder * len(sizes) + cluster, held.size, len(unique) * len(sizes))
+    return counts.astype(np.int64).reshape(len(unique), len(sizes))[which]
 
 
 def stepwise(spans: tuple[Ints, Ints], amounts: Floats, num_instants: int) -> Floats:

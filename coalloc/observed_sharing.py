@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from coalloc.instance import Instance, LocalUser
 from coalloc.instance.rounding import merge_instants
-from coalloc.observed import placed_jobs, processor_indices
+from coalloc.observed import intervals_held, placed_jobs
 from coalloc.schedule import Schedule
 from coalloc.sharing.shared_nodes import SharedNodes
 
@@ -72,6 +72,16 @@ def observe_sharing(instance: Instance, schedule: Schedule) -> SharedUse:
     return _Watch(instance, schedule).observed()
 
 
+def nodes_used(instance: Instance, schedule: Schedule) -> list[list[int]]:
+    """Return for each placement the node of each of its tasks, by index."""
+    node_of = instance.platform.processor_node
+    found: list[list[int]] = [[] for _ in schedule]
+    held = intervals_held(instance, [placement.nodes for placement in schedule])
+    for row, first, stop in zip(held.holder.tolist(), held.first.tolist(), held.stop.tolist(), strict=True):
+        found[row] += node_of[first:stop]
+    return found
+
+
 @dataclass(slots=True)
 class _Happenings:
     """What happens at an instant: jobs and users by number."""
@@ -88,9 +98,7 @@ class _Watch:
     def __init__(self, instance: Instance, schedule: Schedule) -> None:
         platform = instance.platform
         self._jobs = placed_jobs(instance, schedule)
-        self._on = [
-            [platform.processor_node[p] for p in processor_indices(instance, placement.nodes)] for placement in schedule
-        ]
+        self._on = nodes_used(instance, schedule)
         last = max((placement.end for placement in schedule), default=0.0)
         number = {node.name: n for n, node in enumerate(platform.nodes)}
         self._facts = tuple(user for user in instance.local_users if user.start < last)

@@ -138,7 +138,7 @@ class NotTogetherRow:
 
 @dataclass(frozen=True, slots=True)
 class TimeSumRow:
-    """The sum of ``terms``, (whole factor, "start" or "end", job by index), is at least ``least`` ticks."""
+    """The sum of ``terms``, (1 or -1, "start" or "end", job by index), is at least ``least`` ticks."""
 
     terms: tuple[tuple[int, Literal["start", "end"], int], ...]
     least: float
@@ -470,6 +470,17 @@ class Problem:
         job has none, for memory or constraints.
         """
         return tuple(self._levels_of(job) for job in self.jobs)
+
+    def slowest_classes(self, j: int, level: int) -> tuple[int, ...]:
+        """Return the classes that a level has and the one before it has not: a job with a task there is no faster."""
+        faster = self.levels[j][level - 1].classes if level else ()
+        return tuple(g for g in self.levels[j][level].classes if g not in faster)
+
+    @cached_property
+    def held_exactly(self) -> tuple[int, ...]:
+        """The jobs, by index, whose end a row asks to be late: held for longer than it runs, one seems to keep it."""
+        rows = (row for row in self.rows if isinstance(row, TimeSumRow))
+        return tuple(sorted({j for row in rows for factor, which, j in row.terms if which == "end" and factor > 0}))
 
     @cached_property
     def class_sets(self) -> frozenset[tuple[int, ...]]:

@@ -13,9 +13,9 @@ import numpy as np
 
 from coalloc.documents.arguments import public
 from coalloc.execution import execution_time, processing_slowdown
-from coalloc.instance import CoallocError, Instance, Job, LocalUser, Sharing
-from coalloc.observed import observe, placed_jobs, processor_indices
-from coalloc.observed_sharing import NOTIFICATIONS, UserUse, observe_sharing
+from coalloc.instance import CoallocError, Instance, LocalUser, Sharing
+from coalloc.observed import observe, placed_jobs
+from coalloc.observed_sharing import NOTIFICATIONS, UserUse, nodes_used, observe_sharing
 from coalloc.schedule import Schedule
 
 LATENCY_OF_USER = 14.0
@@ -143,13 +143,9 @@ def _most_cpu(sharing: Sharing, user: LocalUser) -> float:
 def _alone(instance: Instance, schedule: Schedule) -> Iterator[float]:
     """Yield the run time of each job alone on its nodes, s."""
     platform = instance.platform
-    powers = [platform.group_of(platform.nodes[node]).effective_power for node in platform.processor_node]
-    for job, placement in zip(placed_jobs(instance, schedule), schedule, strict=True):
-        yield _time_alone(job, [powers[p] for p in processor_indices(instance, placement.nodes)])
-
-
-def _time_alone(job: Job, powers: Sequence[float]) -> float:
-    return execution_time(job, processing_slowdown(powers))
+    powers = [platform.group_of(node).effective_power for node in platform.nodes]
+    for job, nodes in zip(placed_jobs(instance, schedule), nodes_used(instance, schedule), strict=True):
+        yield execution_time(job, processing_slowdown(powers[node] for node in nodes))
 
 
 def _kept(instance: Instance, users: Sequence[UserUse]) -> dict[str, float]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from coalloc.documents.arguments import public
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.power import has_watts
+from coalloc.instance.power import is_metered
 from coalloc.instance.rounding import INSTANT_PRECISION, merge_instants
 from coalloc.meter import Idle, power_curve
 from coalloc.observed import Floats, Ints, Observed, observe, stepwise
@@ -49,7 +49,7 @@ COLUMNS: Mapping[str, Kind] = {
     "busy_processors": Kind("processors", "Sum of m_j over the jobs that run at t."),
     f"{LOAD}LINK": Kind("MB/s", "Sum of the loads of the jobs that run at t on the link."),
     f"{SHARE}LINK": Kind("-", "load / bandwidth of the link; above 1 it is saturated, without bandwidth infinitely."),
-    "power": Kind("W", "What the platform draws at t; only where all node groups have watts."),
+    "power": Kind("W", "What the platform draws at t; only where nodes have watts, or clusters power states."),
 }
 """Every column by name; LINK stands for the name of each link, that of its cluster or switch."""
 
@@ -100,7 +100,12 @@ class Timeline:
 
 @public
 def series(
-    instance: Instance, schedule: Schedule, every: float | None = None, *, idle: Idle = "always"
+    instance: Instance,
+    schedule: Schedule,
+    every: float | None = None,
+    *,
+    idle: Idle = "always",
+    power_management: bool = False,
 ) -> pd.DataFrame:
     """Return what a schedule is like at every instant, one row per step of time, as :data:`COLUMNS` defines it.
 
@@ -111,8 +116,8 @@ def series(
     every
         Length of rows, s: each has the mean of every column over its time, the last may be shorter. None: a row
         for every instant at which something changes.
-    idle
-        Which idle power counts, as :func:`coalloc.energy` takes it.
+    idle, power_management
+        Which power counts, as :func:`coalloc.energy` takes them.
 
     Returns
     -------
@@ -124,16 +129,19 @@ def series(
     CoallocError
         If ``every`` is not above 0 or makes more rows than :data:`MAX_STEPS`; and as :func:`coalloc.metrics`.
     """
-    timeline = timeline_of(instance, schedule, idle)
+    timeline = timeline_of(instance, schedule, idle, power_management)
     return (timeline if every is None else timeline.averaged(every)).to_frame()
 
 
-def timeline_of(instance: Instance, schedule: Schedule, idle: Idle = "always") -> Timeline:
+def timeline_of(
+    instance: Instance, schedule: Schedule, idle: Idle = "always", power_management: bool = False
+) -> Timeline:
     """Return a schedule as step functions of time."""
     observed = observe(instance, schedule)
     jobs, running = observed.jobs, observed.running
-    is_metered = has_watts(instance.platform) and not instance.shares_nodes
-    power = power_curve(instance, schedule, idle) if is_metered else None
+    power = None
+    if power_management or (is_metered(instance.platform) and not instance.shares_nodes):
+        power = power_curve(instance, schedule, idle, power_management=power_management)
     times = [jobs.arrival, jobs.start, jobs.end, running.start, np.minimum(running.end, observed.finish)]
     edges = [observed.begin, observed.finish, *(() if power is None else power.instants)]
     instants, index = merge_instants(np.concatenate([*times, edges]))

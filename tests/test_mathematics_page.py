@@ -16,6 +16,7 @@ from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
 from coalloc.models import energy_relaxation
 from coalloc.problem import discretise
+from coalloc.testing.constraints import Lag
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
@@ -197,6 +198,23 @@ def test_the_page_names_what_a_scope_adds_to_a_model():
         )
         added = {c.name for c in restricted.component_objects()} - {c.name for c in free.component_objects()}
         assert added == named(section("### Scope"))
+
+
+def test_the_page_names_what_a_lag_adds_to_a_model():
+    lag = Lag(("end", "J1"), ("start", "J1"), 100.0)
+    added = set()
+    for formulation in ("count", "node"):
+        free, restricted = (
+            coalloc.build_model(
+                three_clusters().replace(jobs=[Job("J1", 2, 100.0)]),
+                slot="50%",
+                formulation=formulation,
+                constraints=constraints,
+            )
+            for constraints in ((), (lag,))
+        )
+        added |= {c.name for c in restricted.component_objects()} - {c.name for c in free.component_objects()}
+    assert added == named(section("### Objectives and constraints")) - {"greatest", "no_greater"}
 
 
 def _size(component: Any) -> int:

@@ -16,15 +16,16 @@ from typing import Any
 from coalloc.documents.text import quoted, visible
 from coalloc.instance import CoallocError
 from coalloc.simulator.policy import Policy
+from coalloc.simulator.routing import RUNNABLE, Broker
 
 SEPARATOR = ":"
 """What stands between module and class; no policy with a name of its own has it."""
 
 
-def own_policy(text: str, options: Mapping[str, Any]) -> Policy:
-    """Return a policy made from ``module:Class``; raises :class:`CoallocError` with what is wrong, in one line.
+def own_policy(text: str, options: Mapping[str, Any]) -> Policy | Broker:
+    """Return a policy, or a broker, made from ``module:Class``; the module is looked for in the current folder first.
 
-    The module is looked for in the current folder first.
+    Raises :class:`CoallocError` with what is wrong, in one line.
     """
     module_name, _, class_name = text.partition(SEPARATOR)
     found = _class_in(_imported(module_name), class_name)
@@ -34,8 +35,8 @@ def own_policy(text: str, options: Mapping[str, Any]) -> Policy:
         raise CoallocError(f"{visible(text)}{inspect.signature(found)}: {error}") from None
     with faults_of(text):
         made = found(**options)
-    if not isinstance(made, Policy):
-        raise CoallocError(f"{visible(text)} is no policy: it must have a scope and decide(state)")
+    if not isinstance(made, (Policy, Broker)):
+        raise CoallocError(f"{visible(text)} is no policy: it must have {RUNNABLE}")
     return made
 
 

@@ -14,7 +14,7 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import SWF_SUFFIXES, read_instance
+from coalloc.cli.inputs import SWF_SUFFIXES, read_instance, read_platform
 from coalloc.cli.measuring import After, Before, Epoch, Grouped, Measuring, TimeZone, groups_text
 from coalloc.cli.options import OUTPUT, GanttFile, Json, Quiet, ScheduleFile
 from coalloc.cli.output import Written, check_writable, note, say, say_fields, say_json
@@ -165,9 +165,9 @@ def simulate(
     chosen = own_policy(policy, options) if is_own else policy_named(policy, options)  # a long trace is not read first
     instance = _read(file, processors, platform, quiet)
     if energy or power is not None:
-        from coalloc.instance.power import require_watts
+        from coalloc.instance.power import require_metered
 
-        require_watts(instance.platform)
+        require_metered(instance.platform)
     measuring.check_window(instance)
     blaming = faults_of(policy) if is_own else nullcontext()
     with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr), blaming:
@@ -199,7 +199,7 @@ def _read(file: str, processors: int | None, platform: Path | None, quiet: bool)
 
     if (processors is None) == (platform is None):
         raise BadParameter("a trace runs on one of --processors N and --platform FILE", param_hint="FILE")
-    where = coalloc.read_platform(platform) if platform is not None else pool(processors or 1)
+    where = read_platform(platform) if platform is not None else pool(processors or 1)
     instance, report = read_swf_with_report(file, where)
     if not quiet:
         note(str(report))
@@ -226,9 +226,11 @@ def _writers(run: SimulationResult, quiet: bool, every: float | None) -> dict[st
         "jobs": partial(_write_jobs, run),
         "trace": partial(_write_trace, run, quiet=quiet),
         "gantt": partial(coalloc.gantt, run.instance, run.schedule),
-        "power": partial(coalloc.power_plot, run.instance, run.schedule),
+        "power": partial(coalloc.power_plot, run.instance, run.schedule, power_management=run.power_management),
         "series": lambda path: write_table(run.series(every), path),
-        "timeline": partial(coalloc.series_plot, run.instance, run.schedule, every=every),
+        "timeline": partial(
+            coalloc.series_plot, run.instance, run.schedule, every=every, power_management=run.power_management
+        ),
     }
 
 
@@ -244,7 +246,7 @@ def _write(files: Mapping[str, Path | None], writers: Mapping[str, Writer]) -> W
 def _write_jobs(run: SimulationResult, path: Path) -> None:
     """Write the table of jobs as CSV."""
     frame = run.to_frame()
-    frame["nodes"] = frame["nodes"].map(" ".join)
+    frame["nodes"] = frame["nodes"].map(lambda nodes: " ".join(nodes.texts))
     write_table(frame, path)
 
 
@@ -260,14 +262,9 @@ def _write_trace(run: SimulationResult, path: Path, quiet: bool) -> None:
 
 def _joules(run: SimulationResult) -> dict[str, float]:
     """Return what a run took: total and its parts in J, EDP in J s."""
-    metered = coalloc.energy(run.instance, run.schedule)
-    return {
-        "total": metered.total,
-        "dynamic": metered.dynamic,
-        "static": metered.static,
-        "idle": metered.idle,
-        "edp": metered.edp,
-    }
+    metered = coalloc.energy(run.instance, run.schedule, power_management=run.power_management)
+    of_kind = {"dynamic": metered.dynamic, "static": metered.static, "idle": metered.idle}
+    return {"total": metered.total, **of_kind, **metered.parts, "edp": metered.edp}
 
 
 def _document(run: SimulationResult, engine: dict[str, Any]) -> dict[str, Any]:

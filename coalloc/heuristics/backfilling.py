@@ -3,48 +3,100 @@
 It keeps one reservation, for the first job that does not fit: the earliest instant at which the running
 jobs, by their estimates, leave it an allocation. A job behind it starts if it is expected to end by then,
 or uses no processor that the reservation needs. Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001,
-section 2.2.
+section 2.2. Shortest jobs first among those behind it: Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter, le
+from typing import Literal
 
 from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator, RuleName
+from coalloc.rules.orders import Order, key_at
+from coalloc.rules.queues import WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import Release, Reservation, reservation
 from coalloc.simulator.policy import Start, State
 
+CandidateOrder = Literal["queue"] | Order
+"""The order of the jobs that may pass the first that waits: that of the queue, or another."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Easy:
-    """EASY backfilling over the order of arrival."""
+    """EASY backfilling over a queue in some order; ``candidates`` is the order in which others are tried."""
 
+    queue_order: Order = "fcfs"
+    candidates: CandidateOrder = "queue"
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
+    _state: State | None = field(init=False, default=None)
+    _waiting: WaitingJobs = field(init=False)
+    _gap: _Gap | None = field(init=False, default=None)
+    """What the last pass left, in which no job that waited then fits."""
 
-    def decide(self, state: State) -> Iterator[Start]:
-        """Yield the jobs that start now: from the head, then those that do not delay the first that waits."""
-        allocator = state.allocator(self.allocation)
-        free, num_classes = state.room, len(state.classes)
-        started: list[Release] = []
-        waiting = iter(state.queue)
-        for job in waiting:
-            taken = allocator.choose(job, free)
-            if taken is None:
-                room = sum(free[:num_classes])
-                candidates = [other for other in waiting if other.tasks <= room] if room else []
-                if candidates:
-                    kept = reservation(job, free, _releases(state, started), allocator.choose)
-                    yield from _backfilled(state, candidates, free, kept, allocator)
-                return
-            free = less(free, taken)
-            started.append((state.now + allocator.time(job, taken), taken))
-            yield Start(job.id, taken)
+    def begin(self, state: State) -> None:
+        """Forget the run before."""
+        self._state, self._gap = state, None
+        self._waiting = waiting_jobs(self.queue_order, state.allocator(self.allocation).least_time)
+
+    def decide(self, state: State) -> list[Start]:
+        """Return the jobs that start now: from the head, then those that do not delay the first that waits."""
+        if state is not self._state:
+            self.begin(state)
+        waiting, allocator, free = self._waiting, state.allocator(self.allocation), state.room
+        waiting.update(state.queue, state.now)
+        starts: list[Start] = []
+        passing: list[int] = []
+        for job in waiting.jobs:
+            counts = allocator.choose(job, free)
+            if counts is None:
+                passing = self._pass_head(starts, free, state, allocator)
+                break
+            starts.append(Start(job.id, counts))
+            free = less(free, counts)
+        if starts:
+            waiting.leave(len(starts) - len(passing), passing)
+        return starts
+
+    def _pass_head(self, starts: list[Start], free: Allocation, state: State, allocator: Allocator) -> list[int]:
+        """Add starts of jobs behind the first that waits, which do not delay it; return their places."""
+        waiting, jobs, now, head, room = (
+            self._waiting,
+            self._waiting.jobs,
+            state.now,
+            len(starts),
+            sum(free[: len(state.classes)]),
+        )
+        gap = self._gap
+        if gap is not None and not (self.queue_order == "fcfs" and gap.is_as_it_was(jobs[head], free, state)):
+            gap = None
+        candidates = waiting.small(room, head + 1 if gap is None else gap.num_tried) if room else []
+        if not len(candidates):
+            return []
+        if gap is None:
+            pairs = enumerate(starts)
+            started = [(now + allocator.time(jobs[k], start.counts), tuple(start.counts)) for k, start in pairs]
+            kept = reservation(jobs[head], free, _releases(state, started), allocator.choose)
+            gap = self._gap = _Gap(jobs[head], free, kept, allocator, len(state.classes))
+        if self.candidates != "queue":
+            key = key_at(self.candidates, now)
+            candidates = sorted(candidates, key=lambda place: key(jobs[place]))
+        passing: list[int] = []
+        candidates = waiting.passing(candidates, gap.room, gap.spare, now, gap.end)
+        while len(candidates):
+            place, candidates = int(candidates[0]), candidates[1:]
+            counts = gap.admit(jobs[place], now)
+            if counts is not None:
+                passing.append(place)
+                starts.append(Start(jobs[place].id, counts))
+                candidates = waiting.passing(candidates, gap.room, gap.spare, now, gap.end)
+        gap.num_tried = len(jobs) - len(starts)
+        return passing
 
 
 def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:
@@ -54,26 +106,38 @@ def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:
     return sorted([*ends, *started], key=itemgetter(0)) if started else ends
 
 
-def _backfilled(
-    state: State, candidates: Iterable[Job], free: Allocation, kept: Reservation, allocator: Allocator
-) -> Iterator[Start]:
-    """Yield the candidates that start now without delaying the reservation.
+class _Gap:
+    """What is free now beside a reservation, and how jobs fill it."""
 
-    Each ends before it, or leaves it its processors: those that the rule prefers, else others.
-    """
-    now, num_classes = state.now, len(state.classes)
-    choose, least_time = allocator.choose, allocator.least_time
-    room, spare = sum(free[:num_classes]), sum(kept.extra[:num_classes])
-    for job in candidates:
-        if job.tasks > room or (job.tasks > spare and now + least_time(job) > kept.start):
-            continue
-        counts = choose(job, free)
-        is_short = counts is not None and now + allocator.time(job, counts) <= kept.start
-        if counts is not None and not is_short and not all(map(le, counts, kept.extra)):
-            counts = choose(job, tuple(map(min, free, kept.extra)))
+    def __init__(self, head: Job, free: Allocation, kept: Reservation, allocator: Allocator, num_classes: int) -> None:
+        self._head, self._free, self._extra, self._allocator = head, free, kept.extra, allocator
+        self.end, self.room, self.spare = kept.start, sum(free[:num_classes]), sum(kept.extra[:num_classes])
+        self.num_tried = 0
+
+    def is_as_it_was(self, head: Job, free: Allocation, state: State) -> bool:
+        """Return whether jobs that did not fit do not fit now either, in a pool of equal nodes.
+
+        Nothing has ended since, nothing is due, and the same job waits first: only the clock has moved on.
+        """
+        return (
+            free == self._free
+            and head is self._head
+            and len(free) == 1
+            and (not state.running or state.running[0].estimated_end > state.now)
+        )
+
+    def admit(self, job: Job, now: float) -> Allocation | None:
+        """Take the processors of a job that does not delay the reservation; return them, None where it would.
+
+        It ends before the reservation, or leaves it its processors: those that the rule prefers, else others.
+        """
+        choose = self._allocator.choose
+        counts = choose(job, self._free)
+        is_short = counts is not None and now + self._allocator.time(job, counts) <= self.end
+        if counts is not None and not is_short and not all(map(le, counts, self._extra)):
+            counts = choose(job, tuple(map(min, self._free, self._extra)))
         if counts is not None:
-            yield Start(job.id, counts)
-            free, room = less(free, counts), room - job.tasks
+            self._free, self.room = less(self._free, counts), self.room - job.tasks
             if not is_short:
-                kept = Reservation(kept.start, less(kept.extra, counts))
-                spare -= job.tasks
+                self._extra, self.spare = less(self._extra, counts), self.spare - job.tasks
+        return counts

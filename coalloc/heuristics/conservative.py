@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, le
 from typing import Literal, NamedTuple
@@ -16,12 +17,13 @@ from coalloc.heuristics.classics import less
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.availability import Availability
-from coalloc.simulator.policy import Start, State
+from coalloc.rules.orders import Order, ordered_at
+from coalloc.simulator.policy import Start, State, Wake
 
-Compression = Literal["start", "arrival"]
-"""In which order reservations move forward when a job ends early: of their starts, or of arrival."""
+Compression = Literal["start", "arrival", "queue"]
+"""In which order reservations move forward when a job ends early: of their starts, of arrival, or that of the queue."""
 
-_in_order_of_arrival = attrgetter("number")
+_by_arrival = attrgetter("number")
 
 
 class _Place(NamedTuple):
@@ -47,12 +49,14 @@ class _Place(NamedTuple):
 class Conservative:
     """Conservative backfilling: every job gets a reservation when it arrives, and never a later one.
 
-    When a job ends before its estimate, each reservation, in the order of ``compression``, moves to the
-    earliest instant at which the others leave room. Jobs that run longer than estimated may push
-    reservations back: all are made again then, in order of start. A time has come when the clock shows it
-    or a later one, to the last digit: there is no tolerance by which a reservation could miss its start.
+    Jobs that arrive together get theirs in the ``queue_order``. When a job ends before its estimate,
+    each reservation, in the order of ``compression``, moves to the earliest instant at which the others leave
+    room. Jobs that run longer than estimated may push reservations back: all are made again then, in order of
+    start. A time has come when the clock shows it or a later one, to the last digit: there is no tolerance by
+    which a reservation could miss its start.
     """
 
+    queue_order: Order = "fcfs"
     compression: Compression = "start"
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
@@ -60,8 +64,10 @@ class Conservative:
     _available: Availability = field(init=False)
     _places: list[_Place] = field(init=False, default_factory=list)
     """The reservations, by start."""
-    _expected: dict[str, tuple[float, Allocation]] = field(init=False, default_factory=dict)
-    """The estimated end (s) of each running job, and what it takes."""
+    _ends: dict[str, float] = field(init=False, default_factory=dict)
+    """The estimated end of each running job, s."""
+    _held: dict[str, Allocation] = field(init=False, default_factory=dict)
+    """What each running job takes of the room."""
     _num_arrived: int = field(init=False, default=0)
 
     def begin(self, state: State) -> None:
@@ -69,8 +75,8 @@ class Conservative:
         self._state, self._places, self._num_arrived = state, [], 0
         self._expect_what_runs(state)
 
-    def decide(self, state: State) -> list[Start]:
-        """Return the jobs whose reservations have come."""
+    def decide(self, state: State) -> list[Start | Wake]:
+        """Return the jobs whose reservations have come, and the next one's time where nothing is to happen then."""
         if state is not self._state:
             self.begin(state)
         allocator = state.allocator(self.allocation)
@@ -79,11 +85,11 @@ class Conservative:
         else:
             self._available.forget(state.now)
             if self._has_gained(state):
-                self._move_forward(allocator)
-        for job in state.queue[len(self._places) :]:
-            self._num_arrived += 1
-            self._reserve(job, self._num_arrived, allocator.least_time(job), allocator)
-        return self._due(state)
+                self._move_forward(state.now, allocator)
+        self._reserve_for(state.queue[len(self._places) :], state.now, allocator)
+        due = self._due(state)
+        next_start = self._places[0].start if self._places else -math.inf
+        return [*due, Wake(next_start)] if next_start > state.now and next_start not in self._ends.values() else due
 
     # -------------------------------------------------------------------------- what has changed
 
@@ -95,23 +101,31 @@ class Conservative:
     def _expect_what_runs(self, state: State) -> None:
         """Note what runs; overdue jobs are expected to end now."""
         now, running = state.now, state.running
-        self._expected = {run.job.id: (run.estimated_end, run.taken) for run in running}
+        self._ends = {run.job.id: run.estimated_end for run in running}
+        self._held = {run.job.id: run.taken for run in running}
         releases = ((max(now, run.estimated_end), run.taken) for run in running)
         self._available = Availability(now, state.room, releases, len(state.classes))
 
     def _has_gained(self, state: State) -> bool:
         """Give back what jobs hold in vain that have ended before their estimates; return whether there are any."""
-        if len(self._expected) == len(state.running):
+        if len(self._ends) == len(state.running):
             return False
         running, now, has_gained = {run.job.id for run in state.running}, state.now, False
-        for ended in [job for job in self._expected if job not in running]:
-            end, counts = self._expected.pop(ended)
+        for ended in [job for job in self._ends if job not in running]:
+            end, counts = self._ends.pop(ended), self._held.pop(ended)
             if end > now:
                 self._available.give_back(now, end, counts)
                 has_gained = True
         return has_gained
 
     # -------------------------------------------------------------------------- reservations
+
+    def _reserve_for(self, jobs: Sequence[Job], now: float, allocator: Allocator) -> None:
+        """Give jobs that have arrived, in order of arrival, their reservations in the order of the queue."""
+        number = {job.id: self._num_arrived + k for k, job in enumerate(jobs)}
+        self._num_arrived += len(jobs)
+        for job in jobs if self.queue_order == "fcfs" else ordered_at(jobs, self.queue_order, now):
+            self._reserve(job, number[job.id], allocator.least_time(job), allocator)
 
     def _reserve(self, job: Job, number: int, least_time: float, allocator: Allocator) -> None:
         """Give a job the earliest place that is left."""
@@ -127,12 +141,12 @@ class Conservative:
         for place in places:
             self._reserve(place.job, place.number, place.least_time, allocator)
 
-    def _move_forward(self, allocator: Allocator) -> None:
+    def _move_forward(self, now: float, allocator: Allocator) -> None:
         """Move reservations, one after the other, to the earliest instants that the others leave."""
         is_by_start = self.compression == "start"
         searched: dict[tuple[int, float], float] = {}
         moved = []
-        for place in self._places if is_by_start else sorted(self._places, key=_in_order_of_arrival):
+        for place in self._places if is_by_start else self._in_turn(now):
             shape = place.job.tasks, place.least_time
             since = searched.get(shape, -math.inf)
             if since < place.start:
@@ -144,6 +158,14 @@ class Conservative:
                 moved.append(place)
         moved.sort()
         self._places = moved
+
+    def _in_turn(self, now: float) -> list[_Place]:
+        """Return the reservations in order of arrival, or in the order of the queue."""
+        places = sorted(self._places, key=_by_arrival)
+        if self.compression == "arrival":
+            return places
+        of_job = {place.job.id: place for place in places}
+        return [of_job[job.id] for job in ordered_at([place.job for place in places], self.queue_order, now)]
 
     def _moved(self, place: _Place, first: int, allocator: Allocator) -> _Place:
         """Move a reservation to the earliest instant, from a step on, that the others leave; return its place."""
@@ -160,15 +182,16 @@ class Conservative:
         available.take(found.start, found.end, found.counts)
         return found
 
-    def _due(self, state: State) -> list[Start]:
+    def _due(self, state: State) -> list[Start | Wake]:
         """Return the jobs whose reservations have come and whose processors are free, as they are."""
-        free, due, late = state.room, [], []
+        free, late = state.room, []
+        due: list[Start | Wake] = []
         while self._places and self._places[0].start <= state.now:
             place = self._places.pop(0)
             if all(map(le, place.counts, free)):
                 free = less(free, place.counts)
                 due.append(Start(place.job.id, place.counts))
-                self._expected[place.job.id] = place.end, place.counts
+                self._ends[place.job.id], self._held[place.job.id] = place.end, place.counts
             else:
                 late.append(place)
         self._places[:0] = late

@@ -9,6 +9,7 @@ from coalloc.instance.instance import Instance, RunningJob
 from coalloc.instance.job import Job
 from coalloc.instance.network import Link
 from coalloc.instance.platform import Node, Platform
+from coalloc.instance.power_states import PowerStates
 from coalloc.instance.sharing import LocalUser, Sharing
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Node",
     "NodeGroup",
     "Platform",
+    "PowerStates",
     "RunningJob",
     "Sharing",
     "Switch",

@@ -62,6 +62,10 @@ def build(
     model.gang = pyo.Constraint(list(model.w), rule=_gang)
     # (K3) no more on a class than it has
     model.room = pyo.Constraint(list(model.n), rule=_room)
+    if problem.held_exactly:
+        # (K8) no level slower than the job is, where a row asks for a late end
+        slow = [start for start in model.w if start[0] in problem.held_exactly and start[1]]
+        model.exact_level = pyo.Constraint(slow, rule=_exact_level)
     _add_scope(model)
     # (K4) tasks on each class, in each slot
     add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
@@ -101,6 +105,11 @@ def _gang(model: pyo.ConcreteModel, j: int, level: int, t: int) -> pyo.Expressio
 def _room(model: pyo.ConcreteModel, j: int, level: int, t: int, g: int) -> pyo.Expression:
     n = model.n[j, level, t, g]
     return n <= n.ub * model.w[j, level, t]
+
+
+def _exact_level(model: pyo.ConcreteModel, j: int, level: int, t: int) -> pyo.Expression:
+    slowest = model.problem.slowest_classes(j, level)
+    return pyo.quicksum(model.n[j, level, t, g] for g in slowest) >= model.w[j, level, t]
 
 
 def _add_scope(model: pyo.ConcreteModel) -> None:

@@ -74,12 +74,13 @@ def series_plot(
     *,
     every: float | None = None,
     idle: Idle = "always",
+    power_management: bool = False,
 ) -> Figure:
     """Draw what :func:`coalloc.series` returns: queue, processors, loaded links and power over time.
 
     Parameters
     ----------
-    instance, schedule, idle
+    instance, schedule, idle, power_management
         As :func:`coalloc.series` takes them.
     path
         Where to write the picture as well: ``.png``, ``.svg`` or ``.pdf``.
@@ -99,7 +100,7 @@ def series_plot(
     """
     if path is not None:
         chart_format(path)
-    figure = draw(timeline_of(instance, schedule, idle), instance, every)
+    figure = draw(timeline_of(instance, schedule, idle, power_management), instance, every)
     if path is not None:
         write_figure(figure, path)
     return figure

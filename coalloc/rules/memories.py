@@ -70,7 +70,8 @@ class Memories:
         return (*counts, *(counts[g] * self._units(asked, g) if asked and counts[g] else 0 for g in self.shared))
 
     def _units(self, asked: float, g: int) -> int:
-        return math.ceil(Fraction(asked) * UNITS / Fraction(self.limits[g]))
+        limit = Fraction(self.limits[g])
+        return math.ceil(Fraction(asked) * UNITS / limit) if limit else UNITS
 
 
 def memories_of(classes: Sequence[NodeClass], task_memory: float) -> Memories:

@@ -27,7 +27,8 @@ from coalloc.simulator.occupancy import refuse_little_memory, refuse_too_large
 from coalloc.simulator.policy import Running, as_described
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.progress import Ends, Progress, Source
-from coalloc.simulator.site import Partition, Router, Site
+from coalloc.simulator.routing import HearsBeginning, HearsEnds, HearsStarts, Router
+from coalloc.simulator.site import Partition, Site
 
 PASSES_PER_REPORT = 1_000
 """Instants between two reports of progress."""
@@ -135,6 +136,8 @@ class Engine:
         self._progress = Progress([self._contention, *sources])
         self._sites = self._made(partitions, instance, np.random.default_rng(seed))
         self._router = router
+        self._hears_starts = router if isinstance(router, HearsStarts) else None
+        self._hears_ends = router if isinstance(router, HearsEnds) else None
         part = partitions[0].policy.scope if len(partitions) == 1 else "site"
         refuse_too_large(self._jobs, max(site.largest_job for site in self._sites), part)
         if self._sharing is None:
@@ -225,8 +228,7 @@ class Engine:
         sites, handlers, homes = self._sites, self._handlers, self._homes
         is_followed = self._report is not None or self._sharing is not None
         is_per_event, num_jobs = self._is_per_event, len(self._starts)
-        for site in sites:
-            site.begin()
+        self._begin()
         for kind, what in self._clock.events():
             if kind != "pass":
                 handlers[kind](what)
@@ -236,7 +238,7 @@ class Engine:
             for site in sites:
                 if site.is_due:
                     site.is_due = False
-                    if site.queue:
+                    if site.can_decide:
                         self._pass(site)
             if is_followed:
                 self._end_instant()
@@ -254,6 +256,13 @@ class Engine:
         self._num_instants += 1
         if self._report is not None and self._num_instants % PASSES_PER_REPORT == 0:
             self._report(self.position)
+
+    def _begin(self) -> None:
+        """Let policies and router begin a run."""
+        for site in self._sites:
+            site.begin()
+        if isinstance(self._router, HearsBeginning):
+            self._router.begin(self._sites)
 
     def _pass(self, site: Site) -> None:
         """Let the policy of a site decide, and do what it says."""
@@ -282,8 +291,10 @@ class Engine:
     def _refuse_idleness(self) -> None:
         """Raise where a policy puts jobs off, again and again, though nothing runs."""
         self._idle_instants += 1
+        if self._idle_instants <= MAX_IDLE_INSTANTS:
+            return
         site = next((site for site in self._sites if site.num_waiting), None)
-        if self._idle_instants > MAX_IDLE_INSTANTS and site is not None:
+        if site is not None:
             raise self._fault(
                 site,
                 f"the policy leaves waiting jobs for ever ({site.num_waiting}): nothing has run, arrived or started "
@@ -301,7 +312,7 @@ class Engine:
     def _routed(self, job: Job, router: Router) -> Site:
         """Return the site to which the router sends a job."""
         site = router.route(self._sites, job)
-        if not any(site is known for known in self._sites):
+        if site not in self._sites:
             raise PolicyError(f"the router sent {quoted(job.id)} to no site of the run", self.position)
         if job.tasks > site.most_tasks(job):
             memory = f", {job.memory:g} MB each" if job.tasks <= site.largest_job else ""
@@ -325,6 +336,8 @@ class Engine:
         if index in self._progress:
             self._expect(self._progress.end(index, self._clock.now))
         site.end(running)
+        if self._hears_ends is not None:
+            self._hears_ends.ended(site, running)
 
     def _end_as_estimated(self) -> None:
         """End the jobs whose estimated end has come, if they do end now."""
@@ -356,6 +369,8 @@ class Engine:
         self._processors[index] = self._known(processors)
         self._homes[index], self._running[index] = site, running
         self._expect(self._progress.begin(index, self._jobs[index], processors, slowdown, running.start))
+        if self._hears_starts is not None:
+            self._hears_starts.started(site, running)
 
     def _known(self, processors: Processors) -> Processors:
         """Return an equal set that an earlier job had, else the set itself: jobs often share them."""
@@ -384,7 +399,7 @@ class Engine:
 
     def _start_running_jobs(self, instance: Instance) -> None:
         """Let the jobs that run already hold their processors and load links until their given ends."""
-        for index, run in enumerate(instance.running, start=len(self._jobs)):
+        for index, run in sorted(enumerate(instance.running, start=len(self._jobs)), key=lambda entry: -entry[1].end):
             processors = processors_of(instance.platform.processor_index[name] for name in run.nodes)
             site = next((site for site in self._sites if site.has(processors)), None)
             if site is None:

@@ -16,7 +16,7 @@ from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job, Platform
 from coalloc.rules.memories import memories_of
 from coalloc.simulator.decisions import DecisionError, Start, shown
-from coalloc.simulator.processors import Processors, lowest_of, processors_of
+from coalloc.simulator.processors import Processors, preferred_of, processors_of
 
 
 class Occupancy:
@@ -49,8 +49,10 @@ class Occupancy:
         """The free processors of all classes."""
         return functools.reduce(operator.or_, self._free)
 
-    def take(self, job: Job, start: Start) -> tuple[Allocation, Processors]:
+    def take(self, job: Job, start: Start, preferred: Processors = 0) -> tuple[Allocation, Processors]:
         """Occupy what a start asks for; return the counts per class and the processors.
+
+        Where it asks for counts those are taken first, of each class, that are preferred.
 
         Raises :class:`DecisionError` where the start is not possible.
         """
@@ -59,7 +61,7 @@ class Occupancy:
         except TypeError:
             given = shown(start.nodes or start.counts)
             raise DecisionError(f"the policy gave {quoted(job.id)} {given}, not names or whole numbers") from None
-        counts, parts = self._named(job, nodes) if nodes else self._lowest(job, asked)
+        counts, parts = self._named(job, nodes) if nodes else self._lowest(job, asked, preferred)
         if self._scope != "platform" and not self._is_within_scope(counts):
             raise DecisionError(f"the policy started {quoted(job.id)} outside its scope, one {self._scope}")
         if job.memory:
@@ -74,19 +76,19 @@ class Occupancy:
         return counts, processors
 
     def occupy(self, job: Job, processors: Processors) -> Allocation:
-        """Occupy given processors that are free; return the counts per class.
+        """Let a job that runs already have given processors that are free; return what it takes of the room.
 
-        Raises :class:`CoallocError` where they have too little memory for the job.
+        Where it asks for more than the memory of its nodes, it has what is left. Of several such jobs those that end
+        last come first: what each gives back at its end is then what is free from there on.
         """
         parts = [processors & members for members in self._members]
         counts = tuple(part.bit_count() for part in parts)
-        self._hold_memory(job, counts)
-        if any(units < 0 for units in self._units):
-            raise CoallocError(f"job {quoted(job.id)}, which runs already, asks for more than the memory of its nodes")
+        units = tuple(map(min, self._units, self.memories.taken(job, counts)[len(counts) :]))
+        self._units = tuple(map(sub, self._units, units))
         for g, part in enumerate(parts):
             self._free[g] ^= part
             self._counts[g] -= counts[g]
-        return counts
+        return (*counts, *units)
 
     def release(self, taken: Allocation, processors: Processors) -> None:
         """Free processors again, so many of each class, and memory."""
@@ -112,7 +114,7 @@ class Occupancy:
                     f"{self.memories.megabytes(self.room)[g]:g} MB left: its tasks ask for {job.memory:g} MB each"
                 )
 
-    def _lowest(self, job: Job, counts: Allocation) -> tuple[Allocation, list[Processors]]:
+    def _lowest(self, job: Job, counts: Allocation, preferred: Processors) -> tuple[Allocation, list[Processors]]:
         """Return the lowest free processors for counts per class; what of a room stands after them is left out."""
         if self._units and len(counts) == len(self._counts) + len(self._units):
             counts = counts[: len(self._counts)]
@@ -131,7 +133,7 @@ class Occupancy:
                     f"the policy gave {quoted(job.id)} {count} processors of class {g}, "
                     f"of which {self._counts[g]} are free"
                 )
-            parts.append(lowest_of(self._free[g], count) if count else 0)
+            parts.append(preferred_of(self._free[g], count, preferred) if count else 0)
         return counts, parts
 
     def _named(self, job: Job, nodes: Sequence[str]) -> tuple[Allocation, list[Processors]]:

@@ -40,7 +40,7 @@ class SimulationResult:
     ``instance`` ran under ``policy`` (its name, or the type of the user's object) with ``options``. ``schedule`` has
     passed the checker. ``metrics`` are those of :func:`coalloc.metrics`, then ``decision_time_mean`` and
     ``decision_time_max`` (s): the policy's own time per pass in which jobs waited; then what the policy counts, such as
-    ``decisions_unproven``.
+    ``decisions_unproven``. ``power_management`` says whether its sites were switched on and off.
     """
 
     instance: Instance
@@ -48,6 +48,7 @@ class SimulationResult:
     options: Mapping[str, Any]
     schedule: Schedule
     metrics: Mapping[str, float]
+    power_management: bool = False
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per job: job, tasks, arrival, start, end, wait, run, response (s), nodes, outcome.
@@ -98,8 +99,11 @@ class SimulationResult:
         return frame
 
     def series(self, every: float | None = None, *, idle: Idle = "always") -> pd.DataFrame:
-        """Return queue, processors, links and power over time, a row per step; see :func:`coalloc.series`."""
-        return series(self.instance, self.schedule, every, idle=idle)
+        """Return queue, processors, links and power over time, a row per step; see :func:`coalloc.series`.
+
+        The power is that of sites which are switched on and off where they were.
+        """
+        return series(self.instance, self.schedule, every, idle=idle, power_management=self.power_management)
 
     def metrics_of(self, *, after: float | None = None, before: float | None = None) -> dict[str, float]:
         """Return the metrics of the jobs that arrive in a window, and of the platform then, by name.

@@ -8,18 +8,18 @@ only. Names of processors are the same everywhere; their numbers are the site's 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import compress
 from time import perf_counter
-from typing import Protocol
 
 import numpy as np
 
 from coalloc.allocation import node_classes
 from coalloc.documents.text import quoted
 from coalloc.execution import execution_time
-from coalloc.instance import CoallocError, Job, Platform
+from coalloc.instance import CoallocError, Job, Platform, PowerStates
+from coalloc.instance.power import known_power_states
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
@@ -27,22 +27,20 @@ from coalloc.simulator.node_sharing import NodeSharing
 from coalloc.simulator.occupancy import Occupancy, largest_part
 from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
 from coalloc.simulator.processors import Processors
+from coalloc.simulator.site_power import SitePower
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """What a site is made of: its policy, and the names of its clusters, none for all of the platform."""
+    """What a site is made of: its policy, and the names of its clusters, none for all of the platform.
+
+    With ``power_management`` it is one cluster, which is switched on and off as its power states say.
+    """
 
     policy: Policy
     clusters: tuple[str, ...] = ()
     name: str = ""
-
-
-class Router(Protocol):
-    """What sends jobs to sites: a broker."""
-
-    def route(self, sites: Sequence[Site], job: Job) -> Site:
-        """Return one of the sites: a job that arrives joins its queue. ``site.state`` is what its policy sees."""
+    power_management: bool = False
 
 
 class Site:
@@ -51,6 +49,7 @@ class Site:
     ``state`` is what its policy sees, ``queue`` the jobs that wait, as their users describe them, and ``largest_job``
     the most tasks that a job may have here. ``is_due`` says whether something has happened here since the last pass.
     ``decisions`` counts the passes, ``decision_total`` and ``decision_max`` are the policy's own time in them, s.
+    ``power`` is that of a site which is switched on and off.
     """
 
     def __init__(
@@ -76,8 +75,13 @@ class Site:
         self._occupancy = Occupancy(own, classes, scope, task_memory)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._clock, self._sharing = clock, sharing
+        self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
         self.queue: list[Job] = []
-        self._waiting: dict[str, tuple[int, Job]] = {}
+        self._numbers: list[int] = []
+        """The jobs of the queue numbered as they arrived, and those that have left it in this pass."""
+        self._left: set[int] = set()
+        self._num_arrived = 0
+        self._waiting: dict[str, tuple[int, int, Job]] = {}
         self.is_due = False
         self.decisions, self.decision_total, self.decision_max = 0, 0.0, 0.0
         self._by_estimate: list[Running] = []
@@ -109,11 +113,22 @@ class Site:
         if isinstance(self.policy, Beginning):
             self.policy.begin(self.state)
 
+    @property
+    def can_decide(self) -> bool:
+        """Whether jobs wait, and can start: the site does not start up."""
+        return bool(self.queue) and (self.power is None or self.power.is_up(self._clock.now))
+
     def arrive(self, index: int, job: Job) -> None:
         """Put a job, as its user describes it, into the queue."""
         self.is_due = True
-        self._waiting[job.id] = index, job
+        if self.power is not None:
+            ready = self.power.assigned(self._clock.now)
+            if ready > self._clock.now:
+                self._clock.wake(self.number, ready)
+        number = self._num_arrived = self._num_arrived + 1
+        self._waiting[job.id] = number, index, job
         self.queue.append(job)
+        self._numbers.append(number)
         if self._hears_arrivals is not None:
             self._hears_arrivals.arrived(self.state, job)
 
@@ -136,13 +151,15 @@ class Site:
         waiting = self._waiting.get(start.job_id)
         if waiting is None:
             raise DecisionError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
-        index, described = waiting
+        number, index, described = waiting
         if self._sharing is not None:
             start = self._sharing.placed(described, start)
-        counts, processors = self._occupancy.take(described, start)
-        del self._waiting[start.job_id]
-        slowdown = max(compress(self._slowness, counts))
         now = self._clock.now
+        cores_on = 0 if self.power is None else self.power.cores_on(now)
+        counts, processors = self._occupancy.take(described, start, cores_on)
+        del self._waiting[start.job_id]
+        self._left.add(number)
+        slowdown = max(compress(self._slowness, counts))
         taken = self._occupancy.memories.taken(described, counts)
         running = Running(described, counts, processors, now, now + execution_time(described, slowdown), taken)
         self._hold(running)
@@ -151,10 +168,11 @@ class Site:
     def occupy(self, job: Job, processors: Processors, end: float) -> Running:
         """Let a job run until ``end`` (s) that runs already, on free processors (numbers of the platform)."""
         own = self.of_platform(processors)
-        counts = self._occupancy.occupy(job, own)
-        taken = self._occupancy.memories.taken(job, counts)
-        running = Running(as_described(job), counts, own, 0.0, end, taken)
+        taken = self._occupancy.occupy(job, own)
+        running = Running(as_described(job), taken[: len(self.state.classes)], own, 0.0, end, taken)
         self._hold(running)
+        if self.power is not None:
+            self.power.runs()
         return running
 
     def most_tasks(self, job: Job) -> int:
@@ -164,14 +182,17 @@ class Site:
         return self._most_tasks[job.memory]
 
     def leave_queue(self, num_starts: int) -> None:
-        """Take so many started jobs off the queue: cheaply from its head, by a scan from elsewhere."""
-        queue, waiting = self.queue, self._waiting
+        """Take the jobs that the pass has started, so many, off the queue: those at its head at once, others singly."""
+        numbers, left = self._numbers, self._left
         head = 0
-        while head < num_starts and queue[head].id not in waiting:
+        while head < num_starts and numbers[head] in left:
             head += 1
-        del queue[:head]
         if head < num_starts:
-            queue[:] = [job for job in queue if job.id in waiting]
+            for number in left.difference(numbers[:head]):
+                place = bisect_left(numbers, number)
+                del self.queue[place], numbers[place]
+        del self.queue[:head], numbers[:head]
+        left.clear()
 
     def end(self, running: Running) -> None:
         """Free the processors of a job that has ended."""
@@ -180,6 +201,8 @@ class Site:
             place += 1
         del self._by_estimate[place], self._estimated_ends[place]
         self._occupancy.release(running.taken, running.processors)
+        if self.power is not None:
+            self.power.ended(running.processors, self._clock.now)
         if self._hears_ends is not None:
             self._hears_ends.ended(self.state, running)
 
@@ -204,6 +227,13 @@ class Site:
         place = bisect_right(self._estimated_ends, running.estimated_end)
         self._by_estimate.insert(place, running)
         self._estimated_ends.insert(place, running.estimated_end)
+
+
+def _power_states(platform: Platform, name: str) -> PowerStates:
+    """Return the power states of the only cluster of a site."""
+    if len(platform.clusters) != 1:
+        raise CoallocError(f"site {quoted(name)} has {len(platform.clusters)} clusters: power management is for one")
+    return known_power_states(platform.clusters[0])
 
 
 Block = tuple[int, int, Processors]

@@ -31,7 +31,7 @@ from coalloc.solvers.result import (
 
 
 @dataclass
-class Search:
+class Call:
     """What one call knows; objective and bound as reported.
 
     ``constraints`` are those of the problem; ``is_infeasible`` once a complete method has found no schedule.

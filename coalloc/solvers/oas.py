@@ -24,7 +24,7 @@ from coalloc.rules.serial_generation import assignments_of, best_list_schedule, 
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.simple import quick_bound
-from coalloc.solvers.call import Search, is_within
+from coalloc.solvers.call import Call, is_within
 from coalloc.solvers.context import Context
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.model_run import ModelRun
@@ -60,18 +60,18 @@ def solve_oas(
         )
     _refuse_unsupported(options, formulation)
     problem = _problem(instance, options, objective, constraints)
-    search = Search(instance, options, progress, constraints=problem.constraints)
+    call = Call(instance, options, progress, constraints=problem.constraints)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
     reasons = why_infeasible(problem)
     if reasons:
-        search.message = "; ".join(reasons)
-        return search.result(SolveStatus.INFEASIBLE, formulation=name)
-    context = Context(search, problem, Criterion.of(problem, objective), run_model)
+        call.message = "; ".join(reasons)
+        return call.result(SolveStatus.INFEASIBLE, formulation=name)
+    context = Context(call, problem, Criterion.of(problem, objective), run_model)
     status = None
     try:
         if not instance.jobs:
-            search.offer(Schedule((), options.slot, instance.name), 0.0, "no jobs")
-            search.raise_bound(0.0, "no jobs")
+            call.offer(Schedule((), options.slot, instance.name), 0.0, "no jobs")
+            call.raise_bound(0.0, "no jobs")
         elif formulation == "auto":
             _take_start(context, start)
             close(context)
@@ -81,8 +81,8 @@ def solve_oas(
         else:
             status = _run_own(context, formulation, start)
     except KeyboardInterrupt:
-        search.stopped_by = "interrupt"
-    return search.result(status or _too_tight(search, constraints), formulation=name)
+        call.stopped_by = "interrupt"
+    return call.result(status or _too_tight(call, constraints), formulation=name)
 
 
 def _problem(
@@ -95,25 +95,25 @@ def _problem(
     return discretise(instance, options.slot, saturation=options.saturation, scope=options.scope, constraints=kept)
 
 
-def _too_tight(search: Search, own: Sequence[Constraint]) -> SolveStatus | None:
+def _too_tight(call: Call, own: Sequence[Constraint]) -> SolveStatus | None:
     """Return the status where no schedule keeps the user's own constraints or the limit, or none is known to."""
-    limit = search.options.makespan_limit
-    if search.is_infeasible:
+    limit = call.options.makespan_limit
+    if call.is_infeasible:
         asked = [*(["the constraints"] if own else []), *([] if limit is None else [f"makespan_limit={limit:g} s"])]
-        search.message = f"a complete method proves that no schedule keeps {' and '.join(asked)}"
+        call.message = f"a complete method proves that no schedule keeps {' and '.join(asked)}"
         return SolveStatus.INFEASIBLE
-    if limit is None or search.options.objective != Makespan.name:
+    if limit is None or call.options.objective != Makespan.name:
         return None
-    if search.is_too_tight:
-        search.schedule = search.objective = None
-        least = search.lower_bound
-        search.message = f"no schedule ends within makespan_limit={limit:g} s: the least is {least:g} s or more"
+    if call.is_too_tight:
+        call.schedule = call.objective = None
+        least = call.lower_bound
+        call.message = f"no schedule ends within makespan_limit={limit:g} s: the least is {least:g} s or more"
         return SolveStatus.INFEASIBLE
-    if search.objective is not None and not is_within(search.objective, limit):
-        search.message = (
-            f"no schedule is known that ends within makespan_limit={limit:g} s; the best ends at {search.objective:g} s"
+    if call.objective is not None and not is_within(call.objective, limit):
+        call.message = (
+            f"no schedule is known that ends within makespan_limit={limit:g} s; the best ends at {call.objective:g} s"
         )
-        search.schedule = search.objective = None
+        call.schedule = call.objective = None
         return SolveStatus.UNKNOWN
     return None
 
@@ -146,7 +146,7 @@ def build_oas(
     slots = int(criterion.horizon() if horizon is None else horizon)
     _refuse_horizon(problem, slots)
     quick = min(quick_bound(criterion), slots)
-    return ModelRun(Search(instance, options), solve_model).build(
+    return ModelRun(Call(instance, options), solve_model).build(
         criterion, formulation_of("oas", formulation), slots, quick
     )
 
@@ -195,8 +195,8 @@ def _take_start(context: Context, start: Schedule | None) -> None:
 
 def _given(context: Context, start: Schedule) -> list[Assignment]:
     """Return the user's start as assignments; raises :class:`CoallocError` where it is not valid."""
-    search = context.search
-    broken = check(search.instance, start, saturation=search.options.saturation, scope=search.options.scope)
+    call = context.call
+    broken = check(call.instance, start, saturation=call.options.saturation, scope=call.options.scope)
     if broken:
         raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
     return assignments_of(context.problem, start)
@@ -207,8 +207,8 @@ def _run_named(context: Context, formulation: Formulation) -> None:
     quick = quick_bound(context.criterion)
     context.take(best_list_schedule(context.problem), "list schedule")
     context.prove(quick, "longest job and packing")
-    schedule, bound = ModelRun(context.search, context.run_model).run(
-        context.criterion, formulation, context.best, time_limit=context.search.remaining, lower_bound=quick
+    schedule, bound = ModelRun(context.call, context.run_model).run(
+        context.criterion, formulation, context.best, time_limit=context.call.remaining, lower_bound=quick
     )
     if bound == math.inf:
         context.exclude()
@@ -218,16 +218,16 @@ def _run_named(context: Context, formulation: Formulation) -> None:
 
 def _run_own(context: Context, formulation: Formulation, start: Schedule | None) -> SolveStatus | None:
     """Run a formulation of the user's own; return the status where it is not that of the gap."""
-    search, criterion = context.search, context.criterion
+    call, criterion = context.call, context.criterion
     quick = quick_bound(criterion)
     context.prove(quick, "longest job and packing")
     first = best_list_schedule(context.problem) if start is None else _given(context, start)
     horizon = int(max([criterion.horizon(), *(a.end for a in first)]))
-    schedule, bound = ModelRun(search, context.run_model).run(
-        criterion, formulation, first, time_limit=search.remaining, lower_bound=quick, horizon=horizon
+    schedule, bound = ModelRun(call, context.run_model).run(
+        criterion, formulation, first, time_limit=call.remaining, lower_bound=quick, horizon=horizon
     )
     if bound == math.inf:
-        search.message = (
+        call.message = (
             f"the model of formulation {type(formulation).__name__} has no solution within {horizon:,} slots, "
             "into which every order of the jobs fits"
         )
@@ -238,8 +238,8 @@ def _run_own(context: Context, formulation: Formulation, start: Schedule | None)
 
 def _hear(context: Context, schedule: Schedule | None, bound: float | None) -> None:
     """Take what the run of a formulation has found, as it is."""
-    search = context.search
+    call = context.call
     if schedule is not None:
-        search.offer(schedule, context.criterion.objective.of_schedule(search.instance, schedule), "model")
+        call.offer(schedule, context.criterion.objective.of_schedule(call.instance, schedule), "model")
     if bound is not None:
         context.prove(bound, "model")

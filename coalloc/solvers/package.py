@@ -20,7 +20,7 @@ from coalloc.problem import MAX_MODES, Mode, Problem, discretise
 from coalloc.rules.packages import package_schedule
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.call import Search
+from coalloc.solvers.call import Call
 from coalloc.solvers.feasibility import why_not_together, why_package_infeasible
 from coalloc.solvers.package_placing import Placed, place_package
 from coalloc.solvers.package_worth import (
@@ -55,10 +55,10 @@ SEARCH_WORK = 20_000
 
 
 @dataclass(slots=True)
-class _Call:
+class _PackageContext:
     """One call of :func:`solve_package`: what to solve, how, and the best package known."""
 
-    search: Search
+    call: Call
     problem: Problem
     run_model: RunModel
     static: Schedule | None = None
@@ -67,14 +67,14 @@ class _Call:
     @property
     def gap(self) -> float | None:
         """The relative gap of the first objective, None where something is unknown."""
-        return relative_gap(next(iter(self.levels.values()), None), self.search.lower_bound)
+        return relative_gap(next(iter(self.levels.values()), None), self.call.lower_bound)
 
     def take(self, static: Schedule, source: str) -> None:
         """Take a schedule (with SC = 1) where it is better than the best known."""
-        levels = LEVELS[self.search.options.model](self.problem, modes_of(self.problem, static))
+        levels = LEVELS[self.call.options.model](self.problem, modes_of(self.problem, static))
         if self.static is None or is_cheaper(price_of(levels), price_of(self.levels)):
             self.static, self.levels = static, levels
-            self.search.record(source, incumbent=next(iter(levels.values())))
+            self.call.record(source, incumbent=next(iter(levels.values())))
 
 
 def solve_package(
@@ -109,19 +109,19 @@ def solve_package(
     _refuse_unsupported(options)
     if isinstance(formulation, str):
         module_name(options.model, formulation)  # raises where there is none
-    search = Search(instance, options, progress)
-    call = _Call(search, package_problem(instance, options), run_model)
-    status = _status(call, formulation)
-    simulated = _offer_best(call)
-    result = search.result(
+    call = Call(instance, options, progress)
+    context = _PackageContext(call, package_problem(instance, options), run_model)
+    status = _status(context, formulation)
+    simulated = _offer_best(context)
+    result = call.result(
         status,
         formulation=formulation if isinstance(formulation, str) else type(formulation).__name__,
-        links="strict" if call.problem.links == "strict" else "shared",
-        levels=call.levels if len(call.levels) > 1 else {},
+        links="strict" if context.problem.links == "strict" else "shared",
+        levels=context.levels if len(context.levels) > 1 else {},
         simulated_objective=simulated,
     )
     is_proven = status in (SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE)
-    return result if is_proven else replace(result, stopped_by=search.stopped_by)
+    return result if is_proven else replace(result, stopped_by=call.stopped_by)
 
 
 def build_package(
@@ -156,119 +156,121 @@ def package_problem(instance: Instance, options: SolveOptions) -> Problem:
     return discretise(instance, None, links=links, saturation=options.saturation)
 
 
-def _status(call: _Call, formulation: str | PackageFormulation) -> SolveStatus:
+def _status(context: _PackageContext, formulation: str | PackageFormulation) -> SolveStatus:
     """Solve the package, and return what is known of it."""
-    search, problem = call.search, call.problem
+    call, problem = context.call, context.problem
     if not problem.jobs:
-        call.take(Schedule((), None, search.instance.name), "no jobs")
-        search.raise_bound(0.0, "no jobs")
+        context.take(Schedule((), None, call.instance.name), "no jobs")
+        call.raise_bound(0.0, "no jobs")
         return SolveStatus.OPTIMAL
-    search.message = "; ".join(why_package_infeasible(problem))
-    if search.message:
+    call.message = "; ".join(why_package_infeasible(problem))
+    if call.message:
         return SolveStatus.INFEASIBLE
     try:
-        status = _solved(call, formulation)
+        status = _solved(context, formulation)
     except KeyboardInterrupt:
-        search.stopped_by = "interrupt"
+        call.stopped_by = "interrupt"
         status = None
     if status is None:
-        status = SolveStatus.UNKNOWN if call.static is None else SolveStatus.FEASIBLE
+        status = SolveStatus.UNKNOWN if context.static is None else SolveStatus.FEASIBLE
     if status is SolveStatus.UNKNOWN:
-        search.message = "no schedule was found before the limit"
+        call.message = "no schedule was found before the limit"
     if status is SolveStatus.INFEASIBLE:
-        search.message = why_not_together(problem)
+        call.message = why_not_together(problem)
     return status
 
 
-def _solved(call: _Call, formulation: str | PackageFormulation) -> SolveStatus | None:
+def _solved(context: _PackageContext, formulation: str | PackageFormulation) -> SolveStatus | None:
     """Solve as the formulation says; return the status where it is proven."""
-    model = call.search.options.model
+    model = context.call.options.model
     if formulation != "auto":
         used = package_formulation_of(model, formulation) if isinstance(formulation, str) else formulation
-        return _by_model(call, used)
-    placed = _placed(call)
+        return _by_model(context, used)
+    placed = _placed(context)
     if placed.is_proven:
         return SolveStatus.INFEASIBLE if placed.modes is None else SolveStatus.OPTIMAL
-    if len(call.levels) == 1 and call.gap is not None and call.gap <= call.search.options.gap:
-        call.search.stopped_by = "gap"
+    if len(context.levels) == 1 and context.gap is not None and context.gap <= context.call.options.gap:
+        context.call.stopped_by = "gap"
         return None
-    name = _model_for_the_rest(call)
-    return _by_model(call, package_formulation_of(model, name), placed.modes) if name else None
+    name = _model_for_the_rest(context)
+    return _by_model(context, package_formulation_of(model, name), placed.modes) if name else None
 
 
-def _model_for_the_rest(call: _Call) -> str:
+def _model_for_the_rest(context: _PackageContext) -> str:
     """Return the formulation for what the search left open; none where all are too large, or there is no time."""
-    search, problem = call.search, call.problem
+    call, problem = context.call, context.problem
     modes = sum(map(problem.count_allocations, problem.jobs))
     places = len(problem.jobs) * sum(problem.package.processors)
     if modes <= MAX_MODES:
         name, variables = "mode", modes
-    elif search.options.model == "pas" and places <= MAX_PLACES:
+    elif call.options.model == "pas" and places <= MAX_PLACES:
         name, variables = "node", places
     else:
-        search.stopped_by = "work"
+        call.stopped_by = "work"
         return ""
-    if variables / BUILT_PER_SECOND > search.remaining:
-        search.stopped_by = "time"
+    if variables / BUILT_PER_SECOND > call.remaining:
+        call.stopped_by = "time"
         return ""
     return name
 
 
-def _placed(call: _Call) -> Placed:
+def _placed(context: _PackageContext) -> Placed:
     """Place the package without a model."""
-    search, problem = call.search, call.problem
+    call, problem = context.call, context.problem
 
     def take(modes: Sequence[Mode]) -> None:
-        call.take(package_schedule(problem, dict(enumerate(modes))), "package search")
+        context.take(package_schedule(problem, dict(enumerate(modes))), "package search")
 
-    with search.timed("solve"):
-        work = Work(SEARCH_WORK, time.perf_counter() + search.remaining)
-        placed = place_package(problem, search.options.model, work, take)
+    with call.timed("solve"):
+        work = Work(SEARCH_WORK, time.perf_counter() + call.remaining)
+        placed = place_package(problem, call.options.model, work, take)
     if placed.modes is not None:
         take(placed.modes)
     if placed.modes is not None or not placed.is_proven:
-        search.raise_bound(placed.lower_bound, "package search")
+        call.raise_bound(placed.lower_bound, "package search")
     return placed
 
 
-def _by_model(call: _Call, formulation: PackageFormulation, start: Sequence[Mode] | None = None) -> SolveStatus | None:
+def _by_model(
+    context: _PackageContext, formulation: PackageFormulation, start: Sequence[Mode] | None = None
+) -> SolveStatus | None:
     """Build and solve a model, from a package where one is known; return the status where it is proven."""
     from coalloc.solvers.package_stages import solve_stages  # loads Pyomo
 
-    search, has_start = call.search, False
-    with search.timed("build"):
-        model = formulation.build(call.problem)
+    call, has_start = context.call, False
+    with call.timed("build"):
+        model = formulation.build(context.problem)
         if start is not None and isinstance(formulation, StartsFromPackage):
             formulation.set_start(model, start)
             has_start = True
-    with search.timed("solve"):
-        solutions = solve_stages(search, call.run_model, model, has_start=has_start)
+    with call.timed("solve"):
+        solutions = solve_stages(call, context.run_model, model, has_start=has_start)
     first, last = solutions[0], solutions[-1]
-    search.size, search.stopped_by = first.size, last.stopped_by
+    call.size, call.stopped_by = first.size, last.stopped_by
     if first.status is SolveStatus.INFEASIBLE:
         return SolveStatus.INFEASIBLE
-    search.raise_bound(first.lower_bound, search.options.solver)
+    call.raise_bound(first.lower_bound, call.options.solver)
     if first.objective is not None:
-        call.take(formulation.extract(model), search.options.solver)
-    is_closed = call.gap is not None and call.gap <= PROOF_TOLERANCE
-    if is_closed and (last.status is SolveStatus.OPTIMAL or len(call.levels) == 1):
+        context.take(formulation.extract(model), call.options.solver)
+    is_closed = context.gap is not None and context.gap <= PROOF_TOLERANCE
+    if is_closed and (last.status is SolveStatus.OPTIMAL or len(context.levels) == 1):
         return SolveStatus.OPTIMAL
     if last.status is SolveStatus.OPTIMAL:
-        search.stopped_by = "gap"
+        call.stopped_by = "gap"
     return None
 
 
-def _offer_best(call: _Call) -> float | None:
+def _offer_best(context: _PackageContext) -> float | None:
     """Give the result the best package; return the objective, s, with the ends that shared links cause."""
-    search, problem = call.search, call.problem
-    if call.static is None:
+    call, problem = context.call, context.problem
+    if context.static is None:
         return None
-    objective, source = next(iter(call.levels.values())), search.trace[-1].source
+    objective, source = next(iter(context.levels.values())), call.trace[-1].source
     if problem.links == "strict":
-        search.offer(call.static, objective, source)
+        call.offer(context.static, objective, source)
         return None
-    modes = modes_of(problem, call.static)
-    schedule = with_simulated_ends(problem, call.static, modes)
-    search.message = saturated_links(problem, modes)
-    search.offer(schedule, objective, source)
+    modes = modes_of(problem, context.static)
+    schedule = with_simulated_ends(problem, context.static, modes)
+    call.message = saturated_links(problem, modes)
+    call.offer(schedule, objective, source)
     return math.fsum(placement.end - placement.start for placement in schedule)

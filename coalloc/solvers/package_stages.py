@@ -18,7 +18,7 @@ from pyomo.repn import generate_standard_repn
 from coalloc.instance import CoallocError
 from coalloc.models.package import Stage
 from coalloc.solvers.backends.highs import SolverLimits
-from coalloc.solvers.call import Search
+from coalloc.solvers.call import Call
 from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, Progress, RunModel, SolveStatus, TracePoint
 
 LEVEL_TOLERANCE = 1e-9
@@ -32,7 +32,7 @@ would be below the rounding errors of a large objective, and far too coarse for 
 
 
 def solve_stages(
-    search: Search, run_model: RunModel, model: pyo.ConcreteModel, *, has_start: bool = False
+    call: Call, run_model: RunModel, model: pyo.ConcreteModel, *, has_start: bool = False
 ) -> list[ModelSolution]:
     """Minimise the objectives of a model in order; stop after one that is not proven.
 
@@ -40,15 +40,15 @@ def solve_stages(
     With ``has_start`` the variables hold a solution to start from.
     """
     solutions: list[ModelSolution] = []
-    options = search.options
+    options = call.options
     for stage in _stages(model):
         with _scaled(model, stage) as factor:
             solution = run_model(
                 model,
-                SolverLimits(search.remaining, options.work_limit, options.gap, options.threads, options.seed),
+                SolverLimits(call.remaining, options.work_limit, options.gap, options.threads, options.seed),
                 integral=stage.is_integral,
                 start=has_start or bool(solutions),
-                progress=None if solutions else _reporter(search, factor),
+                progress=None if solutions else _reporter(call, factor),
             )
         solutions.append(_in_own_units(solution, factor))
         if solutions[-1].status is not SolveStatus.OPTIMAL or solution.objective is None:
@@ -114,11 +114,11 @@ def _keep_level(model: pyo.ConcreteModel, stage: Stage, factor: float, value: fl
         model.add_component(name, pyo.Constraint(expr=factor * stage.objective.expr <= limit))
 
 
-def _reporter(search: Search, factor: float) -> Progress:
+def _reporter(call: Call, factor: float) -> Progress:
     """Return what puts a solver's news about the first level into the trace."""
 
     def report(point: TracePoint) -> None:
         incumbent, bound = (None if value is None else value / factor for value in (point.incumbent, point.lower_bound))
-        search.record(point.source, incumbent, bound)
+        call.record(point.source, incumbent, bound)
 
     return report

@@ -87,9 +87,9 @@ UNKNOWN: dict[str, Any] = dict.fromkeys(COLUMNS[COLUMNS.index("slotted") :], mat
 
 @dataclass(frozen=True, slots=True)
 class StudyLimits:
-    """What each solve gets: seconds, threads, a seed; and the formulation of those in slots."""
+    """What each solve gets: seconds (None: no limit), threads, a seed; and the formulation of those in slots."""
 
-    time: float
+    time: float | None
     threads: int
     seed: int
     formulation: str
@@ -111,7 +111,7 @@ def slot_study(
     *,
     continuous: bool = True,
     formulation: str = "auto",
-    time_limit: float = TIME_LIMIT,
+    time_limit: float | None = TIME_LIMIT,
     threads: int = 1,
     seed: Seed = 0,
     progress: Callable[[str], None] | None = None,
@@ -129,7 +129,8 @@ def slot_study(
     formulation
         Of the solves in slots, as for :func:`coalloc.solve`.
     time_limit
-        Seconds for each solve: one per row in slots, one per row rounded down, one per instance in continuous time.
+        Seconds for each solve (``None`` or ``math.inf``: no limit): one per row in slots, one per row rounded down, one
+        per instance in continuous time.
     threads, seed
         For the solvers; the same seed gives the same table where no time limit struck.
     progress

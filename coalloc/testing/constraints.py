@@ -1,8 +1,9 @@
-"""Constraints for tests: a precedence, two jobs apart, a latest end of one job, a cluster that one job may not use.
+"""Constraints for tests: a precedence, a lag, two jobs apart, a latest end of a job, a cluster that a job may not use.
 
 Each says the same thing three times, as a constraint has to: to searches, as rows of models, and as faults of
-schedules. :func:`small_constraint` draws one for a small instance; some make it infeasible. For all of them an optimal
-schedule exists in which every job starts at its arrival or at the end of another, as brute force asks for.
+schedules. :func:`small_constraint` draws one for a small instance; some make it infeasible. For all that it draws an
+optimal schedule exists in which every job starts at its arrival or at the end of another, as brute force asks for;
+for a :class:`Lag` brute force needs a horizon.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from coalloc.instance import Instance, Job
 
 SLACK = 1e-6
 """Seconds by which a schedule may break a constraint on times."""
+
+Time = tuple[Literal["start", "end"], str]
+"""A time of a job by id."""
 
 Kind = Literal["precedence", "apart", "latest end", "not on cluster"]
 KINDS: tuple[Kind, ...] = ("precedence", "apart", "latest end", "not on cluster")
@@ -50,6 +54,41 @@ class Precedence(Constraint):
         placed = {p.job: p for p in schedule}
         if placed[self.after].start < placed[self.before].end - SLACK:
             yield f"{self.after} starts before {self.before} ends"
+
+
+@dataclass(frozen=True, slots=True)
+class Lag(Constraint):
+    """A time of one job is at least ``least`` (s) after a time of another, or before it where that is negative.
+
+    Each time is a start or an end of a job, by id; of one and the same job they say how long it takes at least.
+    """
+
+    later: Time
+    earlier: Time
+    least: float
+
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
+        """Return the start moved so far that the lag is kept; infinity where moving it cannot."""
+        known = {**placed, job.id: (start, end)}
+        if job.id not in (self.later[1], self.earlier[1]) or not {self.later[1], self.earlier[1]} <= known.keys():
+            return start
+        lacking = self.least - self._lag(known)
+        if lacking <= SLACK:
+            return start
+        return start + lacking if job.id == self.later[1] != self.earlier[1] else math.inf
+
+    def rows(self, instance: Instance) -> Iterable[Row]:  # noqa: ARG002
+        """Yield the one time less the other."""
+        yield TimeRow(((1, *self.later), (-1, *self.earlier)), self.least)
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+        """Yield a sentence where the lag is too short."""
+        lag = self._lag({p.job: (p.start, p.end) for p in schedule})
+        if lag < self.least - SLACK:
+            yield f"the {' of '.join(self.later)} is {lag:g} s after the {' of '.join(self.earlier)}"
+
+    def _lag(self, spans: Times) -> float:
+        return spans[self.later[1]][self.later[0] == "end"] - spans[self.earlier[1]][self.earlier[0] == "end"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ COMMANDS = (
     "bench",
     "generate",
     "convert",
+    "merge",
     "policies",
     "schema",
     "examples",

@@ -76,6 +76,49 @@ def test_an_overdue_job_is_expected_to_end_now(policy):
     assert starts(policy, jobs) == {"J1": 0, "J2": 10, "J3": 20}
 
 
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        # J1 holds three of four nodes until 10; the others wait from 1 s on. By arrival J2 (4 nodes) is next, at 10; J3
+        # (3 nodes, 5 s) and J4 (2 nodes, 4 s) follow at 20, together they do not fit: J4 at 25.
+        ("fcfs", {"J2": 10, "J3": 20, "J4": 25}),
+        # Fewest tasks first: J4 at 10; J3 does not fit beside it: 14; J2 at 19. Shortest first is the same.
+        ("sjf", {"J2": 19, "J3": 14, "J4": 10}),
+        ("spt", {"J2": 19, "J3": 14, "J4": 10}),
+        # Longest first, then second longest: as by arrival.
+        ("lpt", {"J2": 10, "J3": 20, "J4": 25}),
+        # At 10 s all have waited for 9 s: J2 scores 0.9**3 * 4 = 2.9, J3 1.8**3 * 3 = 17.5, J4 2.25**3 * 2 = 22.8;
+        # at 14 s J2 1.3**3 * 4 = 8.8, J3 2.6**3 * 3 = 52.7.
+        ("wfp3", {"J2": 19, "J3": 14, "J4": 10}),
+        # Latest arrival first, as a key of one's own: the ids count up.
+        (lambda job, now: -int(job.id[1:]), {"J2": 19, "J3": 14, "J4": 10}),
+    ],
+)
+def test_the_order_of_the_queue_is_an_option(order, expected):
+    jobs = [
+        Job("J1", tasks=3, base_time=10.0),
+        Job("J2", tasks=4, base_time=10.0, arrival=1.0),
+        Job("J3", tasks=3, base_time=5.0, arrival=1.0),
+        Job("J4", tasks=2, base_time=4.0, arrival=1.0),
+    ]
+    assert starts("easy", jobs, queue_order=order) == {"J1": 0} | expected
+
+
+@pytest.mark.parametrize(("candidates", "first"), [("queue", "J3"), ("spt", "J5"), ("lpt", "J4")])
+def test_the_order_of_candidates_is_an_option(candidates, first):
+    # J1 leaves one node of four until 20, when J2 is due. One of J3 (10 s), J4 (15 s) and J5 (8 s) passes J2 at 0.
+    jobs = [
+        Job("J1", tasks=3, base_time=20.0),
+        Job("J2", tasks=4, base_time=10.0),
+        Job("J3", tasks=1, base_time=10.0),
+        Job("J4", tasks=1, base_time=15.0),
+        Job("J5", tasks=1, base_time=8.0),
+    ]
+    found = starts("easy", jobs, candidates=candidates)
+    assert found["J2"] == 20
+    assert {job for job in ("J3", "J4", "J5") if found[job] == 0} == {first}
+
+
 def test_a_job_takes_other_nodes_where_the_preferred_ones_are_promised():
     # J1 holds two of three fast nodes until 5. J2 wants four nodes: at 5 fastest-first gives it the fast ones and one
     # of the slow ones. J3 (1 task, 50 s) prefers the free fast node, which is promised, and gets the extra slow one.
@@ -119,6 +162,10 @@ class Watched:
     policy: Easy
     promised: dict[str, float] = field(default_factory=dict)
     scope: str = "platform"
+
+    def begin(self, state):
+        """Begin a run."""
+        self.policy.begin(state)
 
     def decide(self, state):
         """Note when, by the estimates, enough processors are free in all for the first job that waits."""

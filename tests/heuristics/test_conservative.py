@@ -15,7 +15,8 @@ from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.conservative import Compression, Conservative
 from coalloc.instance import Instance, Job
 from coalloc.rules.allocation_rules import RuleName
-from coalloc.simulator.policy import Start, State
+from coalloc.rules.orders import OrderName, ordered_at
+from coalloc.simulator.policy import Start, State, Wake
 from tests.heuristics.runs import endable, estimated_instances, star, starts, without_traffic
 from tests.strategies import LAW, instances
 
@@ -57,6 +58,32 @@ def test_by_arrival_a_job_may_move_where_an_equal_one_before_it_did_not_fit() ->
     assert starts(instance, "conservative", compression="arrival") == expected
 
 
+@pytest.mark.parametrize(("compression", "start"), [("start", 20), ("arrival", 23)])
+def test_a_reservation_is_kept_where_nothing_ends_or_arrives(compression: str, start: float) -> None:
+    # A has one of two nodes, by its estimate until 100, B the other until 20. J (2 nodes) is reserved for 100, K (1
+    # node, 3 s) for 20. At 10 A ends. By start K moves to 10, and J to 20. By arrival J moves first, to 23, behind K;
+    # then K moves to 10 and ends at 13. J stays at 23, when nothing happens but its start.
+    jobs = (Job("A", 1, 10.0, estimate=100.0), Job("B", 1, 20.0), Job("J", 2, 5.0), Job("K", 1, 3.0))
+    expected = {"A": 0, "B": 0, "J": start, "K": 10}
+    assert starts(on(2, *jobs), "conservative", compression=compression) == expected
+
+
+def test_jobs_that_arrive_together_get_reservations_in_the_order_of_the_queue() -> None:
+    # Three jobs for one node: by arrival 0, 5, 7; shortest first J3, J2, J1.
+    jobs = (Job("J1", 1, 5.0), Job("J2", 1, 2.0), Job("J3", 1, 1.0))
+    assert starts(on(1, *jobs), "conservative") == {"J1": 0, "J2": 5, "J3": 7}
+    assert starts(on(1, *jobs), "conservative", queue_order="spt") == {"J1": 3, "J2": 1, "J3": 0}
+
+
+def test_reservations_may_move_forward_in_the_order_of_the_queue() -> None:
+    # A ends at 2, not at 10. J1 has [10, 19), J2 [19, 22). By start J1 moves first, to 2, J2 to 11. Shortest first J2
+    # moves first, to [2, 5), where there is room before J1's 10; and J1 to 5.
+    jobs = (Job("A", 2, 2.0, estimate=10.0), Job("J1", 2, 9.0, arrival=1.0), Job("J2", 2, 3.0, arrival=1.5))
+    options = {"queue_order": "spt", "compression": "queue"}
+    assert starts(on(2, *jobs), "conservative", queue_order="spt") == {"A": 0, "J1": 2, "J2": 11}
+    assert starts(on(2, *jobs), "conservative", **options) == {"A": 0, "J1": 5, "J2": 2}
+
+
 def test_an_object_serves_several_runs() -> None:
     # Four jobs of 4 tasks: one after the other on 4 nodes, all at once on 16; then again on 4.
     policy, jobs = Conservative(), [Job(f"J{i}", 4, 10.0) for i in range(4)]
@@ -79,14 +106,15 @@ class Noting(Conservative):
     """Conservative backfilling, and the first start that it promised to each job."""
 
     def __init__(self, compression: Compression) -> None:
-        super().__init__(compression)
+        super().__init__(compression=compression)
         self.promised: dict[str, float] = {}
 
-    def decide(self, state: State) -> list[Start]:
+    def decide(self, state: State) -> list[Start | Wake]:
         """Decide, and note what is new."""
         decided = super().decide(state)
         kept = {place.job.id: place.start for place in self._places}
-        self.promised = kept | {start.job_id: state.now for start in decided} | self.promised
+        started = {start.job_id: state.now for start in decided if isinstance(start, Start)}
+        self.promised = kept | started | self.promised
         return decided
 
 
@@ -107,13 +135,14 @@ Booking = tuple[float, float, Allocation]
 class Plain:
     """The definition, from the list of all bookings at every question."""
 
+    order: OrderName
     compression: Compression
     allocation: RuleName
     scope: Scope
     places: dict[str, Booking] = field(default_factory=dict)
     expected: dict[str, float] = field(default_factory=dict)
 
-    def decide(self, state: State) -> list[Start]:
+    def decide(self, state: State) -> list[Start | Wake]:
         """Return the jobs whose reservations have come and whose processors are free."""
         running = {run.job.id: run.estimated_end for run in state.running}
         jobs = {job.id: job for job in state.queue}
@@ -124,21 +153,26 @@ class Plain:
                 self.places[id] = self.earliest(state, jobs[id])
             self.places = {id: self.places[id] for id in kept}
         elif any(end > state.now for id, end in self.expected.items() if id not in running):
-            for id in by_start if self.compression == "start" else list(self.places):
+            by_order = [job.id for job in ordered_at(state.queue, self.order, state.now) if job.id in self.places]
+            orders = {"start": by_start, "arrival": list(self.places), "queue": by_order}
+            for id in orders[self.compression]:
                 place = self.places.pop(id)
                 found = self.earliest(state, jobs[id])
                 self.places[id] = found if found[0] < place[0] else place
                 self.places = {job: self.places[job] for job in jobs if job in self.places}
-        for job in state.queue:
-            if job.id not in self.places:
-                self.places[job.id] = self.earliest(state, job)
-        free, due = state.free, []
+        new = [job for job in state.queue if job.id not in self.places]
+        for job in ordered_at(new, self.order, state.now):
+            self.places[job.id] = self.earliest(state, job)
+        self.places = {job: self.places[job] for job in jobs}
+        free = state.free
+        due: list[Start] = []
         for id, (start, _, counts) in self.places.items():
             if start <= state.now and all(map(le, counts, free)):
                 free = tuple(n - m for n, m in zip(free, counts, strict=True))
                 due.append(Start(id, counts))
         self.expected = running | {start.job_id: self.places.pop(start.job_id)[1] for start in due}
-        return due
+        first = min((place[0] for place in self.places.values()), default=state.now)
+        return [*due, Wake(first)] if first > state.now and first not in self.expected.values() else due
 
     def earliest(self, state: State, job: Job) -> Booking:
         """Return the earliest place that the running jobs and the other places leave."""
@@ -166,13 +200,16 @@ class Plain:
 @LAW
 @given(
     estimated_instances(max_jobs=9, max_running=2).map(endable),
+    st.sampled_from(get_args(OrderName)),
     st.sampled_from(get_args(Compression)),
     st.sampled_from(get_args(RuleName)),
     st.sampled_from(("platform", "cluster")),
 )
-def test_it_is_the_definition(instance: Instance, compression: Compression, rule: RuleName, scope: Scope) -> None:
+def test_it_is_the_definition(
+    instance: Instance, order: OrderName, compression: Compression, rule: RuleName, scope: Scope
+) -> None:
     largest = max(cluster.num_processors for cluster in instance.platform.clusters)
     jobs = tuple(job.replace(tasks=min(job.tasks, largest)) for job in instance.jobs)
     instance = instance.replace(jobs=jobs) if scope == "cluster" else instance
-    expected = coalloc.simulate(instance, Plain(compression, rule, scope)).schedule
-    assert coalloc.simulate(instance, Conservative(compression, rule, scope)).schedule == expected
+    expected = coalloc.simulate(instance, Plain(order, compression, rule, scope)).schedule
+    assert coalloc.simulate(instance, Conservative(order, compression, rule, scope)).schedule == expected

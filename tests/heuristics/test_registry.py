@@ -6,6 +6,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, Policy
 from coalloc.heuristics.registry import POLICIES, policy_named
 from coalloc.simulator.engine import Interrupted
+from coalloc.simulator.routing import Broker
 
 
 def test_the_names_are_those_of_the_classics_and_what_followed():
@@ -14,7 +15,7 @@ def test_the_names_are_those_of_the_classics_and_what_followed():
 
 @pytest.mark.parametrize("name", coalloc.policies())
 def test_every_policy_follows_the_protocol_and_has_options_with_valid_defaults(name):
-    assert isinstance(policy_named(name, {}), Policy)
+    assert isinstance(policy_named(name, {}), (Policy, Broker))
     for option, default in POLICIES[name].options.items():
         assert policy_named(name, {option: default}) is not None
         choices = POLICIES[name].choices(option)
@@ -71,9 +72,20 @@ def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
         (
             "easy",
             {"alocation": "x"},
-            ["policy 'easy' has no option alocation (did you mean allocation?); it has allocation, scope"],
+            [
+                "policy 'easy' has no option alocation (did you mean allocation?); "
+                "it has queue_order, candidates, allocation, scope"
+            ],
         ),
-        ("easy", {"order": "sjf"}, ["policy 'easy' has no option order; it has allocation, scope"]),
+        ("fcfs", {"queue_order": "sjf"}, ["policy 'fcfs' has no option queue_order; it has skip, allocation, scope"]),
+        (
+            "easy",
+            {"queue_order": "fifo"},
+            [
+                "queue_order of policy 'easy' must be one of fcfs, sjf, bjf, spt, lpt, largest-area, wfp3, unicef, "
+                "f1, f2, f3, f4 or a function of your own, got 'fifo'"
+            ],
+        ),
         ("pas", {"work_limit": 0}, ["work_limit of policy 'pas' must be at least 1, got 0"]),
         ("oas", {"work_limit": "x"}, ["work_limit of policy 'oas' must be a whole number, got 'x'"]),
         (

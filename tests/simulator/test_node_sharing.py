@@ -287,7 +287,7 @@ UNKNOWN = (
 )
 
 
-@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "mesd", "pas", "oas", "pcbe", "node-list"])
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "mesd", "pas", "oas", "pcbe", "node-list", "grid"])
 @pytest.mark.parametrize(
     "instance",
     [

@@ -124,9 +124,31 @@ def test_what_runs_already_holds_memory():
     instance = with_memory(Job("J1", 1, 10.0, memory=401.0), Job("J2", 1, 10.0, memory=300.0), running=running)
     starts = {p.job: p.start for p in coalloc.simulate(instance, "fpfs").schedule}
     assert starts == {"J1": 25.0, "J2": 0.0}  # J2 takes the last core of the large node, J1 waits for R
-    heavy = (running[0], coalloc.RunningJob(Job("S", 1, 99.0, memory=700.0), ("C1/0.1",), 25.0))
-    with pytest.raises(CoallocError, match="job 'S', which runs already, asks for more than the memory of its nodes"):
-        coalloc.simulate(instance.replace(running=heavy), "fpfs")
+
+
+@pytest.mark.parametrize("policy", ["fpfs", "easy", "conservative"])
+def test_jobs_that_run_already_may_ask_for_more_than_a_node_has(policy):
+    # A node of four cores and 1000 MB. R, S and T hold 700, 700 and 400 MB until 5, 30 and 20: 300 MB are free from 20
+    # on, all from 30 on. J1 asks for 300 MB and J2 for 301 MB, J3 for nothing.
+    platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0, cores=4, memory=1000.0)], 0.0)])
+    running = [
+        coalloc.RunningJob(Job(name, 1, 99.0, memory=memory), [f"C1/0.{core}"], end)
+        for core, (name, memory, end) in enumerate([("R", 700.0, 5.0), ("S", 700.0, 30.0), ("T", 400.0, 20.0)])
+    ]
+    jobs = [Job("J1", 1, 100.0, memory=300.0), Job("J2", 1, 10.0, memory=301.0), Job("J3", 1, 10.0)]
+    instance = coalloc.Instance(platform, jobs, running)
+    schedule = coalloc.simulate(instance, policy).schedule
+    assert {p.job: p.start for p in schedule} == {"J1": 20.0, "J2": 30.0, "J3": 0.0}
+    assert coalloc.check(instance, schedule) == []
+    assert coalloc.solve(instance, time_limit=5.0).objective == 120.0  # J1 from 20 on, too
+
+
+def test_what_runs_on_a_node_without_memory_is_no_matter():
+    platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0, cores=2, memory=0.0), NodeGroup(1, power=1.0)], 0.0)])
+    running = [coalloc.RunningJob(Job("R", 1, 99.0, memory=1.0), ["C1/0.0"], 5.0)]
+    instance = coalloc.Instance(platform, [Job("J1", 1, 10.0, memory=1.0), Job("J2", 1, 10.0)], running)
+    starts = {p.job: p.nodes for p in coalloc.simulate(instance, "fcfs").schedule}
+    assert starts == {"J1": ("C1/1",), "J2": ("C1/0.1",)}
 
 
 def test_jobs_that_no_memory_holds_are_named_at_once():

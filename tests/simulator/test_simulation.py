@@ -15,8 +15,8 @@ from coalloc.simulator import simulation
 from coalloc.testing.small import small_instance
 from tests.simulator.listed import Listed
 
-QUICK = tuple(name for name in coalloc.policies() if name not in ("pas", "oas", "pcbe", "node-list"))
-"""Policies that solve no model, and do not need each job to fit one node."""
+QUICK = tuple(name for name in coalloc.policies() if name not in ("pas", "oas", "pcbe", "node-list", "grid"))
+"""Policies that solve no model, and do not need each job to fit one node, or one cluster."""
 
 
 @st.composite
@@ -130,8 +130,15 @@ def test_what_is_asked_of_a_run_is_asked_of_its_schedule():
         ({"policy": "easy", "kill": "no"}, "kill: must be True or False, got 'no'"),
         ({"policy": "easy", "kill": 1}, "kill: must be True or False, got 1"),
         ({"policy": Listed({}), "skip": True}, "options are for policies by name, got skip with an object"),
-        ({"policy": 7}, "policy: must be a text or an object with scope and decide, got 7"),
-        ({"policy": "easy", "kil": True}, "policy 'easy' has no option kil; it has allocation, scope"),
+        (
+            {"policy": 7},
+            "policy: must be a text, an object with scope and decide or "
+            "an object with scope and partitions and route, got 7",
+        ),
+        (
+            {"policy": "easy", "kil": True},
+            "policy 'easy' has no option kil; it has queue_order, candidates, allocation, scope",
+        ),
     ],
 )
 def test_a_wrong_argument_is_one_error(arguments, message):
