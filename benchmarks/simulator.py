@@ -220,7 +220,10 @@ reserved nodes to its allocator. Times under EASY therefore compare two policies
 
 def pyss_sentence() -> str:
     """Return why pyss is not among the peers here."""
-    has_python = bool(shutil.which("python2.7")) and not subprocess.run(["python2.7", "-V"], check=False).returncode
+    has_python = (
+        bool(shutil.which("python2.7"))
+        and not subprocess.run(["python2.7", "-V"], capture_output=True, check=False).returncode
+    )
     return (
         "pyss, the Python Scheduler Simulator, cannot be installed: it is not on the package index (`pyss` there is "
         f"another project) and needs Python 2.7, which is {'' if has_python else 'not '}at hand. It is not compared."
