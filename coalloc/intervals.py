@@ -20,7 +20,7 @@ DRAWN_AT_A_TIME = 1_000_000
 
 
 class ConfidenceInterval(NamedTuple):
-    """A mean or another statistic, its confidence interval (nan: not known of one sample), and the number of samples."""
+    """A mean or another statistic, its confidence interval (nan for one sample), and the number of samples."""
 
     mean: float
     low: float
