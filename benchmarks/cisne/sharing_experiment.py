@@ -51,11 +51,12 @@ Point = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A grid of points, and how many seeds each has: 0, 1, ..."""
+    """A grid of points, and how many seeds each has: 0, 1, ...; values of its last key stand beside ``base``."""
 
     name: str
     seeds: int
     grid: Mapping[str, Sequence[Any]]
+    base: Any = None
 
     def points(self) -> Iterator[Point]:
         """Yield the points of the grid, the last key varying fastest."""
@@ -83,7 +84,8 @@ def experiment(seeds: int | None = None, path: Path = SPECIFICATION) -> Experime
     """Return the experiment; ``seeds`` instead of those of each study."""
     said = tomllib.loads(path.read_text())
     studies = {
-        name: Study(name, seeds or study["seeds"], study["grid"]) for name, study in said["studies"].items()
+        name: Study(name, seeds or study["seeds"], study["grid"], study.get("base"))
+        for name, study in said["studies"].items()
     }
     return Experiment(said["title"], tuple(said["mixes"]), studies)
 
@@ -134,13 +136,18 @@ def measured(argument: Mapping[str, Any]) -> Row:
 
 def run(wanted: Experiment, names: Sequence[str], store: Path, jobs: int) -> bool:
     """Measure the samples of these studies that the store lacks, ``jobs`` at a time; return whether all are there."""
-    calls = list({call.key: call for name in names for *_, call in wanted.samples(wanted.studies[name])}.values())
+    calls = list({call.key: call for name in names for call in by_seed(wanted, wanted.studies[name])}.values())
 
     def report(_call: Call, _outcome: Outcome, progress: Progress) -> None:
         if progress.in_store % max(1, len(calls) // 20) == 0:
             print(progress, file=sys.stderr, flush=True)
 
     return not run_calls(calls, store, partial(LocalWorkers, jobs), report).is_interrupted
+
+
+def by_seed(wanted: Experiment, study: Study) -> list[Call]:
+    """Return the calls of a study, all points of one seed first: an interrupted run has the same seeds everywhere."""
+    return [call for _, _, call in sorted(wanted.samples(study), key=lambda sample: sample[1])]
 
 
 def rows_of(wanted: Experiment, name: str, store: Path) -> list[Row]:
