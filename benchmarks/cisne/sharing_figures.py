@@ -111,9 +111,9 @@ def latency_of_users(results: Results) -> Figure:
         for height, text, line in limits:
             ax.axhline(height, color=palette.OVERLOAD if line == "-" else palette.INK, linewidth=1.0, linestyle=line)
             ax.text(-0.45, height + 0.3, text, fontsize=7.5, va="bottom")
-        ax.set_ylim(13.0, 35.0)
+        ax.set_ylim(LATENCY_OF_USER, 35.0)
         title(ax, f"{name} users: largest of any run {largest:.1f} us")
-        label(ax, "load", "mean latency in scenario 3, us")
+        label(ax, "load", "mean latency in scenario 3, us; 14: a user alone" if ax is axes[0] else "")
     key(figure, axes[0], len(results.mixes))
     return figure
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from sharing_claims import Claim, scenario_claims
 from sharing_experiment import Experiment
 from sharing_figures import FIGURES, sweep
@@ -43,15 +44,15 @@ PARALLEL = {
 LOCAL = {
     "user_time": "time of users, s",
     "user_cpu_mean": "CPU kept, mean",
-    "user_cpu_least": "least",
+    "user_cpu_least": "CPU kept, least",
     "user_memory_mean": "memory kept, mean",
-    "user_memory_least": "least",
-    "latency_mean_xwindows": "latency XWindows, us",
-    "latency_max_xwindows": "largest",
-    "latency_mean_internet": "latency Internet, us",
-    "latency_max_internet": "largest",
-    "latency_mean_shell": "latency Shell, us",
-    "latency_max_shell": "largest",
+    "user_memory_least": "memory kept, least",
+    "latency_mean_xwindows": "mean latency XWindows, us",
+    "latency_max_xwindows": "largest XWindows, us",
+    "latency_mean_internet": "mean latency Internet, us",
+    "latency_max_internet": "largest Internet, us",
+    "latency_mean_shell": "mean latency Shell, us",
+    "latency_max_shell": "largest Shell, us",
 }
 """Columns of the table of local users."""
 
@@ -154,7 +155,7 @@ def changes_table(results: Results) -> str:
     return markdown(Table.of([*kept, swept, *CHANGED.values()], lines))
 
 
-def change(here, base, name: str) -> ConfidenceInterval:
+def change(here: pd.Series, base: pd.Series, name: str) -> ConfidenceInterval:
     """Return the mean change of a metric over the seeds: relative to the base, or the difference of a share."""
     found = here - base if name.startswith("user_cpu") else here / base - 1.0
     return mean_interval(found.groupby(level="seed").mean().tolist())
@@ -170,8 +171,7 @@ def metrics_table(results: Results, columns: dict[str, str]) -> str:
             part = frame[frame["mix"] == mix]
             cells = [_digits(extreme(part[name].to_numpy(dtype=float), name)) for name in named]
             lines.append([*(point[key] for key in results.varied), mix, *cells])
-    heads = [text if text not in ("least", "largest") else f"{text} ({name})" for name, text in named.items()]
-    return markdown(Table.of([*results.varied, "mix", *heads], lines))
+    return markdown(Table.of([*results.varied, "mix", *named.values()], lines))
 
 
 def extreme(values: np.ndarray, name: str) -> float:
