@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,7 @@ METHODS: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("oas", {"work_limit": 20_000}),
     ("oas", {"slot": "50%"}),
 )
+BOUNDS = ("makespan_bound", "response_bound")
 COLUMNS = (
     *("case", "policy", "options", "status", "jobs", "cpu", "decision_max"),
     *("makespan", "makespan_bound", "response_mean", "response_bound", "wait_mean", "slowdown_mean", "message"),
@@ -85,30 +86,38 @@ def instance_of(case: Case, folder: str) -> coalloc.Instance:
 
 
 def measure(argument: Mapping[str, Any]) -> Row:
-    """Return what a run took, what came of it, and the bounds on its jobs."""
+    """Return what a run took, and what came of it."""
     instance = instance_of(CASES[argument["case"]], argument["folder"])
     began = time.process_time()
     run = coalloc.simulate(instance, argument["policy"], **argument["options"])
     cpu = time.process_time() - began
-    quiet = instance.replace(jobs=tuple(job.replace(task_bandwidth=0.0) for job in instance.jobs))
     return {
         "status": "measured",
         "jobs": len(instance.jobs),
         "cpu": cpu,
         "decision_max": run.metrics["decision_time_max"],
         "makespan": run.metrics["makespan"],
-        "makespan_bound": coalloc.lower_bound(quiet, "makespan", "packing"),
         "response_mean": run.metrics["response_mean"],
-        "response_bound": coalloc.lower_bound(quiet, "total-response-time", "area") / len(instance.jobs),
         "wait_mean": run.metrics["wait_mean"],
         "slowdown_mean": run.metrics["bounded_slowdown_mean"],
     }
 
 
-def call_of(case: str, policy: str, options: Mapping[str, Any], folder: Path) -> Call:
+def bounds_of(argument: Mapping[str, Any]) -> Row:
+    """Return the bounds on the jobs of a case without their traffic: makespan and mean response time, s."""
+    instance = instance_of(CASES[argument["case"]], argument["folder"])
+    quiet = instance.replace(jobs=tuple(job.replace(task_bandwidth=0.0) for job in instance.jobs))
+    return {
+        "status": "measured",
+        "makespan_bound": coalloc.lower_bound(quiet, "makespan", "best"),
+        "response_bound": coalloc.lower_bound(quiet, "total-response-time", "area") / len(instance.jobs),
+    }
+
+
+def call_of(function: Callable[[Mapping[str, Any]], Row], argument: Mapping[str, Any], folder: Path) -> Call:
     """Return the call of a sample; where the trace lies is no part of what is measured."""
-    argument = {"case": case, "policy": policy, "options": dict(options)}
-    return Call(measure, argument, LIMIT, given={"part": CASES[case].part}, local={"folder": str(folder)})
+    case = CASES[argument["case"]]
+    return Call(function, argument, LIMIT, given={"part": case.part}, local={"folder": str(folder)})
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -147,6 +156,7 @@ def report(rows: Sequence[Row], command: str) -> str:
         f"{code_sentence(('python',))}. Command: `{command}`; the protocol is in [../README.md](../README.md). "
         "The first line of OAS has the defaults, each of the others one option else. CPU seconds are of the whole "
         "simulation with its check and metrics; the longest decision is by the clock, on a machine with other work.",
+        f"{len(rows)} of {len(CASES) * len(METHODS)} runs have been made.",
     ]
     for name, case in CASES.items():
         found = [row for row in rows if row["case"] == name]
@@ -169,21 +179,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if not Path(options.traces, TRACE).exists():
         raise coalloc.CoallocError(f"there is no {TRACE} in {options.traces}")
-    calls = [call_of(case, *method, options.traces) for case in CASES for method in METHODS]
+    bounds = {case: call_of(bounds_of, {"case": case}, options.traces) for case in CASES}
+    arguments_of = [
+        {"case": case, "policy": policy, "options": dict(given)} for case in CASES for policy, given in METHODS
+    ]
+    runs = [call_of(measure, argument, options.traces) for argument in arguments_of]
     if not options.report:
-        run_shown([c for c in calls if c.argument["case"] in options.cases], options.store, options.jobs, _line)
-    outcomes = zip(calls, outcomes_of(calls, options.store), strict=True)
-    rows = [{**call.argument, **outcome} for call, outcome in outcomes if outcome is not None]
+        calls = [call for call in (*bounds.values(), *runs) if call.argument["case"] in options.cases]
+        run_shown(calls, options.store, options.jobs, _line)
+    bound_of = dict(zip(bounds, outcomes_of([*bounds.values()], options.store), strict=True))
+    outcomes = zip(runs, outcomes_of(runs, options.store), strict=True)
+    rows = [
+        {**call.argument, **outcome, **{name: bound[name] for name in BOUNDS}}
+        for call, outcome in outcomes
+        if outcome is not None and (bound := bound_of[call.argument["case"]]) is not None
+    ]
     write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
     write_atomically(options.output.with_suffix(".md"), report(rows, command_of("oas_window", parser, options)))
-    print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(rows)} of {len(calls)} runs")
+    print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(rows)} of {len(runs)} runs")
     return 0
 
 
 def _line(call: Call, outcome: Outcome) -> str:
-    asked = f"{call.argument['case']}: {label(call.argument['policy'], call.argument['options'])}"
-    detail = outcome.get("message") or f"{outcome['cpu']:.1f} s"
-    return f"{asked}: {detail}"
+    case, policy = call.argument["case"], call.argument.get("policy")
+    asked = f"{case}: {label(policy, call.argument['options']) if policy else 'bounds'}"
+    return f"{asked}: {outcome.get('message') or outcome['status']}"
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -36,14 +37,17 @@ MAIN = "HPC2N"
 SHARED = HERE.parent.parent / "shared" / "data" / "swf"
 NUM_HPC2N = 202_871
 LUBLIN_JOBS = 20_000
-MESD_JOBS, MESD_QUEUE = 15_000, 200
+MESD_JOBS, MESD_QUEUE = 50_000, 200
+CONSERVATIVE_JOBS = 20_000
+OVERLOAD = 1.2
 PAS_JOBS = 60
 LARGE_JOBS = 10_000
 GRACE = 60.0
 """Seconds beyond the limit of AccaSim after which a sample is killed."""
 
 COLUMNS = (
-    *("kind", "trace", "policy", "num_jobs", "run", "status", "jobs"),
+    *("kind", "trace", "policy", "num_jobs", "offered_load", "run", "status", "jobs"),
+    *("engine_cpu", "engine_wall", "engine_peak"),
     *("read_cpu", "read_wall", "read_peak", "simulate_cpu", "simulate_wall", "simulate_peak"),
     *("check_cpu", "check_wall", "check_peak", "rate", "wait_mean", "same_starts", "peer_wait_mean"),
     *("decisions", "decision_median", "decision_max", "load", "message", "version", "commit", "code", "python"),
@@ -75,12 +79,15 @@ def samples(folder: Path, runs: int, peer: str, peer_jobs: int) -> Iterator[Samp
             if peer:
                 yield make("replay", main, policy, peer_jobs, run)
                 yield make("accasim", main, policy, peer_jobs, run, peer=peer)
-        yield make("replay", main, "conservative", 5_000, run)
+        yield make("bare", main, "easy", whole, run)
+        yield make("replay", main, "conservative", CONSERVATIVE_JOBS, run)
+        yield make("replay", main, "easy", whole, run, offered_load=OVERLOAD)
         if main == MAIN:
+            yield make("replay", main, "conservative", 0, run)
             yield from (make("replay", main, "easy", NUM_HPC2N // parts, run) for parts in (4, 2))
             others = [name for name in TRACES if name != MAIN and Path(folder, TRACES[name][0]).exists()]
             yield from (make("replay", name, policy, 0, run) for name in others for policy in ("easy", "fcfs"))
-            yield make("replay", main, "mesd", MESD_JOBS, run)
+            yield make("replay", main, "mesd", MESD_JOBS, run, offered_load=OVERLOAD)
             yield make("first-decisions", main, "mesd", MESD_QUEUE, run)
         yield make("replay", LARGE, "easy", LARGE_JOBS, run)
         yield make("all-decisions", "thesis-pas", "pas", PAS_JOBS, run)
@@ -95,14 +102,15 @@ def call_of(sample: Sample) -> Call:
 
 # --- the report -----------------------------------------------------------------------------------
 
-Group = tuple[str, str, str, int]
+Group = tuple[str, str, str, int, float]
 
 
 def grouped(rows: Iterable[Row]) -> dict[Group, list[Row]]:
     """Return the rows of each question, its runs together."""
     groups: dict[Group, list[Row]] = {}
     for row in rows:
-        groups.setdefault((row["kind"], row["trace"], row["policy"], row["num_jobs"]), []).append(row)
+        question = row["kind"], row["trace"], row["policy"], row["num_jobs"], row["offered_load"]
+        groups.setdefault(question, []).append(row)
     return groups
 
 
@@ -126,13 +134,15 @@ def report(rows: Sequence[Row], command: str, note: str) -> str:
         "too long, CPU times less so. The protocol is in [../README.md](../README.md).",
         *([note] if note else []),
         "Times are seconds, best of the runs (median); memory is the peak resident set up to the end of the phase, "
-        "MB = 10^6 bytes. Simulating is the engine with every start validated, nodes named, and all metrics.",
+        "MB = 10^6 bytes. Simulating is the engine with every start validated, nodes named, and all metrics. "
+        "Where a load is given, arrivals are pulled together until the trace offers it.",
         "## Targets",
         "\n".join(f"- {verdict}" for verdict in verdicts(measured)),
         "## Replays",
         replay_table(measured),
         "## Beside AccaSim",
         *peer_section(measured),
+        pyss_sentence(),
         "## What was not measured",
         "\n".join(f"- {line}" for line in unmeasured(rows)) or "Nothing.",
     ]
@@ -141,15 +151,17 @@ def report(rows: Sequence[Row], command: str, note: str) -> str:
 
 def replay_table(measured: Mapping[Group, Sequence[Row]]) -> str:
     """Return one line per trace and policy."""
-    heads = ["trace", "policy", "jobs", "simulate, CPU", "wall", "jobs/s, CPU", "wall", "MB"]
+    heads = ["trace", "load", "policy", "jobs", "engine, CPU", "jobs/s, CPU"]
+    heads += ["simulate, CPU", "wall", "jobs/s, CPU", "wall", "MB"]
     heads += ["read, CPU", "MB", "check, CPU", "MB", "mean wait, s", "runs"]
     lines = []
-    for (kind, trace, policy, _), rows in measured.items():
+    for (kind, trace, policy, _, load), rows in measured.items():
         if kind != "replay":
             continue
         jobs = rows[0]["jobs"]
         rates = [f"{jobs / min(row[name] for row in rows):,.0f}" for name in ("simulate_cpu", "simulate_wall")]
-        simulated = [best_and_median(rows, "simulate_cpu"), best_and_median(rows, "simulate_wall"), *rates]
+        engine = [best_and_median(rows, "engine_cpu"), f"{engine_rate(rows):,.0f}"]
+        simulated = [*engine, best_and_median(rows, "simulate_cpu"), best_and_median(rows, "simulate_wall"), *rates]
         read_and_check = [
             text
             for phase in ("read", "check")
@@ -157,7 +169,19 @@ def replay_table(measured: Mapping[Group, Sequence[Row]]) -> str:
         ]
         peak = best_and_median(rows, "simulate_peak", 0)
         wait = f"{rows[0]['wait_mean']:.1f}"
-        lines.append([trace, policy, f"{jobs:,}", *simulated, peak, *read_and_check, wait, len(rows)])
+        lines.append(
+            [
+                trace,
+                f"{load:g}" if load else "",
+                policy,
+                f"{jobs:,}",
+                *simulated,
+                peak,
+                *read_and_check,
+                wait,
+                len(rows),
+            ]
+        )
     return markdown(Table.of(heads, lines))
 
 
@@ -166,8 +190,8 @@ def peer_section(measured: Mapping[Group, Sequence[Row]]) -> list[str]:
     heads = ["trace", "policy", "jobs", "AccaSim, CPU", "coalloc, CPU", "ratio", "AccaSim, wall", "coalloc, wall"]
     heads += ["ratio", "AccaSim, MB", "coalloc, MB", "same starts", "mean wait, AccaSim", "mean wait, coalloc"]
     lines = []
-    for (kind, trace, policy, num_jobs), theirs in measured.items():
-        ours = measured.get(("replay", trace, policy, num_jobs))
+    for (kind, trace, policy, num_jobs, load), theirs in measured.items():
+        ours = measured.get(("replay", trace, policy, num_jobs, load))
         if kind != "accasim" or not ours:
             continue
         times: list[str] = []
@@ -191,44 +215,86 @@ computes metrics and keeps all placements; AccaSim places jobs on named nodes (o
 here. Under FCFS the two answer the same question, and every start is to be the same. Their EASY is another policy:
 AccaSim 1.1.3 computes the reservation of a blocked job once, and does not try that job again before the reserved
 instant although processors may become free earlier; and it starts any job behind it that fits, since it passes no
-reserved nodes to its allocator. Times under EASY therefore compare two policies on the same jobs.
+reserved nodes to its allocator. Times under EASY therefore compare two policies on the same jobs."""
 
-pyss, the Python Scheduler Simulator, is Python 2 and not on the package index (`pyss` there is another project): it
-cannot be installed, and is not compared."""
+
+def pyss_sentence() -> str:
+    """Return why pyss is not among the peers here."""
+    has_python = (
+        bool(shutil.which("python2.7"))
+        and not subprocess.run(["python2.7", "-V"], capture_output=True, check=False).returncode
+    )
+    return (
+        "pyss, the Python Scheduler Simulator, cannot be installed: it is not on the package index (`pyss` there is "
+        f"another project) and needs Python 2.7, which is {'' if has_python else 'not '}at hand. It is not compared."
+    )
 
 
 def verdicts(measured: Mapping[Group, Sequence[Row]]) -> Iterator[str]:
     """Yield a sentence per target."""
-    if easy := measured.get(("replay", MAIN, "easy", 0)):
-        rate = max(row["rate"] for row in easy)
-        yield f"EASY on all of {MAIN}: {rate:,.0f} jobs per CPU second, target 50,000: {met(50_000 / rate)}."
-        peak = min(row["simulate_peak"] for row in easy)
-        yield f"Memory of it, reading included, final check aside: {peak:.0f} MB, target 150 MB: {met(peak / 150)}."
-        yield growth(measured, easy)
-    if large := measured.get(("replay", LARGE, "easy", LARGE_JOBS)):
+    if easy := measured.get(("replay", MAIN, "easy", 0, 0.0)):
+        yield from easy_verdicts(measured, easy)
+    if conservative := measured.get(("replay", MAIN, "conservative", CONSERVATIVE_JOBS, 0.0)):
+        rate = engine_rate(conservative)
+        yield (
+            f"Conservative backfilling on {CONSERVATIVE_JOBS:,} jobs: {rate:,.0f} jobs per CPU second in the engine, "
+            f"target 20,000: {met(20_000 / rate)}."
+        )
+    for policy, load in (("conservative", 0.0), ("easy", OVERLOAD)):
+        if rows := measured.get(("replay", MAIN, policy, 0, load)):
+            seconds = min(row["engine_cpu"] for row in rows)
+            at_load = f" at load {load:g}" if load else ""
+            yield f"`{policy}` on all of {MAIN}{at_load}: {seconds:.1f} s of CPU, target 60 s: {met(seconds / 60)}."
+    if large := measured.get(("replay", LARGE, "easy", LARGE_JOBS, 0.0)):
         seconds = min(row["simulate_cpu"] + row["check_cpu"] for row in large)
         peak = min(row["check_peak"] for row in large)
         yield (
             f"EASY on {LARGE_JOBS:,} jobs and 100,000 nodes, with names, metrics and check: {seconds:.1f} s of CPU, "
             f"target 5 s: {met(seconds / 5)}; {peak:.0f} MB, target 500 MB: {met(peak / 500)}."
         )
-    if mesd := measured.get(("replay", MAIN, "mesd", MESD_JOBS)):
-        seconds = min(row["simulate_cpu"] for row in mesd)
-        yield f"MESD on {MESD_JOBS:,} jobs, 4 clusters of 60: {seconds:.1f} s of CPU, target 20 s: {met(seconds / 20)}."
-    if mesd := measured.get(("first-decisions", MAIN, "mesd", MESD_QUEUE)):
+    if mesd := measured.get(("replay", MAIN, "mesd", MESD_JOBS, OVERLOAD)):
+        rate = engine_rate(mesd)
+        yield (
+            f"MESD on {MESD_JOBS:,} jobs at load {OVERLOAD:g}, 4 clusters of 60: {rate:,.0f} jobs per CPU second, "
+            f"target 10,000: {met(10_000 / rate)}."
+        )
+    if mesd := measured.get(("first-decisions", MAIN, "mesd", MESD_QUEUE, 0.0)):
         median, longest = _milliseconds(mesd)
         yield (
             f"One MESD decision on {MESD_QUEUE} waiting jobs: median {median:.1f} ms, longest {longest:.1f} ms, "
             f"target 10 ms: {met(longest / 10)}."
         )
-    if pas := measured.get(("all-decisions", "thesis-pas", "pas", PAS_JOBS)):
+    if pas := measured.get(("all-decisions", "thesis-pas", "pas", PAS_JOBS, 0.0)):
         median, longest = _milliseconds(pas)
         yield f"A PAS decision: median {median:.1f} ms (longest {longest:.0f} ms), target 50 ms: {met(median / 50)}."
 
 
+def easy_verdicts(measured: Mapping[Group, Sequence[Row]], easy: Sequence[Row]) -> Iterator[str]:
+    """Yield what EASY on the whole trace is held against: a bare loop, and what comes after the engine."""
+    rate = engine_rate(easy)
+    beside = ""
+    if bare := measured.get(("bare", MAIN, "easy", 0, 0.0)):
+        same = "the same starts" if bare[0]["same_starts"] == 1.0 else f"{100 * bare[0]['same_starts']:.2f} % alike"
+        beside = f" (a loop with nothing around it: {engine_rate(bare):,.0f}, {same})"
+    yield (
+        f"EASY on all of {MAIN}, engine alone: {rate:,.0f} jobs per CPU second{beside}, target 100,000: "
+        f"{met(100_000 / rate)}."
+    )
+    rate = max(row["jobs"] / (row["simulate_cpu"] + row["check_cpu"]) for row in easy)
+    yield f"With names, metrics and check: {rate:,.0f} jobs per CPU second, target 60,000: {met(60_000 / rate)}."
+    peak = min(row["simulate_peak"] for row in easy)
+    yield f"Memory of it, reading included, final check aside: {peak:.0f} MB, target 150 MB: {met(peak / 150)}."
+    yield growth(measured, easy)
+
+
+def engine_rate(rows: Iterable[Row]) -> float:
+    """Return jobs per CPU second of the engine, of the best run."""
+    return max(row["jobs"] / row["engine_cpu"] for row in rows)
+
+
 def growth(measured: Mapping[Group, Sequence[Row]], whole: Sequence[Row]) -> str:
     """Return how the peak grows with the number of jobs: bytes per job from 25 to 50 to 100 %."""
-    parts = [measured.get(("replay", MAIN, "easy", NUM_HPC2N // parts)) for parts in (4, 2)]
+    parts = [measured.get(("replay", MAIN, "easy", NUM_HPC2N // parts, 0.0)) for parts in (4, 2)]
     peaks = [(rows[0]["jobs"], min(row["simulate_peak"] for row in rows)) for rows in [*parts, whole] if rows]
     slopes = [1e6 * (b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(peaks)]
     said = ", ".join(f"{peak:.0f} MB for {jobs:,} jobs" for jobs, peak in peaks)
@@ -248,7 +314,7 @@ def met(ratio: float) -> str:
 
 def unmeasured(rows: Sequence[Row]) -> Iterator[str]:
     """Yield a sentence per question that was skipped, killed or crashed."""
-    for (kind, trace, policy, _), found in grouped(r for r in rows if r["status"] != "measured").items():
+    for (kind, trace, policy, *_), found in grouped(r for r in rows if r["status"] != "measured").items():
         yield f"{policy} on {trace} ({kind}): {found[0]['status']}, {found[0].get('message', '')}"
 
 

@@ -19,13 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bare_easy import easy
 
 import coalloc
+from coalloc.allocation import node_classes
 from coalloc.checker import check
 from coalloc.heuristics.registry import policy_named
 from coalloc.measures import metrics
 from coalloc.schedule import Schedule
-from coalloc.simulator.engine import Engine
+from coalloc.simulator.engine import Engine, Run
 from coalloc.simulator.policy import Policy, Start, State, Wake
 from coalloc.simulator.simulation import schedule_of_run
 from coalloc.simulator.site import Partition
@@ -60,6 +62,8 @@ class Sample:
     run: int
     folder: str
     peer: str = ""
+    offered_load: float = 0.0
+    """The load to which arrivals are pulled together, 0 for those of the trace."""
 
 
 def measure(sample: Sample) -> Row:
@@ -97,7 +101,11 @@ def replay(sample: Sample) -> Row:
     """Read, simulate, check."""
     phases, policy = Phases(), policy_named(sample.policy, {})
     instance = phases.run("read", lambda: read(sample))
-    schedule, values = phases.run("simulate", lambda: simulate(instance, policy))
+    run = phases.run("engine", Engine(instance, [Partition(policy)]).run)
+    schedule, values = phases.run("measure", lambda: measured(instance, run))
+    for clock in ("cpu", "wall"):
+        phases.row[f"simulate_{clock}"] = phases.row[f"engine_{clock}"] + phases.row.pop(f"measure_{clock}")
+    phases.row["simulate_peak"] = phases.row.pop("measure_peak")
     violations = phases.run("check", lambda: check(instance, schedule, links="shared", scope=policy.scope))
     num_jobs = len(instance.jobs)
     return {
@@ -111,8 +119,23 @@ def replay(sample: Sample) -> Row:
 
 def simulate(instance: coalloc.Instance, policy: Policy) -> tuple[Schedule, Mapping[str, float]]:
     """Return the schedule and its metrics, as ``coalloc.simulate`` does before it checks them."""
-    schedule = schedule_of_run(instance, Engine(instance, [Partition(policy)]).run())
+    return measured(instance, Engine(instance, [Partition(policy)]).run())
+
+
+def measured(instance: coalloc.Instance, run: Run) -> tuple[Schedule, Mapping[str, float]]:
+    """Return the schedule of a run, its nodes named, and its metrics."""
+    schedule = schedule_of_run(instance, run)
     return schedule, metrics(instance, schedule)
+
+
+def bare(sample: Sample) -> Row:
+    """Time the loop with nothing around it, and compare its starts with those of the engine."""
+    phases, instance = Phases(), read(sample)
+    jobs = [(job.arrival, job.base_time, job.tasks, job.estimate) for job in instance.jobs]
+    starts = phases.run("engine", lambda: easy(jobs, instance.platform.num_processors))
+    ours = Engine(instance, [Partition(policy_named(sample.policy, {}))]).run().starts
+    same = sum(a == b for a, b in zip(starts, ours, strict=True)) / len(jobs)
+    return {**phases.row, "jobs": len(jobs), "rate": len(jobs) / phases.row["engine_cpu"], "same_starts": same}
 
 
 def large_platform(num_jobs: int, load: float = 0.9) -> coalloc.Instance:
@@ -134,6 +157,21 @@ def large_platform(num_jobs: int, load: float = 0.9) -> coalloc.Instance:
 
 def read(sample: Sample, first: int = 0) -> coalloc.Instance:
     """Return jobs ``first`` to ``first + num_jobs`` of the trace, on one pool or (MESD) on four clusters."""
+    instance = _as_in_the_trace(sample, first)
+    return at_load(instance, sample.offered_load) if sample.offered_load else instance
+
+
+def at_load(instance: coalloc.Instance, load: float) -> coalloc.Instance:
+    """Return an instance with its arrivals pulled together until it offers a load."""
+    first, last = instance.jobs[0].arrival, instance.jobs[-1].arrival
+    work = sum(job.tasks * job.base_time for job in instance.jobs)
+    factor = work / (
+        load * (last - first) * sum(c.capacity * c.effective_power for c in node_classes(instance.platform))
+    )
+    return instance.replace(jobs=[job.replace(arrival=first + factor * (job.arrival - first)) for job in instance.jobs])
+
+
+def _as_in_the_trace(sample: Sample, first: int) -> coalloc.Instance:
     if sample.trace == LUBLIN:
         return coalloc.generate("lublin", seed=1, jobs=sample.num_jobs, nodes=LUBLIN_PROCESSORS, clusters=1)
     if sample.trace == LARGE:
@@ -241,6 +279,7 @@ def accasim(sample: Sample) -> Row:
 
 MEASURES: Mapping[str, Callable[[Sample], Row]] = {
     "replay": replay,
+    "bare": bare,
     "accasim": accasim,
     "first-decisions": first_decisions,
     "all-decisions": all_decisions,

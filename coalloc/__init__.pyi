@@ -15,10 +15,12 @@ from coalloc.instance import CoallocError as CoallocError
 from coalloc.instance import Instance as Instance
 from coalloc.instance import InstanceError as InstanceError
 from coalloc.instance import Job as Job
+from coalloc.instance import LocalUser as LocalUser
 from coalloc.instance import NodeGroup as NodeGroup
 from coalloc.instance import Platform as Platform
 from coalloc.instance import PowerStates as PowerStates
 from coalloc.instance import RunningJob as RunningJob
+from coalloc.instance import Sharing as Sharing
 from coalloc.instance import Switch as Switch
 from coalloc.instance.files import read_instance as read_instance
 from coalloc.instance.files import read_platform as read_platform
@@ -37,6 +39,7 @@ from coalloc.schedule import Schedule as Schedule
 from coalloc.schedule_files import read_schedule as read_schedule
 from coalloc.schedule_files import write_schedule as write_schedule
 from coalloc.schemas import schema as schema
+from coalloc.sharing_measures import sharing_metrics as sharing_metrics
 from coalloc.simulator.policy import Policy as Policy
 from coalloc.simulator.policy import Start as Start
 from coalloc.simulator.policy import Wake as Wake

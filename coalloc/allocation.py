@@ -45,7 +45,7 @@ class NodeClass:
     @property
     def num_nodes(self) -> int:
         """Number of nodes."""
-        return self.capacity // self.group.cores
+        return self.capacity // self.group.places
 
     @property
     def effective_power(self) -> float:

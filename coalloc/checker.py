@@ -25,6 +25,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+import coalloc.checker_shared_nodes as shared_nodes
 from coalloc.instance import CoallocError, Instance, Job, Link, Platform, PowerStates, public, visible
 from coalloc.instance.power import known_power_states, require_power_states
 from coalloc.instance.processor_names import ProcessorNames, Range, distinct, range_columns
@@ -64,7 +65,9 @@ RULES = {
     "link-load": "with strict links no link carries more than (1 + saturation) times its bandwidth at any instant at "
     "which a job of the schedule loads it",
     "memory": "the tasks on a node ask together for no more than its memory at any instant at which a job of the "
-    "schedule asks for some there; nodes without memory are not limited",
+    "schedule asks for some there; nodes without memory are not limited; where nodes are shared, and tasks are stopped "
+    "when there is too little, a task asks for no more than its node can ever give it",
+    **shared_nodes.RULES,
     "start-up": "with power management the first job at a cluster after it was off starts at its startup_time or later "
     "after the cluster can begin to start up: once it is off, and a job has arrived there that waits",
 }
@@ -147,10 +150,10 @@ def check(
             *_processor_violations(rows),
             *_scope_violations(rows, scope),
             *_arrival_violations(rows),
-            *_duration_violations(rows, schedule.slot, links, loads, instance.platform.links),
+            *_duration_violations(rows, schedule.slot, _made(rows, instance, links, loads)),
             *overlaps,
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
-            *_memory_violations(rows, instance.platform, is_held_once=not overlaps),
+            *_node_violations(rows, instance, loads, is_held_once=not overlaps),
             *(_startup_violations(rows, instance.platform) if power_management else ()),
         ]
 
@@ -193,7 +196,7 @@ def _groups(platform: Platform) -> _Groups:
     """Return the groups of a platform."""
     flat = [(c, group) for c, cluster in enumerate(platform.clusters) for group in cluster.nodes]
     cluster = np.array([c for c, _ in flat])
-    count, cores = np.array([(group.count, group.cores) for _, group in flat], dtype=np.int64).T
+    count, cores = np.array([(group.count, group.places) for _, group in flat], dtype=np.int64).T
     node, processor = np.cumsum(count) - count, np.cumsum(count * cores) - count * cores
     first_of_cluster = node[np.searchsorted(cluster, np.arange(len(platform.clusters)))]
     return _Groups(
@@ -540,17 +543,25 @@ def _tolerances(times: Floats, others: Floats) -> Floats:
 # ------------------------------------------------------------------------------ durations
 
 
-def _duration_violations(
-    rows: _Rows, slot: float | None, links: Links, loads: Floats, network: Sequence[Link]
-) -> Iterator[Violation]:
-    """Yield jobs whose end does not follow from their start."""
+def _made(rows: _Rows, instance: Instance, links: Links, loads: Floats) -> tuple[Floats, Floats] | None:
+    """Return progress and highest rate of each row (:func:`_progress`) where what it shares sets its pace."""
+    if not instance.shares_nodes:
+        return _progress(rows, loads, instance.platform.links) if links == "shared" else None
+    shared = _shared_rows(rows, instance, loads)
+    bandwidths = [link.bandwidth for link in instance.platform.links] if links == "shared" else None
+    shared_nodes.make_progress(instance, shared, bandwidths)
+    return np.array([row.progress for row in shared]), np.array([row.fastest for row in shared])
+
+
+def _duration_violations(rows: _Rows, slot: float | None, made: tuple[Floats, Floats] | None) -> Iterator[Violation]:
+    """Yield jobs whose end does not follow from their start, nor from the progress that they ``made``."""
     tolerance = _tolerances(rows.start, rows.end)
-    if links == "shared":
-        progress, fastest = _progress(rows, loads, network)
+    if made is not None:
+        progress, fastest = made
         is_right = np.abs(progress - 1.0) <= RELATIVE_TOLERANCE + fastest * tolerance
     else:
         is_right = np.abs(rows.end - rows.start - sum(_parts(rows))) <= tolerance
-    is_right &= (rows.end >= rows.start) & (links == "shared" or slot is None)
+    is_right &= (rows.end >= rows.start) & (made is not None or slot is None)
     for row, placement, job in rows.placed(~is_right):  # where a number is none, it is looked at closely
         if placement.end < placement.start - time_tolerance(placement.start, placement.end):
             length = placement.end - placement.start
@@ -561,8 +572,8 @@ def _duration_violations(
             yield Violation("duration", (placement.job,), "", placement.end, length, 0, sentence)
         elif job is None or math.isnan(rows.slowdown[row]):
             continue  # its execution time is not defined; other rules say why
-        elif links == "shared":
-            yield from _progress_violation(placement, float(progress[row]), float(fastest[row]), slot)
+        elif made is not None:
+            yield from _progress_violation(placement, float(made[0][row]), float(made[1][row]), slot)
         else:
             yield from _length_violation(placement, _execution_time(job, float(rows.slowdown[row])), slot)
 
@@ -601,7 +612,7 @@ def _progress_violation(
     verdict = "too early" if too_little else "too late"
     sentence = (
         f"job {visible(placement.job)} ends {verdict}: at {_seconds(placement.end)} "
-        f"{progress:.12g} of its work is done, over links that it shares"
+        f"{progress:.12g} of its work is done, over links or on nodes that it shares"
     )
     yield Violation("duration", (placement.job,), "", placement.end, progress, 1, sentence)
 
@@ -836,7 +847,27 @@ def _active_at(rows: _Rows, chosen: Ints, peaks: Sequence[int]) -> Iterator[list
         yield list(islice(active, NAMED_JOBS))
 
 
-# ------------------------------------------------------------------------------ memory
+# ------------------------------------------------------------------------------ nodes and memory
+
+
+def _node_violations(rows: _Rows, instance: Instance, loads: Floats, *, is_held_once: bool) -> Iterator[Violation]:
+    """Yield what breaks the rules of places and memory of nodes."""
+    if not instance.shares_nodes:
+        yield from _memory_violations(rows, instance.platform, is_held_once=is_held_once)
+        return
+    for finding in shared_nodes.findings(instance, _shared_rows(rows, instance, loads)):
+        yield Violation(*finding)
+
+
+def _shared_rows(rows: _Rows, instance: Instance, loads: Floats) -> list[shared_nodes.Row]:
+    """Return the rows as the part for shared nodes sees them; no job runs already there."""
+    node_of, found = instance.platform.processor_node, []
+    for row, placement, job in rows.placed(np.ones(len(rows.ids), dtype=bool)):
+        spans = rows.sets.spans(int(rows.held[row]))
+        nodes = tuple(node_of[processor] for first, stop in spans for processor in range(first, stop))
+        ends = placement.start, placement.end
+        found.append(shared_nodes.Row(placement.job, job, nodes, *ends, tuple(loads[row].tolist())))
+    return found
 
 
 def _memory_violations(rows: _Rows, platform: Platform, *, is_held_once: bool) -> Iterator[Violation]:

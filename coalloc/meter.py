@@ -294,6 +294,7 @@ def _refuse_outside(placed: Sequence[Holding], origin: float) -> None:
 
 def _has_sites(instance: Instance, idle: Idle, power_management: bool, working: Working) -> bool:
     """Return whether power states are what is metered; raises where they lack, or options are for the other kind."""
+    instance.refuse_shared_nodes("the meter")
     require_metered(instance.platform, power_management)
     has_sites = has_power_states(instance.platform)
     if has_sites and idle != "always":

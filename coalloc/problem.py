@@ -33,6 +33,9 @@ from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time
 Rounding = Literal["up", "down"]
 Links = Literal["strict", "shared", "ignore"]
 
+EXACT_METHODS = "what solves, bounds or replays"
+"""What errors call all that a :class:`Problem` is made for."""
+
 MAX_MODES = 200_000
 """Allocation vectors, over all jobs, beyond which they are not enumerated."""
 
@@ -565,6 +568,7 @@ def discretise(
     optimum, times the slot, is at most the optimum of the instance in continuous time: so only ``constraints`` are
     kept that still forbid nothing else then.
     """
+    instance.refuse_shared_nodes(EXACT_METHODS)
     kept = (Release(), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
     classes = node_classes(instance.platform, scope, instance.largest_task_memory)
     return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
@@ -587,4 +591,5 @@ def discretise_for_energy(
     instance: Instance, slot: float | None, *, saturation: float = 0.0, scope: Scope = "platform"
 ) -> Problem:
     """Return :func:`discretise` rounded up, with classes in which it shows which nodes have a busy core."""
+    instance.refuse_shared_nodes(EXACT_METHODS)
     return Problem(instance, switched_classes(instance.platform, scope), slot, "up", "strict", saturation, scope)

@@ -140,7 +140,7 @@ def timeline_of(
     observed = observe(instance, schedule)
     jobs, running = observed.jobs, observed.running
     power = None
-    if power_management or is_metered(instance.platform):
+    if power_management or (is_metered(instance.platform) and not instance.shares_nodes):
         power = power_curve(instance, schedule, idle, power_management=power_management)
     times = [jobs.arrival, jobs.start, jobs.end, running.start, np.minimum(running.end, observed.finish)]
     edges = [observed.begin, observed.finish, *(() if power is None else power.instants)]

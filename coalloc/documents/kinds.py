@@ -19,7 +19,7 @@ from coalloc.documents.errors import Fault, InstanceError
 from coalloc.documents.sentences import faults_of, shown
 from coalloc.documents.storage import FILE_LIMIT, FilePath, compressed, read_bytes, write_atomically
 from coalloc.documents.strict_json import layout, parse
-from coalloc.documents.values import Written
+from coalloc.documents.values import LEFT_OUT, Written
 
 V = TypeVar("V")
 
@@ -144,7 +144,7 @@ def document_of(value: V, kind: Kind[V]) -> Document:
     """Return the canonical document of a value: envelope, head, then its other fields in order.
 
     Defaults are written, so that a file does not change its meaning with a later default; left out
-    is only what is absent (``None`` or an empty list where that is the default).
+    is only what is absent (``None`` or an empty list where that is the default, or what says as much: ``LEFT_OUT``).
     """
     fields = {key: getattr(value, key) for key in kind.head} | _present_fields(value)
     return {
@@ -177,4 +177,5 @@ def _present_fields(value: Any) -> dict[str, Any]:
 @functools.cache
 def _absents(owner: Any) -> dict[str, object]:
     """Return for each field of a value class the content that is as good as none, ``...`` where there is none."""
-    return {f.name: f.default if f.default in (None, ()) else ... for f in dataclasses.fields(owner)}
+    fields = dataclasses.fields(owner)
+    return {f.name: f.default if f.default in (None, ()) or f.metadata == LEFT_OUT else ... for f in fields}

@@ -22,6 +22,7 @@ WANTED = {
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
     "float_type": "must be a number",
+    "bool_type": "must be true or false",
     "string_type": "must be a text",
     "string_unicode": "must be a text without half characters (lone surrogates)",
     "tuple_type": "must be a list",

@@ -30,6 +30,10 @@ NonNegative = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
 PositiveShare = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
+Flag = Annotated[bool, Field(strict=True)]
+
+LEFT_OUT = {"left out": True}
+"""Metadata of a field whose default says as much as nothing: files leave it out then."""
 
 CONFIG = pydantic.ConfigDict(extra="forbid")
 

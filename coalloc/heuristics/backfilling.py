@@ -17,7 +17,7 @@ from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator, RuleName
-from coalloc.rules.orders import Order, key_at
+from coalloc.rules.orders import Order, ordered_at
 from coalloc.rules.queues import WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import Release, Reservation, reservation
 from coalloc.simulator.policy import Start, State
@@ -35,6 +35,7 @@ class Easy:
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
     _state: State | None = field(init=False, default=None)
+    _allocator: Allocator = field(init=False)
     _waiting: WaitingJobs = field(init=False)
     _gap: _Gap | None = field(init=False, default=None)
     """What the last pass left, in which no job that waited then fits."""
@@ -42,20 +43,23 @@ class Easy:
     def begin(self, state: State) -> None:
         """Forget the run before."""
         self._state, self._gap = state, None
-        self._waiting = waiting_jobs(self.queue_order, state.allocator(self.allocation).least_time)
+        self._allocator = state.allocator(self.allocation)
+        self._waiting = waiting_jobs(self.queue_order, self._allocator.least_time)
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now: from the head, then those that do not delay the first that waits."""
         if state is not self._state:
             self.begin(state)
-        waiting, allocator, free = self._waiting, state.allocator(self.allocation), state.room
+        waiting, choose, free = self._waiting, self._allocator.choose, state.room
         waiting.update(state.queue, state.now)
         starts: list[Start] = []
         passing: list[int] = []
         for job in waiting.jobs:
-            counts = allocator.choose(job, free)
+            counts = choose(job, free)
             if counts is None:
-                passing = self._pass_head(starts, free, state, allocator)
+                room = sum(free[: len(state.classes)])
+                if room:
+                    passing = self._pass_head(starts, free, room, state)
                 break
             starts.append(Start(job.id, counts))
             free = less(free, counts)
@@ -63,40 +67,36 @@ class Easy:
             waiting.leave(len(starts) - len(passing), passing)
         return starts
 
-    def _pass_head(self, starts: list[Start], free: Allocation, state: State, allocator: Allocator) -> list[int]:
+    def _pass_head(self, starts: list[Start], free: Allocation, room: int, state: State) -> list[int]:
         """Add starts of jobs behind the first that waits, which do not delay it; return their places."""
-        waiting, jobs, now, head, room = (
-            self._waiting,
-            self._waiting.jobs,
-            state.now,
-            len(starts),
-            sum(free[: len(state.classes)]),
-        )
-        gap = self._gap
+        waiting, head, gap = self._waiting, len(starts), self._gap
+        jobs = waiting.jobs
         if gap is not None and not (self.queue_order == "fcfs" and gap.is_as_it_was(jobs[head], free, state)):
-            gap = None
-        candidates = waiting.small(room, head + 1 if gap is None else gap.num_tried) if room else []
+            gap = self._gap = None
+        candidates = waiting.small(room, head + 1 if gap is None else gap.num_tried)
         if not len(candidates):
             return []
+        now = state.now
         if gap is None:
-            pairs = enumerate(starts)
-            started = [(now + allocator.time(jobs[k], start.counts), tuple(start.counts)) for k, start in pairs]
-            kept = reservation(jobs[head], free, _releases(state, started), allocator.choose)
-            gap = self._gap = _Gap(jobs[head], free, kept, allocator, len(state.classes))
+            gap = self._gap = self._gap_before(jobs[head], [(jobs[k], s) for k, s in enumerate(starts)], free, state)
         if self.candidates != "queue":
-            key = key_at(self.candidates, now)
-            candidates = sorted(candidates, key=lambda place: key(jobs[place]))
+            places = {jobs[place].id: int(place) for place in candidates}
+            candidates = [places[job.id] for job in ordered_at([jobs[k] for k in candidates], self.candidates, now)]
         passing: list[int] = []
-        candidates = waiting.passing(candidates, gap.room, gap.spare, now, gap.end)
-        while len(candidates):
-            place, candidates = int(candidates[0]), candidates[1:]
+        for place in waiting.passing(candidates, gap, now):
             counts = gap.admit(jobs[place], now)
             if counts is not None:
                 passing.append(place)
                 starts.append(Start(jobs[place].id, counts))
-                candidates = waiting.passing(candidates, gap.room, gap.spare, now, gap.end)
         gap.num_tried = len(jobs) - len(starts)
         return passing
+
+    def _gap_before(self, head: Job, starts: Sequence[tuple[Job, Start]], free: Allocation, state: State) -> _Gap:
+        """Return what is free beside the reservation of the first job that waits, where others start now."""
+        time, now = self._allocator.time, state.now
+        started = [(now + time(job, start.counts), tuple(start.counts)) for job, start in starts]
+        kept = reservation(head, free, _releases(state, started), self._allocator.choose)
+        return _Gap(head, free, kept, self._allocator, len(state.classes))
 
 
 def _releases(state: State, started: Sequence[Release]) -> Iterable[Release]:

@@ -110,6 +110,9 @@ POLICIES: Mapping[str, Entry] = {
     "node-list": Entry(
         "node_list:NodeList", "jobs in order, each on the first node with room, up to the first job that fits none"
     ),
+    "loras": Entry(
+        "loras:Loras", "jobs and nodes each selected in an order, one task per node; for nodes that are shared, too"
+    ),
     "list": Entry("classics:ListPolicy", "the queue in any order, up to the first that does not fit or without those"),
     "grid": Entry(
         "grid:Grid", "a broker assigns each job to a cluster when it arrives; each has a scheduler of its own"

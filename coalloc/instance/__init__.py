@@ -10,6 +10,7 @@ from coalloc.instance.job import Job
 from coalloc.instance.network import Link
 from coalloc.instance.platform import Node, Platform
 from coalloc.instance.power_states import PowerStates
+from coalloc.instance.sharing import LocalUser, Sharing
 
 __all__ = [
     "Cluster",
@@ -19,11 +20,13 @@ __all__ = [
     "InstanceError",
     "Job",
     "Link",
+    "LocalUser",
     "Node",
     "NodeGroup",
     "Platform",
     "PowerStates",
     "RunningJob",
+    "Sharing",
     "Switch",
     "public",
     "read_instance",

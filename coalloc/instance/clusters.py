@@ -6,11 +6,12 @@ grid study, sections 2.1 and 3.1.
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Annotated
 
 from pydantic import Field
 
-from coalloc.documents.values import Count, Listed, NonNegative, Positive, PositiveShare, Text, Value, value
+from coalloc.documents.values import LEFT_OUT, Count, Listed, NonNegative, Positive, PositiveShare, Text, Value, value
 from coalloc.instance.power_states import PowerStates
 
 
@@ -36,6 +37,8 @@ class NodeGroup(Value):
         Clock in GHz, and operations per cycle; some policies use them.
     memory
         MB per node, for all tasks on it together; without it nothing is limited.
+    multiprogramming
+        Places for tasks on each node (MPL): above 1 so many tasks share its only core.
     """
 
     count: Count
@@ -49,11 +52,17 @@ class NodeGroup(Value):
     clock: Positive | None = None
     flops_per_cycle: Positive | None = None
     memory: NonNegative | None = None
+    multiprogramming: Count = field(default=1, metadata=LEFT_OUT)
 
     @property
     def effective_power(self) -> float:
         """Gamma = P * A. Source: thesis, equation (2.1)."""
         return self.power * self.availability
+
+    @property
+    def places(self) -> int:
+        """Places for tasks on each node, its processors: cores, or what of its only core tasks share."""
+        return self.cores * self.multiprogramming
 
 
 @value()
@@ -63,7 +72,8 @@ class Cluster(Value):
     Parameters
     ----------
     name
-        Unique within a platform; its nodes are ``C1/0``, ``C1/1``, ..., their cores ``C1/0.0``, ``C1/0.1``, ...
+        Unique within a platform; its nodes are ``C1/0``, ``C1/1``, ..., their cores (or places
+        for tasks) ``C1/0.0``, ``C1/0.1``, ...
     nodes
         Its groups of nodes, numbered through in this order.
     link_bandwidth
@@ -90,8 +100,8 @@ class Cluster(Value):
 
     @property
     def num_processors(self) -> int:
-        """Number of cores of all nodes."""
-        return sum(group.count * group.cores for group in self.nodes)
+        """Number of places for tasks on all nodes: cores, unless tasks share them."""
+        return sum(group.count * group.places for group in self.nodes)
 
 
 @value()

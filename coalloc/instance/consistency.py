@@ -10,6 +10,7 @@ processor names, whatever characters they have, and no list of all processors is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from coalloc.documents.errors import Fault
 from coalloc.documents.sentences import shown
 from coalloc.documents.text import quoted
 from coalloc.instance.processor_names import MAX_PROCESSORS, NO_NUMBER, ProcessorNames, Range
+from coalloc.instance.rounding import capacity_limit
 
 MAX_NAMED = 10
 """Roots of the network that a message names, where there are several."""
@@ -28,7 +30,7 @@ NODE_WATTS = ("off_watts", "idle_watts", "static_watts", "core_watts")
 """What nodes draw by themselves: not in a cluster with power states."""
 
 Group = tuple[int, int]
-"""Nodes of a group, and cores of each."""
+"""Nodes of a group, and processors of each."""
 
 Clusters = dict[str, list[list[Group]]]
 """Groups of nodes of each cluster by its name; of several clusters where a name stands twice."""
@@ -53,7 +55,8 @@ def platform_faults(platform: object) -> list[Fault]:
     if processors is not None and processors > MAX_PROCESSORS:
         sentence = f"must have at most {MAX_PROCESSORS} processors in all, got {shown(processors)}"
         faults.append(Fault("clusters", sentence))
-    return faults + list(_power_faults(clusters)) + list(_power_states_faults(clusters))
+    own = [*_power_faults(clusters), *_power_states_faults(clusters), *shared_platform_faults(platform)]
+    return faults + own
 
 
 def _power_faults(clusters: Sequence[object]) -> Iterator[Fault]:
@@ -106,7 +109,7 @@ def workload_faults(instance: object) -> list[Fault]:
     processors = _num_processors(platform)
     if processors is not None:
         faults += _size_faults(jobs, processors)
-    return faults + _running_faults(running, _clusters(platform))
+    return faults + _running_faults(running, _clusters(platform)) + shared_workload_faults(instance)
 
 
 def _id_path(index: int, num_jobs: int) -> str:
@@ -200,11 +203,11 @@ def _are_processors(held: Range, clusters: Clusters) -> bool:
 
 
 def _have_cores(groups: Iterable[Group], held: Range) -> bool:
-    """Return whether a cluster has nodes and cores of these numbers; nodes with one core do not number it."""
+    """Return whether a cluster has nodes and processors of these numbers; nodes with one do not number it."""
     node = 0
-    for count, cores in groups:
+    for count, processors in groups:
         if held.first < node + count and node <= held.last:
-            has_cores = cores == 1 if held.first_core == NO_NUMBER else 1 < cores > held.last_core
+            has_cores = processors == 1 if held.first_core == NO_NUMBER else 1 < processors > held.last_core
             if not has_cores:
                 return False
         node += count
@@ -225,7 +228,7 @@ def _clusters(platform: object) -> Clusters | None:
 def _num_processors(platform: object) -> int | None:
     """Return the number of processors, ``None`` where some counts cannot be read."""
     per_cluster = [_groups(cluster) for cluster in _list(platform, "clusters")]
-    counted = [count * cores for groups in per_cluster for count, cores in groups or []]
+    counted = [count * processors for groups in per_cluster for count, processors in groups or []]
     return sum(counted) if per_cluster and None not in per_cluster else None
 
 
@@ -234,10 +237,135 @@ def _groups(cluster: object) -> list[Group] | None:
     groups: list[Group] = []
     for group in _list(cluster, "nodes"):
         count, cores = _count(group, "count"), _count(group, "cores", default=1)
-        if count is None or cores is None:
+        places = _count(group, "multiprogramming", default=1)
+        if count is None or cores is None or places is None:
             return None
-        groups.append((count, cores))
+        groups.append((count, cores * places))
     return groups or None
+
+
+# ------------------------------------------------------------------------------ nodes that are shared
+
+
+def shared_platform_faults(platform: object) -> list[Fault]:
+    """Return what keeps tasks from sharing the nodes of a platform."""
+    faults = [] if _shares(platform) is None else _several_core_faults(platform)
+    if _limits_paging(platform):
+        faults += [
+            Fault(f"{path}.memory", "is missing: sharing.paging is a share of it")
+            for path, group in _node_groups(platform)
+            if _field(group, "memory") is None
+        ]
+    return faults
+
+
+def shared_workload_faults(instance: object) -> list[Fault]:
+    """Return what is wrong with jobs and local users where nodes are shared."""
+    platform, users, jobs = _field(instance, "platform"), _list(instance, "local_users"), _list(instance, "jobs")
+    if _shares(platform) is None and not users:
+        return []
+    faults = [fault.under("platform") for fault in _several_core_faults(platform)]
+    if _list(instance, "running"):
+        faults.append(Fault("running", "must be empty where nodes are shared"))
+    if _limits_paging(platform):
+        faults += [
+            Fault(f"jobs[{i}].memory", "is missing: sharing.paging limits memory")
+            for i, job in enumerate(jobs)
+            if _field(job, "memory") is None
+        ]
+    return faults + _fitting_faults(jobs, platform) + _user_faults(users, _clusters(platform))
+
+
+def _shares(platform: object) -> object | None:
+    """Return what says that tasks share nodes: ``sharing``, or a multiprogramming above 1."""
+    several = (_count(group, "multiprogramming", default=1) for _, group in _node_groups(platform))
+    return _field(platform, "sharing") or next((places for places in several if places and places > 1), None)
+
+
+def _limits_paging(platform: object) -> bool:
+    return _number(_field(platform, "sharing"), "paging") is not None
+
+
+def _node_groups(platform: object) -> Iterator[tuple[str, object]]:
+    """Yield the path and the description of every node group."""
+    for c, cluster in enumerate(_list(platform, "clusters")):
+        for g, group in enumerate(_list(cluster, "nodes")):
+            yield f"clusters[{c}].nodes[{g}]", group
+
+
+def _several_core_faults(platform: object) -> list[Fault]:
+    """Return a fault for every group of nodes with several cores: tasks share one core, or none."""
+    return [
+        Fault(f"{path}.cores", f"must be 1 where nodes are shared, got {shown(cores)}")
+        for path, group in _node_groups(platform)
+        if (cores := _count(group, "cores", default=1)) is not None and cores > 1
+    ]
+
+
+def _fitting_faults(jobs: Sequence[object], platform: object) -> list[Fault]:
+    """Return a fault for every job that has more tasks than there are nodes, or nodes that can ever hold one."""
+    groups = [group for _, group in _node_groups(platform)]
+    counts = [_count(group, "count") for group in groups]
+    nodes = sum(count or 0 for count in counts)
+    if None in counts or not nodes:
+        return []
+    paging = _from_zero(_field(platform, "sharing"), "paging", default=0.0)
+    memories = [math.inf if _field(group, "memory") is None else _number(group, "memory") or 0.0 for group in groups]
+    faults = []
+    for i, job in enumerate(jobs):
+        tasks, memory = _count(job, "tasks"), _number(job, "memory") or 0.0
+        holding = sum(
+            count or 0
+            for count, most in zip(counts, memories, strict=True)
+            if memory <= capacity_limit(most, paging or 0.0)
+        )
+        if tasks is not None and tasks > nodes:
+            sentence = f"must be at most {nodes} (one on each node, for nodes are shared), got {shown(tasks)}"
+            faults.append(Fault(f"jobs[{i}].tasks", sentence))
+        elif tasks is not None and paging is not None and tasks > holding:
+            sentence = f"must be what {tasks} nodes can give a task each, {holding} can give {shown(memory)}"
+            faults.append(Fault(f"jobs[{i}].memory", sentence))
+    return faults
+
+
+def _user_faults(users: Sequence[object], clusters: Clusters | None) -> list[Fault]:
+    """Return what is wrong with the times and the nodes of local users."""
+    faults: list[Fault] = []
+    spans: dict[str, list[tuple[float, float, int]]] = {}
+    for i, user in enumerate(users):
+        node, start, end = _text(user, "node"), _from_zero(user, "start"), _from_zero(user, "end")
+        if start is not None and end is not None and end <= start:
+            faults.append(Fault(f"local_users[{i}].end", f"must be after its start, {start:.12g}, got {end:.12g}"))
+        if node is None or clusters is None:
+            continue
+        if not _is_node(node, clusters):
+            faults.append(Fault(f"local_users[{i}].node", f"must be a node of the platform, got {quoted(node)}"))
+        elif start is not None and end is not None:
+            spans.setdefault(node, []).append((start, end, i))
+    for node, active in spans.items():
+        until, holder = -math.inf, 0
+        for start, end, i in sorted(active):
+            if start < until:
+                sentence = f"overlaps local_users[{holder}], who is active at {quoted(node)} until {until:.12g}"
+                faults.append(Fault(f"local_users[{i}]", sentence))
+            until, holder = max((until, holder), (end, i))
+    return faults
+
+
+def _is_node(name: str, clusters: Clusters) -> bool:
+    """Return whether a platform with these clusters has a node of this name."""
+    found = ProcessorNames([name]).ranges[0]
+    if found.first == NO_NUMBER or found.first_core != NO_NUMBER or found.size > 1:
+        return False
+    return any(found.first < sum(count for count, _ in groups) for groups in clusters.get(found.cluster, []))
+
+
+def _from_zero(holder: object, key: str, default: float | None = None) -> float | None:
+    """Return a field that is a number from 0 on, ``default`` where the field is absent."""
+    return 0.0 if _field(holder, key) == 0 else _number(holder, key, default)
+
+
+# ------------------------------------------------------------------------------ reading what may be broken
 
 
 def _field(holder: object, key: str) -> Any:

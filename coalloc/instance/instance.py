@@ -7,13 +7,14 @@ from functools import cached_property
 
 from coalloc.display.html import heading, table
 from coalloc.display.wording import plural
-from coalloc.documents.errors import InstanceError
+from coalloc.documents.errors import CoallocError, InstanceError
 from coalloc.documents.text import quoted
 from coalloc.documents.values import NONE, Listed, Seconds, Text, Value, value
 from coalloc.instance.consistency import workload_faults
 from coalloc.instance.job import Job
 from coalloc.instance.platform import Platform
 from coalloc.instance.processor_names import NamesField
+from coalloc.instance.sharing import LocalUser, Sharing
 
 
 @value()
@@ -50,6 +51,8 @@ class Instance(Value):
         Jobs that hold processors until their ends, beside those to schedule.
     name
         What pictures and tables call it.
+    local_users
+        When users are active at nodes.
 
     Raises
     ------
@@ -61,6 +64,7 @@ class Instance(Value):
     jobs: Listed[Job]
     running: Listed[RunningJob] = NONE
     name: Text = "instance"
+    local_users: Listed[LocalUser] = NONE
 
     def __post_init__(self) -> None:
         faults = workload_faults(self)
@@ -89,6 +93,26 @@ class Instance(Value):
         """The most memory that a task asks for, of running jobs too, MB; 0 where no job to schedule asks for any."""
         asked = [job.memory or 0.0 for job in self.jobs]
         return max(*asked, *(run.job.memory or 0.0 for run in self.running), 0.0) if any(asked) else 0.0
+
+    @property
+    def shares_nodes(self) -> bool:
+        """Whether tasks share nodes with each other or with local users, or may exceed their memory."""
+        groups = (group for cluster in self.platform.clusters for group in cluster.nodes)
+        is_said = self.platform.sharing is not None or bool(self.local_users)
+        return is_said or any(group.multiprogramming > 1 for group in groups)
+
+    @property
+    def sharing(self) -> Sharing:
+        """How tasks share nodes."""
+        return self.platform.sharing or Sharing()
+
+    def refuse_shared_nodes(self, what: str) -> None:
+        """Raise :class:`CoallocError` where nodes are shared, for ``what`` knows nothing of that."""
+        if self.shares_nodes:
+            raise CoallocError(
+                f"{what} knows nothing of shared nodes, and this instance has some (multiprogramming, local_users or "
+                "sharing): policies that say shares_nodes do, loras for one"
+            )
 
     @property
     def _summary(self) -> str:

@@ -55,8 +55,8 @@ def places_within(counts: Ints) -> Ints:
 class Numbering:
     """The numbers of the processors of a platform, in ``clusters`` (their names) of ``num_nodes`` nodes.
 
-    The other columns are of stretches, which are adjacent groups of nodes with as many cores each: ``count`` nodes of
-    ``cores`` cores from node ``node`` of cluster ``cluster`` and processor ``processor`` on.
+    The other columns are of stretches, adjacent groups of nodes with as many processors each: ``count`` nodes of
+    ``cores`` processors from node ``node`` of cluster ``cluster`` and processor ``processor`` on.
     """
 
     clusters: tuple[str, ...]
@@ -75,12 +75,12 @@ def numbering_of(clusters: Sequence[Cluster]) -> Numbering:
     for c, cluster in enumerate(clusters):
         node = 0
         for group in cluster.nodes:
-            if rows and rows[-1][0] == c and rows[-1][3] == group.cores:
+            if rows and rows[-1][0] == c and rows[-1][3] == group.places:
                 rows[-1][2] += group.count
             else:
-                rows.append([c, node, group.count, group.cores, processor])
+                rows.append([c, node, group.count, group.places, processor])
             node += group.count
-            processor += group.count * group.cores
+            processor += group.count * group.places
     num_nodes = np.array([cluster.num_nodes for cluster in clusters], dtype=np.int64)
     return Numbering(tuple(cluster.name for cluster in clusters), num_nodes, *np.array(rows, dtype=np.int64).T)
 

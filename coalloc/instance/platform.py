@@ -21,6 +21,7 @@ from coalloc.instance.clusters import Cluster, NodeGroup, Switch
 from coalloc.instance.consistency import platform_faults
 from coalloc.instance.network import Link, links_of, network_of
 from coalloc.instance.numbering import Numbering, numbering_of
+from coalloc.instance.sharing import Sharing
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One node: ``name`` (``C1/0``), its cluster and group by index, and the index of its first processor."""
+    """One node: ``name`` (``C1/0``), its cluster and group by index, its first processor by index, and their number.
+
+    ``cores`` counts places for tasks where they share a core.
+    """
 
     name: str
     cluster: int
@@ -47,6 +51,8 @@ class Platform(Value):
         At least one; processors are numbered through in this order.
     switches
         Switches below the root of the tree, each with its parent; none: every cluster hangs on one central switch.
+    sharing
+        How tasks share nodes with each other and with local users; None: as :class:`Sharing` has it by default.
 
     Raises
     ------
@@ -56,6 +62,7 @@ class Platform(Value):
 
     clusters: Annotated[Listed[Cluster], Field(min_length=1)]
     switches: Listed[Switch] = NONE
+    sharing: Sharing | None = None
 
     def __post_init__(self) -> None:
         faults = platform_faults(self)
@@ -64,7 +71,7 @@ class Platform(Value):
 
     @cached_property
     def num_processors(self) -> int:
-        """Number of cores of all clusters."""
+        """Number of cores of all clusters, or of places for tasks where they share cores."""
         return sum(cluster.num_processors for cluster in self.clusters)
 
     @cached_property
@@ -94,13 +101,13 @@ class Platform(Value):
             number = 0
             for g, group in enumerate(cluster.nodes):
                 for _ in range(group.count):
-                    yield Node(f"{cluster.name}/{number}", c, g, processor, group.cores)
+                    yield Node(f"{cluster.name}/{number}", c, g, processor, group.places)
                     number += 1
-                    processor += group.cores
+                    processor += group.places
 
     @cached_property
     def processor_names(self) -> tuple[str, ...]:
-        """Names of all processors: ``C1/0``, or ``C1/0.3`` for a core of a node with several."""
+        """Names of all processors: ``C1/0``, or ``C1/0.3`` for a core, or a place, of a node with several."""
         return tuple(
             node.name if node.cores == 1 else f"{node.name}.{core}" for node in self.nodes for core in range(node.cores)
         )

@@ -193,24 +193,25 @@ def panels_of(timeline: Timeline, instance: Instance, what: str) -> list[Panel]:
         Panel("Waiting processors", lambda ax, shown: _draw_number(ax, shown, "waiting_processors", "processors")),
         Panel(f"Busy processors{what}", lambda ax, shown: _draw_busy(ax, shown, capacity)),
     ]
-    links = most_loaded(timeline)
+    loaded = loaded_links(timeline)
+    links = loaded[:MOST_LINKS]
     if links:
         peak = share_text(float(timeline.columns[SHARE + links[0]].max()))
-        text = f"Links, the {len(links)} most loaded" if len(links) == MOST_LINKS else "Links that are loaded"
+        text = f"Links, the {MOST_LINKS} most loaded" if len(loaded) > MOST_LINKS else "Links that are loaded"
         panels.append(Panel(f"{text}{what}; peak {peak}", lambda ax, shown: _draw_links(ax, shown, links)))
     if "power" in timeline.columns:
         panels.append(Panel("Power", _draw_power))
     return panels
 
 
-def most_loaded(timeline: Timeline) -> list[str]:
-    """Return the names of the links that are ever loaded, the most loaded first, at most :data:`MOST_LINKS`."""
+def loaded_links(timeline: Timeline) -> list[str]:
+    """Return the names of the links that are ever loaded, the most loaded first."""
     peaks = {
         name.removeprefix(LOAD): timeline.columns[SHARE + name.removeprefix(LOAD)].max(initial=0.0)
         for name in timeline.columns
         if name.startswith(LOAD)
     }
-    return sorted((name for name, peak in peaks.items() if peak > 0.0), key=lambda name: -peaks[name])[:MOST_LINKS]
+    return sorted((name for name, peak in peaks.items() if peak > 0.0), key=lambda name: -peaks[name])
 
 
 # ------------------------------------------------------------------------------ panels

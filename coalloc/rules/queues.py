@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,14 @@ FEW = 256
 
 LeastTime = Callable[[Job], float]
 """What a job takes at least, s."""
+
+
+class Gap(Protocol):
+    """What jobs that pass another may fill: ``room`` processors, ``spare`` of them for longer than to ``end`` (s)."""
+
+    room: int
+    spare: int
+    end: float
 
 
 def waiting_jobs(order: Order, least_time: LeastTime) -> WaitingJobs:
@@ -61,10 +69,17 @@ class _Columns:
         """Return the places, from one on, of the jobs that have at most so many tasks."""
         return (np.frombuffer(self._tasks, np.int64)[first:] <= tasks).nonzero()[0] + first
 
-    def passing(self, places: Places, room: int, spare: int, now: float, end: float) -> Places:
-        """Return those of some places that :meth:`WaitingJobs.passing` does."""
-        tasks, times = np.frombuffer(self._tasks, np.int64)[places], np.frombuffer(self._times)[places]
-        return np.asarray(places)[(tasks <= room) & ((tasks <= spare) | (now + times <= end))]
+    def passing(self, places: Places, gap: Gap, now: float) -> Iterator[int]:
+        """Yield what :meth:`WaitingJobs.passing` does: all that is left is looked at again when the gap is smaller."""
+        left, seen = np.asarray(places), (-1, -1)
+        while len(left):
+            if seen != (gap.room, gap.spare):
+                seen = gap.room, gap.spare
+                tasks, times = np.frombuffer(self._tasks, np.int64)[left], np.frombuffer(self._times)[left]
+                left = left[(tasks <= gap.room) & ((tasks <= gap.spare) | (now + times <= gap.end))]
+            else:
+                yield int(left[0])
+                left = left[1:]
 
 
 class WaitingJobs:
@@ -95,20 +110,19 @@ class WaitingJobs:
         self._columns.extend(self.jobs)
         return self._columns.small(tasks, first)
 
-    def passing(self, places: Places, room: int, spare: int, now: float, end: float) -> Places:
-        """Return the places whose jobs have at most ``room`` tasks, and at most ``spare`` or may be over by ``end``.
+    def passing(self, places: Places, gap: Gap, now: float) -> Iterator[int]:
+        """Yield the places whose jobs may fill a gap at ``now`` (s), which those that do make smaller meanwhile.
 
-        They may where their least time, from ``now`` (s) on, is over by then (s).
+        They have at most ``room`` tasks, and at most ``spare`` unless their least time may be over by ``end``.
         """
         if self._columns is not None:
-            return self._columns.passing(places, room, spare, now, end)
+            yield from self._columns.passing(places, gap, now)
+            return
         jobs, least_time = self.jobs, self._least_time
-        return [
-            place
-            for place in places
-            if (tasks := jobs[place].tasks) <= spare or (tasks <= room and now + least_time(jobs[place]) <= end)
-            if tasks <= room
-        ]
+        for place in places:
+            job = jobs[place]
+            if job.tasks <= gap.room and (job.tasks <= gap.spare or now + least_time(job) <= gap.end):
+                yield place
 
 
 class SortedJobs(WaitingJobs):

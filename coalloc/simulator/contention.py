@@ -60,7 +60,7 @@ class Contention:
     def slowdowns(self, index: int) -> tuple[float, float]:
         """Return SC of a job by the links it loads; links have no say in SP."""
         loads = self._loads.get(index)
-        return 0.0, 0.0 if loads is None else communication_slowdown(loads, self._totals, self._bandwidths)
+        return 0.0, 1.0 if loads is None else communication_slowdown(loads, self._totals, self._bandwidths)
 
     def stops(self, index: int, job: Job) -> bool:
         """Return whether a job would never end on its links: it talks over one of no bandwidth."""

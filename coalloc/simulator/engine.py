@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import merge
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from coalloc.simulator.clock import Change, Clock, Kind, Passes
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, wake_time
 from coalloc.simulator.interruption import Interrupts, noted_interrupts
+from coalloc.simulator.node_sharing import refuse_unshared, sharing_of, user_changes
 from coalloc.simulator.occupancy import refuse_little_memory, refuse_too_large
 from coalloc.simulator.policy import Running, as_described
 from coalloc.simulator.processors import Processors, processors_of
@@ -124,6 +126,11 @@ class Engine:
             raise CoallocError(f"a run with {len(partitions)} sites needs a router")
         self._jobs = instance.jobs
         self._is_per_event, self._kill, self._report = passes == "per-event", kill, report
+        self._sharing = sharing_of(instance)
+        if self._sharing is not None:
+            refuse_unshared(len(partitions), passes, kill)
+            sources = [*sources, self._sharing]
+            changes = merge(changes, user_changes(instance), key=lambda change: change.time)
         self._clock = Clock([job.arrival for job in self._jobs], passes, changes)
         self._contention = Contention(instance.platform)
         self._progress = Progress([self._contention, *sources])
@@ -133,7 +140,8 @@ class Engine:
         self._hears_ends = router if isinstance(router, HearsEnds) else None
         part = partitions[0].policy.scope if len(partitions) == 1 else "site"
         refuse_too_large(self._jobs, max(site.largest_job for site in self._sites), part)
-        refuse_little_memory(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
+        if self._sharing is None:
+            refuse_little_memory(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
         self._homes: dict[int, Site] = {}
         self._running: dict[int, Running] = {}
@@ -144,7 +152,7 @@ class Engine:
             "arrival": self._arrive,
             "wake": self._wake,
         }
-        self._ended, self._idle_instants = 0, 0
+        self._ended, self._idle_instants, self._num_instants = 0, 0, 0
         self._interrupts = Interrupts()
 
         size = len(self._jobs) + len(instance.running)
@@ -169,6 +177,8 @@ class Engine:
         ------
         CoallocError
             If a policy asks for a start that is not possible, or leaves jobs waiting for ever.
+        Exception
+            What the code of a policy raises, with a note that says where the run was.
         Interrupted
             At Ctrl-C.
         """
@@ -177,6 +187,11 @@ class Engine:
                 self._loop()
         except KeyboardInterrupt:
             raise Interrupted(self.position) from None
+        except PolicyError:
+            raise
+        except Exception as error:
+            error.add_note(str(self.position))
+            raise
         for facts in (self._starts, self._ends, self._processors):
             del facts[len(self._jobs) :]  # in place: a long run is copied nowhere
         return Run(
@@ -199,7 +214,8 @@ class Engine:
                 self._clock,
                 contention=self._contention,
                 rng=rng,
-                task_memory=instance.largest_task_memory,
+                task_memory=0.0 if self._sharing else instance.largest_task_memory,
+                sharing=self._sharing,
             )
             for number, partition in enumerate(partitions)
         ]
@@ -217,9 +233,9 @@ class Engine:
 
     def _loop(self) -> None:
         sites, handlers, homes = self._sites, self._handlers, self._homes
-        report, is_per_event, num_jobs = self._report, self._is_per_event, len(self._starts)
+        is_followed = self._report is not None or self._sharing is not None
+        is_per_event, num_jobs = self._is_per_event, len(self._starts)
         self._begin()
-        num_instants = 0
         for kind, what in self._clock.events():
             if kind != "pass":
                 handlers[kind](what)
@@ -231,16 +247,22 @@ class Engine:
                     site.is_due = False
                     if site.can_decide:
                         self._pass(site)
-            if report is not None:
-                num_instants += 1
-                if num_instants % PASSES_PER_REPORT == 0:
-                    report(self.position)
+            if is_followed:
+                self._end_instant()
             if not homes:
                 if self._ended == num_jobs:
                     return
                 self._refuse_idleness()
         if self._ended < num_jobs:
             raise self._stuck()
+
+    def _end_instant(self) -> None:
+        """Let shared nodes settle after all that has happened at an instant, and report where the run is."""
+        if self._sharing is not None:
+            self._expect(self._progress.updated(self._sharing.settle(), self._clock.now))
+        self._num_instants += 1
+        if self._report is not None and self._num_instants % PASSES_PER_REPORT == 0:
+            self._report(self.position)
 
     def _begin(self) -> None:
         """Let policies and router begin a run."""
@@ -349,7 +371,7 @@ class Engine:
     def _start(self, site: Site, start: Start) -> None:
         """Start a job as a policy says, if that is possible."""
         index, running, slowdown = site.start(start)
-        processors = site.on_platform(running.processors)
+        processors = running.processors if site.is_whole else site.on_platform(running.processors)
         self._starts[index] = running.start
         self._processors[index] = self._known(processors)
         self._homes[index], self._running[index] = site, running

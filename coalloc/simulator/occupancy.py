@@ -42,7 +42,7 @@ class Occupancy:
     @property
     def room(self) -> Allocation:
         """Free processors of each class, then units of memory of each node that shares too little of it."""
-        return (*self._counts, *self._units)
+        return (*self._counts, *self._units) if self._units else tuple(self._counts)
 
     @property
     def free(self) -> Processors:

@@ -18,8 +18,10 @@ from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.documents.values import unchecked
 from coalloc.instance import Job, Platform
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
+from coalloc.rules.node_choice import NodeLoad
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.decisions import Start, Wake
+from coalloc.simulator.node_sharing import NodeSharing
 from coalloc.simulator.occupancy import Occupancy
 from coalloc.simulator.processors import Processors, indices_of
 
@@ -90,6 +92,7 @@ class State:
     _clock: Clock
     _occupancy: Occupancy
     _loads: Callable[[], tuple[float, ...]]
+    _sharing: NodeSharing | None = None
     _allocators: dict[RuleName, Allocator] = field(default_factory=dict)
 
     @property
@@ -143,6 +146,20 @@ class State:
     def link_loads(self) -> tuple[float, ...]:
         """What running jobs put on each of ``platform.links`` now, MB/s; more than it carries where it is saturated."""
         return self._loads()
+
+    @property
+    def node_loads(self) -> tuple[NodeLoad, ...]:
+        """What is on each node of the platform, in order; where nodes are dedicated, on each processor."""
+        if self._sharing is not None:
+            return self._sharing.loads()
+        free, memory, most = set(indices_of(self.free_processors)), self.free_memory, self._occupancy.memories.limits
+        found: dict[int, NodeLoad] = {}
+        for g, node_class in enumerate(self.classes):
+            for processor in node_class.processors:
+                is_free, name = processor in free, self.platform.processor_names[processor]
+                left = memory[g] if is_free else 0.0
+                found[processor] = NodeLoad(name, int(not is_free), 0, int(is_free), False, left, most[g])
+        return tuple(load for _, load in sorted(found.items()))
 
     def allocator(self, rule: RuleName) -> Allocator:
         """Return an allocation rule by name (:data:`coalloc.rules.allocation_rules.ALLOCATION_RULES`)."""
@@ -199,6 +216,24 @@ class Ending(Protocol):
 
 
 @runtime_checkable
+class SharesNodes(Protocol):
+    """A policy that says whether it knows what to do where nodes are shared: it names nodes, one for each task."""
+
+    @property
+    def shares_nodes(self) -> bool:
+        """Whether it may run on an instance whose nodes are shared."""
+
+
+@runtime_checkable
+class NeedsMemory(Protocol):
+    """A policy that decides by memory: it says which option asks for that of all nodes and jobs, nothing if none."""
+
+    @property
+    def needs_memory(self) -> str:
+        """The option, as messages show it."""
+
+
+@runtime_checkable
 class Tallies(Protocol):
     """A policy that counts something during its run, such as decisions without a proof: metrics of the run."""
 
@@ -210,8 +245,10 @@ __all__ = [
     "Arriving",
     "Beginning",
     "Ending",
+    "NeedsMemory",
     "Policy",
     "Running",
+    "SharesNodes",
     "Start",
     "State",
     "Tallies",

@@ -2,9 +2,9 @@
 
 A job advances at ``1/Te(now)``, with ``Te = Tb * (sigma * SP + (1 - sigma) * SC)``. What slows jobs down while they
 run is a :class:`Source` of pace: links that jobs share (:mod:`coalloc.simulator.contention`), nodes that they share
-with others. Each says SP and SC of the jobs it knows, the largest of each counts, and whoever it touches when a job
-starts or ends, or something changes from outside, gets a new pace. Source: thesis, equations (2.2) to (2.9);
-errata 3.
+with others. Each says SP and SC of the jobs it knows: the largest SP counts, and the SCs are multiplied. Whoever it
+touches when a job starts or ends, or something changes from outside, gets a new pace. Source: thesis, equations (2.2)
+to (2.9); errata 3.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Source(Protocol):
         """Take in what happens outside; return whose pace that may change."""
 
     def slowdowns(self, index: int) -> tuple[float, float]:
-        """Return SP and SC of a job now; 0 where this source has no say, ``inf`` where the job stands still."""
+        """Return SP and SC of a job now; 0 and 1 where this source has no say; SP ``inf``: it stands still."""
 
 
 @dataclass(slots=True)
@@ -79,17 +79,17 @@ class Progress:
             return ((index, now + execution_time(job, processing)),)
         self._advances[index] = Advance(job, processing, now)
         affected.add(index)
-        return self._updated(affected, now)
+        return self.updated(affected, now)
 
     def end(self, index: int, now: float) -> Ends:
         """Let a job go at ``now`` (s); return the ends that this changes."""
         self._members.remove(index)
         self._advances.pop(index, None)
-        return self._updated({other for source in self._sources for other in source.leave(index)}, now)
+        return self.updated({other for source in self._sources for other in source.leave(index)}, now)
 
     def change(self, change: Change, now: float) -> Ends:
         """Let something happen outside at ``now`` (s); return the ends that this changes."""
-        return self._updated({index for source in self._sources for index in source.change(change)}, now)
+        return self.updated({index for source in self._sources for index in source.change(change)}, now)
 
     def hold(self, index: int, job: Job, processors: Processors) -> set[int] | None:
         """Take in a job that runs, which is all where its end is given: it only slows others down.
@@ -104,7 +104,7 @@ class Progress:
                 self._members.add(index)
         return affected
 
-    def _updated(self, affected: Iterable[int], now: float) -> Ends:
+    def updated(self, affected: Iterable[int], now: float) -> Ends:
         """Give each job its pace of now (s); return the ends that this changes."""
         ends = []
         for index in affected:
@@ -122,5 +122,5 @@ class Progress:
         processing, communication = advance.processing, 1.0
         for source in self._sources:
             of_nodes, of_links = source.slowdowns(index)
-            processing, communication = max(processing, of_nodes), max(communication, of_links)
+            processing, communication = max(processing, of_nodes), communication * of_links
         return execution_time(advance.job, processing, communication) if processing < math.inf else math.inf

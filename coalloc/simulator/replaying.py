@@ -57,6 +57,7 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
         If the schedule is not one of the instance, or a node is not free at a start that is to be kept,
         or a job saturates a link, or exceeds the memory of a node, by itself and ``starts="left"``.
     """
+    instance.refuse_shared_nodes("replay")
     broken = [v for v in check(instance, schedule, links="ignore") if v.rule in STRUCTURE]
     if broken:
         raise CoallocError(f"the schedule is not one of the instance: {visible(broken[0].sentence)}")

@@ -15,6 +15,7 @@ from coalloc.instance import Instance
 from coalloc.measures import EXECUTION_TIME, RESPONSE, WAIT, busy_time, metrics_of
 from coalloc.meter import Idle
 from coalloc.observed import observe
+from coalloc.observed_sharing import SharedUse, observe_sharing
 from coalloc.schedule import Schedule
 from coalloc.timeline import series
 
@@ -50,7 +51,10 @@ class SimulationResult:
     power_management: bool = False
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per job: job, tasks, arrival, start, end, wait, run, response (s), nodes, outcome."""
+        """Return one row per job: job, tasks, arrival, start, end, wait, run, response (s), nodes, outcome.
+
+        Where nodes are shared, also for how long it was stopped (s), and the mean of its least share of a CPU.
+        """
         frame = self.schedule.to_frame()
         jobs = [self.instance.job_by_id[job] for job in frame["job"]]
         frame.insert(1, "tasks", [job.tasks for job in jobs])
@@ -58,17 +62,29 @@ class SimulationResult:
         columns = observe(self.instance, self.schedule).jobs
         for place, (name, quantity) in enumerate(QUANTITIES.items(), start=5):
             frame.insert(place, name, quantity.values(columns))
+        if self.instance.shares_nodes:
+            run = EXECUTION_TIME.values(columns)
+            frame["stopped"] = [job.stopped_time for job in self._shared.jobs]
+            frame["mean_share"] = [job.share_seconds for job in self._shared.jobs] / run
         return frame
 
     @cached_property
+    def _shared(self) -> SharedUse:
+        """What jobs and users got on shared nodes."""
+        return observe_sharing(self.instance, self.schedule)
+
+    @cached_property
     def nodes(self) -> pd.DataFrame:
-        """One row per node: node, cluster, effective power, busy (s), and busy as a share of the makespan."""
+        """One row per node: node, cluster, effective power, busy (s), and busy as a share of the makespan.
+
+        Where nodes are shared, also for how long users were active there before the last end, s.
+        """
         import pandas as pd
 
         platform = self.instance.platform
         busy = busy_time(self.instance, self.schedule)
         makespan = self.metrics["makespan"]
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {
                 "node": [node.name for node in platform.nodes],
                 "cluster": [platform.clusters[node.cluster].name for node in platform.nodes],
@@ -77,6 +93,10 @@ class SimulationResult:
                 "busy_share": [busy[node.name] / makespan if makespan else 0.0 for node in platform.nodes],
             }
         )
+        if self.instance.shares_nodes:
+            users = self._shared.users
+            frame["user_time"] = [sum(user.time for user in users if user.node == n) for n in range(len(frame))]
+        return frame
 
     def series(self, every: float | None = None, *, idle: Idle = "always") -> pd.DataFrame:
         """Return queue, processors, links and power over time, a row per step; see :func:`coalloc.series`.

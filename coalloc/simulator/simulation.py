@@ -17,7 +17,8 @@ from coalloc.measures import metrics
 from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
-from coalloc.simulator.policy import Policy, Tallies
+from coalloc.simulator.node_sharing import refuse_missing_memory
+from coalloc.simulator.policy import NeedsMemory, Policy, SharesNodes, Tallies
 from coalloc.simulator.processors import Processors, intervals_of
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
@@ -39,6 +40,10 @@ def simulated(
     report: Callable[[Position], None] | None = None,
 ) -> SimulationResult:
     """Return the run of an instance under a policy or a broker; see :func:`coalloc.simulate`."""
+    if not (isinstance(policy, SharesNodes) and policy.shares_nodes):
+        instance.refuse_shared_nodes(f"policy {name!r}")
+    if isinstance(policy, NeedsMemory) and policy.needs_memory:
+        refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
     router = policy if isinstance(policy, Broker) else None
     parts = policy.partitions(instance.platform) if isinstance(policy, Broker) else [Partition(policy)]
     run = Engine(instance, parts, router=router, passes=passes, kill=kill, seed=seed, report=report).run()

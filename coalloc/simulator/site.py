@@ -23,6 +23,7 @@ from coalloc.instance.power import known_power_states
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
+from coalloc.simulator.node_sharing import NodeSharing
 from coalloc.simulator.occupancy import Occupancy, largest_part
 from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
 from coalloc.simulator.processors import Processors
@@ -46,7 +47,8 @@ class Site:
     """One machine of a run; ``number`` is its place among the sites, ``name`` what messages call it.
 
     ``state`` is what its policy sees, ``queue`` the jobs that wait, as their users describe them, and ``largest_job``
-    the most tasks that a job may have here. ``is_due`` says whether something has happened here since the last pass.
+    the most tasks that a job may have here. ``is_whole`` says whether it is all of the platform, ``is_due`` whether
+    something has happened here since the last pass.
     ``decisions`` counts the passes, ``decision_total`` and ``decision_max`` are the policy's own time in them, s.
     ``power`` is that of a site which is switched on and off.
     """
@@ -61,6 +63,7 @@ class Site:
         contention: Contention,
         rng: np.random.Generator,
         task_memory: float = 0.0,
+        sharing: NodeSharing | None = None,
     ) -> None:
         self.number, self.name, self.policy = number, partition.name, partition.policy
         scope = self.policy.scope
@@ -69,10 +72,12 @@ class Site:
         own = platform if is_whole else Platform(tuple(platform.clusters[c] for c in chosen), platform.switches)
         classes = node_classes(own, scope, task_memory)
         links = [*chosen, *range(len(platform.clusters), len(platform.links))]
+        self.is_whole = is_whole
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
         self._occupancy = Occupancy(own, classes, scope, task_memory)
+        self._shares_memory = bool(self._occupancy.memories.shared)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
-        self._clock = clock
+        self._clock, self._sharing = clock, sharing
         self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
         self.queue: list[Job] = []
         self._numbers: list[int] = []
@@ -96,6 +101,7 @@ class Site:
             _clock=clock,
             _occupancy=self._occupancy,
             _loads=lambda: tuple(map(contention.loads.__getitem__, links)),
+            _sharing=sharing,
         )
         self._hears_arrivals = self.policy if isinstance(self.policy, Arriving) else None
         self._hears_ends = self.policy if isinstance(self.policy, Ending) else None
@@ -149,13 +155,15 @@ class Site:
         if waiting is None:
             raise DecisionError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
         number, index, described = waiting
+        if self._sharing is not None:
+            start = self._sharing.placed(described, start)
         now = self._clock.now
         cores_on = 0 if self.power is None else self.power.cores_on(now)
         counts, processors = self._occupancy.take(described, start, cores_on)
         del self._waiting[start.job_id]
         self._left.add(number)
         slowdown = max(compress(self._slowness, counts))
-        taken = self._occupancy.memories.taken(described, counts)
+        taken = self._occupancy.memories.taken(described, counts) if self._shares_memory else counts
         running = Running(described, counts, processors, now, now + execution_time(described, slowdown), taken)
         self._hold(running)
         return index, running, slowdown

@@ -23,6 +23,7 @@ from coalloc.documents.errors import InternalError
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError, Instance
 from coalloc.intervals import mean_interval
+from coalloc.sharing_measures import least_makespan
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
@@ -220,6 +221,9 @@ def _references(
     instance: Instance, exact: bool, limits: ReferenceLimits
 ) -> tuple[Reference, Reference, SolveResult | None]:
     """Return what is proven with strict links, and whatever links do; and how the exact solve ended."""
+    if instance.shares_nodes and not exact:
+        least = Reference(least_makespan(instance), "CPU for parallel tasks")
+        return least, least, None
     quiet = instance.replace(jobs=[job.replace(task_bandwidth=0.0) for job in instance.jobs])
     quiet_bound = lower_bound(quiet, method="best", time_limit=limits.time)
     if not exact:

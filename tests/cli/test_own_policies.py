@@ -29,6 +29,35 @@ class Widest:
 
 class Nothing:
     """No policy."""
+
+
+class Leaving(Widest):
+    """Leaves Python where the second job waits."""
+
+    def ended(self, state, running):
+        raise SystemExit(0)
+
+
+class Deaf(Widest):
+    """Hears less than it is told."""
+
+    def ended(self, state):
+        pass
+
+
+class Blind(Widest):
+    """Sees nothing."""
+
+    def decide(self):
+        return []
+
+
+class Nowhere(Widest):
+    """Is in no scope that it could tell."""
+
+    @property
+    def scope(self):
+        raise LookupError("no scope")
 '''
 
 
@@ -41,8 +70,10 @@ def here(tmp_path, monkeypatch):
     write(tmp_path / "mine.py", MINE)
     write(tmp_path / "broken.py", "import a_library_that_is_not_there\n")
     write(tmp_path / "wrong.py", "1 +\n")
+    write(tmp_path / "other.py", "from mine import Widest\n")
+    write(tmp_path / "leaving.py", "raise SystemExit(0)\n")
     yield tmp_path
-    for name in ("mine", "broken", "wrong"):
+    for name in ("mine", "broken", "wrong", "other", "leaving"):
         sys.modules.pop(name, None)
 
 
@@ -62,11 +93,13 @@ def test_a_class_of_the_current_folder_decides(here):
     [
         (["nowhere:Widest"], "--policy: there is no module 'nowhere' here or among those installed"),
         (["mine.inner:Widest"], "--policy: there is no module 'mine.inner' here or among those installed"),
-        ([":Widest"], "--policy: module '' cannot be imported: ValueError: Empty module name"),
+        ([":Widest"], "--policy: must be module:Class, got ':Widest'"),
         (["broken:X"], "--policy: module 'broken' cannot be imported: ModuleNotFoundError: No module named 'a_library"),
         (["wrong:X"], "--policy: module 'wrong' cannot be imported: SyntaxError: invalid syntax"),
         (["mine:Widst"], "--policy: module 'mine' has no class 'Widst' (did you mean 'Widest'?)"),
-        (["mine:"], "--policy: module 'mine' has no class ''"),
+        (["mine:"], "--policy: must be module:Class, got 'mine:'"),
+        (["mine:X"], "--policy: module 'mine' has no class 'X'; policies in it: Widest, Leaving, Deaf, "),
+        (["leaving:X"], "--policy: module 'leaving' cannot be imported: SystemExit: 0"),
         (["mine:Widest"], "mine:Widest(at_most, order=None): missing a required argument: 'at_most'"),
         (
             ["mine:Widest", "-p", "at_most=1", "-p", "ordr=x"],
@@ -75,8 +108,19 @@ def test_a_class_of_the_current_folder_decides(here):
         (["mine:Widest", "-p", "at_most=-1"], "mine:Widest raised ValueError: at_most is a number of jobs (mine.py, "),
         (
             ["mine:Widest", "-p", "at_most=0"],
-            "mine:Widest raised ZeroDivisionError: division by zero (mine.py, line 16)",
+            "mine:Widest raised ZeroDivisionError: division by zero (mine.py, line 16; at 0 s 0 jobs have ended, 0 ",
         ),
+        (
+            ["other:Widest", "-p", "at_most=0"],
+            "other:Widest raised ZeroDivisionError: division by zero (mine.py, line 16; at 0 s ",
+        ),
+        (
+            ["mine:Leaving", "-p", "at_most=1"],
+            "mine:Leaving raised SystemExit: 0 (mine.py, ",
+        ),
+        (["mine:Deaf", "-p", "at_most=1"], "mine:Deaf: ended(state) is called as ended(state, running)"),
+        (["mine:Blind", "-p", "at_most=1"], "mine:Blind: decide() is called as decide(state)"),
+        (["mine:Nowhere", "-p", "at_most=1"], "mine:Nowhere raised LookupError: no scope (mine.py, "),
         (["mine:Nothing"], "mine:Nothing is no policy: it must have a scope and decide(state)"),
     ],
 )

@@ -84,7 +84,7 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
     "unknown key of the document": (
         ("colour",),
         1,
-        "colour: is not a known key; known are format, version, platform, jobs, running, name",
+        "colour: is not a known key; known are format, version, platform, jobs, running, name, local_users",
     ),
     "unknown key of a switch": (
         ("platform", "switches", 0, "speed"),

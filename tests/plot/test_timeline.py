@@ -7,7 +7,7 @@ from matplotlib.patches import StepPatch
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
-from coalloc.plot.timeline import MOST_LINKS, MOST_STEPS, most_loaded, round_length
+from coalloc.plot.timeline import MOST_LINKS, MOST_STEPS, loaded_links, panels_of, round_length
 from coalloc.timeline import Timeline
 from tests.plot.strange import IDS
 
@@ -83,11 +83,21 @@ def test_steps_have_a_round_length(least, length):
 
 
 def test_the_links_with_the_highest_peaks_are_drawn():
-    peaks = {"a": 0.5, "b": 0.0, "c": 2.0, "d": 0.1, "e": 0.2, "f": 0.3}
+    timeline = with_links({"a": 0.5, "b": 0.0, "c": 2.0, "d": 0.1, "e": 0.2, "f": 0.3})
+    assert loaded_links(timeline) == ["c", "a", "f", "e", "d"]
+    assert MOST_LINKS == 4
+    assert panels_of(timeline, INSTANCE, "")[3].title == "Links, the 4 most loaded; peak 200 %"
+
+
+def test_where_all_loaded_links_are_drawn_none_is_said_to_be_left_out():
+    timeline = with_links({"a": 0.5, "b": 0.0, "c": 2.0, "e": 0.2, "f": 0.3})
+    assert panels_of(timeline, INSTANCE, "")[3].title == "Links that are loaded; peak 200 %"
+
+
+def with_links(peaks):
+    """Return two steps in the second of which links have these shares of their bandwidth."""
     columns = {f"{what}:{name}": np.array([0.0, peak]) for name, peak in peaks.items() for what in ("load", "share")}
-    found = most_loaded(Timeline(np.array([0.0, 1.0, 2.0]), columns))
-    assert found == ["c", "a", "f", "e"]
-    assert len(found) == MOST_LINKS
+    return Timeline(np.array([0.0, 1.0, 2.0]), columns)
 
 
 def test_a_loaded_link_of_no_bandwidth_is_cut_off_at_the_upper_edge():

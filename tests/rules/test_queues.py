@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -22,6 +23,26 @@ def least_time(job: Job) -> float:
 def shown(waiting: WaitingJobs) -> list[str]:
     """Return the ids of the jobs in order."""
     return [job.id for job in waiting.jobs]
+
+
+@dataclass
+class Gap:
+    """Processors that are free, some for longer than until an instant (s)."""
+
+    room: int
+    spare: int
+    end: float
+
+    def take(self, tasks: int) -> None:
+        """Take processors, the spare ones first."""
+        self.room, self.spare = self.room - tasks, max(0, self.spare - tasks)
+
+    def admits(self, job: Job, now: float) -> bool:
+        """Take the processors of a job if it may have them; return whether it may."""
+        may = job.tasks <= self.room and (job.tasks <= self.spare or now + job.estimate <= self.end)
+        if may:
+            self.take(job.tasks)
+        return may
 
 
 THREE = [Job("a", 2, 30.0, arrival=0.0), Job("b", 3, 10.0, arrival=5.0), Job("c", 1, 20.0, arrival=6.0)]
@@ -54,9 +75,9 @@ def test_small_jobs_and_those_that_may_pass() -> None:
     waiting.update(THREE, 7.0)
     assert waiting.small(2) == [0, 2]
     assert waiting.small(2, first=1) == [2]
-    assert waiting.passing([0, 2], 2, 1, 7.0, 37.0) == [0, 2]
-    assert waiting.passing([0, 2], 2, 1, 7.0, 36.5) == [2]
-    assert waiting.passing([0, 2], 0, 1, 7.0, 99.0) == []
+    assert list(waiting.passing([0, 2], Gap(2, 1, 37.0), 7.0)) == [0, 2]
+    assert list(waiting.passing([0, 2], Gap(2, 1, 36.5), 7.0)) == [2]
+    assert list(waiting.passing([0, 2], Gap(0, 1, 99.0), 7.0)) == []
 
 
 def test_keys_that_do_not_compare_are_one_clear_fault() -> None:
@@ -80,7 +101,13 @@ def test_a_long_queue_answers_as_its_list_does(drawn: list[tuple[int, int]], ord
         small = [place for place, job in enumerate(listed) if place >= first and job.tasks <= room]
         assert list(waiting.small(room, first)) == small
         passing = [k for k in small if listed[k].tasks <= spare or now + listed[k].estimate <= now + 3.0]
-        assert list(waiting.passing(waiting.small(room, first), room, spare, now, now + 3.0)) == passing
+        assert list(waiting.passing(waiting.small(room, first), Gap(room, spare, now + 3.0), now)) == passing
+        gap, filled = Gap(room, spare, now + 3.0), []
+        for place in waiting.passing(small, gap, now):
+            filled.append(place)
+            gap.take(listed[place].tasks)
+        gap = Gap(room, spare, now + 3.0)
+        assert filled == [k for k in passing if gap.admits(listed[k], now)]
         num_first = data.draw(st.integers(0, 3))
         others = [k for k in passing if k >= num_first][:4]
         gone = {listed[k].id for k in [*range(num_first), *others]}

@@ -498,6 +498,18 @@ def test_a_policy_hears_what_happens_before_it_is_asked():
         ]
 
 
+def test_what_the_code_of_a_policy_raises_says_where_the_run_was():
+    # J1 ends at 100 s, when J2 waits: the policy fails at its second pass.
+    class Failing(Listed):
+        def decide(self, state):
+            return [] if state.now > 0.0 and 1 / 0 else super().decide(state)
+
+    jobs = [Job("J1", tasks=2, base_time=100.0), Job("J2", tasks=2, base_time=9.0)]
+    with pytest.raises(ZeroDivisionError) as failure:
+        coalloc.simulate(Instance(one_cluster(), jobs), Failing({"J1": (2,), "J2": (2,)}))
+    assert failure.value.__notes__ == ["at 100 s 1 jobs have ended, 0 run, 1 wait, 0 are still to come"]
+
+
 def test_a_policy_sees_the_loads_of_links_and_the_names_of_free_nodes():
     class Looking(Listed):
         def arrived(self, state, job):

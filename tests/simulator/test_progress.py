@@ -49,7 +49,7 @@ class SharedNode:
 
     def slowdowns(self, index: int) -> tuple[float, float]:
         left = 1.0 - self.taken
-        return (len(self.jobs) / left if left > 0.0 else math.inf), 0.0
+        return (len(self.jobs) / left if left > 0.0 else math.inf), 1.0
 
 
 PLACES = Platform([Cluster("C1", [NodeGroup(1, power=1.0, cores=2)], link_bandwidth=0.0)])
@@ -111,7 +111,7 @@ def test_users_who_come_for_ever_do_not_keep_a_run_going():
 TWO_CLUSTERS = Platform([Cluster(name, [NodeGroup(2, power=1.0)], link_bandwidth=5.0) for name in ("C1", "C2")])
 
 
-def test_the_largest_slowdown_of_all_sources_counts():
+def test_the_largest_processing_slowdown_of_all_sources_counts():
     # Tasks in C1/0 and C2/0: 1 * 10 * (2 - 1)/1 = 10 MB/s on links of 5 MB/s, SC 2; SP 1 by itself, 3 for three jobs.
     # 100 (0.5 * 3 + 0.5 * 2) = 250 s.
     job = Job("J1", tasks=2, base_time=100.0, processing_share=0.5, task_bandwidth=10.0)

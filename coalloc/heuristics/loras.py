@@ -1,0 +1,64 @@
+"""LoRaS: an order of the queue, a selection from it, a limit on nodes and an order of them, each chosen by itself.
+
+It knows shared nodes: it sees what is on each node now, never what is to come. Source: the text on CISNE, section 2.2
+(the policy Flexible); errata 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from coalloc.allocation import Scope
+from coalloc.instance import CoallocError
+from coalloc.rules.node_choice import SELECTIONS, Board, NodeLimit, NodeOrder, Selection
+from coalloc.rules.orders import ordered
+from coalloc.simulator.policy import Start, State
+
+QueueOrder = Literal["fcfs", "spt", "sjf"]
+
+MIXES: dict[str, tuple[QueueOrder, Selection]] = {
+    "SJF-JFirst": ("spt", "just-first"),
+    "FCFS-FFit": ("fcfs", "first-fit"),
+    "SNPF-BFit": ("sjf", "best-fit"),
+}
+"""Order and selection by the name that the source gives to the two; its SJF is by time, its SNPF by tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loras:
+    """Launches what is selected from the ordered queue, on the nodes that are admissible, in their order.
+
+    ``mix`` sets order and selection together; without it they are ``"fcfs"`` and ``"first-fit"``.
+    """
+
+    queue_order: Literal[None, "fcfs", "spt", "sjf"] = None
+    selection: Literal[None, "first-fit", "just-first", "best-fit"] = None
+    node_limit: NodeLimit = "both"
+    node_order: NodeOrder = "mpl"
+    mix: Literal[None, "SJF-JFirst", "FCFS-FFit", "SNPF-BFit"] = None
+    scope: ClassVar[Scope] = "platform"
+    shares_nodes: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        given = {"queue_order": self.queue_order, "selection": self.selection}
+        names = [name for name, value in given.items() if value is not None]
+        if self.mix is not None and names:
+            raise CoallocError(f"mix {self.mix!r} of policy 'loras' sets {' and '.join(names)}: give one or the other")
+
+    @property
+    def needs_memory(self) -> str:
+        """Which option asks for the memory of all nodes and jobs, nothing where none does."""
+        asked = {"node_limit": self.node_limit, "node_order": self.node_order}
+        return next((f"{name}='memory'" for name, value in asked.items() if value == "memory"), "")
+
+    def decide(self, state: State) -> Iterator[Start]:
+        """Launch jobs until no more is selected."""
+        order, selection = MIXES[self.mix or "FCFS-FFit"]
+        order, select = self.queue_order or order, SELECTIONS[self.selection or selection]
+        board = Board(state.node_loads, self.node_limit, self.node_order)
+        queue = list(state.queue) if order == "fcfs" else ordered(state.queue, order)
+        while (job := select(queue, board)) is not None:
+            queue = [other for other in queue if other is not job]
+            yield Start(job.id, nodes=board.launch(job))
