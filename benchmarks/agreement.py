@@ -143,17 +143,18 @@ def slotted(
 
 
 def packages(instance: coalloc.Instance) -> Iterator[Case]:
-    """Yield PAS with strict, tolerant and shared links, each formulation; then CBS and JPR."""
+    """Yield PAS with strict, tolerant and shared links, each formulation and none; then CBS and JPR likewise."""
     strict = brute_force_pas(instance)
     tolerant = brute_force_pas(instance, saturation=SATURATION)
     shared = brute_force_pas(instance, links="shared")
-    for formulation in ("mode", "node"):
+    for formulation in ("auto", "mode", "node"):
         pas = {"model": "pas", "formulation": formulation}
         yield Case("pas, strict", instance, strict, pas, by_solve)
         yield Case("pas, saturation", instance, tolerant, {**pas, "saturation": SATURATION}, by_solve)
         yield Case("pas, shared", instance, shared, {**pas, "links": "shared"}, by_solve, "shared")
-    yield Case("cbs", instance, brute_force_cbs(instance), {"model": "cbs"}, by_solve, "shared")
-    yield Case("jpr", instance, brute_force_jpr(instance), {"model": "jpr"}, by_solve, "shared")
+    for model, optimum in (("cbs", brute_force_cbs(instance)), ("jpr", brute_force_jpr(instance))):
+        for formulation in ("auto", "mode"):
+            yield Case(model, instance, optimum, {"model": model, "formulation": formulation}, by_solve, "shared")
 
 
 # --- solving ---------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from coalloc.api.solving import schedule_of_model as schedule_of_model
 from coalloc.api.solving import solve as solve
 from coalloc.checker import Violation as Violation
 from coalloc.checker import check as check
+from coalloc.grid_measures import grid_metrics as grid_metrics
+from coalloc.groups import metrics_by as metrics_by
 from coalloc.heuristics.registry import policies as policies
 from coalloc.instance import Cluster as Cluster
 from coalloc.instance import CoallocError as CoallocError
@@ -15,6 +17,7 @@ from coalloc.instance import InstanceError as InstanceError
 from coalloc.instance import Job as Job
 from coalloc.instance import NodeGroup as NodeGroup
 from coalloc.instance import Platform as Platform
+from coalloc.instance import PowerStates as PowerStates
 from coalloc.instance import RunningJob as RunningJob
 from coalloc.instance import Switch as Switch
 from coalloc.instance.files import read_instance as read_instance
@@ -22,9 +25,11 @@ from coalloc.instance.files import read_platform as read_platform
 from coalloc.instance.files import write_instance as write_instance
 from coalloc.instance.files import write_platform as write_platform
 from coalloc.measures import metrics as metrics
+from coalloc.measures import metrics_of as metrics_of
 from coalloc.meter import energy as energy
 from coalloc.plot.pictures import gantt as gantt
 from coalloc.plot.power import power_plot as power_plot
+from coalloc.plot.timeline import series_plot as series_plot
 from coalloc.result_files import read_result as read_result
 from coalloc.result_files import write_result as write_result
 from coalloc.schedule import Placement as Placement
@@ -34,20 +39,28 @@ from coalloc.schedule_files import write_schedule as write_schedule
 from coalloc.schemas import schema as schema
 from coalloc.simulator.policy import Policy as Policy
 from coalloc.simulator.policy import Start as Start
+from coalloc.simulator.policy import Wake as Wake
 from coalloc.simulator.replaying import replay as replay
 from coalloc.simulator.result import SimulationResult as SimulationResult
+from coalloc.simulator.routing import Broker as Broker
+from coalloc.simulator.site import Partition as Partition
 from coalloc.solvers.result import SolveResult as SolveResult
 from coalloc.solvers.result import SolveStatus as SolveStatus
 from coalloc.solvers.result import TracePoint as TracePoint
 from coalloc.studies.comparison import compare as compare
 from coalloc.studies.front import energy_front as energy_front
+from coalloc.studies.grid import grid_study as grid_study
 from coalloc.studies.slot_size import slot_study as slot_study
+from coalloc.timeline import series as series
 from coalloc.versions import show_versions as show_versions
 from coalloc.workloads.generators import generate as generate
+from coalloc.workloads.grids import platform as platform
+from coalloc.workloads.grids import platforms as platforms
 from coalloc.workloads.irmasim import read_irmasim as read_irmasim
 from coalloc.workloads.library import example as example
 from coalloc.workloads.library import examples as examples
 from coalloc.workloads.swf import read_swf as read_swf
 from coalloc.workloads.swf_writing import write_swf as write_swf
+from coalloc.workloads.weeks.merging import merge_swf as merge_swf
 
 __version__: str

@@ -3,7 +3,8 @@
 It shares no formula with the rooms that make schedules: slowdowns, link loads and durations are
 computed here a second time, from the definitions of the thesis (chapter 2, as corrected in errata
 3), on purpose, so that a mistake there cannot hide itself. Only what an instance is and when two
-numbers count as equal (:mod:`coalloc.instance.rounding`) is common ground.
+numbers count as equal (:mod:`coalloc.instance.rounding`) is common ground. Processors are read as a
+schedule has them, as ranges of names, and are never listed one by one.
 
 Every violation is reported. The names of the rules are stable; :data:`RULES` defines each. Time is
 a list of instants at which something starts or ends; instants closer than the time tolerance are
@@ -15,24 +16,37 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.instance import CoallocError, Instance, Job, Link, Platform, public, visible
-from coalloc.instance.rounding import RELATIVE_TOLERANCE, capacity_limit, merge_instants, slots_up, time_tolerance
+from coalloc.instance import CoallocError, Instance, Job, Link, Platform, PowerStates, public, visible
+from coalloc.instance.power import known_power_states, require_power_states
+from coalloc.instance.processor_names import ProcessorNames, Range, distinct, range_columns
+from coalloc.instance.rounding import (
+    INSTANT_PRECISION,
+    INSTANT_TOLERANCE,
+    RELATIVE_TOLERANCE,
+    capacity_limit,
+    merge_instants,
+    slots_up,
+    time_tolerance,
+)
 from coalloc.schedule import Placement, Schedule
 
 Links = Literal["strict", "shared", "ignore"]
 Scope = Literal["platform", "cluster", "node"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Pair = tuple[int, int, int]
-"""Two rows that hold a processor at once, and the processor."""
+Pair = tuple[int, int]
+"""Two rows that hold a processor at once."""
+Spans = list[tuple[int, int]]
+"""Intervals ``[first, stop)`` of processors by index, in order."""
 
 RULES = {
     "missing-job": "every job of the instance is placed",
@@ -51,12 +65,20 @@ RULES = {
     "which a job of the schedule loads it",
     "memory": "the tasks on a node ask together for no more than its memory at any instant at which a job of the "
     "schedule asks for some there; nodes without memory are not limited",
+    "start-up": "with power management the first job at a cluster after it was off starts at its startup_time or later "
+    "after the cluster can begin to start up: once it is off, and a job has arrived there that waits",
 }
 """Name and meaning of each rule, in the order in which violations are reported."""
 
 OVERLAP_PAIRS = 200_000
-"""Overlaps, counted per processor, up to which every pair is named; beyond, each job that starts on a
-busy processor is named with the one that holds it longest, or a hopeless schedule would exhaust memory."""
+"""Jobs compared with one that starts on a busy processor, in all, up to which every pair is named; beyond, each such
+job is named with those that hold its processors longest, or a hopeless schedule would exhaust time and memory."""
+
+MOST_BITS = 100_000_000
+"""Size of the sets of processors, in bits, that are kept to be used again."""
+
+EVENTS_AT_ONCE = 50_000
+"""Starts and ends that are taken out of columns in one go, so that memory stays small."""
 
 NAMED_JOBS = 1_000
 """Jobs that one violation of a link, or of a node's memory, names at most."""
@@ -90,6 +112,8 @@ def check(
     links: Links = "strict",
     saturation: float = 0.0,
     scope: Scope = "platform",
+    *,
+    power_management: bool = False,
 ) -> list[Violation]:
     """Return every violation of the rules in :data:`RULES`; an empty list if the schedule is valid.
 
@@ -102,25 +126,32 @@ def check(
         Share above its bandwidth that a strict link may carry; SC still counts as 1.
     scope
         Where the tasks of one job may be: anywhere, in one ``cluster``, on one ``node``.
+    power_management
+        Whether each cluster is off at first and goes off when it is not needed, and starts up for the next job.
 
     Raises
     ------
     CoallocError
-        If an option, or a combination of options, is not supported; never because of what the schedule says.
+        If an option, or a combination of options, is not supported, as ``power_management`` where clusters lack power
+        states (each is named); never because of what the schedule says.
     """
     _refuse_unsupported(links, saturation)
+    if power_management:
+        require_power_states(instance.platform)
     with np.errstate(all="ignore"):  # finite numbers of any size are allowed, and their sums may overflow
         rows = _rows(instance, schedule)
         loads = _loads(rows, instance)
+        overlaps = list(_overlap_violations(rows))
         return [
             *_job_violations(rows, instance),
-            *_processor_violations(rows, instance),
-            *_scope_violations(rows, instance, scope),
+            *_processor_violations(rows),
+            *_scope_violations(rows, scope),
             *_arrival_violations(rows),
             *_duration_violations(rows, schedule.slot, links, loads, instance.platform.links),
-            *_overlap_violations(rows, instance),
+            *overlaps,
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
-            *_memory_violations(rows, instance.platform),
+            *_memory_violations(rows, instance.platform, is_held_once=not overlaps),
+            *(_startup_violations(rows, instance.platform) if power_management else ()),
         ]
 
 
@@ -136,66 +167,213 @@ def _refuse_unsupported(links: Links, saturation: float) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class _Groups:
+    """The groups of nodes of a platform as columns; processors and nodes are numbered through in their order.
+
+    ``node`` and ``processor`` are the first of each group, of ``node_in_cluster`` in its cluster; ``slowness`` is
+    1/Gamma. Clusters are of ``cluster_names``.
+    """
+
+    cluster_names: tuple[str, ...]
+    cluster: Ints
+    node_in_cluster: Ints
+    node: Ints
+    count: Ints
+    cores: Ints
+    processor: Ints
+    slowness: Floats
+
+    @property
+    def num_processors(self) -> int:
+        """Processors of all groups."""
+        return int((self.count * self.cores).sum())
+
+
+def _groups(platform: Platform) -> _Groups:
+    """Return the groups of a platform."""
+    flat = [(c, group) for c, cluster in enumerate(platform.clusters) for group in cluster.nodes]
+    cluster = np.array([c for c, _ in flat])
+    count, cores = np.array([(group.count, group.cores) for _, group in flat], dtype=np.int64).T
+    node, processor = np.cumsum(count) - count, np.cumsum(count * cores) - count * cores
+    first_of_cluster = node[np.searchsorted(cluster, np.arange(len(platform.clusters)))]
+    return _Groups(
+        cluster_names=tuple(cluster.name for cluster in platform.clusters),
+        cluster=cluster,
+        node_in_cluster=node - first_of_cluster[cluster],
+        node=node,
+        count=count,
+        cores=cores,
+        processor=processor,
+        slowness=np.array([1.0 / group.effective_power for _, group in flat]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sets:
+    """Sets of names, and which processors they are: a processor that is named twice counts once.
+
+    Set ``holder[i]`` has the processors ``[first[i], stop[i])``, all of group ``group[i]``; by set, and in order.
+    Those of set h are ``begin[h]`` to ``begin[h + 1]``.
+    ``sizes`` are the names of each set; ``is_known`` says whether all of them are of processors, ``is_repeated``
+    whether a processor is named twice.
+    """
+
+    holder: Ints
+    first: Ints
+    stop: Ints
+    group: Ints
+    begin: Ints
+    sizes: Ints
+    is_known: NDArray[np.bool_]
+    is_repeated: NDArray[np.bool_]
+
+    def spans(self, holder: int) -> Spans:
+        """Return the processors of a set."""
+        begin, end = int(self.begin[holder]), int(self.begin[holder + 1])
+        return list(zip(self.first[begin:end].tolist(), self.stop[begin:end].tolist(), strict=True))
+
+
+def _sets(names: Sequence[ProcessorNames], groups: _Groups) -> _Sets:
+    """Return which processors names are."""
+    ranges, number = range_columns(names), len(names)
+    widths = (ranges.last - ranges.first + 1) * (ranges.last_core - ranges.first_core + 1)
+    cluster_index = {name: c for c, name in enumerate(groups.cluster_names)}
+    cluster = np.array([cluster_index.get(name, -1) for name in ranges.clusters], dtype=np.int64)[ranges.cluster]
+    in_cluster = np.flatnonzero((cluster >= 0) & (ranges.first >= 0))
+    # A range and each group of its cluster with nodes of these numbers make a piece.
+    low = np.searchsorted(groups.cluster, cluster[in_cluster], side="left")
+    parts = np.searchsorted(groups.cluster, cluster[in_cluster], side="right") - low
+    source = np.repeat(in_cluster, parts)
+    group = np.repeat(low, parts) + _counting(parts)
+    first = np.maximum(0, ranges.first[source] - groups.node_in_cluster[group])
+    last = np.minimum(groups.count[group] - 1, ranges.last[source] - groups.node_in_cluster[group])
+    cores, first_core, last_core = groups.cores[group], ranges.first_core[source], ranges.last_core[source]
+    is_piece = (first <= last) & np.where(first_core < 0, cores == 1, (cores > 1) & (last_core < cores))
+    source, group, first, last, cores, first_core, last_core = (
+        column[is_piece] for column in (source, group, first, last, cores, first_core, last_core)
+    )
+    first_core, last_core = np.maximum(first_core, 0), np.maximum(last_core, 0)
+    found = np.bincount(source, (last - first + 1) * (last_core - first_core + 1), len(widths))
+    # Whole nodes are one interval, of parts of nodes there is one for each.
+    is_whole = last_core - first_core + 1 == cores
+    times = np.where(is_whole, 1, last - first + 1)
+    length = np.where(is_whole, (last - first + 1) * cores, last_core - first_core + 1)
+    begin = np.repeat(groups.processor[group] + first * cores + first_core, times)
+    begin += np.repeat(cores, times) * _counting(times)
+    holder, group, stop = (
+        ranges.holder[np.repeat(source, times)],
+        np.repeat(group, times),
+        begin + np.repeat(length, times),
+    )
+    order = np.lexsort((begin, holder))
+    holder, begin, stop, group = holder[order], begin[order], stop[order], group[order]
+    # Up to where the intervals of the same set before have come: sets are kept apart by a multiple of all processors.
+    apart = holder * (groups.num_processors + 1)
+    before = np.maximum.accumulate(np.append(-1, apart + stop)[: len(stop)]) - apart
+    is_new = stop > before
+    return _Sets(
+        holder=holder[is_new],
+        first=np.maximum(begin, before)[is_new],
+        stop=stop[is_new],
+        group=group[is_new],
+        begin=np.searchsorted(holder[is_new], np.arange(number + 1)),
+        sizes=np.bincount(ranges.holder, widths, number).astype(np.int64),
+        is_known=np.bincount(ranges.holder[found < widths], minlength=number) == 0,
+        is_repeated=np.bincount(holder[begin < before], minlength=number) > 0,
+    )
+
+
+def _counting(counts: Ints) -> Ints:
+    """Return 0, 1, ..., count - 1 for each of the counts, one after the other."""
+    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+@dataclass(frozen=True, slots=True)
 class _Rows:
     """The running jobs (the first ``num_running`` rows), then the placements, as columns.
 
     ``jobs`` holds None where the id is unknown; ``slowdown`` is SP, NaN where a processor is unknown
-    or none is named. ``begin`` and ``finish`` index ``instants`` (s). Row ``held_by[i]`` holds
-    processor ``held[i]``; a processor named twice by one job counts once.
+    or none is named. ``start`` and ``end`` are in s, ``begin`` and ``finish`` index ``instants`` (s). Row i holds
+    the processors of set ``held[i]`` of ``sets``.
     """
 
     placements: tuple[Placement, ...]
     num_running: int
     ids: list[str]
     jobs: list[Job | None]
-    slowdown: list[float]
+    start: Floats
+    end: Floats
+    slowdown: Floats
     instants: Floats
     begin: Ints
     finish: Ints
     held: Ints
-    held_by: Ints
+    sets: _Sets
+    groups: _Groups
 
-    def placed(self) -> Iterator[tuple[int, Placement, Job | None]]:
-        """Yield row, placement and job of each placement."""
-        for row, placement in enumerate(self.placements, self.num_running):
-            yield row, placement, self.jobs[row]
+    def placed(self, chosen: NDArray[np.bool_]) -> Iterator[tuple[int, Placement, Job | None]]:
+        """Yield row, placement and job of each placement whose row is chosen."""
+        for row in np.flatnonzero(chosen).tolist():
+            if row >= self.num_running:
+                yield row, self.placements[row - self.num_running], self.jobs[row]
+
+    @property
+    def is_unknown(self) -> NDArray[np.bool_]:
+        """Whether the job of each row is unknown."""
+        return np.array([job is None for job in self.jobs], dtype=bool)
+
+    def column(self, of_job: Callable[[Job], float], otherwise: float) -> Floats:
+        """Return something of the job of each row, or another number where it is unknown."""
+        column = np.full(len(self.jobs), otherwise)
+        known = [job for job in self.jobs if job is not None]
+        column[~self.is_unknown] = np.fromiter(map(of_job, known), np.float64, len(known))
+        return column
 
 
 def _rows(instance: Instance, schedule: Schedule) -> _Rows:
     """Return running jobs and placements as columns; running jobs hold their nodes from 0, which is now."""
-    entries: list[tuple[str, Job | None, tuple[str, ...], float, float]]
-    entries = [(r.job.id, r.job, r.nodes, 0.0, r.end) for r in instance.running]
-    entries += [(p.job, instance.job_by_id.get(p.job), p.nodes, p.start, p.end) for p in schedule.placements]
-    known = [_known(instance, nodes) for _, _, nodes, _, _ in entries]
-    slowness = _slowness(instance)
-    instants, index = merge_instants([*(entry[3] for entry in entries), *(entry[4] for entry in entries)])
+    running, placements = instance.running, schedule.placements
+    by_id, groups = instance.job_by_id, _groups(instance.platform)
+    names, held = distinct([*(r.nodes for r in running), *(p.nodes for p in placements)])
+    sets = _sets(names, groups)
+    start = np.concatenate([np.zeros(len(running)), _column(p.start for p in placements)])
+    end = np.concatenate([_column(r.end for r in running), _column(p.end for p in placements)])
+    instants, index = merge_instants(np.concatenate([start, end]))
     return _Rows(
-        placements=schedule.placements,
-        num_running=len(instance.running),
-        ids=[entry[0] for entry in entries],
-        jobs=[entry[1] for entry in entries],
-        slowdown=[
-            max(map(slowness.__getitem__, held)) if held and len(held) == len(set(entry[2])) else math.nan
-            for held, entry in zip(known, entries, strict=True)
-        ],
+        placements=placements,
+        num_running=len(running),
+        ids=[*(r.job.id for r in running), *(p.job for p in placements)],
+        jobs=[*(r.job for r in running), *(by_id.get(p.job) for p in placements)],
+        start=start,
+        end=end,
+        slowdown=_slowdowns(sets, groups)[held],
         instants=instants,
-        begin=index[: len(entries)],
-        finish=index[len(entries) :],
-        held=np.fromiter((processor for held in known for processor in held), np.int64),
-        held_by=np.repeat(np.arange(len(known)), [len(held) for held in known]),
+        begin=index[: len(start)],
+        finish=index[len(start) :],
+        held=held,
+        sets=sets,
+        groups=groups,
     )
 
 
-def _slowness(instance: Instance) -> list[float]:
-    """Return 1/Gamma of every processor."""
-    powers = [instance.platform.group_of(node).effective_power for node in instance.platform.nodes]
-    return [1.0 / powers[node] for node in instance.platform.processor_node]
+def _column(numbers: Iterable[float]) -> Floats:
+    """Return numbers as a column."""
+    return np.fromiter(numbers, np.float64)
 
 
-def _known(instance: Instance, nodes: Iterable[str]) -> set[int]:
-    """Return the indices of the processors named that exist."""
-    index = instance.platform.processor_index
-    return {index[name] for name in nodes if name in index}
+def _slowdowns(sets: _Sets, groups: _Groups) -> Floats:
+    """Return the largest 1/Gamma of each set, NaN where a processor is unknown or none is named."""
+    slowdowns = np.full(len(sets.sizes), -np.inf)
+    np.maximum.at(slowdowns, sets.holder, groups.slowness[sets.group])
+    return np.where(sets.is_known & (sets.sizes > 0), slowdowns, np.nan)
+
+
+def _tasks(rows: _Rows) -> Ints:
+    """Return how many processors of each set are in each cluster, shape ``(num_sets, num_clusters)``."""
+    sets, num_clusters = rows.sets, len(rows.groups.cluster_names)
+    cell = sets.holder * num_clusters + rows.groups.cluster[sets.group]
+    counts = np.bincount(cell, sets.stop - sets.first, len(sets.sizes) * num_clusters)
+    return counts.astype(np.int64).reshape(-1, num_clusters)
 
 
 def _loads(rows: _Rows, instance: Instance) -> Floats:
@@ -204,15 +382,12 @@ def _loads(rows: _Rows, instance: Instance) -> Floats:
     With t of n tasks on one side of a link: ``t * PTBW * (n - t)/(n - 1)``. Tasks are those placed
     on known processors, so that a job with a task too few is not taken for a co-allocated one.
     """
-    platform = instance.platform
-    cluster = np.array([platform.nodes[node].cluster for node in platform.processor_node])
-    num_clusters = len(platform.clusters)
-    cells = np.bincount(rows.held_by * num_clusters + cluster[rows.held], minlength=len(rows.ids) * num_clusters)
-    tasks = cells.reshape(len(rows.ids), num_clusters)
+    links = instance.platform.links
+    tasks = _tasks(rows)[rows.held]
     total = tasks.sum(axis=1)
-    bandwidth = np.array([0.0 if job is None else job.task_bandwidth for job in rows.jobs])
-    loads = np.zeros((len(rows.ids), len(platform.links)))
-    for k, link in enumerate(platform.links):
+    bandwidth = rows.column(attrgetter("task_bandwidth"), 0.0)
+    loads = np.zeros((len(rows.ids), len(links)))
+    for k, link in enumerate(links):
         inside = tasks[:, sorted(link.clusters)].sum(axis=1)
         loads[:, k] = bandwidth * (inside * (total - inside) / np.maximum(1, total - 1))
     return loads
@@ -223,6 +398,8 @@ def _loads(rows: _Rows, instance: Instance) -> Floats:
 
 def _job_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
     """Yield jobs that are missing, placed twice, or not to be placed at all."""
+    if rows.ids[rows.num_running :] == list(instance.job_by_id):
+        return
     times = Counter(placement.job for placement in rows.placements)
     for name in instance.job_by_id:
         if name not in times:
@@ -232,62 +409,132 @@ def _job_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
             sentence = f"job {visible(name)} is placed {count} times"
             yield Violation("duplicate-job", (name,), "", None, count, 1, sentence)
     running = set(rows.ids[: rows.num_running])
-    for _, placement, job in rows.placed():
-        if job is None:
-            name = placement.job
-            reason = "runs already" if name in running else "is not a job of the instance"
-            sentence = f"job {visible(name)} {reason} and must not be placed"
-            yield Violation("unknown-job", (name,), "", placement.start, 1, 0, sentence)
+    for _, placement, _ in rows.placed(rows.is_unknown):
+        name = placement.job
+        reason = "runs already" if name in running else "is not a job of the instance"
+        sentence = f"job {visible(name)} {reason} and must not be placed"
+        yield Violation("unknown-job", (name,), "", placement.start, 1, 0, sentence)
 
 
-def _processor_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
+def _processor_violations(rows: _Rows) -> Iterator[Violation]:
     """Yield placements that do not name exactly ``tasks`` distinct processors of the platform."""
-    exists = instance.platform.processor_index
-    for row, placement, job in rows.placed():
-        count = len(placement.nodes)
+    sizes, is_known = rows.sets.sizes[rows.held], rows.sets.is_known[rows.held]
+    tasks = rows.column(attrgetter("tasks"), math.nan)
+    is_repeated = rows.sets.is_repeated[rows.held]
+    for row, placement, job in rows.placed((sizes != tasks) | ~is_known | is_repeated):
+        count = int(sizes[row])
         if job is not None and count != job.tasks:
             sentence = f"job {visible(job.id)} has {_counted(job.tasks, 'task')} but {_counted(count, 'processor')}"
             yield Violation("task-count", (job.id,), "", placement.start, count, job.tasks, sentence)
-        if len(set(placement.nodes)) < count:
+        if is_repeated[row] or not is_known[row]:
             yield from _repeated_processors(placement)
-        if math.isnan(rows.slowdown[row]):
-            for name in dict.fromkeys(name for name in placement.nodes if name not in exists):
-                sentence = f"job {visible(placement.job)} is on {visible(name)}, which is no processor of the platform"
-                yield Violation("unknown-processor", (placement.job,), name, placement.start, 1, 0, sentence)
+        if not is_known[row]:
+            yield from _unknown_processors(placement, rows.groups)
 
 
 def _repeated_processors(placement: Placement) -> Iterator[Violation]:
-    """Yield each processor that a placement names more than once."""
-    for name, count in Counter(placement.nodes).items():
-        if count > 1:
-            sentence = f"job {visible(placement.job)} names processor {visible(name)} {count} times"
-            yield Violation("repeated-processor", (placement.job,), name, placement.start, count, 1, sentence)
+    """Yield processors that a placement names more than once, adjacent ones together."""
+    for repeated, count in _repeats(placement.nodes.ranges):
+        noun = "processor" if repeated.size == 1 else "processors"
+        sentence = f"job {visible(placement.job)} names {noun} {visible(repeated.text)} {count} times"
+        yield Violation("repeated-processor", (placement.job,), repeated.text, placement.start, count, 1, sentence)
 
 
-def _scope_violations(rows: _Rows, instance: Instance, scope: Scope) -> Iterator[Violation]:
+def _repeats(ranges: Iterable[Range]) -> Iterator[tuple[Range, int]]:
+    """Yield what lies in several ranges, and in how many, by cluster, cores and nodes."""
+    of_cluster: dict[str, list[Range]] = {}
+    for r in ranges:
+        of_cluster.setdefault(r.cluster, []).append(r)
+    for cluster, members in of_cluster.items():
+        cuts = sorted({r.first_core for r in members} | {r.last_core + 1 for r in members})
+        for core, next_core in pairwise(cuts):
+            spans = [(r.first, r.last + 1) for r in members if r.first_core <= core <= r.last_core]
+            for first, stop, count in _covered(spans):
+                yield Range(cluster, first, stop - 1, core, next_core - 1), count
+
+
+def _covered(spans: Spans) -> Iterator[tuple[int, int, int]]:
+    """Yield the intervals that are in two spans or more, and in how many."""
+    changes: Counter[int] = Counter()
+    for first, stop in spans:
+        changes[first] += 1
+        changes[stop] -= 1
+    depth = 0
+    for place, next_place in pairwise(sorted(place for place, change in changes.items() if change)):
+        depth += changes[place]
+        if depth > 1:
+            yield place, next_place, depth
+
+
+def _unknown_processors(placement: Placement, groups: _Groups) -> Iterator[Violation]:
+    """Yield what a placement names that is no processor of the platform, once each."""
+    parts = (part for r in placement.nodes.ranges for part in _parts_unknown(r, groups))
+    for part in dict.fromkeys(parts):
+        verdict = "is no processor" if part.size == 1 else "are no processors"
+        sentence = f"job {visible(placement.job)} is on {visible(part.text)}, which {verdict} of the platform"
+        yield Violation("unknown-processor", (placement.job,), part.text, placement.start, 1, 0, sentence)
+
+
+def _parts_unknown(asked: Range, groups: _Groups) -> Iterator[Range]:
+    """Yield the parts of a range that are no processors of the platform."""
+    if asked.cluster not in groups.cluster_names or asked.first < 0:
+        yield asked
+        return
+    num_nodes = 0
+    for g in np.flatnonzero(groups.cluster == groups.cluster_names.index(asked.cluster)).tolist():
+        first, num_nodes = num_nodes, num_nodes + int(groups.count[g])
+        part = asked._replace(first=max(asked.first, first), last=min(asked.last, num_nodes - 1))
+        cores = int(groups.cores[g])
+        if part.first > part.last or (cores == 1 and part.first_core < 0):
+            continue
+        if cores == 1 or part.first_core < 0:
+            yield part
+        elif part.last_core >= cores:
+            yield part._replace(first_core=max(part.first_core, cores))
+    if asked.last >= num_nodes:
+        yield asked._replace(first=max(asked.first, num_nodes))
+
+
+def _scope_violations(rows: _Rows, scope: Scope) -> Iterator[Violation]:
     """Yield placements over more clusters, or more nodes, than one."""
     if scope == "platform":
         return
-    nodes = instance.platform.nodes
-    node_of = np.array(instance.platform.processor_node)
-    home = node_of if scope == "node" else np.array([node.cluster for node in nodes])[node_of]
-    used = np.unique(rows.held_by * len(nodes) + home[rows.held]) // len(nodes)
-    parts = np.bincount(used, minlength=len(rows.ids)).tolist()
-    for row, placement, _ in rows.placed():
-        if parts[row] > 1:
-            sentence = f"job {visible(placement.job)} is spread over {parts[row]} {scope}s, allowed is one"
-            yield Violation("scope", (placement.job,), "", placement.start, parts[row], 1, sentence)
+    parts = ((_tasks(rows) > 0).sum(axis=1) if scope == "cluster" else _num_nodes(rows))[rows.held]
+    for row, placement, _ in rows.placed(parts > 1):
+        sentence = f"job {visible(placement.job)} is spread over {parts[row]} {scope}s, allowed is one"
+        yield Violation("scope", (placement.job,), "", placement.start, int(parts[row]), 1, sentence)
+
+
+def _num_nodes(rows: _Rows) -> Ints:
+    """Return how many nodes each set has processors of."""
+    sets = rows.sets
+    first, last = _nodes(sets, rows.groups)
+    goes_on = np.append(False, (np.diff(sets.holder) == 0) & (first[1:] == last[:-1]))[: len(first)]
+    return np.bincount(sets.holder, last - first + 1 - goes_on, len(sets.sizes)).astype(np.int64)
+
+
+def _nodes(sets: _Sets, groups: _Groups) -> tuple[Ints, Ints]:
+    """Return the first and the last node of each interval of processors."""
+    base, cores, node = groups.processor[sets.group], groups.cores[sets.group], groups.node[sets.group]
+    return node + (sets.first - base) // cores, node + (sets.stop - 1 - base) // cores
 
 
 def _arrival_violations(rows: _Rows) -> Iterator[Violation]:
     """Yield jobs that start before they arrive."""
-    for _, placement, job in rows.placed():
-        if job is not None and placement.start < job.arrival - time_tolerance(job.arrival, placement.start):
+    arrival = rows.column(attrgetter("arrival"), math.nan)
+    for _, placement, job in rows.placed(rows.start < arrival - _tolerances(arrival, rows.start)):
+        if job is not None:
             sentence = (
                 f"job {visible(job.id)} starts at {_seconds(placement.start)}, "
                 f"before its arrival at {_seconds(job.arrival)}"
             )
             yield Violation("arrival", (job.id,), "", placement.start, placement.start, job.arrival, sentence)
+
+
+def _tolerances(times: Floats, others: Floats) -> Floats:
+    """Return how far apart two equal instants of these sizes may be, s: ``time_tolerance`` of columns."""
+    largest = np.maximum(np.abs(times), np.abs(others))
+    return np.asarray(np.maximum(INSTANT_TOLERANCE, INSTANT_PRECISION * largest), dtype=np.float64)
 
 
 # ------------------------------------------------------------------------------ durations
@@ -297,9 +544,14 @@ def _duration_violations(
     rows: _Rows, slot: float | None, links: Links, loads: Floats, network: Sequence[Link]
 ) -> Iterator[Violation]:
     """Yield jobs whose end does not follow from their start."""
+    tolerance = _tolerances(rows.start, rows.end)
     if links == "shared":
         progress, fastest = _progress(rows, loads, network)
-    for row, placement, job in rows.placed():
+        is_right = np.abs(progress - 1.0) <= RELATIVE_TOLERANCE + fastest * tolerance
+    else:
+        is_right = np.abs(rows.end - rows.start - sum(_parts(rows))) <= tolerance
+    is_right &= (rows.end >= rows.start) & (links == "shared" or slot is None)
+    for row, placement, job in rows.placed(~is_right):  # where a number is none, it is looked at closely
         if placement.end < placement.start - time_tolerance(placement.start, placement.end):
             length = placement.end - placement.start
             sentence = (
@@ -312,7 +564,7 @@ def _duration_violations(
         elif links == "shared":
             yield from _progress_violation(placement, float(progress[row]), float(fastest[row]), slot)
         else:
-            yield from _length_violation(placement, _execution_time(job, rows.slowdown[row]), slot)
+            yield from _length_violation(placement, _execution_time(job, float(rows.slowdown[row])), slot)
 
 
 def _execution_time(job: Job, slowdown: float) -> float:
@@ -382,31 +634,21 @@ def _progress(rows: _Rows, loads: Floats, network: Sequence[Link]) -> tuple[Floa
 
 def _parts(rows: _Rows) -> tuple[Floats, Floats]:
     """Return ``Tb * sigma * SP`` and ``Tb * (1 - sigma)`` of each row, s; SC stretches only the second."""
-    parts = np.array(
-        [
-            (math.nan, math.nan)
-            if job is None
-            else (job.base_time * job.processing_share * slowdown, job.base_time * (1.0 - job.processing_share))
-            for job, slowdown in zip(rows.jobs, rows.slowdown, strict=True)
-        ]
-    ).reshape(-1, 2)
-    return parts[:, 0], parts[:, 1]
+    base_time = rows.column(attrgetter("base_time"), math.nan)
+    share = rows.column(attrgetter("processing_share"), math.nan)
+    return base_time * share * rows.slowdown, base_time * (1.0 - share)
 
 
 # ------------------------------------------------------------------------------ overlaps
 
 
-def _overlap_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
+def _overlap_violations(rows: _Rows) -> Iterator[Violation]:
     """Yield each pair of rows that hold a processor at the same time, once, with all processors they share."""
-    shared: dict[tuple[int, int], list[int]] = {}
-    for first, second, processor in _overlaps(rows):
-        shared.setdefault((min(first, second), max(first, second)), []).append(processor)
-    names = instance.platform.processor_names
-    for (first, second), processors in sorted(shared.items()):
+    for first, second in sorted(_overlaps(rows)):
         jobs = (rows.ids[first], rows.ids[second])
         start = float(rows.instants[max(rows.begin[first], rows.begin[second])])
         end = float(rows.instants[min(rows.finish[first], rows.finish[second])])
-        where = [names[processor] for processor in sorted(processors)]
+        where = _texts(_common(*(rows.sets.spans(int(rows.held[row])) for row in (first, second))), rows.groups)
         running = " (runs already)" if first < rows.num_running else ""
         sentence = (
             f"jobs {visible(jobs[0])}{running} and {visible(jobs[1])} both hold {_listed(where)} "
@@ -415,50 +657,111 @@ def _overlap_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
         yield Violation("overlap", jobs, ", ".join(where), start, 2, 1, sentence)
 
 
-def _overlaps(rows: _Rows) -> Iterable[Pair]:
-    """Return the overlaps, processor by processor.
+def _overlaps(rows: _Rows) -> set[Pair]:
+    """Return the pairs of rows that overlap.
 
-    A processor and an instant make one integer key, so that all processors are swept as one line.
-    The number of rows that hold an entry's processor when it begins is its position in the order of
-    beginnings, less the number of entries that have finished by then.
+    Rows are swept in the order of their instants, ends first. What is busy is the bits of an integer, so that a
+    start costs few operations however many processors it takes; what is held twice is in a further layer of bits.
     """
-    lasting = (rows.begin < rows.finish)[rows.held_by]
-    held, held_by = rows.held[lasting], rows.held_by[lasting]
-    span = len(rows.instants) + 1
-    order = np.argsort(held * span + rows.begin[held_by], kind="stable")
-    held, held_by = held[order], held_by[order]
-    finished = np.sort(held * span + rows.finish[held_by])
-    busy = np.arange(len(held)) - np.searchsorted(finished, held * span + rows.begin[held_by], side="right")
-    clashing = np.isin(held, held[busy > 0])
-    entries = [
-        (processor, row, begin, finish)
-        for processor, row, begin, finish in zip(
-            held[clashing].tolist(),
-            held_by[clashing].tolist(),
-            rows.begin[held_by[clashing]].tolist(),
-            rows.finish[held_by[clashing]].tolist(),
-            strict=True,
-        )
-    ]
-    return _all_pairs(entries) if busy.sum() <= OVERLAP_PAIRS else _pairs_with_longest(entries)
+    active: dict[int, tuple[int, int]] = {}
+    layers = [0]
+    pairs: set[Pair] = set()
+    compared, bits_of = 0, _Bits(rows.sets)
+    for row, held, is_end in _events(rows):
+        if is_end:
+            layer, bits = active.pop(row)
+            layers[layer] ^= bits
+            continue
+        bits = bits_of[held]
+        free = [layer for layer, busy in enumerate(layers) if not busy & bits]
+        if len(free) < len(layers):
+            compared += len(active)
+            if compared > OVERLAP_PAIRS:
+                return _pairs_with_longest(rows)
+            pairs |= {(min(row, other), max(row, other)) for other, (_, taken) in active.items() if taken & bits}
+        if not free:
+            free = [len(layers)]
+            layers.append(0)
+        layers[free[0]] |= bits
+        active[row] = free[0], bits
+    return pairs
 
 
-def _all_pairs(entries: Iterable[tuple[int, int, int, int]]) -> Iterator[Pair]:
-    """Yield every overlapping pair of entries (processor, row, begin, finish), given in this order of begin."""
-    active: list[tuple[int, int, int]] = []
-    for processor, row, begin, finish in entries:
-        active = [other for other in active if other[0] == processor and other[2] > begin]
-        yield from ((other, row, processor) for _, other, _ in active)
-        active.append((processor, row, finish))
+class _Bits(dict[int, int]):
+    """The processors of sets as the bits of integers; as many as take little memory are kept."""
+
+    def __init__(self, sets: _Sets) -> None:
+        super().__init__()
+        self._sets, self._size = sets, 0
+
+    def __missing__(self, holder: int) -> int:
+        bits = sum((1 << stop) - (1 << first) for first, stop in self._sets.spans(holder))
+        self._size += bits.bit_length()
+        if self._size <= MOST_BITS:
+            self[holder] = bits
+        return bits
 
 
-def _pairs_with_longest(entries: Iterable[tuple[int, int, int, int]]) -> Iterator[Pair]:
-    """Yield each entry that begins on a busy processor with the one that holds it longest."""
-    longest = (-1, -1, -1)
-    for processor, row, begin, finish in entries:
-        if longest[0] == processor and longest[2] > begin:
-            yield longest[1], row, processor
-        longest = max(longest, (processor, row, finish), key=lambda entry: (entry[0], entry[2]))
+def _events(rows: _Rows) -> Iterator[tuple[int, int, bool]]:
+    """Yield row, set and whether the row ends, for each row that lasts when it begins and when it ends, in order."""
+    lasting = np.flatnonzero(rows.begin < rows.finish)
+    order = np.argsort(np.concatenate([2 * rows.begin[lasting] + 1, 2 * rows.finish[lasting]]), kind="stable")
+    for begin in range(0, len(order), EVENTS_AT_ONCE):
+        chosen = order[begin : begin + EVENTS_AT_ONCE]
+        row = lasting[chosen % len(lasting)]
+        yield from zip(row.tolist(), rows.held[row].tolist(), (chosen >= len(lasting)).tolist(), strict=True)
+
+
+def _pairs_with_longest(rows: _Rows) -> set[Pair]:
+    """Return the pairs of each row that begins on busy processors and those that hold these longest."""
+    until = np.zeros(rows.groups.num_processors, dtype=np.int64)
+    holder = np.zeros(rows.groups.num_processors, dtype=np.int64)
+    pairs: set[Pair] = set()
+    for row, held, is_end in _events(rows):
+        for first, stop in [] if is_end else rows.sets.spans(held):
+            of_span, by_row = until[first:stop], holder[first:stop]
+            others = np.unique(by_row[of_span > rows.begin[row]]).tolist()
+            pairs |= {(min(row, other), max(row, other)) for other in others}
+            is_longer = of_span < rows.finish[row]
+            by_row[is_longer] = row
+            of_span[is_longer] = rows.finish[row]
+    return pairs
+
+
+def _common(some: Spans, others: Spans) -> Spans:
+    """Return what two lists of intervals have in common, in order."""
+    common, i, j = [], 0, 0
+    while i < len(some) and j < len(others):
+        first, stop = max(some[i][0], others[j][0]), min(some[i][1], others[j][1])
+        if first < stop:
+            common.append((first, stop))
+        if some[i][1] < others[j][1]:
+            i += 1
+        else:
+            j += 1
+    return common
+
+
+def _texts(spans: Spans, groups: _Groups) -> tuple[str, ...]:
+    """Return the names of intervals of processors, adjacent ones as ranges."""
+    texts = []
+    for span in spans:
+        first, stop = span
+        while first < stop:
+            g = int(np.searchsorted(groups.processor, first, side="right")) - 1
+            cores, cluster = int(groups.cores[g]), groups.cluster_names[groups.cluster[g]]
+            node, core = divmod(first - int(groups.processor[g]), cores)
+            whole = min(stop - first, (int(groups.count[g]) - node) * cores) // cores
+            number = node + int(groups.node_in_cluster[g])
+            if core == 0 and whole:
+                last = number + whole - 1
+                texts.append(Range(cluster, number, last, *((-1, -1) if cores == 1 else (0, cores - 1))).text)
+                first += whole * cores
+            else:
+                length = min(stop - first, cores - core)
+                texts.append(Range(cluster, number, number, core, core + length - 1).text)
+                first += length
+    return ProcessorNames(texts).texts
 
 
 # ------------------------------------------------------------------------------ links
@@ -536,23 +839,27 @@ def _active_at(rows: _Rows, chosen: Ints, peaks: Sequence[int]) -> Iterator[list
 # ------------------------------------------------------------------------------ memory
 
 
-def _memory_violations(rows: _Rows, platform: Platform) -> Iterator[Violation]:
+def _memory_violations(rows: _Rows, platform: Platform, *, is_held_once: bool) -> Iterator[Violation]:
     """Yield each time at which the tasks on a node ask for more than its memory, with the peak.
 
     Memory is that of nodes (MB per node); a job asks for its memory (MB per task) once for each task on the node.
+    ``is_held_once``: no processor is held by two rows at once, so that a node has at most a task per core.
     """
-    memory = [platform.group_of(node).memory for node in platform.nodes]
+    memory = [group.memory for cluster in platform.clusters for group in cluster.nodes]
     limits = np.array([math.inf if limit is None else capacity_limit(limit) for limit in memory])
-    asked = np.array([0.0 if job is None else job.memory or 0.0 for job in rows.jobs])
-    node_of = np.array(platform.processor_node)[rows.held]
-    lasting = (rows.begin < rows.finish)[rows.held_by]
-    counted = lasting & (asked[rows.held_by] > 0.0) & np.isfinite(limits[node_of])
-    nodes, held_by = node_of[counted], rows.held_by[counted]
-    for node in _full_nodes(rows, nodes, held_by, asked, limits):
-        on_node = held_by[nodes == node]
-        load = np.bincount(on_node, weights=asked[on_node], minlength=len(asked)).astype(np.float64)
-        name, limit = platform.nodes[node].name, memory[node] or 0.0
-        for excess in _excesses(rows, load, float(limits[node])):
+    asked = rows.column(lambda job: job.memory or 0.0, 0.0)
+    most = rows.groups.cores * asked.max(initial=0.0) if is_held_once else math.inf
+    is_tight = np.isfinite(limits) & ~(most <= limits)
+    if not is_tight.any():
+        return
+    use = _node_use(rows, (rows.begin < rows.finish) & (asked > 0.0), is_tight)
+    for node in _full_nodes(rows, use, asked, limits[use.group]):
+        low, high = np.searchsorted(use.node, [node, node + 1])
+        g, on_node = int(use.group[low]), use.row[low:high]
+        load = np.bincount(on_node, asked[on_node] * use.tasks[low:high], len(asked)).astype(np.float64)
+        number = node - int(rows.groups.node[g]) + int(rows.groups.node_in_cluster[g])
+        name, limit = f"{rows.groups.cluster_names[rows.groups.cluster[g]]}/{number}", memory[g] or 0.0
+        for excess in _excesses(rows, load, float(limits[g])):
             sentence = (
                 f"tasks on node {visible(name)} ask for up to {excess.peak:.12g} MB of memory from "
                 f"{_seconds(excess.start)} to {_seconds(excess.end)}, it has {limit:.12g} MB; then "
@@ -561,20 +868,90 @@ def _memory_violations(rows: _Rows, platform: Platform) -> Iterator[Violation]:
             yield Violation("memory", excess.jobs, name, excess.start, excess.peak, limit, sentence)
 
 
-def _full_nodes(rows: _Rows, nodes: Ints, held_by: Ints, asked: Floats, limits: Floats) -> list[int]:
+@dataclass(frozen=True, slots=True)
+class _NodeUse:
+    """How many ``tasks`` a row has on a node of a group, as columns by node."""
+
+    row: Ints
+    node: Ints
+    group: Ints
+    tasks: Ints
+
+
+def _node_use(rows: _Rows, chosen: NDArray[np.bool_], is_tight: NDArray[np.bool_]) -> _NodeUse:
+    """Return on which nodes of some groups the chosen rows have tasks."""
+    sets, groups = rows.sets, rows.groups
+    row = np.flatnonzero(chosen)
+    low = sets.begin[rows.held[row]]
+    counts = sets.begin[rows.held[row] + 1] - low
+    row, interval = np.repeat(row, counts), np.repeat(low, counts) + _counting(counts)
+    row, interval = row[is_tight[sets.group[interval]]], interval[is_tight[sets.group[interval]]]
+    first, last = (column[interval] for column in _nodes(sets, groups))
+    counts = last - first + 1
+    row, interval, node = (
+        np.repeat(row, counts),
+        np.repeat(interval, counts),
+        np.repeat(first, counts) + _counting(counts),
+    )
+    group = sets.group[interval]
+    begin = groups.processor[group] + (node - groups.node[group]) * groups.cores[group]
+    tasks = np.minimum(sets.stop[interval], begin + groups.cores[group]) - np.maximum(sets.first[interval], begin)
+    order = np.argsort(node, kind="stable")
+    return _NodeUse(row[order], node[order], group[order], tasks[order])
+
+
+def _full_nodes(rows: _Rows, use: _NodeUse, asked: Floats, limits: Floats) -> list[int]:
     """Return the nodes that can have too little memory at some instant: few, of what may be many.
 
-    Task i is of row ``held_by[i]``, on node ``nodes[i]``. All nodes are swept as one line, so what rounding loses on
-    one is counted against the next.
+    ``limits`` are those of the nodes used. All nodes are swept as one line, so what rounding loses on one is counted
+    against the next.
     """
-    node = np.concatenate([nodes, nodes])
-    instant = np.concatenate([rows.begin[held_by], rows.finish[held_by]])
-    change = np.concatenate([asked[held_by], -asked[held_by]])
+    node = np.concatenate([use.node, use.node])
+    instant = np.concatenate([rows.begin[use.row], rows.finish[use.row]])
+    amount = asked[use.row] * use.tasks
+    change = np.concatenate([amount, -amount])
     order = np.lexsort((change, instant, node))
     totals = np.cumsum(change[order])
     noise = np.finfo(np.float64).eps * np.cumsum(np.abs(totals))
-    is_full = ~(totals + noise <= limits[node[order]])  # not a number, after an overflow, is looked at closely
+    is_full = ~(totals + noise <= np.tile(limits, 2)[order])  # not a number, after an overflow, is looked at closely
     return [int(n) for n in np.unique(node[order][is_full])]
+
+
+# ------------------------------------------------------------------------------ start-ups
+
+
+def _startup_violations(rows: _Rows, platform: Platform) -> Iterator[Violation]:
+    """Yield, for each time that a cluster comes on, its first job if that has not waited for the start-up."""
+    is_there = (_tasks(rows) > 0)[rows.held]
+    for c, site in enumerate(platform.clusters):
+        states = known_power_states(site)
+        for row, begun in _coming_on(rows, np.flatnonzero(is_there[:, c]), states):
+            placement = rows.placements[row - rows.num_running]
+            waited = placement.start - begun
+            if waited < states.startup_time - time_tolerance(placement.start, begun):
+                sentence = (
+                    f"job {visible(placement.job)} starts at {_seconds(placement.start)} at cluster "
+                    f"{visible(site.name)}, which can start up from {_seconds(begun)} on and takes "
+                    f"{_seconds(states.startup_time)} for it"
+                )
+                where, limit = site.name, states.startup_time
+                yield Violation("start-up", (placement.job,), where, placement.start, waited, limit, sentence)
+
+
+def _coming_on(rows: _Rows, members: Ints, states: PowerStates) -> Iterator[tuple[int, float]]:
+    """Yield the rows for which a cluster, on which the ``members`` run, comes on, and when it can begin to start up, s.
+
+    It can once it is off, for a job that has arrived and has not started: this one, or one that starts later.
+    """
+    by_start = members[np.argsort(rows.begin[members], kind="stable")]
+    start, end = rows.instants[rows.begin[by_start]], rows.instants[rows.finish[by_start]]
+    is_placed = by_start >= rows.num_running
+    arrival = rows.column(attrgetter("arrival"), math.inf)[by_start]
+    earliest = np.minimum.accumulate(np.where(is_placed, arrival, math.inf)[::-1])[::-1]
+    off = np.append(-math.inf, np.maximum.accumulate(end + states.core_grace + states.site_grace))[:-1]
+    for k in np.flatnonzero(is_placed & (start > off) & (earliest < math.inf)).tolist():
+        if start[k] - off[k] > time_tolerance(start[k]):
+            yield int(by_start[k]), float(max(earliest[k], off[k]))
 
 
 # ------------------------------------------------------------------------------ sentences

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 from coalloc.allocation import NodeClass
-from coalloc.instance import Instance, Job
+from coalloc.documents.text import quoted
+from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance.rounding import time_tolerance
 
 Times = Mapping[str, tuple[float, float]]
 """Start and end, s, of jobs by id."""
@@ -49,10 +51,20 @@ class NotTogether:
 
 @dataclass(frozen=True, slots=True)
 class TimeRow:
-    """A row: the sum of ``terms``, (whole factor, "start" or "end", job), is at least ``least`` (s)."""
+    """A row: the sum of ``terms``, (factor, "start" or "end", job), is at least ``least`` (s).
+
+    It is of one time, or of one less another, with factors 1 and -1: with such rows every order of the jobs fits into
+    the horizon of a model, with others not (docs/mathematics.md, "Horizons").
+    """
 
     terms: tuple[tuple[int, Literal["start", "end"], str], ...]
     least: float
+
+    def __post_init__(self) -> None:
+        """Refuse other factors."""
+        factors = sorted(factor for factor, _, _ in self.terms)
+        if factors not in ([1], [-1], [-1, 1]):
+            raise CoallocError(f"a TimeRow is of one time, or of one less another: factors 1 and -1, got {factors}")
 
 
 Row = NotTogether | TimeRow
@@ -120,8 +132,16 @@ class Release(Constraint):
 class LatestEnd(Constraint):
     """No job ends after ``instant`` (s)."""
 
+    holds_rounded_down: ClassVar[bool] = True
     instant: float
 
     def latest_end(self, job: Job) -> float:  # noqa: ARG002 - the same for all
         """Return the instant."""
         return self.instant
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+        """Yield a sentence for each job that ends later."""
+        latest = self.instant + time_tolerance(self.instant)
+        return (
+            f"job {quoted(p.job)} ends at {p.end:g} s, after {self.instant:g} s" for p in schedule if p.end > latest
+        )

@@ -8,21 +8,34 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 from coalloc.instance import Job, Platform
 from coalloc.instance.rounding import time_tolerance
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Amount = TypeVar("Amount", float, "NDArray[np.float64]")
+"""A number, or a number for each of many jobs."""
 
 
 def link_load(tasks_inside: int, job: Job) -> float:
     """Bandwidth that ``job`` puts on a link which separates ``tasks_inside`` of its tasks from the rest, in MB/s.
 
-    All-to-all traffic: each task talks to the ``tasks - 1`` others at ``task_bandwidth`` in all.
     Source: thesis, equation (2.6).
     """
-    if job.tasks == 1:
-        return 0.0
-    outside_share = (job.tasks - tasks_inside) / (job.tasks - 1)
-    return tasks_inside * job.task_bandwidth * outside_share
+    return all_to_all_load(tasks_inside, job.tasks, job.task_bandwidth) if job.tasks > 1 else 0.0
+
+
+def all_to_all_load(tasks_inside: Amount, tasks: Amount, task_bandwidth: Amount) -> Amount:
+    """Return the bandwidth, MB/s, across a cut with ``tasks_inside`` of two or more ``tasks`` on one side.
+
+    All-to-all traffic: each task talks to the ``tasks - 1`` others at ``task_bandwidth`` in all.
+    """
+    outside_share = (tasks - tasks_inside) / (tasks - 1)
+    return tasks_inside * task_bandwidth * outside_share
 
 
 def link_loads(job: Job, tasks: Sequence[int], platform: Platform) -> tuple[float, ...]:

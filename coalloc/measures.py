@@ -1,80 +1,102 @@
 """What a schedule is worth: every metric with its definition.
 
-:data:`METRICS` names each metric, its unit and the function that computes it; the first paragraph of
-that function's docstring is the definition that the documentation prints. In the formulas j runs
-over the placed jobs, r_j is the arrival, s_j the start, e_j the end, Tb_j the base time and m_j the
-number of processors of job j; Te_j = e_j - s_j. The origin is the earliest arrival, or 0 where jobs
-run already. Means and maxima over no jobs are 0. Source: thesis, sections 3.1.3 and 3.2.2; errata 13.
+:data:`METRICS` names each metric, its unit, its definition as the documentation prints it, and the function that
+computes it. In the definitions j runs over the placed jobs, r_j is the arrival, s_j the start, e_j the end, Tb_j the
+base time and m_j the number of processors of job j; Te_j = e_j - s_j. Time runs from a to b: from the origin (the
+earliest arrival, or 0 where jobs run already) to the last end of a placement, or over a window of that. Sums, means,
+maxima and percentiles over nothing are 0. Source: thesis, sections 3.1.3 and 3.2.2; errata 13.
+
+Metrics of jobs are computed for any number of groups of jobs at once; all jobs are one group.
 """
 
 from __future__ import annotations
 
-import inspect
-import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coalloc.documents.arguments import public
-from coalloc.documents.text import visible
-from coalloc.execution import link_loads
-from coalloc.instance import CoallocError, Instance, Job
-from coalloc.instance.rounding import capacity_limit, merge_instants
+from coalloc.instance import CoallocError, Instance
+from coalloc.observed import Floats, Ints, Jobs, Observed, node_spans, observe
 from coalloc.schedule import Schedule
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 BOUNDED_SLOWDOWN_THRESHOLD = 10.0
 """Run times below this many seconds count as this long in the bounded slowdown."""
 
 
-ROWS_AT_ONCE = 20_000
-"""Placements whose processors are looked up in one go, so that memory stays small."""
+# ------------------------------------------------------------------------------ jobs in columns
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
-    """A schedule as columns, one entry per placement: times in s, ``processors`` held, two truth values.
-
-    ``background`` is the processor-seconds that running jobs use from the origin until they end or
-    the last placement does; ``num_processors`` is the platform's.
-    """
-
-    arrival: Floats
-    start: Floats
-    end: Floats
-    base_time: Floats
-    processors: Ints
-    is_coallocated: NDArray[np.bool_]
-    met_saturation: NDArray[np.bool_]
-    peak_link_share: float
-    background: float
-    origin: float
-    num_processors: int
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A metric: its unit and the function that computes it."""
+class Quantity:
+    """What is measured of each job: its unit, its formula, and the function that computes it, one value per job."""
 
     unit: str
-    value: Callable[[Observed], float]
+    formula: str
+    values: Callable[[Jobs], Floats]
 
-    @property
-    def definition(self) -> str:
-        """The formula, in words and symbols."""
-        return (inspect.getdoc(self.value) or "").split("\n\n")[0].replace("\n", " ")
+
+@dataclass(frozen=True)
+class Column:
+    """A quantity of jobs in groups of adjacent rows: group g begins at row ``first[g]`` and has ``counts[g]``."""
+
+    values: Floats
+    first: Ints
+    counts: Ints
+
+    @cached_property
+    def ascending(self) -> Floats:
+        """The values, those of each group in ascending order."""
+        if len(self.first) == 1:
+            return np.sort(self.values)
+        return self.values[np.lexsort((self.values, np.repeat(np.arange(len(self.first)), self.counts)))]
+
+
+class Measured(dict[Quantity, Column]):
+    """The quantities of jobs, each computed when it is first asked for; metrics share them."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        super().__init__()
+        self.jobs = jobs
+
+    def __missing__(self, quantity: Quantity) -> Column:
+        column = Column(quantity.values(self.jobs), self.jobs.first, self.jobs.counts)
+        self[quantity] = column
+        return column
+
+
+# ------------------------------------------------------------------------------ metrics
+
+
+@dataclass(frozen=True, slots=True)
+class JobMetric:
+    """A metric of any jobs: its unit, its definition, and the function that returns one value per group."""
+
+    unit: str
+    definition: str
+    value: Callable[[Measured], Floats]
+    of: Literal["jobs"] = "jobs"
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformMetric:
+    """A metric of the platform from a to b, or of the schedule as a whole: unit, definition, function."""
+
+    unit: str
+    definition: str
+    value: Callable[[Observed], float]
+    of: Literal["platform", "schedule"] = "platform"
 
 
 @public
 def metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
     """Return every metric of a schedule by name, in the units that :data:`METRICS` names.
 
-    Times are in s, shares 0 to 1; the definitions are those of the functions in :data:`METRICS`. The schedule should
+    Times are in s, shares 0 to 1; the definitions are those in :data:`METRICS`. The schedule should
     pass :func:`coalloc.check`.
 
     Raises
@@ -83,108 +105,234 @@ def metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
         The schedule places jobs or uses processors that the instance does not have.
     """
     observed = observe(instance, schedule)
-    return {name: metric.value(observed) for name, metric in METRICS.items()}
+    found = _of_all(observed.jobs) | {name: metric.value(observed) for name, metric in PLATFORM_METRICS.items()}
+    return {name: found[name] for name in METRICS}
 
 
-# ------------------------------------------------------------------------------ the metrics
+@public
+def metrics_of(
+    instance: Instance, schedule: Schedule, *, after: float | None = None, before: float | None = None
+) -> dict[str, float]:
+    """Return the metrics of the jobs that arrive in a window, and of the platform in that time, by name.
+
+    So a run is judged without its warm-up and its cool-down. Jobs that arrive outside are not measured, but those that
+    do are as late as they make them, and they take processors and links. There is no makespan of a window.
+
+    Parameters
+    ----------
+    after, before
+        The jobs with ``after <= r_j < before`` count, s, and the platform from ``after`` to ``before`` as far as the
+        schedule goes; None: no limit.
+
+    Raises
+    ------
+    CoallocError
+        If no job arrives in the window; and as :func:`metrics`.
+    """
+    observed = observe(instance, schedule)
+    jobs = observed.jobs.taken(arriving(observed.jobs.arrival, after, before))
+    during = observed.within(after, before)
+    found = _of_all(jobs) | {name: m.value(during) for name, m in PLATFORM_METRICS.items() if m.of == "platform"}
+    return {name: found[name] for name in METRICS if name in found}
 
 
-def makespan(observed: Observed) -> float:
-    """Maximum of e_j, less the origin; 0 without placements."""
-    return float(observed.end.max()) - observed.origin if len(observed.end) else 0.0
+def job_metrics(jobs: Jobs) -> dict[str, Floats]:
+    """Return every metric of jobs by name, one value per group, shape ``(num_groups,)``."""
+    measured = Measured(jobs)
+    return {name: metric.value(measured) for name, metric in JOB_METRICS.items()}
 
 
-def total_execution_time(observed: Observed) -> float:
-    """Sum of Te_j."""
-    return float((observed.end - observed.start).sum())
+def arriving(arrival: Floats, after: float | None = None, before: float | None = None) -> Ints:
+    """Return the rows of the jobs with ``after <= r_j < before``, s; raises where a window has none."""
+    low, high = -math.inf if after is None else after, math.inf if before is None else before
+    rows = np.flatnonzero((arrival >= low) & (arrival < high))
+    if not len(rows) and (after, before) != (None, None):
+        known = f"from {arrival.min():.12g} to {arrival.max():.12g} s" if len(arrival) else "never"
+        raise CoallocError(
+            f"no job of the schedule arrives from after={low:.12g} to before={high:.12g} s: they arrive {known}"
+        )
+    return rows
 
 
-def total_response_time(observed: Observed) -> float:
-    """Sum of e_j - r_j."""
-    return float((observed.end - observed.arrival).sum())
+def _of_all(jobs: Jobs) -> dict[str, float]:
+    """Return the metrics of jobs that are one group."""
+    return {name: float(values[0]) for name, values in job_metrics(jobs).items()}
 
 
-def wait_mean(observed: Observed) -> float:
-    """Mean of s_j - r_j."""
-    return _mean(observed.start - observed.arrival)
+# ------------------------------------------------------------------------------ what is measured of a job
 
 
-def wait_max(observed: Observed) -> float:
-    """Maximum of s_j - r_j."""
-    return _max(observed.start - observed.arrival)
+def _bounded_slowdown(jobs: Jobs) -> Floats:
+    run = np.maximum(EXECUTION_TIME.values(jobs), BOUNDED_SLOWDOWN_THRESHOLD)
+    return np.asarray(np.maximum(1.0, RESPONSE.values(jobs) / run), dtype=np.float64)
 
 
-def response_mean(observed: Observed) -> float:
-    """Mean of e_j - r_j."""
-    return _mean(observed.end - observed.arrival)
+WAIT = Quantity("s", "s_j - r_j", lambda jobs: jobs.start - jobs.arrival)
+RESPONSE = Quantity("s", "e_j - r_j", lambda jobs: jobs.end - jobs.arrival)
+EXECUTION_TIME = Quantity("s", "Te_j", lambda jobs: jobs.end - jobs.start)
+BASE_TIME = Quantity("s", "Tb_j", lambda jobs: jobs.base_time)
+EXECUTION_SLOWDOWN = Quantity(
+    "-", "(Te_j - Tb_j) / Tb_j", lambda jobs: EXECUTION_TIME.values(jobs) / jobs.base_time - 1.0
+)
+BOUNDED_SLOWDOWN = Quantity(
+    "-", f"max(1, (e_j - r_j) / max(Te_j, {BOUNDED_SLOWDOWN_THRESHOLD:g} s))", _bounded_slowdown
+)
+PROCESSOR_SECONDS = Quantity("processor s", "m_j Te_j", lambda jobs: jobs.processors * EXECUTION_TIME.values(jobs))
+COALLOCATED = Quantity("-", "use two or more clusters", lambda jobs: jobs.is_coallocated.astype(np.float64))
+SATURATED = Quantity(
+    "-",
+    "at some instant load a link whose total load is above its bandwidth",
+    lambda jobs: jobs.met_saturation.astype(np.float64),
+)
 
 
-def response_max(observed: Observed) -> float:
-    """Maximum of e_j - r_j."""
-    return _max(observed.end - observed.arrival)
+# ------------------------------------------------------------------------------ how jobs are summed up
 
 
-def execution_slowdown(observed: Observed) -> float:
-    """(mean Te_j - mean Tb_j) / mean Tb_j; negative where nodes faster than the reference prevail."""
-    base = _mean(observed.base_time)
-    return _mean(observed.end - observed.start) / base - 1.0 if base else 0.0
+def total(column: Column) -> Floats:
+    """Return the sum of each group."""
+    if not len(column.values):
+        return np.zeros(len(column.first))
+    return np.asarray(np.add.reduceat(column.values, column.first), dtype=np.float64)
 
 
-def execution_slowdown_mean(observed: Observed) -> float:
-    """Mean of (Te_j - Tb_j) / Tb_j; negative where nodes faster than the reference prevail."""
-    return _mean((observed.end - observed.start) / observed.base_time - 1.0)
+def mean(column: Column) -> Floats:
+    """Return the mean of each group."""
+    return total(column) / np.maximum(column.counts, 1)
 
 
-def bounded_slowdown_mean(observed: Observed) -> float:
-    """Mean of max(1, (e_j - r_j) / max(Te_j, 10 s))."""
-    run = np.maximum(observed.end - observed.start, BOUNDED_SLOWDOWN_THRESHOLD)
-    return _mean(np.maximum(1.0, (observed.end - observed.arrival) / run))
+def maximum(column: Column) -> Floats:
+    """Return the maximum of each group."""
+    if not len(column.values):
+        return np.zeros(len(column.first))
+    return np.asarray(np.maximum.reduceat(column.values, column.first), dtype=np.float64)
 
 
-def compaction(observed: Observed) -> float:
-    """Processor-seconds used from the origin to max e_j, by running jobs too, / (processors * makespan)."""
-    available = observed.num_processors * makespan(observed)
-    used = float(((observed.end - observed.start) * observed.processors).sum()) + observed.background
+def percentile(column: Column, percent: float) -> Floats:
+    """Return a percentile of each group.
+
+    That of n values x_1 <= ... <= x_n is at position h = 1 + (n - 1) percent/100, linear between x_floor(h) and the
+    next: R's type 7, and the default of NumPy and pandas. Source: R. J. Hyndman and Y. Fan, Sample quantiles in
+    statistical packages, The American Statistician 50, 1996, definition 7.
+    """
+    if not len(column.values):
+        return np.zeros(len(column.first))
+    position = (column.counts - 1) * (percent / 100.0)
+    below = np.floor(position).astype(np.int64)
+    low = column.ascending[column.first + below]
+    high = column.ascending[column.first + np.minimum(below + 1, column.counts - 1)]
+    return np.asarray(low + (position - below) * (high - low), dtype=np.float64)
+
+
+def _sum_of(quantity: Quantity) -> JobMetric:
+    return JobMetric(quantity.unit, f"Sum of {quantity.formula}.", lambda measured: total(measured[quantity]))
+
+
+def _mean_of(quantity: Quantity) -> JobMetric:
+    return JobMetric(quantity.unit, f"Mean of {quantity.formula}.", lambda measured: mean(measured[quantity]))
+
+
+def _share_of(quantity: Quantity) -> JobMetric:
+    """Return the share of the jobs of which something is true: the mean of 1 where it is, 0 where not."""
+    return JobMetric(
+        quantity.unit, f"Share of the jobs that {quantity.formula}.", lambda measured: mean(measured[quantity])
+    )
+
+
+def _maximum_of(quantity: Quantity) -> JobMetric:
+    return JobMetric(quantity.unit, f"Maximum of {quantity.formula}.", lambda measured: maximum(measured[quantity]))
+
+
+def _percentiles_of(name: str, quantity: Quantity) -> dict[str, JobMetric]:
+    """Return the percentiles of :data:`PERCENTILES` of a quantity by name."""
+    return {f"{name}_{suffix}": _percentile_of(quantity, percent) for suffix, percent in PERCENTILES.items()}
+
+
+def _percentile_of(quantity: Quantity, percent: float) -> JobMetric:
+    words = "Median" if percent == 50.0 else f"{percent:g}th percentile"
+    return JobMetric(
+        quantity.unit, f"{words} of {quantity.formula}.", lambda measured: percentile(measured[quantity], percent)
+    )
+
+
+def _execution_slowdown(measured: Measured) -> Floats:
+    base = mean(measured[BASE_TIME])
+    return np.divide(mean(measured[EXECUTION_TIME]), base, out=np.ones_like(base), where=base > 0.0) - 1.0
+
+
+PERCENTILES: Mapping[str, float] = {"median": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0}
+"""Percentiles of wait, response and bounded slowdown, by the last part of their names."""
+
+JOB_METRICS: Mapping[str, JobMetric] = {
+    "jobs": JobMetric("jobs", "Number of jobs.", lambda measured: measured.jobs.counts.astype(np.float64)),
+    "processor_seconds": _sum_of(PROCESSOR_SECONDS),
+    "total_execution_time": _sum_of(EXECUTION_TIME),
+    "total_response_time": _sum_of(RESPONSE),
+    "wait_mean": _mean_of(WAIT),
+    **_percentiles_of("wait", WAIT),
+    "wait_max": _maximum_of(WAIT),
+    "response_mean": _mean_of(RESPONSE),
+    **_percentiles_of("response", RESPONSE),
+    "response_max": _maximum_of(RESPONSE),
+    "execution_slowdown": JobMetric(
+        "-",
+        "(mean Te_j - mean Tb_j) / mean Tb_j; negative where nodes faster than the reference prevail.",
+        _execution_slowdown,
+    ),
+    "execution_slowdown_mean": _mean_of(EXECUTION_SLOWDOWN),
+    "bounded_slowdown_mean": _mean_of(BOUNDED_SLOWDOWN),
+    **_percentiles_of("bounded_slowdown", BOUNDED_SLOWDOWN),
+    "bounded_slowdown_max": _maximum_of(BOUNDED_SLOWDOWN),
+    "coallocated_share": _share_of(COALLOCATED),
+    "saturated_share": _share_of(SATURATED),
+}
+"""Every metric of jobs by name, in the order of reports."""
+
+
+# ------------------------------------------------------------------------------ the platform over time
+
+
+def _compaction(observed: Observed) -> float:
+    jobs, running = observed.jobs, observed.running
+    used = float((jobs.processors * observed.seconds_within(jobs.start, jobs.end)).sum())
+    used += float((running.processors * observed.seconds_within(running.start, running.end)).sum())
+    available = observed.num_processors * observed.span
     return used / available if available > 0.0 else 0.0
 
 
-def coallocated_share(observed: Observed) -> float:
-    """Share of the jobs that use two or more clusters."""
-    return _mean(observed.is_coallocated)
+def _queue_length_mean(observed: Observed) -> float:
+    waited = float(observed.seconds_within(observed.jobs.arrival, observed.jobs.start).sum())
+    return waited / observed.span if observed.span > 0.0 else 0.0
 
 
-def saturated_share(observed: Observed) -> float:
-    """Share of the jobs that, at some instant, load a link whose total load is above its bandwidth."""
-    return _mean(observed.met_saturation)
+def _peak_link_share(observed: Observed) -> float:
+    links = observed.links
+    inside = links.instants[(links.instants > observed.begin) & (links.instants < observed.finish)]
+    return float(links.shares(links.before(np.append(inside, observed.finish))).max(initial=0.0))
 
 
-def peak_link_share(observed: Observed) -> float:
-    """Maximum over links and instants of load / bandwidth; above 1 a link is saturated."""
-    return observed.peak_link_share
+PLATFORM_METRICS: Mapping[str, PlatformMetric] = {
+    "makespan": PlatformMetric(
+        "s", "Maximum of e_j, less the origin; 0 without placements.", lambda observed: observed.span, "schedule"
+    ),
+    "compaction": PlatformMetric(
+        "-", "Processor-seconds used from a to b, by running jobs too, / (processors * (b - a)).", _compaction
+    ),
+    "peak_link_share": PlatformMetric(
+        "-", "Maximum over links and instants from a to b of load / bandwidth; above 1 a link is saturated.",
+        _peak_link_share,
+    ),
+    "queue_length_mean": PlatformMetric(
+        "jobs", "Sum of the parts of the waits [r_j, s_j) in [a, b), / (b - a): waiting jobs, averaged over time.",
+        _queue_length_mean,
+    ),
+}  # fmt: skip
+"""Every metric of the platform and of the whole schedule by name."""
 
-
-def queue_length_mean(observed: Observed) -> float:
-    """Sum of (s_j - r_j) / makespan: the number of waiting jobs, averaged over time."""
-    span = makespan(observed)
-    return float((observed.start - observed.arrival).sum()) / span if span > 0.0 else 0.0
-
-
-METRICS: Mapping[str, Metric] = {
-    "makespan": Metric("s", makespan),
-    "total_execution_time": Metric("s", total_execution_time),
-    "total_response_time": Metric("s", total_response_time),
-    "wait_mean": Metric("s", wait_mean),
-    "wait_max": Metric("s", wait_max),
-    "response_mean": Metric("s", response_mean),
-    "response_max": Metric("s", response_max),
-    "execution_slowdown": Metric("-", execution_slowdown),
-    "execution_slowdown_mean": Metric("-", execution_slowdown_mean),
-    "bounded_slowdown_mean": Metric("-", bounded_slowdown_mean),
-    "compaction": Metric("-", compaction),
-    "coallocated_share": Metric("-", coallocated_share),
-    "saturated_share": Metric("-", saturated_share),
-    "peak_link_share": Metric("-", peak_link_share),
-    "queue_length_mean": Metric("jobs", queue_length_mean),
+METRICS: Mapping[str, JobMetric | PlatformMetric] = {
+    "makespan": PLATFORM_METRICS["makespan"],
+    **JOB_METRICS,
+    **{name: metric for name, metric in PLATFORM_METRICS.items() if name != "makespan"},
 }
 """Every metric by name, in the order of reports."""
 
@@ -194,148 +342,17 @@ def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:
 
     Jobs that run already count from 0 to their end.
     """
-    platform = instance.platform
-    spans: list[list[tuple[float, float]]] = [[] for _ in platform.nodes]
-    held = [(run.nodes, 0.0, run.end) for run in instance.running]
-    for nodes, start, end in [*held, *((p.nodes, p.start, p.end) for p in schedule.placements)]:
-        for node in {platform.processor_node[processor] for processor in processor_indices(instance, nodes)}:
-            spans[node].append((start, end))
-    return {node.name: _covered(node_spans) for node, node_spans in zip(platform.nodes, spans, strict=True)}
-
-
-# ------------------------------------------------------------------------------ observing
-
-
-def observe(instance: Instance, schedule: Schedule) -> Observed:
-    """Return a schedule as columns; raises as :func:`metrics` does."""
-    placements = schedule.placements
-    jobs = placed_jobs(instance, schedule)
-    start = np.fromiter((p.start for p in placements), np.float64, len(placements))
-    end = np.fromiter((p.end for p in placements), np.float64, len(placements))
-    tasks = _tasks_per_cluster(instance, [p.nodes for p in placements])
-    met_saturation, peak = _saturation(instance, (start, end), jobs, tasks)
-    last = float(end.max(initial=0.0))
-    return Observed(
-        arrival=np.fromiter((job.arrival for job in jobs), np.float64, len(jobs)),
-        start=start,
-        end=end,
-        base_time=np.fromiter((job.base_time for job in jobs), np.float64, len(jobs)),
-        processors=tasks.sum(axis=1),
-        is_coallocated=(tasks > 0).sum(axis=1) > 1,
-        met_saturation=met_saturation,
-        peak_link_share=peak,
-        background=float(sum(len(run.nodes) * max(0.0, min(run.end, last)) for run in instance.running)),
-        origin=instance.origin,
-        num_processors=instance.platform.num_processors,
-    )
-
-
-def placed_jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:
-    """Return the job of each placement; raises where the instance does not have it."""
-    placements = schedule.placements
-    if len(placements) == len(instance.jobs) and all(
-        p.job == job.id for p, job in zip(placements, instance.jobs, strict=True)
-    ):
-        return instance.jobs
-    unknown = [p.job for p in placements if p.job not in instance.job_by_id]
-    if unknown:
-        raise CoallocError(
-            f"the schedule places {visible(unknown[0])}, which is no job of the instance; "
-            "`coalloc check` lists all that is wrong with it"
-        )
-    return [instance.job_by_id[p.job] for p in placements]
-
-
-def processor_indices(instance: Instance, nodes: Iterable[str]) -> Iterator[int]:
-    """Yield the indices of processors by name."""
-    index = instance.platform.processor_index
-    try:
-        for name in nodes:
-            yield index[name]
-    except KeyError as error:
-        raise CoallocError(
-            f"the schedule uses {visible(error.args[0])}, which is no processor of the platform; "
-            "`coalloc check` lists all that is wrong with it"
-        ) from None
-
-
-def _tasks_per_cluster(instance: Instance, nodes: Sequence[Sequence[str]]) -> Ints:
-    """Return how many of the processors named in each row each cluster has, shape ``(num_rows, num_clusters)``."""
-    platform = instance.platform
-    num_clusters = len(platform.clusters)
-    cluster = np.array([platform.nodes[node].cluster for node in platform.processor_node], dtype=np.int64)
-    counts = np.zeros((len(nodes), num_clusters), dtype=np.int64)
-    for first in range(0, len(nodes), ROWS_AT_ONCE):
-        rows = nodes[first : first + ROWS_AT_ONCE]
-        names = itertools.chain.from_iterable(rows)
-        processors = np.fromiter(processor_indices(instance, names), np.int64)
-        row = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-        found = np.bincount(row * num_clusters + cluster[processors], minlength=len(rows) * num_clusters)
-        counts[first : first + len(rows)] = found.reshape(len(rows), num_clusters)
-    return counts
-
-
-def _saturation(
-    instance: Instance, spans: tuple[Floats, Floats], jobs: Sequence[Job], tasks: Ints
-) -> tuple[NDArray[np.bool_], float]:
-    """Return which placements meet a saturated link that they load, and the highest load / bandwidth of any link.
-
-    ``spans`` are the starts and the ends of the placements, s; ``tasks`` has shape ``(num_jobs, num_clusters)``.
-    """
-    running = instance.running
-    loads = _loads(
-        instance,
-        [*jobs, *(run.job for run in running)],
-        np.concatenate([tasks, _tasks_per_cluster(instance, [run.nodes for run in running])]),
-    )
-    met = np.zeros(len(loads), dtype=bool)
-    peak = 0.0
-    if not loads.any():
-        return met[: len(jobs)], peak
-    starts = np.concatenate([spans[0], np.zeros(len(running))])
-    ends = np.concatenate([spans[1], [run.end for run in running]])
-    instants, index = merge_instants(np.concatenate([starts, ends]))
-    begin, finish = index[: len(starts)], index[len(starts) :]
-    for k, link in enumerate(instance.platform.links):
-        totals = _total_load(loads[:, k], begin, finish, len(instants))
-        num_saturated = np.concatenate([[0], np.cumsum(totals > capacity_limit(link.bandwidth))])
-        met |= (loads[:, k] > 0.0) & (num_saturated[finish] > num_saturated[begin])
-        highest = float(totals.max(initial=0.0))
-        if highest > 0.0:
-            peak = max(peak, highest / link.bandwidth if link.bandwidth > 0.0 else math.inf)
-    return met[: len(jobs)], peak
-
-
-def _loads(instance: Instance, jobs: Sequence[Job], tasks: Ints) -> Floats:
-    """Return the load of each job on each link, MB/s; ``tasks`` per job and cluster."""
-    loads = np.zeros((len(jobs), len(instance.platform.links)))
-    for row in np.flatnonzero((tasks > 0).sum(axis=1) > 1):
-        loads[row] = link_loads(jobs[int(row)], tasks[row].tolist(), instance.platform)
-    return loads
-
-
-def _total_load(loads: Floats, begin: Ints, finish: Ints, num_instants: int) -> Floats:
-    """Return the load of a link from each instant to the next, MB/s."""
-    loading = (loads > 0.0) & (begin < finish)
-    added = np.bincount(begin[loading], loads[loading], num_instants)
-    removed = np.bincount(finish[loading], loads[loading], num_instants)
-    return np.cumsum(added - removed)
-
-
-def _covered(spans: list[tuple[float, float]]) -> float:
-    """Return the length of the union of intervals, s."""
-    covered, until = 0.0, -math.inf
-    for start, end in sorted(spans):
-        covered += max(0.0, end - max(start, until))
-        until = max(until, end)
-    return covered
-
-
-def _mean(values: NDArray[np.float64] | NDArray[np.bool_]) -> float:
-    """Return the mean, 0 of nothing."""
-    return float(values.mean()) if len(values) else 0.0
-
-
-def _max(values: Floats) -> float:
-    """Return the maximum, 0 of nothing."""
-    return float(values.max()) if len(values) else 0.0
+    placements, running = schedule.placements, instance.running
+    held = [*(run.nodes for run in running), *(p.nodes for p in placements)]
+    start = np.array([*(0.0 for _ in running), *(p.start for p in placements)], dtype=np.float64)
+    end = np.array([*(run.end for run in running), *(p.end for p in placements)], dtype=np.float64)
+    spans = node_spans(instance, held)
+    num_nodes = len(instance.platform.nodes)
+    covered, until = np.zeros(num_nodes), np.full(num_nodes, -math.inf)
+    order = np.argsort(start[spans.row], kind="stable")
+    columns = (spans.row[order].tolist(), spans.first[order].tolist(), (spans.last[order] + 1).tolist())
+    for r, low, high in zip(*columns, strict=True):
+        before = until[low:high]
+        covered[low:high] += np.maximum(0.0, end[r] - np.maximum(start[r], before))
+        np.maximum(before, end[r], out=before)
+    return {node.name: busy for node, busy in zip(instance.platform.nodes, covered.tolist(), strict=True)}

@@ -1,13 +1,12 @@
 """The energy meter: joules of a finished schedule, integrated exactly.
 
-What a node draws is a step function of time, continuous from the right: :mod:`coalloc.instance.power` says
-how it follows from the number of busy cores. It is integrated from the origin (the earliest arrival, or 0
-where jobs run already) to the latest end. Source: PCBE, section 2.2; errata 20 and 21.
+What is drawn is a step function of time, continuous from the right. It is integrated from the origin (the earliest
+arrival, or 0 where jobs run already) to the latest end. Two descriptions of a platform can be metered: the watts of
+nodes (:mod:`coalloc.node_meter`), and the power states of clusters (:mod:`coalloc.site_meter`).
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
@@ -19,10 +18,12 @@ from coalloc.display.html import lines_table
 from coalloc.documents.arguments import public
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.power import known_watts, require_watts
+from coalloc.instance.power import has_power_states, require_metered
 from coalloc.instance.rounding import time_tolerance
-from coalloc.measures import ROWS_AT_ONCE, placed_jobs, processor_indices
+from coalloc.node_meter import NODE_PARTS, node_draw
+from coalloc.observed import Holding, placed_jobs
 from coalloc.schedule import Schedule
+from coalloc.site_meter import SITE_PARTS, SiteDraw, Working, site_draws
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,11 +34,8 @@ Ints = NDArray[np.int64]
 Idle = Literal["always", "from-first-use"]
 Part = Literal["node", "cluster", "job"]
 
-PARTS = ("idle", "static", "dynamic")
-"""What a node draws: without a busy core; with one, whatever it does; for its busy cores."""
-
-Holding = tuple[str, float, float, Sequence[str]]
-"""A job by id, its start and end in s, and the names of the processors that it holds."""
+SHARED = ("site", "chassis", "board", "startup")
+"""Parts of a cluster with power states that belong to none of its cores."""
 
 
 # ------------------------------------------------------------------------------ what is returned
@@ -75,36 +73,53 @@ class JobEnergy:
 class Energy:
     """What :func:`energy` returns; printing it gives aligned lines.
 
-    ``nodes`` (by name) and ``jobs`` (by id, with those that run already) say who consumed what; ``clusters``
-    has joules by name. The nodes add up to ``total``, so do the clusters, and so do the jobs together with
-    ``idle``, which is the platform's. ``makespan`` is in s, ``work`` in processor-seconds of the reference node.
+    ``cluster_parts`` says for each cluster, by name, what it consumed for what, J; where clusters have power states
+    ``startups`` counts the start-ups of each. ``nodes`` (by name) and ``jobs`` (by id, with those that run already) say
+    who consumed what. The clusters add up to ``total``. Without power states so do the nodes, and so do the jobs
+    together with ``idle``, which is the platform's; with them nodes and jobs have what their cores consumed, and all
+    else is nobody's.
+    ``makespan`` is in s, ``work`` in processor-seconds of the reference node.
     """
 
+    cluster_parts: Mapping[str, Mapping[str, float]]
+    startups: Mapping[str, int]
     nodes: Mapping[str, NodeEnergy]
-    clusters: Mapping[str, float]
     jobs: Mapping[str, JobEnergy]
     makespan: float
     work: float
 
     @property
+    def clusters(self) -> dict[str, float]:
+        """Energy of each cluster, J, by name."""
+        return {name: sum(parts.values()) for name, parts in self.cluster_parts.items()}
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Energy of the platform by what it was drawn for, J; the parts add up to ``total``."""
+        names = next(iter(self.cluster_parts.values()))
+        return {name: sum(parts[name] for parts in self.cluster_parts.values()) for name in names}
+
+    @property
     def total(self) -> float:
-        """Energy of the platform, J."""
-        return self.dynamic + self.static + self.idle
+        """Energy of the platform, J: ``dynamic + static + idle``."""
+        return sum(self.parts.values())
 
     @property
     def dynamic(self) -> float:
-        """Energy of busy cores, beyond the static watts of their nodes, J."""
-        return sum(node.dynamic for node in self.nodes.values())
+        """Energy of busy cores, beyond the static watts of their nodes, J; with power states of working cores."""
+        parts = self.parts
+        return parts["working"] if "working" in parts else parts["dynamic"]
 
     @property
     def static(self) -> float:
-        """Energy of the static watts of nodes with a busy core, J."""
-        return sum(node.static for node in self.nodes.values())
+        """Energy of the static watts of nodes with a busy core, J; with power states of all but the cores."""
+        parts = self.parts
+        return sum(parts[name] for name in SHARED) if "working" in parts else parts["static"]
 
     @property
     def idle(self) -> float:
-        """Energy of nodes without a busy core, J."""
-        return sum(node.idle for node in self.nodes.values())
+        """Energy of nodes without a busy core, J; with power states of cores that are on without a job."""
+        return self.parts["idle"]
 
     @property
     def edp(self) -> float:
@@ -131,7 +146,8 @@ class Energy:
             columns = ["node", "total", "dynamic", "static", "idle", "busy"]
             rows = [(name, n.total, n.dynamic, n.static, n.idle, n.busy) for name, n in self.nodes.items()]
         elif part == "cluster":
-            columns, rows = ["cluster", "total"], list(self.clusters.items())
+            columns = ["cluster", "total", *self.parts]
+            rows = [(name, sum(parts.values()), *parts.values()) for name, parts in self.cluster_parts.items()]
         elif part == "job":
             columns = ["job", "total", "dynamic", "static"]
             rows = [(job, j.total, j.dynamic, j.static) for job, j in self.jobs.items()]
@@ -150,9 +166,11 @@ class Energy:
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the (name, text) lines that printing shows."""
-        parts = f"dynamic {self.dynamic:.6g}, static {self.static:.6g}, idle {self.idle:.6g}"
+        parts = self.parts.items() if self.startups else reversed(self.parts.items())
+        startups = [("start-ups", f"{sum(self.startups.values())}")] if self.startups else []
         return [
-            ("energy", f"{self.total:.6g} J: {parts}"),
+            ("energy", f"{self.total:.6g} J: " + ", ".join(f"{name} {joules:.6g}" for name, joules in parts)),
+            *startups,
             ("makespan", f"{self.makespan:.12g} s"),
             ("EDP", f"{self.edp:.6g} J s, ED2P {self.ed2p:.6g} J s^2"),
             ("work", f"{self.work_per_joule:.6g} processor-seconds of the reference node per J"),
@@ -163,11 +181,12 @@ class Energy:
 class PowerCurve:
     """What a platform draws over time: ``watts[p, i]``, W, from ``instants[i]`` to ``instants[i + 1]``, s.
 
-    ``watts`` has shape ``(3, num_instants - 1)``: the parts are those of :data:`PARTS`.
+    ``watts`` has shape ``(num_parts, num_instants - 1)``; ``parts`` names them.
     """
 
     instants: Floats
     watts: Floats
+    parts: tuple[str, ...]
 
     @property
     def total(self) -> Floats:
@@ -180,61 +199,72 @@ class PowerCurve:
         return float(self.total @ np.diff(self.instants))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per step: start, end (s), idle, static, dynamic and total (W)."""
+        """Return one row per step: start, end (s), each part and total (W)."""
         import pandas as pd
 
         columns = {"start": self.instants[:-1], "end": self.instants[1:]}
-        return pd.DataFrame(columns | dict(zip(PARTS, self.watts, strict=True)) | {"total": self.total})
+        return pd.DataFrame(columns | dict(zip(self.parts, self.watts, strict=True)) | {"total": self.total})
 
 
 # ------------------------------------------------------------------------------ metering
 
 
 @public
-def energy(instance: Instance, schedule: Schedule, idle: Idle = "always") -> Energy:
+def energy(
+    instance: Instance,
+    schedule: Schedule,
+    idle: Idle = "always",
+    *,
+    power_management: bool = False,
+    working: Working = "total",
+) -> Energy:
     """Return the energy that a schedule takes, from the earliest arrival (0 where jobs run already) to its last end.
 
-    Each job gets the dynamic energy of its cores, and at every instant its part of the static watts of
-    its nodes, which their busy cores share equally. Idle energy is the platform's.
+    Nodes with watts: each job gets the dynamic energy of its cores, and at every instant its part of the static watts
+    of its nodes, which their busy cores share equally. Idle energy is the platform's. Clusters with power states: the
+    parts are site, chassis, board, idle, working and startup.
 
     Parameters
     ----------
     schedule
-        One that passes ``check``; the figures of another mean nothing.
+        One that passes ``check``, with ``power_management=True`` where that is given here; the figures of another mean
+        nothing.
     idle
-        ``"always"``: a node without a busy core draws its idle watts, all the time. ``"from-first-use"``: it
-        draws nothing before its first job, and never if it has none, as in the published tables of PCBE.
+        Of nodes with watts. ``"always"``: a node without a busy core draws its idle watts, all the time.
+        ``"from-first-use"``: it draws nothing before its first job, and never if it has none, as in the published
+        tables of PCBE.
+    power_management
+        Of clusters with power states. Cores, boards, chassis and sites are off at first, go on for jobs and off again
+        after their grace periods; False: all is on, from the beginning to the last end.
+    working
+        Of clusters with power states. ``"total"``: a core with a job draws its working watts; ``"extra"``: its idle
+        watts as well, the letter of equation (9).
 
     Raises
     ------
     CoallocError
-        If node groups have no watts (each is named); if the schedule names jobs or processors that are not
-        in the instance, or occupies time before the origin.
+        If node groups have no watts, or clusters no power states where others have them or ``power_management`` asks
+        for them (each is named); if an option is for the other kind of platform; if the schedule names jobs or
+        processors that are not in the instance, occupies time before the origin, or does not wait for a start-up.
     """
-    draw = draw_of(instance, schedule, idle)
-    platform = instance.platform
-    nodes = [NodeEnergy(*row) for row in zip(*(c.tolist() for c in draw.joules_of_nodes()), strict=True)]
-    jobs = [JobEnergy(*row) for row in zip(*(c.tolist() for c in draw.joules_of_jobs()), strict=True)]
-    clusters = dict.fromkeys((cluster.name for cluster in platform.clusters), 0.0)
-    for node, consumed in zip(platform.nodes, nodes, strict=True):
-        clusters[platform.clusters[node.cluster].name] += consumed.total
-    return Energy(
-        nodes={node.name: consumed for node, consumed in zip(platform.nodes, nodes, strict=True)},
-        clusters=clusters,
-        jobs=dict(zip(draw.ids, jobs, strict=True)),
-        makespan=draw.end - draw.origin,
-        work=_work(instance, schedule),
-    )
+    if _has_sites(instance, idle, power_management, working):
+        return _energy_of_sites(instance, schedule, power_management, working)
+    return _energy_of_nodes(instance, schedule, idle)
 
 
 @public
-def power_curve(instance: Instance, schedule: Schedule, idle: Idle = "always") -> PowerCurve:
+def power_curve(
+    instance: Instance,
+    schedule: Schedule,
+    idle: Idle = "always",
+    *,
+    power_management: bool = False,
+    working: Working = "total",
+) -> PowerCurve:
     """Return what a platform draws over time; its integral is the energy. Arguments and errors as :func:`energy`."""
-    draw = draw_of(instance, schedule, idle)
-    instants, index = np.unique(np.concatenate([[draw.origin, draw.end], draw.steps.time]), return_inverse=True)
-    changes = np.array([_summed(index[2:], change, len(instants)) for change in draw.changes()])
-    changes[0, 0] += draw.watts_at_origin().sum()
-    return PowerCurve(instants, np.cumsum(changes, axis=1, dtype=np.float64)[:, :-1])
+    if _has_sites(instance, idle, power_management, working):
+        return _curve_of_sites(instance, schedule, power_management, working)
+    return _curve_of_nodes(instance, schedule, idle)
 
 
 def _work(instance: Instance, schedule: Schedule) -> float:
@@ -243,109 +273,12 @@ def _work(instance: Instance, schedule: Schedule) -> float:
     return sum(job.tasks * job.base_time for job, placement in jobs if placement.outcome == "completed")
 
 
-# ------------------------------------------------------------------------------ what nodes draw
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """One row per job and node that it uses: indices of both, the busy cores, from when and until when, s."""
-
-    job: Ints
-    node: Ints
-    cores: Ints
-    start: Floats
-    end: Floats
-
-    @property
-    def core_seconds(self) -> Floats:
-        """Busy cores times seconds of each row."""
-        return self.cores * (self.end - self.start)
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """The starts and ends of rows, by node and time.
-
-    At step k, ``time[k]`` s, ``node[k]`` has ``busy[k]`` busy cores, and that for ``length[k]`` s, until its
-    next step. Row i starts at step ``start[i]`` and ends at step ``end[i]``.
-    """
-
-    node: Ints
-    time: Floats
-    busy: Ints
-    length: Floats
-    start: Ints
-    end: Ints
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """All that decides what the nodes draw over ``[origin, end)``, s.
-
-    ``ids`` are those of the jobs; the watts and ``idle_from``, the instant (s) from which idle watts are drawn,
-    have shape ``(num_nodes,)``.
-    """
-
-    ids: Sequence[str]
-    rows: Rows
-    steps: Steps
-    origin: float
-    end: float
-    idle_watts: Floats
-    static_watts: Floats
-    core_watts: Floats
-    idle_from: Floats
-
-    def joules_of_nodes(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return dynamic, static and idle joules and the busy seconds of each node, shape ``(num_nodes,)`` each."""
-        rows, steps, num_nodes = self.rows, self.steps, len(self.idle_watts)
-        core_seconds = _summed(rows.node, rows.core_seconds, num_nodes)
-        busy = _summed(steps.node, np.where(steps.busy > 0, steps.length, 0.0), num_nodes)
-        idle = np.maximum(0.0, self.end - self.idle_from - busy)
-        return core_seconds * self.core_watts, busy * self.static_watts, idle * self.idle_watts, busy
-
-    def joules_of_jobs(self) -> tuple[Floats, Floats]:
-        """Return dynamic and static joules of each job, shape ``(num_jobs,)`` each."""
-        rows, steps, num_jobs = self.rows, self.steps, len(self.ids)
-        shares = np.divide(steps.length, steps.busy, out=np.zeros(len(steps.length)), where=steps.busy > 0)
-        until = np.cumsum(np.append(0.0, shares), dtype=np.longdouble)  # differences of it must keep their digits
-        per_core = (until[steps.end] - until[steps.start]).astype(np.float64)
-        dynamic = rows.core_seconds * self.core_watts[rows.node]
-        static = rows.cores * per_core * self.static_watts[rows.node]
-        return _summed(rows.job, dynamic, num_jobs), _summed(rows.job, static, num_jobs)
-
-    def changes(self) -> Floats:
-        """Return by how much each step changes the parts of what its node draws, W, shape ``(3, num_steps)``."""
-        node, busy = self.steps.node, self.steps.busy
-        is_busy = busy > 0
-        idle = np.where(is_busy, 0.0, self.idle_watts[node])
-        after = np.array([idle, is_busy * self.static_watts[node], busy * self.core_watts[node]])
-        before = np.roll(after, 1, axis=1)
-        is_first = np.append(True, node[1:] != node[:-1])[: len(node)]
-        before[:, is_first] = 0.0
-        before[0, is_first] = self.watts_at_origin()[node[is_first]]
-        return np.asarray(after - before, dtype=np.float64)
-
-    def watts_at_origin(self) -> Floats:
-        """Return what each node draws at the origin before anything starts, W, shape ``(num_nodes,)``."""
-        return np.where(self.idle_from <= self.origin, self.idle_watts, 0.0)
-
-
-def draw_of(instance: Instance, schedule: Schedule, idle: Idle) -> Draw:
-    """Return what the nodes draw under a schedule; raises as :func:`energy` does."""
-    require_watts(instance.platform)
+def _held(instance: Instance, schedule: Schedule) -> tuple[list[Holding], float, float]:
+    """Return who holds what, jobs that run already last, and from when until when it is metered, s."""
     origin, end = instance.origin, max((p.end for p in schedule.placements), default=instance.origin)
     placed = [(p.job, p.start, p.end, p.nodes) for p in schedule.placements]
     _refuse_outside(placed, origin)
-    held = [*placed, *((run.job.id, 0.0, run.end, run.nodes) for run in instance.running)]
-    rows = _rows(instance, held, origin, end)
-    platform = instance.platform
-    watts = np.array([known_watts(platform.group_of(node)) for node in platform.nodes])
-    idle_from = np.full(len(watts), origin if idle == "always" else end)
-    np.minimum.at(idle_from, rows.node, rows.start)
-    idle_watts, static_watts, core_watts = watts.T
-    ids = [job for job, *_ in held]
-    return Draw(ids, rows, _steps(rows), origin, end, idle_watts, static_watts, core_watts, idle_from)
+    return [*placed, *((run.job.id, 0.0, run.end, run.nodes) for run in instance.running)], origin, end
 
 
 def _refuse_outside(placed: Sequence[Holding], origin: float) -> None:
@@ -359,44 +292,99 @@ def _refuse_outside(placed: Sequence[Holding], origin: float) -> None:
             )
 
 
-def _rows(instance: Instance, held: Sequence[Holding], origin: float, end: float) -> Rows:
-    """Return a row for each job and node that it uses, within ``[origin, end]``."""
-    job, node, cores = _cores_per_node(instance, [nodes for *_, nodes in held])
-    starts = np.clip(np.array([start for _, start, _, _ in held], dtype=np.float64), origin, end)
-    ends = np.clip(np.array([until for _, _, until, _ in held], dtype=np.float64), origin, end)
-    return Rows(job, node, cores, starts[job], ends[job])
+def _has_sites(instance: Instance, idle: Idle, power_management: bool, working: Working) -> bool:
+    """Return whether power states are what is metered; raises where they lack, or options are for the other kind."""
+    require_metered(instance.platform, power_management)
+    has_sites = has_power_states(instance.platform)
+    if has_sites and idle != "always":
+        raise CoallocError(f"idle={idle!r} is for nodes with watts, not for clusters with power_states")
+    if not has_sites and working != "total":
+        raise CoallocError(f"working={working!r} is for clusters with power_states, not for nodes with watts")
+    return has_sites
 
 
-def _cores_per_node(instance: Instance, nodes: Sequence[Sequence[str]]) -> tuple[Ints, Ints, Ints]:
-    """Return for each list of processors and node that it has the index of the list, that of the node, the cores."""
-    of_processor = np.array(instance.platform.processor_node, dtype=np.int64)
-    num_nodes = len(instance.platform.nodes)
-    keys, counts = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for first in range(0, len(nodes), ROWS_AT_ONCE):
-        names = nodes[first : first + ROWS_AT_ONCE]
-        processors = np.fromiter(processor_indices(instance, itertools.chain.from_iterable(names)), np.int64)
-        row = first + np.repeat(np.arange(len(names)), [len(row) for row in names])
-        found, cores = np.unique(row * num_nodes + of_processor[processors], return_counts=True)
-        keys.append(found)
-        counts.append(cores)
-    key = np.concatenate(keys)
-    return key // num_nodes, key % num_nodes, np.concatenate(counts)
+# ------------------------------------------------------------------------------ nodes with watts
 
 
-def _summed(place: Ints, amounts: Floats, size: int) -> Floats:
-    """Return the sum of the amounts at each place, shape ``(size,)``."""
-    return np.asarray(np.bincount(place, amounts, size), dtype=np.float64)
+def _energy_of_nodes(instance: Instance, schedule: Schedule, idle: Idle) -> Energy:
+    """Return the energy of a platform whose nodes have watts."""
+    held, origin, end = _held(instance, schedule)
+    draw = node_draw(instance, held, origin, end, idles_always=idle == "always")
+    platform = instance.platform
+    nodes = [NodeEnergy(*row) for row in zip(*(c.tolist() for c in draw.joules_of_nodes()), strict=True)]
+    jobs = [JobEnergy(*row) for row in zip(*(c.tolist() for c in draw.joules_of_jobs()), strict=True)]
+    clusters = {cluster.name: dict.fromkeys(NODE_PARTS, 0.0) for cluster in platform.clusters}
+    for node, consumed in zip(platform.nodes, nodes, strict=True):
+        parts = clusters[platform.clusters[node.cluster].name]
+        for part in NODE_PARTS:
+            parts[part] += getattr(consumed, part)
+    return Energy(
+        cluster_parts=clusters,
+        startups={},
+        nodes={node.name: consumed for node, consumed in zip(platform.nodes, nodes, strict=True)},
+        jobs={job: consumed for (job, *_), consumed in zip(held, jobs, strict=True)},
+        makespan=end - origin,
+        work=_work(instance, schedule),
+    )
 
 
-def _steps(rows: Rows) -> Steps:
-    """Return the steps of busy cores that rows make."""
-    node, time = np.tile(rows.node, 2), np.concatenate([rows.start, rows.end])
-    order = np.lexsort((time, node))
-    position = np.empty(len(order), dtype=np.int64)
-    position[order] = np.arange(len(order))
-    node, time = node[order], time[order]
-    busy = np.cumsum(np.concatenate([rows.cores, -rows.cores])[order])  # the steps of each node add up to 0
-    is_last = np.append(node[1:] != node[:-1], True)[: len(node)]
-    length = np.where(is_last, 0.0, np.append(time[1:], 0.0)[: len(time)] - time)
-    start, end = np.split(position, 2)
-    return Steps(node, time, busy, length, start, end)
+def _curve_of_nodes(instance: Instance, schedule: Schedule, idle: Idle) -> PowerCurve:
+    """Return the power curve of a platform whose nodes have watts."""
+    held, origin, end = _held(instance, schedule)
+    draw = node_draw(instance, held, origin, end, idles_always=idle == "always")
+    instants, index = np.unique(np.concatenate([[origin, end], draw.steps.time]), return_inverse=True)
+    changes = np.array([np.bincount(index[2:], change, len(instants)) for change in draw.changes()])
+    changes[0, 0] += draw.watts_at_origin().sum()
+    return PowerCurve(instants, np.cumsum(changes, axis=1, dtype=np.float64)[:, :-1], NODE_PARTS)
+
+
+# ------------------------------------------------------------------------------ clusters with power states
+
+
+def _energy_of_sites(instance: Instance, schedule: Schedule, power_management: bool, working: Working) -> Energy:
+    """Return the energy of a platform whose clusters have power states."""
+    held, origin, end = _held(instance, schedule)
+    draws = site_draws(instance, held, origin, end, power_management)
+    platform = instance.platform
+    nodes = [
+        NodeEnergy(dynamic, 0.0, idle, busy)
+        for draw in draws
+        for dynamic, idle, busy in zip(*(c.tolist() for c in draw.joules_of_cores(working)), strict=True)
+    ]
+    joules = np.zeros(len(held))
+    for draw in draws:
+        joules[draw.work.job] += draw.joules_of_jobs()
+    names = [cluster.name for cluster in platform.clusters]
+    return Energy(
+        cluster_parts={name: draw.joules(working) for name, draw in zip(names, draws, strict=True)},
+        startups={name: len(draw.startups) for name, draw in zip(names, draws, strict=True)},
+        nodes={node.name: consumed for node, consumed in zip(platform.nodes, nodes, strict=True)},
+        jobs={job: JobEnergy(dynamic, 0.0) for (job, *_), dynamic in zip(held, joules.tolist(), strict=True)},
+        makespan=end - origin,
+        work=_work(instance, schedule),
+    )
+
+
+def _curve_of_sites(instance: Instance, schedule: Schedule, power_management: bool, working: Working) -> PowerCurve:
+    """Return the power curve of a platform whose clusters have power states."""
+    held, origin, end = _held(instance, schedule)
+    draws = site_draws(instance, held, origin, end, power_management)
+    times = [np.array([origin, end])]
+    times += [time for draw in draws for _, begin, until, _ in draw.changes(working) for time in (begin, until)]
+    instants = np.unique(np.concatenate(times))
+    watts = np.zeros((len(SITE_PARTS), len(instants) - 1))
+    for draw in draws:
+        watts += _site_watts(draw, working, instants)
+    return PowerCurve(instants, watts, SITE_PARTS)
+
+
+def _site_watts(draw: SiteDraw, working: Working, instants: Floats) -> Floats:
+    """Return what each part of a cluster draws between instants (s), W, shape ``(num_parts, num_instants - 1)``."""
+    changes = np.zeros((len(SITE_PARTS), len(instants)))
+    for part, begin, end, amounts in draw.changes(working):
+        row = changes[SITE_PARTS.index(part)]
+        row += np.bincount(np.searchsorted(instants, begin), amounts, len(instants))
+        row -= np.bincount(np.searchsorted(instants, end), amounts, len(instants))
+    numbers = np.cumsum(changes, axis=1)[:, :-1]  # whole numbers: exact
+    watts = draw.watts()
+    return np.asarray(numbers * np.array([[watts[part]] for part in SITE_PARTS]), dtype=np.float64)

@@ -135,7 +135,7 @@ class NotTogetherRow:
 
 @dataclass(frozen=True, slots=True)
 class TimeSumRow:
-    """The sum of ``terms``, (whole factor, "start" or "end", job by index), is at least ``least`` ticks."""
+    """The sum of ``terms``, (1 or -1, "start" or "end", job by index), is at least ``least`` ticks."""
 
     terms: tuple[tuple[int, Literal["start", "end"], int], ...]
     least: float
@@ -203,9 +203,9 @@ class Problem:
         return tuple(self._last_tick(min(c.latest_end(job) for c in self.constraints)) for job in self.jobs)
 
     def _last_tick(self, seconds: float) -> float:
-        if math.isinf(seconds) or self.slot is None:
+        if math.isinf(seconds):
             return seconds
-        return slots_down(seconds, self.slot)
+        return seconds + time_tolerance(seconds) if self.slot is None else slots_down(seconds, self.slot)
 
     @cached_property
     def couples(self) -> bool:
@@ -221,9 +221,20 @@ class Problem:
             if isinstance(row, NotTogether):
                 rows.append(NotTogetherRow(tuple(number[job] for job in row.jobs)))
             else:
-                least = row.least if self.slot is None else slots_up(row.least, self.slot)
-                rows.append(TimeSumRow(tuple((f, which, number[job]) for f, which, job in row.terms), least))
+                terms = tuple((factor, which, number[job]) for factor, which, job in row.terms)
+                rows.append(TimeSumRow(terms, self._least_tick(row.least)))
         return tuple(rows)
+
+    def _least_tick(self, seconds: float) -> float:
+        """Return the ticks that a sum of times has to reach if it has to reach so many seconds.
+
+        Of whole slots that is the next number up. A difference of two times that are cut to slots reaches the one down.
+        """
+        if self.slot is None:
+            return seconds
+        is_up = (self.rounding == "up") == (seconds >= 0.0)
+        slots = slots_up(abs(seconds), self.slot) if is_up else slots_down(abs(seconds), self.slot)
+        return math.copysign(slots, seconds)
 
     def next_start(self, j: int, start: float, duration: float, placed: Mapping[int, tuple[float, float]]) -> float:
         """Return the first start (ticks) from ``start`` on that no constraint forbids to a job of this duration.
@@ -428,10 +439,25 @@ class Problem:
                 yield from (a for a in compositions(job.tasks, inside) if max(a) == job.tasks)
 
     @cached_property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        """The sets of classes (by index) of which a job must stay within one; none where it may be anywhere."""
+        if self.scope == "platform":
+            return ()
+        if self.scope == "node":
+            return tuple((g,) for g in range(len(self.classes)))
+        clusters = range(len(self.instance.platform.clusters))
+        return tuple(tuple(g for g, c in enumerate(self.classes) if c.cluster == cluster) for cluster in clusters)
+
+    @cached_property
     def horizon_in_turn(self) -> float:
-        """Ticks within which every order of the jobs fits: each after the other, at its slowest, when all is there."""
+        """Ticks within which every order of the jobs fits: each after the other, at its slowest, when all is there.
+
+        Where rows ask for lags between jobs, in a schedule in which nothing can start earlier, at every instant after
+        that a job runs or a lag does (docs/mathematics.md, "Horizons").
+        """
         last = max([*self.releases, *(busy.end for busy in self.busy)], default=0)
-        return last + sum(levels[-1].duration for levels in self.levels if levels)
+        lags = sum(max(0, row.least) for row in self.rows if isinstance(row, TimeSumRow))
+        return last + sum(levels[-1].duration for levels in self.levels if levels) + lags
 
     @cached_property
     def levels(self) -> tuple[tuple[SpeedLevel, ...], ...]:
@@ -441,6 +467,17 @@ class Problem:
         job has none, for memory or constraints.
         """
         return tuple(self._levels_of(job) for job in self.jobs)
+
+    def slowest_classes(self, j: int, level: int) -> tuple[int, ...]:
+        """Return the classes that a level has and the one before it has not: a job with a task there is no faster."""
+        faster = self.levels[j][level - 1].classes if level else ()
+        return tuple(g for g in self.levels[j][level].classes if g not in faster)
+
+    @cached_property
+    def held_exactly(self) -> tuple[int, ...]:
+        """The jobs, by index, whose end a row asks to be late: held for longer than it runs, one seems to keep it."""
+        rows = (row for row in self.rows if isinstance(row, TimeSumRow))
+        return tuple(sorted({j for row in rows for factor, which, j in row.terms if which == "end" and factor > 0}))
 
     @cached_property
     def class_sets(self) -> frozenset[tuple[int, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from coalloc.allocation import Scope, node_classes, tasks_per_cluster
 from coalloc.instance import Instance
 from coalloc.testing.small import NODE_MODEL_SIZE, SmallSize, small_instance, small_memory_instance, small_package
 
@@ -18,6 +19,7 @@ __all__ = [
     "NODE_MODEL_SIZE",
     "TINY",
     "SmallSize",
+    "fitted",
     "slotted_instances",
     "small_instance",
     "small_memory_instance",
@@ -28,3 +30,13 @@ __all__ = [
 def slotted_instances(size: SmallSize | None = None) -> st.SearchStrategy[tuple[Instance, float]]:
     """Return a strategy of instances with a slot length, s; a failing example names its seed in the instance."""
     return st.integers(min_value=0, max_value=2**32 - 1).map(lambda seed: small_instance(seed, size))
+
+
+def fitted(instance: Instance, scope: Scope) -> Instance:
+    """Return an instance whose jobs have no more tasks than the largest cluster, or node, has processors."""
+    classes = node_classes(instance.platform, scope)
+    room = [c.capacity for c in classes]
+    if scope == "cluster":
+        room = list(tasks_per_cluster(room, classes, len(instance.platform.clusters)))
+    most = sum(room) if scope == "platform" else max(room)
+    return instance.replace(jobs=tuple(job.replace(tasks=min(job.tasks, most)) for job in instance.jobs))

@@ -64,6 +64,15 @@ def test_values_files_and_checks_need_no_solver():
     assert python(program) == "[]\n"
 
 
+def test_a_package_that_is_proven_without_a_model_needs_no_pyomo():
+    program = (
+        "import coalloc, sys\n"
+        "result = coalloc.solve(coalloc.example('thesis-pas-package-1'), model='pas')\n"
+        "print(result.status.value, 'pyomo' in sys.modules)"
+    )
+    assert python(program) == "optimal False\n"
+
+
 def test_an_answer_without_a_model_needs_no_pyomo():
     # Feasible sets prove this one: no model is built, and nothing is drawn, tabled or resampled.
     program = (
@@ -298,6 +307,26 @@ def test_the_same_seed_gives_the_same_answer(options):
     first, second = (coalloc.solve(instance, seed=7, **options) for _ in range(2))
     assert first.schedule == second.schedule
     assert (first.objective, first.lower_bound, first.status) == (second.objective, second.lower_bound, second.status)
+
+
+@pytest.mark.parametrize("formulation", OAS)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        # The job of 100 s on both nodes takes two slots of 50 s.
+        ({"horizon": 1}, "no model: job 'J1' ends after 2 slots at the earliest, and must within 1"),
+        ({"horizon": 0}, "no model: job 'J1' ends after 2 slots at the earliest, and must within 0"),
+        ({"horizon": -1}, "horizon: must be 0 to 1e+15, got -1"),
+        ({"horizon": math.inf}, "horizon: must be 0 to 1e+15, got inf"),
+        ({"horizon": 10**400}, "horizon: must be a number or None, got a number of about 401 digits"),
+        ({"horizon": -1, "objective": "energy", "scope": "node"}, "horizon: must be 0 to 1e+15, got -1"),
+    ],
+)
+def test_a_horizon_in_which_a_job_cannot_end_is_refused(formulation, options, message):
+    with pytest.raises(CoallocError) as caught:
+        coalloc.build_model(tiny(), slot=50, formulation=formulation, **options)
+    assert str(caught.value) == message
+    assert coalloc.build_model(tiny(), slot=50, formulation=formulation, horizon=2) is not None
 
 
 def test_progress_gets_the_trace_as_it_grows():

@@ -10,6 +10,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.allocation import NodeClass
 from coalloc.constraint import Constraint, NotTogether, PlacedJob, Row, Times
 from coalloc.objectives import RegularObjective
 from coalloc.testing import SmallSize, brute_force_oas, small_instance
@@ -71,6 +72,22 @@ class Apart(Constraint):
             yield f"{self.one} and {self.other} run at the same time"
 
 
+@dataclass(frozen=True)
+class WithinFirstCluster(Constraint):
+    """A job stays in the first cluster, ``C1``."""
+
+    name: str
+
+    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
+        """Return whether the class is there, or the job is another."""
+        return job.id != self.name or node_class.cluster == 0
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
+        """Yield each of its processors elsewhere."""
+        elsewhere = (node for p in schedule if p.job == self.name for node in p.nodes if not node.startswith("C1/"))
+        yield from (f"{self.name} is on {node}" for node in elsewhere)
+
+
 def due_dates(seed: int, instance: Instance, slot: float) -> tuple[dict[str, float], dict[str, float]]:
     """Return random weights and due dates within the first slots."""
     rng = np.random.default_rng(seed)
@@ -116,6 +133,23 @@ def test_two_jobs_are_kept_apart(seed: int) -> None:
     assert list(apart.faults(instance, result.schedule)) == []
 
 
+@pytest.mark.parametrize("formulation", ["auto", "mode", "count"])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_job_is_kept_within_a_cluster(seed: int, formulation: str) -> None:
+    instance, slot = small_instance(seed, FEW)
+    within = WithinFirstCluster(instance.jobs[0].id)
+    best = brute_force_oas(instance, slot, constraints=[within])
+    result = coalloc.solve(instance, slot=slot, formulation=formulation, constraints=[within])
+    if not best.feasible:
+        assert result.status == "infeasible"
+        assert "the constraints leave it" in result.message
+        return
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(best.objective, rel=1e-6)
+    assert result.schedule is not None
+    assert list(within.faults(instance, result.schedule)) == []
+
+
 def test_both_together() -> None:
     # Two jobs of 10 s on two nodes, both due at once: side by side 2 * 10 + 10 = 30 weighted seconds, apart the one of
     # weight 2 goes first: 2 * 10 + 20 = 40.
@@ -141,5 +175,5 @@ def test_every_formulation_knows_the_rows_of_a_constraint(formulation: str) -> N
 
 def test_what_is_no_constraint_is_refused() -> None:
     platform = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=1.0)])
-    with pytest.raises(CoallocError, match=r"constraints must be coalloc.constraint.Constraint objects, got 'J1'"):
+    with pytest.raises(CoallocError, match=r"^constraints\[0\]: must be a Constraint, got 'J1'$"):
         coalloc.solve(Instance(platform, [Job("J1", 1, 10.0)]), slot=10.0, constraints=["J1"])  # type: ignore[list-item]

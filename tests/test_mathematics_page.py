@@ -1,4 +1,4 @@
-"""docs/mathematics.md says what the code does: names, constants, equation numbers, components, metrics."""
+"""docs/mathematics.md says what the code does: names, constants, equation numbers, components."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
-from coalloc.measures import METRICS
 from coalloc.models import energy_relaxation
 from coalloc.problem import discretise
+from coalloc.testing.constraints import Lag
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
@@ -79,10 +79,6 @@ def test_the_constants_have_the_values_that_the_page_gives():
     assert len(constants) >= 10
     for name, value, _ in constants:
         assert resolve(name.strip("`")) == float(value), name
-
-
-def test_the_table_of_metrics_is_the_code():
-    assert table("## Metrics") == [[f"`{name}`", m.unit, m.definition] for name, m in METRICS.items()]
 
 
 def test_the_models_and_the_page_number_the_same_equations():
@@ -190,6 +186,35 @@ def test_the_page_names_the_components_of_each_model_and_no_others(title):
     # A component that exists in name only would show that the instance does not reach what the page describes.
     for name in on_page:
         assert any(_size(getattr(model, name, None)) for model in models), f"{name} is empty in every model"
+
+
+def test_the_page_names_what_a_scope_adds_to_a_model():
+    for formulation in ("count", "node"):
+        free, restricted = (
+            coalloc.build_model(
+                three_clusters().replace(jobs=[Job("J1", 2, 100.0)]), slot="50%", scope=scope, formulation=formulation
+            )
+            for scope in ("platform", "cluster")
+        )
+        added = {c.name for c in restricted.component_objects()} - {c.name for c in free.component_objects()}
+        assert added == named(section("### Scope"))
+
+
+def test_the_page_names_what_a_lag_adds_to_a_model():
+    lag = Lag(("end", "J1"), ("start", "J1"), 100.0)
+    added = set()
+    for formulation in ("count", "node"):
+        free, restricted = (
+            coalloc.build_model(
+                three_clusters().replace(jobs=[Job("J1", 2, 100.0)]),
+                slot="50%",
+                formulation=formulation,
+                constraints=constraints,
+            )
+            for constraints in ((), (lag,))
+        )
+        added |= {c.name for c in restricted.component_objects()} - {c.name for c in free.component_objects()}
+    assert added == named(section("### Objectives and constraints")) - {"greatest", "no_greater"}
 
 
 def _size(component: Any) -> int:

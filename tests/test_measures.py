@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
-from coalloc.measures import METRICS, busy_time, metrics
+from coalloc.measures import METRICS, PERCENTILES, Column, busy_time, metrics, metrics_of, percentile
 from coalloc.schedule import Placement, Schedule
 from tests.strategies import LAW, instances, list_schedule
 
@@ -34,19 +36,35 @@ def worked() -> tuple[Instance, Schedule]:
 
 
 def test_every_metric_by_hand(worked):
-    # Waits 0, 10, 30; responses 30, 50, 32; run times 30, 40, 2 against base times 40, 50, 4; origin 10.
+    # Waits 0, 10, 30; responses 30, 50, 32; run times 30, 40, 2 against base times 40, 50, 4; origin 10. Bounded
+    # slowdowns 1, 1.25, 3.2. The 90th of 3 values is at position 1 + 2*0.9 = 2.8: 0.2 of the second, 0.8 of the third.
     assert metrics(*worked) == pytest.approx(
         {
             "makespan": 52.0,
+            "jobs": 3.0,
+            "processor_seconds": 2 * 30.0 + 2 * 40.0 + 2.0,
             "total_execution_time": 72.0,
             "total_response_time": 112.0,
             "wait_mean": 40.0 / 3.0,
+            "wait_median": 10.0,
+            "wait_p90": 0.2 * 10.0 + 0.8 * 30.0,
+            "wait_p95": 0.1 * 10.0 + 0.9 * 30.0,
+            "wait_p99": 0.02 * 10.0 + 0.98 * 30.0,
             "wait_max": 30.0,
             "response_mean": 112.0 / 3.0,
+            "response_median": 32.0,
+            "response_p90": 0.2 * 32.0 + 0.8 * 50.0,
+            "response_p95": 0.1 * 32.0 + 0.9 * 50.0,
+            "response_p99": 0.02 * 32.0 + 0.98 * 50.0,
             "response_max": 50.0,
             "execution_slowdown": 72.0 / 94.0 - 1.0,
             "execution_slowdown_mean": (30.0 / 40.0 + 40.0 / 50.0 + 2.0 / 4.0) / 3.0 - 1.0,
             "bounded_slowdown_mean": (1.0 + 50.0 / 40.0 + 32.0 / 10.0) / 3.0,
+            "bounded_slowdown_median": 1.25,
+            "bounded_slowdown_p90": 0.2 * 1.25 + 0.8 * 3.2,
+            "bounded_slowdown_p95": 0.1 * 1.25 + 0.9 * 3.2,
+            "bounded_slowdown_p99": 0.02 * 1.25 + 0.98 * 3.2,
+            "bounded_slowdown_max": 3.2,
             "compaction": (2 * 30.0 + 2 * 40.0 + 2.0) / (4 * 52.0),
             "coallocated_share": 2.0 / 3.0,
             "saturated_share": 2.0 / 3.0,
@@ -54,6 +72,71 @@ def test_every_metric_by_hand(worked):
             "queue_length_mean": 40.0 / 52.0,
         }
     )
+
+
+def test_a_window_has_the_jobs_that_arrive_in_it_and_the_platform_of_that_time(worked):
+    # C alone arrives from 20 on: it waits 30 s. From 20 to 50 A holds 2 processors for 20 s and B 2 for 30 s; C waits
+    # from 30 on, B does not any more; both links carry 16 MB/s until 40.
+    found = metrics_of(*worked, after=20.0, before=50.0)
+    assert set(METRICS) - set(found) == {"makespan"}
+    assert (found["jobs"], found["wait_mean"], found["wait_p99"], found["processor_seconds"]) == (1.0, 30.0, 30.0, 2.0)
+    assert found["compaction"] == pytest.approx((2 * 20.0 + 2 * 30.0) / (4 * 30.0))
+    assert found["queue_length_mean"] == pytest.approx(20.0 / 30.0)
+    assert found["peak_link_share"] == 1.6
+    assert metrics_of(*worked, after=30.0)["peak_link_share"] == 1.6  # until 40
+    assert metrics_of(*worked, before=20.0)["peak_link_share"] == 0.8  # B starts at 20
+
+
+def test_a_window_without_limits_is_the_whole_schedule(worked):
+    found = metrics(*worked)
+    assert metrics_of(*worked) | {"makespan": 52.0} == found
+    assert metrics_of(*worked, after=-math.inf, before=1e6) | {"makespan": 52.0} == found
+    assert metrics_of(*worked, after=10.0) | {"makespan": 52.0} == found  # what arrives at the lower limit counts
+
+
+def test_running_jobs_use_the_platform_in_a_window_too(worked):
+    # From 30 to 62 A holds 2 processors for 10 s, B 2 for 30 s, C 1 for 2 s, and R 1 until 50, for 20 s.
+    instance, schedule = worked
+    running = RunningJob(Job("R", 1, 99.0), ("C2/1",), 50.0)
+    found = metrics_of(instance.replace(running=(running,)), schedule, after=30.0)
+    assert found["compaction"] == pytest.approx((20.0 + 60.0 + 2.0 + 20.0) / (4 * 32.0))
+
+
+@pytest.mark.parametrize(
+    ("window", "message"),
+    [
+        (
+            {"after": 11.0, "before": 30.0},
+            "no job of the schedule arrives from after=11 to before=30 s: they arrive from 10",
+        ),
+        (
+            {"after": 50.0, "before": 20.0},
+            "no job of the schedule arrives from after=50 to before=20 s: they arrive from 10",
+        ),
+        ({"after": "1 d"}, "after: must be a number or None, got '1 d'"),
+        ({"before": math.nan}, "before: must be a number or None, got nan"),
+    ],
+)
+def test_a_window_without_jobs_is_refused(worked, window, message):
+    with pytest.raises(CoallocError) as error:
+        metrics_of(*worked, **window)
+    assert str(error.value).startswith(message)
+
+
+def test_a_window_on_an_empty_schedule_is_refused(worked):
+    with pytest.raises(CoallocError, match="they arrive never"):
+        metrics_of(worked[0], Schedule(()), after=0.0)
+    assert metrics_of(worked[0], Schedule(()))["jobs"] == 0.0
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30), st.data())
+def test_percentiles_of_groups_are_those_of_numpy(values, data):
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(values) - 1)))) if len(values) > 1 else []
+    groups = np.split(np.array(values), cuts)
+    column = Column(np.array(values), np.array([0, *cuts]), np.array([len(group) for group in groups]))
+    for percent in PERCENTILES.values():
+        expected = [np.percentile(group, percent) for group in groups]
+        np.testing.assert_allclose(percentile(column, percent), expected, rtol=1e-12, atol=1e-6)
 
 
 def test_a_link_at_its_capacity_is_not_saturated(worked):

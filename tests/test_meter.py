@@ -112,7 +112,11 @@ def test_the_curve_shows_what_is_drawn_when(worked):
 def test_tables_have_a_row_per_node_cluster_and_job(worked):
     metered = energy(*worked)
     assert metered.to_frame()["node"].tolist() == ["C1/0", "C1/1", "C2/0"]
-    assert metered.to_frame("cluster").values.tolist() == [["C1", 190.0], ["C2", 30.0]]
+    assert metered.to_frame("cluster").values.tolist() == [
+        ["C1", 190.0, 30.0, 100.0, 60.0],
+        ["C2", 30.0, 30.0, 0.0, 0.0],
+    ]
+    assert list(metered.to_frame("cluster")) == ["cluster", "total", "idle", "static", "dynamic"]
     assert metered.to_frame("job")["total"].tolist() == [50.0, 80.0, 30.0]
     with pytest.raises(CoallocError, match="part must be one of node, cluster, job, got 'rack'"):
         metered.to_frame("rack")

@@ -1,4 +1,4 @@
-"""docs/policies.md names every policy, option and value, and its example runs."""
+"""docs/policies.md names every policy, option and value, and its examples run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _shown(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    code = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-    exec(code[-1], {})
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL))
+def test_the_examples_run(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(code, {})
     assert "makespan" in capsys.readouterr().out

@@ -178,10 +178,10 @@ def test_slots_in_seconds_and_percent() -> None:
     assert slot_seconds(Instance(instance.platform, ()), "50%") == 0.5  # no jobs, no mean: of one second
 
 
-@pytest.mark.parametrize("slot", ["50", "%", "-5%", "0%", "1e2%", "nan%", 0, -1.0, math.inf, math.nan, True, [1]])
+@pytest.mark.parametrize("slot", ["50", "%", "-5%", "0%", "1e2%", "nan%", 0, -1.0, math.inf, math.nan])
 def test_a_slot_that_is_none_is_refused(slot: object) -> None:
     instance = Instance(star((1, 1.0, 1.0)), (Job("J1", 1, 10.0),))
-    with pytest.raises(CoallocError, match="slot must be"):
+    with pytest.raises(CoallocError, match="slot: must be"):
         slot_seconds(instance, cast(float, slot))
 
 

@@ -59,7 +59,7 @@ def test_a_schedule_is_written_with_all_its_keys(tmp_path):
   "instance": "wl1",
   "slot": null,
   "placements": [
-    {"job": "J1", "start": 0.0, "end": 100.0, "nodes": ["C1/0", "C1/1"], "outcome": "completed"}
+    {"job": "J1", "start": 0.0, "end": 100.0, "nodes": ["C1/0-1"], "outcome": "completed"}
   ]
 }
 """

@@ -50,7 +50,8 @@ def test_the_code_of_the_readme_passes_in_strict_mode(tmp_path):
 def test_constructors_take_lists_and_hold_tuples():
     assert checked(CONSTRUCTORS) == []
     held = runpy.run_path(str(CONSTRUCTORS))
-    assert {type(held[name]) for name in ("held", "placed", "known", "links")} == {tuple}
+    assert {type(held[name]) for name in ("placed", "known", "links")} == {tuple}
+    assert held["held"] == ("C1/0", "C1/1")
 
 
 def test_mistakes_are_seen_before_anything_runs(tmp_path):

@@ -13,8 +13,8 @@ from measures import OAS, OAS_LEFT, OPTIMUM, SLOWDOWN_EDGES
 from results_table import Results, picked
 
 from coalloc.display import palette
+from coalloc.intervals import ConfidenceInterval, mean_interval
 from coalloc.plot.axes import label, new_figure, series_style, title
-from coalloc.studies.intervals import ConfidenceInterval, mean_interval
 
 ALL_OAS = (OPTIMUM, OAS_LEFT, OAS)
 FIRST_FIT = tuple(f"{name}, first-fit" for name in CLASSICS)

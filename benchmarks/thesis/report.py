@@ -17,8 +17,8 @@ from coalloc.bench.outcomes import Row
 from coalloc.bench.provenance import code_sentence
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
+from coalloc.intervals import ConfidenceInterval, mean_interval
 from coalloc.plot.pictures import write_figure
-from coalloc.studies.intervals import ConfidenceInterval, mean_interval
 
 TIMES = {"makespan": "makespan", "response_mean": "response", "wait_mean": "wait", "execution_mean": "execution"}
 """Columns of times in the table of strategies; the first two with intervals."""

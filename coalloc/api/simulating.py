@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any
 
 from coalloc.documents.arguments import Seed, public
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError, Instance
+from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Position
-from coalloc.simulator.events import Passes
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
+from coalloc.simulator.routing import RUNNABLE, Broker
 from coalloc.simulator.simulation import simulated
 
 ReportPosition = Callable[[Position], None]
@@ -21,7 +22,7 @@ ReportPosition = Callable[[Position], None]
 @public
 def simulate(
     instance: Instance,
-    policy: str | Policy,
+    policy: str | Policy | Broker,
     *,
     passes: Passes = "batch",
     kill: bool = False,
@@ -38,9 +39,12 @@ def simulate(
     ----------
     policy
         A name of :func:`coalloc.policies`, or an object of your own with ``scope`` and
-        ``decide(state) -> Iterable[Start]``.
+        ``decide(state) -> Iterable[Start | Wake]``; methods ``begin(state)``, ``arrived(state, job)`` and
+        ``ended(state, running)`` are called where it has them. Or a broker of your own, with ``scope``,
+        ``partitions(platform)`` and ``route(sites, job)``: it says which sites there are, each with a policy, and to
+        which a job goes when it arrives.
     passes
-        ``"batch"``: all terminations of an instant, then all its arrivals, then one scheduling pass.
+        ``"batch"``: all terminations of an instant, all its arrivals, its wake-ups, then one scheduling pass.
         ``"per-event"``: arrivals before terminations, a pass after every event, and a job whose
         estimated end has come counts as finished if it does end now.
     kill
@@ -57,22 +61,21 @@ def simulate(
     ------
     CoallocError
         If the policy or an option is unknown, if the policy asks for a start that is not possible, or
-        if it leaves jobs waiting for ever.
+        if it leaves jobs waiting for ever; the latter say where the run was.
     KeyboardInterrupt
         At Ctrl-C; its message says where the run was.
     """
-    if passes not in get_args(Passes):
-        raise CoallocError(f"passes must be one of {', '.join(get_args(Passes))}, got {passes!r}")
-    if not isinstance(seed, int) or seed < 0:
-        raise CoallocError(f"seed must be a whole number from 0 on, got {seed!r}")
+    if seed < 0:
+        raise CoallocError(f"seed: must be a whole number from 0 on, got {seed}")
+    chosen: Policy | Broker
     if isinstance(policy, str):
         chosen, name = policy_named(policy, policy_options), policy
     elif policy_options:
         raise CoallocError(f"options are for policies by name, got {', '.join(policy_options)} with an object")
     elif isinstance(policy, type):
         raise CoallocError(f"policy must be an object, got the type {policy.__name__}: give {policy.__name__}(...)")
-    elif not isinstance(policy, Policy):
-        raise CoallocError(f"policy must be a name, or have a scope and decide(state), got {policy!r}")
+    elif not isinstance(policy, (Policy, Broker)):
+        raise CoallocError(f"policy must be a name, or have {RUNNABLE}, got {policy!r}")
     else:
         chosen, name = policy, type(policy).__name__
     return simulated(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from coalloc.allocation import Scope
 from coalloc.checker import check
 from coalloc.constraint import Constraint
-from coalloc.documents.arguments import Seed, public
+from coalloc.documents.arguments import Seed, picture_of, public
 from coalloc.instance import CoallocError, Instance
 from coalloc.models.registry import (
     ENERGY_FORMULATIONS,
@@ -36,6 +36,9 @@ from coalloc.versions import versions
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
+
+MAX_HORIZON = 1e15
+"""Most slots, or seconds, that a model may be asked to span: beyond, floats do not hold every whole number."""
 
 DEFAULT_OBJECTIVES = {"oas": "makespan", "pas": "total-execution-time", "cbs": "chunks", "jpr": "total-execution-time"}
 """Objective of each model where none is asked for."""
@@ -179,7 +182,7 @@ def build_model(
     horizon
         Slots (energy in continuous time: s) within which every job must end. Without it every order of the jobs
         fits, so that a row that you add (a precedence, a latest end) forbids nothing but what it says. One that is
-        too short makes the model infeasible.
+        too short makes the model infeasible; one in which a job cannot end at all is refused.
 
     Returns
     -------
@@ -202,6 +205,8 @@ def build_model(
         scope=scope,
         makespan_limit=makespan_limit,
     )
+    if horizon is not None and not 0.0 <= horizon <= MAX_HORIZON:
+        raise CoallocError(f"horizon: must be 0 to {MAX_HORIZON:g}, got {picture_of(horizon)}")
     if options.model == "oas":
         asked = objective_of(objective or options.objective)
         built = build_oas(instance, options, formulation, objective=asked, constraints=constraints, horizon=horizon)
@@ -215,6 +220,7 @@ def build_model(
     return built
 
 
+@public
 def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
     """Return the schedule of a model of :func:`build_model` that a solver has given values.
 
@@ -228,7 +234,7 @@ def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
     """
     formulation = formulation_of_model(model)
     if formulation is None:
-        raise CoallocError(f"model must be one of coalloc.build_model, got {model!r}")
+        raise CoallocError(f"model: must be one of coalloc.build_model, got {picture_of(model)}")
     import pyomo.environ as pyo
 
     if not any(variable.value is not None for variable in model.component_data_objects(pyo.Var)):

@@ -21,7 +21,7 @@ from coalloc.versions import versions
 PACKAGE = Path(coalloc.__file__).resolve().parent
 DECISIVE = ("coalloc", "python", "highspy", "ortools", "pyomo", "numpy", "scipy")
 """What decides a result, by its name in :func:`coalloc.versions.versions`."""
-NOT_DECISIVE = ("bench", "cli", "plot", "studies", "workloads")
+NOT_DECISIVE = ("bench", "cli", "intervals.py", "plot", "studies", "workloads")
 """Rooms that do not change what comes out for a given instance."""
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from coalloc.bench.calls import Call
 from coalloc.bench.lock import held
 from coalloc.bench.outcomes import CRASHED, Outcome, Row, is_failed, is_solved
 from coalloc.bench.plan import Plan, Sample
@@ -114,7 +113,7 @@ def run_plan(
 
 
 def run_calls(
-    calls: Sequence[Call], path: Path, workers: Callable[[], Workers], report: Report[Call] = lambda *_: None
+    calls: Sequence[S], path: Path, workers: Callable[[], Workers], report: Report[S] = lambda *_: None
 ) -> Progress:
     """Run those of a script's calls, in their order, that the store at ``path`` lacks; return where it is.
 
@@ -126,7 +125,7 @@ def run_calls(
         return run.complete(run.missing(calls, {call.content: call.key for call in calls}, CRASHED))
 
 
-def outcomes_of(calls: Sequence[Call], path: Path) -> list[Outcome | None]:
+def outcomes_of(calls: Sequence[Runnable], path: Path) -> list[Outcome | None]:
     """Return the outcome of each call, None where the store at ``path`` has none.
 
     Raises

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +19,8 @@ from pydantic import Field
 
 from coalloc.bench.sources import SOURCES, Seeds, Source
 from coalloc.documents.sentences import faults_of, shown
-from coalloc.documents.storage import FilePath, read_bytes
+from coalloc.documents.storage import FilePath
+from coalloc.documents.toml import load_toml
 from coalloc.documents.values import Positive, PositiveSeconds, Text, Value, value
 from coalloc.instance import Fault, InstanceError
 
@@ -101,13 +100,8 @@ def read_spec(path: FilePath) -> tuple[Spec, list[Fault]]:
     InstanceError
         The file cannot be read, or is no TOML.
     """
-    source = os.fspath(path)
-    try:
-        text = read_bytes(source).decode()
-        document = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InstanceError([Fault("", f"is not TOML: {error}")], source) from None
-    return parsed(document, text, Path(source))
+    document, text = load_toml(path)
+    return parsed(document, text, Path(path))
 
 
 def parsed(document: dict[str, Any], text: str, path: Path) -> tuple[Spec, list[Fault]]:

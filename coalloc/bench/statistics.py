@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coalloc.studies.intervals import ConfidenceInterval, mean_interval
+from coalloc.intervals import ConfidenceInterval, mean_interval
 
 SHIFT = 1.0
 """Shift of the geometric mean of times, s."""

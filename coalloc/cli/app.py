@@ -20,6 +20,7 @@ from coalloc.cli import (
     demo,
     examples,
     generate,
+    merge,
     policies,
     schema,
     simulate,
@@ -76,6 +77,7 @@ app.command(epilog=compare.EXAMPLES)(compare.compare)
 app.add_typer(study.app)
 app.command(epilog=generate.EXAMPLES)(generate.generate)
 app.command(epilog=convert.EXAMPLES)(convert.convert)
+app.command(epilog=merge.EXAMPLES)(merge.merge)
 app.command(epilog=policies.EXAMPLES)(policies.policies)
 app.add_typer(bench.app)
 app.command()(schema.schema)

@@ -25,6 +25,9 @@ Links = Annotated[
 ]
 Saturation = Annotated[float, Option(help="Tolerated share above the links' bandwidth.")]
 Scope = Annotated[str, Option(help="Where the tasks of a job may be: on the platform, in one cluster, on one node.")]
+PowerManagement = Annotated[
+    bool, Option("--power-management", help="Clusters are off until a job starts them up, and go off when not needed.")
+]
 
 REPORTED = ("wait_mean", "response_mean", "execution_slowdown", "compaction", "coallocated_share", "peak_link_share")
 """Metrics that are shown of a valid schedule."""
@@ -47,6 +50,7 @@ def check(
     links: Links = "strict",
     saturation: Saturation = 0.0,
     scope: Scope = "platform",
+    power_management: PowerManagement = False,
     json: Json = False,
 ) -> ExitCode:
     """Check a schedule of any origin against its instance, and say every rule that it breaks."""
@@ -54,6 +58,7 @@ def check(
     _note_other_name(given, placed)
     # The checker names the options that there are.
     options: dict[str, Any] = {"links": links, "saturation": saturation, "scope": scope}
+    options["power_management"] = power_management
     violations = coalloc.check(given, placed, **options)
     if json:
         say_json([asdict(violation) for violation in violations])

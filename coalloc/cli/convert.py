@@ -9,7 +9,7 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import read_instance, read_schedule
+from coalloc.cli.inputs import read_instance, read_platform, read_schedule
 from coalloc.cli.instance_output import write_or_say_instance
 from coalloc.cli.options import Output, Quiet
 from coalloc.cli.output import check_writable, note, say
@@ -180,7 +180,7 @@ def _platform(platform: Path | None, processors: int | None) -> Platform:
     """Return the platform of a file, or one pool."""
     from coalloc.workloads.swf import chosen_platform
 
-    return chosen_platform(processors, None if platform is None else coalloc.read_platform(platform))
+    return chosen_platform(processors, None if platform is None else read_platform(platform))
 
 
 def _read_trace(

@@ -38,6 +38,8 @@ def exit_code_of(run: Callable[[], int], help_command: str, debug: bool) -> int:
         return run()
     except typer.Exit as end:
         return end.exit_code
+    except SystemExit:  # rich leaves so where the reader of a help page has gone (coalloc --help | head): no fault
+        return ExitCode.DONE
     except typer.TyperException as error:
         note(f"coalloc: {_sentence(error)}; see `{help_command}`")
         return ExitCode.BAD_INPUT

@@ -1,18 +1,27 @@
-"""``coalloc examples``: the instances that come with the package."""
+"""``coalloc examples``: the instances and the platforms that come with the package."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
-from typer import Argument, BadParameter
+from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.instance_output import size_of, write_or_say_instance
+from coalloc.cli.instance_output import size_of, size_of_platform, write_or_say_instance, write_or_say_platform
 from coalloc.cli.options import Output
 from coalloc.cli.output import check_writable, say_fields
 
 Name = Annotated[str | None, Argument(metavar="[NAME]", help="Example to write; none: list them.")]
+Speeds = Annotated[
+    str | None,
+    Option(
+        metavar="WHAT",
+        help="Powers of a platform's nodes: FLOPS by site or by processor, or origin, the same as processor.",
+        show_default="site",
+    ),
+]
 
 EXAMPLES = """
 Examples:
@@ -21,18 +30,32 @@ coalloc examples
 
 coalloc examples thesis-oas-1 -o wl1.json
 
-Where a command wants an instance file, example:NAME stands for a bundled one.
+coalloc examples grid1 --speeds processor -o grid1.json
+
+Where a command wants an instance file, example:NAME stands for a bundled one; so it does for a platform file.
 """
 
 
-def examples(name: Name = None, output: Output = None) -> ExitCode:
-    """List the bundled instances, or write one of them."""
-    if name is not None:
-        check_writable({"--output": output})
-        write_or_say_instance(coalloc.example(name), output)
+def examples(name: Name = None, speeds: Speeds = None, output: Output = None) -> ExitCode:
+    """List the bundled instances and platforms, or write one of them."""
+    if name is None:
+        return _list({"--output": output, "--speeds": speeds})
+    check_writable({"--output": output})
+    if name in coalloc.platforms():
+        options: dict[str, Any] = {} if speeds is None else {"speeds": speeds}
+        write_or_say_platform(coalloc.platform(name, **options), output)
         return ExitCode.DONE
-    if output is not None:
+    if speeds is not None:
+        raise BadParameter(f"is for the platforms {', '.join(coalloc.platforms())}", param_hint="--speeds")
+    write_or_say_instance(coalloc.example(name), output)
+    return ExitCode.DONE
+
+
+def _list(options: dict[str, Path | str | None]) -> ExitCode:
+    """List all of them; raises where an option is for one of them."""
+    if any(given is not None for given in options.values()):
         raise BadParameter("name the example to write", param_hint="NAME")
-    names = coalloc.examples()
-    say_fields(((name, size_of(coalloc.example(name))) for name in names), width=max(map(len, names)))
+    sizes = {name: size_of(coalloc.example(name)) for name in coalloc.examples()}
+    sizes |= {name: f"platform; {size_of_platform(coalloc.platform(name))}" for name in coalloc.platforms()}
+    say_fields(sizes.items(), width=max(map(len, sizes)))
     return ExitCode.DONE

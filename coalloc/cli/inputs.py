@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import coalloc
 
 if TYPE_CHECKING:
-    from coalloc import Instance, Schedule
+    from coalloc import Instance, Platform, Schedule
 
 EXAMPLE = "example:"
-"""Prefix of the name of a bundled instance, where a file could stand."""
+"""Prefix of the name of a bundled instance or platform, where a file could stand."""
 
 SWF_SUFFIXES = (".swf", ".swf.gz")
 """How the name of a trace ends."""
@@ -29,6 +29,14 @@ def read_instance(file: str) -> Instance:
 
         raise coalloc.CoallocError(f"{visible(file)} is a trace; `coalloc convert --from swf` makes an instance of it")
     return coalloc.read_instance(file)
+
+
+def read_platform(path: Path) -> Platform:
+    """Return the platform of a file; ``example:NAME`` names a bundled one, or that of a bundled instance."""
+    name = str(path).removeprefix(EXAMPLE)
+    if not str(path).startswith(EXAMPLE) or path.exists():
+        return coalloc.read_platform(path)
+    return coalloc.platform(name) if name in coalloc.platforms() else coalloc.example(name).platform
 
 
 def read_instances(files: Sequence[str]) -> list[Instance]:

@@ -1,4 +1,4 @@
-"""Where the instance goes that a command made: into a file, or onto standard output."""
+"""Where the instance or the platform goes that a command made: into a file, or onto standard output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import coalloc
 from coalloc.cli.output import note, say
 
 if TYPE_CHECKING:
-    from coalloc import Instance
+    from coalloc import Instance, Platform
 
 
 def write_or_say_instance(instance: Instance, output: Path | None) -> None:
@@ -26,11 +26,29 @@ def write_or_say_instance(instance: Instance, output: Path | None) -> None:
     note(f"{visible(str(output))}: {size_of(instance)}")
 
 
+def write_or_say_platform(platform: Platform, output: Path | None) -> None:
+    """Write a platform and note its size, or print its document where no file is named."""
+    from coalloc.documents.kinds import document_of
+    from coalloc.documents.strict_json import layout
+    from coalloc.documents.text import visible
+    from coalloc.instance.files import PLATFORM
+
+    if output is None:
+        say(layout(document_of(platform, PLATFORM)))
+        return
+    coalloc.write_platform(platform, output)
+    note(f"{visible(str(output))}: {size_of_platform(platform)}")
+
+
 def size_of(instance: Instance) -> str:
     """Return the size of an instance in words."""
     from coalloc.display.wording import plural
 
-    platform = instance.platform
+    return f"{plural(len(instance.jobs), 'job')}; {size_of_platform(instance.platform)}"
+
+
+def size_of_platform(platform: Platform) -> str:
+    """Return the size of a platform in words."""
     clusters = ", ".join(str(cluster.num_processors) for cluster in platform.clusters)
     noun = "clusters" if len(platform.clusters) > 1 else "one cluster"
-    return f"{plural(len(instance.jobs), 'job')}; {noun} of {clusters} processors"
+    return f"{noun} of {clusters} processors"

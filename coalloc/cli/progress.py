@@ -81,7 +81,7 @@ class _Status:
         is_limited = math.isfinite(self.time_limit)
         row.add_row(
             Text(f"{elapsed:6.1f} s of {self.time_limit:g} s" if is_limited else f"{elapsed:6.1f} s"),
-            ProgressBar(self.time_limit if is_limited else None, min(elapsed, self.time_limit)),
+            ProgressBar(self.time_limit, min(elapsed, self.time_limit)) if is_limited else Text(),
             Text.assemble("incumbent ", (incumbent, "bold green")),
             Text.assemble("bound ", (bound, "bold cyan")),
             Text.assemble("gap ", (gap, "bold")),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from contextlib import nullcontext, redirect_stdout
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,11 +14,13 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import SWF_SUFFIXES, read_instance
+from coalloc.cli.inputs import SWF_SUFFIXES, read_instance, read_platform
+from coalloc.cli.measuring import After, Before, Epoch, Grouped, Measuring, TimeZone, groups_text
 from coalloc.cli.options import OUTPUT, GanttFile, Json, Quiet, ScheduleFile
-from coalloc.cli.output import Written, check_writable, note, say_fields, say_json
+from coalloc.cli.output import Written, check_writable, note, say, say_fields, say_json
 from coalloc.cli.pairs import parameters_of
 from coalloc.cli.progress import shown_run
+from coalloc.cli.tables import write_table
 
 if TYPE_CHECKING:
     from coalloc import Instance, SimulationResult
@@ -28,7 +31,14 @@ INPUT, ENGINE = "What to run", "How it runs"
 File = Annotated[
     str, Argument(metavar="FILE", help="Instance file, example:NAME for a bundled one, or a trace (.swf, .swf.gz).")
 ]
-PolicyName = Annotated[str, Option("--policy", help="Policy; coalloc policies lists them.", rich_help_panel=INPUT)]
+PolicyName = Annotated[
+    str,
+    Option(
+        "--policy",
+        help="Policy; coalloc policies lists them. One of your own: module:Class.",
+        rich_help_panel=INPUT,
+    ),
+]
 Parameters = Annotated[
     list[str] | None,
     Option(
@@ -64,6 +74,21 @@ PowerPlot = Annotated[
     Path | None,
     Option("--power", metavar="FIGURE", help="Power over time: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
 ]
+SeriesFile = Annotated[
+    Path | None,
+    Option("--series", metavar="CSV", help="Table of queue, processors, links, power in time.", rich_help_panel=OUTPUT),
+]
+SeriesPlot = Annotated[
+    Path | None,
+    Option("--series-plot", metavar="FIGURE", help="The same as picture: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
+]
+Every = Annotated[
+    float | None,
+    Option(metavar="S", help="Both in steps of S seconds, instead of every change.", rich_help_panel=OUTPUT),
+]
+GroupsFile = Annotated[
+    Path | None, Option("--table", metavar="CSV", help="Table of the metrics by GROUPS.", rich_help_panel=OUTPUT)
+]
 Metered = Annotated[bool, Option("--energy", help="Meter the run: J, J s.", rich_help_panel=OUTPUT)]
 
 EXAMPLES = """
@@ -77,9 +102,13 @@ coalloc simulate KTH-SP2.swf.gz --processors 100 --policy fcfs --passes per-even
 
 coalloc simulate wl1.json --policy easy -p allocation=first-fit -p scope=cluster -o schedule.json
 
+coalloc simulate wl1.json --policy mine:Kept -p start=7200 -p end=10800
+
+coalloc simulate HPC2N-2002.swf.gz --processors 240 --after 2592000 --by user --table users.csv --series-plot run.png
+
 coalloc simulate example:pcbe-8 --policy pcbe -p criterion=edp --energy --power power.png
 
-The metrics are those of coalloc.metrics; --json shows them all. Ctrl-C says where the run was.
+The metrics are those of coalloc.metrics (docs/metrics.md); --json shows them all. Ctrl-C says where the run was.
 """
 
 
@@ -99,39 +128,63 @@ def simulate(
     plot: GanttFile = None,
     power: PowerPlot = None,
     energy: Metered = False,
+    series: SeriesFile = None,
+    series_plot: SeriesPlot = None,
+    every: Every = None,
+    after: After = None,
+    before: Before = None,
+    by: Grouped = None,
+    epoch: Epoch = None,
+    time_zone: TimeZone = None,
+    table: GroupsFile = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
     """Run an instance or a trace over time under a policy, and report what came of it."""
+    from coalloc.cli.own_policies import SEPARATOR, faults_of, own_policy
     from coalloc.heuristics.registry import policy_named
 
     if plot is not None:
         from coalloc.plot.pictures import picture_format
 
         picture_format(plot)
-    if power is not None:
-        from coalloc.plot.pictures import chart_format
+    for chart in (power, series_plot):
+        if chart is not None:
+            from coalloc.plot.pictures import chart_format
 
-        chart_format(power)
+            chart_format(chart)
     files = {"--output": output, "--jobs": jobs, "--swf": swf, "--plot": plot, "--power": power}
-    check_writable(files, inputs=(file, platform))
+    tables = {"--series": series, "--series-plot": series_plot, "--table": table}
+    check_writable(files | tables, inputs=(file, platform))
+    measuring = Measuring(after, before, by, epoch, time_zone)
+    measuring.check(has_table=table is not None)
+    _check_every(every, has_series=series is not None or series_plot is not None)
     options = parameters_of(parameter or [], "--parameter")
     engine: dict[str, Any] = {"passes": passes, "kill": kill, "seed": seed}
-    policy_named(policy, options)  # a long trace is not read first
+    is_own = SEPARATOR in policy
+    chosen = own_policy(policy, options) if is_own else policy_named(policy, options)  # a long trace is not read first
     instance = _read(file, processors, platform, quiet)
     if energy or power is not None:
-        from coalloc.instance.power import require_watts
+        from coalloc.instance.power import require_metered
 
-        require_watts(instance.platform)
-    with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr):
-        run = coalloc.simulate(instance, policy, progress=progress, **engine, **options)
-    written = _write(run, {"schedule": output, "jobs": jobs, "trace": swf, "gantt": plot, "power": power}, quiet)
+        require_metered(instance.platform)
+    measuring.check_window(instance)
+    blaming = faults_of(policy) if is_own else nullcontext()
+    with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr), blaming:
+        run = coalloc.simulate(instance, chosen, progress=progress, **engine)
+    run = replace(run, policy=policy, options=options)
+    measured = measuring.of(run)
+    paths = {"schedule": output, "jobs": jobs, "trace": swf, "gantt": plot, "power": power}
+    paths |= {"series": series, "timeline": series_plot, "groups": table}
+    written = _write(paths, _writers(run, quiet, every) | {"groups": measured.write_groups})
     joules = _joules(run) if energy else {}
     if json:
-        say_json(_document(run, engine) | ({"energy": joules} if energy else {}))
+        say_json(_document(run, engine) | measured.document() | ({"energy": joules} if energy else {}))
     else:
         metered = [("energy", f"{joules['total']:.6g} J, EDP {joules['edp']:.6g} J s")] if energy else []
-        say_fields(run.lines() + metered + written.fields)
+        say_fields(run.lines() + metered + measured.lines() + written.fields)
+        if measured.groups is not None:
+            say(groups_text(measured.groups))
     written.raise_faults()
     return ExitCode.DONE
 
@@ -146,22 +199,43 @@ def _read(file: str, processors: int | None, platform: Path | None, quiet: bool)
 
     if (processors is None) == (platform is None):
         raise BadParameter("a trace runs on one of --processors N and --platform FILE", param_hint="FILE")
-    where = coalloc.read_platform(platform) if platform is not None else pool(processors or 1)
+    where = read_platform(platform) if platform is not None else pool(processors or 1)
     instance, report = read_swf_with_report(file, where)
     if not quiet:
         note(str(report))
     return instance
 
 
-def _write(run: SimulationResult, files: Mapping[str, Path | None], quiet: bool) -> Written:
-    """Write the files that are asked for."""
-    writers: dict[str, Callable[[Path], object]] = {
+def _check_every(every: float | None, has_series: bool) -> None:
+    """Raise where the length of steps is not above 0, or nothing has steps."""
+    if every is None:
+        return
+    if not has_series:
+        raise BadParameter("is for --series and --series-plot", param_hint="--every")
+    if not every > 0.0:
+        raise BadParameter(f"must be above 0 s, got {every:g}", param_hint="--every")
+
+
+Writer = Callable[[Path], object]
+
+
+def _writers(run: SimulationResult, quiet: bool, every: float | None) -> dict[str, Writer]:
+    """Return what writes each of the files that may be asked for."""
+    return {
         "schedule": partial(coalloc.write_schedule, run.schedule),
         "jobs": partial(_write_jobs, run),
         "trace": partial(_write_trace, run, quiet=quiet),
         "gantt": partial(coalloc.gantt, run.instance, run.schedule),
-        "power": partial(coalloc.power_plot, run.instance, run.schedule),
+        "power": partial(coalloc.power_plot, run.instance, run.schedule, power_management=run.power_management),
+        "series": lambda path: write_table(run.series(every), path),
+        "timeline": partial(
+            coalloc.series_plot, run.instance, run.schedule, every=every, power_management=run.power_management
+        ),
     }
+
+
+def _write(files: Mapping[str, Path | None], writers: Mapping[str, Writer]) -> Written:
+    """Write the files that are asked for."""
     written = Written()
     for name, path in files.items():
         if path is not None:
@@ -171,11 +245,9 @@ def _write(run: SimulationResult, files: Mapping[str, Path | None], quiet: bool)
 
 def _write_jobs(run: SimulationResult, path: Path) -> None:
     """Write the table of jobs as CSV."""
-    from coalloc.documents.storage import write_atomically
-
     frame = run.to_frame()
-    frame["nodes"] = frame["nodes"].map(" ".join)
-    write_atomically(path, frame.to_csv(index=False))
+    frame["nodes"] = frame["nodes"].map(lambda nodes: " ".join(nodes.texts))
+    write_table(frame, path)
 
 
 def _write_trace(run: SimulationResult, path: Path, quiet: bool) -> None:
@@ -190,14 +262,9 @@ def _write_trace(run: SimulationResult, path: Path, quiet: bool) -> None:
 
 def _joules(run: SimulationResult) -> dict[str, float]:
     """Return what a run took: total and its parts in J, EDP in J s."""
-    metered = coalloc.energy(run.instance, run.schedule)
-    return {
-        "total": metered.total,
-        "dynamic": metered.dynamic,
-        "static": metered.static,
-        "idle": metered.idle,
-        "edp": metered.edp,
-    }
+    metered = coalloc.energy(run.instance, run.schedule, power_management=run.power_management)
+    of_kind = {"dynamic": metered.dynamic, "static": metered.static, "idle": metered.idle}
+    return {"total": metered.total, **of_kind, **metered.parts, "edp": metered.edp}
 
 
 def _document(run: SimulationResult, engine: dict[str, Any]) -> dict[str, Any]:

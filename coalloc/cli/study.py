@@ -10,7 +10,7 @@ import typer
 from typer import BadParameter, Option
 
 import coalloc
-from coalloc.cli import study_front
+from coalloc.cli import study_front, study_grid
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instances
 from coalloc.cli.options import Json, Quiet
@@ -120,3 +120,4 @@ def _share(text: str, option: str) -> float:
 
 
 app.command("front", epilog=study_front.EXAMPLES)(study_front.front)
+app.command("grid", epilog=study_grid.EXAMPLES)(study_grid.grid)

@@ -18,7 +18,7 @@ Policies = Annotated[
         "--policy", metavar="POLICY", help='Policy, with its options: "easy allocation=first-fit"; may be repeated.'
     ),
 ]
-TimeLimit = Annotated[float, Option(help="Seconds for each solve and each bound.")]
+TimeLimit = Annotated[float, Option(help="Seconds for each solve and each bound; inf for no limit.")]
 Threads = Annotated[int, Option(min=1, help="Threads of the solver.")]
 RunSeed = Annotated[int, Option(min=0, help="Seed of solver and policies.")]
 Table = Annotated[Path | None, Option("--output", "-o", metavar="CSV", help="Table of all rows.")]

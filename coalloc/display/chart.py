@@ -8,7 +8,6 @@ before the last ``/`` is the cluster, and its rows stand together.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ from itertools import groupby
 from coalloc.display import palette
 from coalloc.display.pages import rendered
 from coalloc.display.wording import TimeUnit, plural, shortened, unit_for
+from coalloc.documents.text import natural_order
 
 MOST_BARS, MOST_ROWS = 500, 400
 """Larger schedules are not for a chart of this size."""
@@ -213,12 +213,7 @@ def cluster_of(row: str) -> str:
 
 def in_order(rows: Iterable[str]) -> list[str]:
     """Return the names of processors cluster by cluster, numbers in their order: ``C2/9`` before ``C2/10``."""
-    return sorted(set(rows), key=lambda row: (_natural(cluster_of(row)), cluster_of(row), _natural(row)))
-
-
-def _natural(name: str) -> list[str | int]:
-    """Return the texts and the numbers of a name, in turn."""
-    return [int(part) if i % 2 else part for i, part in enumerate(re.split("([0-9]{1,18})", name))]
+    return sorted(set(rows), key=lambda row: (natural_order(cluster_of(row)), cluster_of(row), natural_order(row)))
 
 
 def svg(rows: Sequence[str], bars: Sequence[Bar]) -> str | None:

@@ -11,13 +11,14 @@ import collections.abc
 import difflib
 import functools
 import inspect
+import itertools
 import math
 import numbers
 import os
 import types
 import typing
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated, Any, ParamSpec, TypeVar, cast
 
 from coalloc.documents.errors import CoallocError, Fault, InstanceError
 from coalloc.documents.sentences import shown
@@ -69,12 +70,11 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
             refuse_unknown(set(kwargs) - set(keywords), keywords)
         try:
             bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{function.__name__}(): {error}") from None
+        except TypeError:
+            return function(*args, **kwargs)  # Python's own word on what is missing
         hints = _hints(function)
-        faults = [
-            fault for name, given in bound.arguments.items() if (fault := _fault(name, hints.get(name, Any), given))
-        ]
+        for_each = (_faults(name, hints.get(name, Any), given) for name, given in bound.arguments.items())
+        faults = list(itertools.chain.from_iterable(for_each))
         if faults:
             raise InstanceError(faults)
         bound.arguments.update({name: plain_number(given) for name, given in bound.arguments.items()})
@@ -95,9 +95,9 @@ def refuse_unknown(unknown: Iterable[str], known: Iterable[str]) -> None:
 
 def require(name: str, wanted: Any, given: object) -> None:
     """Raise :class:`CoallocError` where something else than the type ``wanted`` is given as ``name``."""
-    fault = _fault(name, wanted, given)
-    if fault is not None:
-        raise InstanceError([fault])
+    faults = list(_faults(name, wanted, given))
+    if faults:
+        raise InstanceError(faults)
 
 
 def plain_number(given: Any) -> Any:
@@ -179,21 +179,33 @@ TESTS: dict[Any, Callable[[object], bool]] = {
 
 @functools.cache
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the types of the parameters by name; those of the result may be known to type checkers alone."""
-    named = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-            named.pop(parameter.name, None)
-    holder = types.SimpleNamespace(__annotations__=named)
-    return typing.get_type_hints(holder, globalns=function.__globals__, include_extras=True)
+    """Return the types of the parameters by name, but of those that the function collects (``**options``)."""
+    collected = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    parameters = inspect.signature(function).parameters.values()
+    return {
+        p.name: _hint(function.__annotations__.get(p.name, Any), function)
+        for p in parameters
+        if p.kind not in collected
+    }
 
 
-def _fault(name: str, hint: Any, given: object) -> Fault | None:
-    """Return what is wrong with an argument, None where it is right."""
-    if admits(hint, given):
-        return None
-    remedy = _remedy(hint, given)
-    return Fault(name, f"must be {wanted_words(hint)}, got {picture_of(given)}{remedy}")
+def _hint(annotation: Any, function: Callable[..., Any]) -> Any:
+    """Return a type; ``Any`` for one that only type checkers import, which the function judges itself."""
+    holder = types.SimpleNamespace(__annotations__={"it": annotation})
+    try:
+        return typing.get_type_hints(holder, globalns=function.__globals__, include_extras=True)["it"]
+    except NameError:
+        return Any
+
+
+def _faults(name: str, hint: Any, given: object) -> Iterator[Fault]:
+    """Yield what is wrong with an argument, or with each of its elements where it is a list."""
+    if not admits(hint, given):
+        yield Fault(name, f"must be {wanted_words(hint)}, got {picture_of(given)}{_remedy(hint, given)}")
+    elif typing.get_origin(hint) is collections.abc.Sequence:
+        (element,) = typing.get_args(hint)
+        for number, part in enumerate(cast(Sequence[object], given)):
+            yield from _faults(f"{name}[{number}]", element, part)
 
 
 def _remedy(hint: Any, given: object) -> str:

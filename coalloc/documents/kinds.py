@@ -19,6 +19,7 @@ from coalloc.documents.errors import Fault, InstanceError
 from coalloc.documents.sentences import faults_of, shown
 from coalloc.documents.storage import FILE_LIMIT, FilePath, compressed, read_bytes, write_atomically
 from coalloc.documents.strict_json import layout, parse
+from coalloc.documents.values import Written
 
 V = TypeVar("V")
 
@@ -157,6 +158,8 @@ def _plain(part: Any) -> Any:
     """Return lists and objects for tuples and values."""
     if isinstance(part, (str, int, float)) or part is None:
         return part
+    if isinstance(part, Written):
+        return part.written()
     if isinstance(part, (list, tuple)):
         return [_plain(inner) for inner in part]
     fields = part if isinstance(part, Mapping) else _present_fields(part)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import os
 import secrets
+import tempfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -87,6 +89,26 @@ def _replace(target: Path, content: bytes) -> None:
         neighbour.replace(target)
     finally:
         neighbour.unlink(missing_ok=True)
+
+
+def write_together(folder: FilePath, contents: Mapping[str, bytes]) -> None:
+    """Write files, by name, into a folder, which is made where it is missing: no name is taken before all are written.
+
+    Raises
+    ------
+    CoallocError
+        They cannot be written; the files of these names are then what they were before.
+    """
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".coalloc-", dir=target) as stage:
+            for name, content in contents.items():
+                Path(stage, name).write_bytes(content)
+            for name in contents:
+                Path(stage, name).replace(target / name)
+    except (OSError, ValueError) as error:
+        raise CoallocError(f"{visible(os.fspath(folder))}: cannot be written: {reason_of(error)}") from None
 
 
 def compressed(content: bytes) -> bytes:

@@ -6,6 +6,8 @@ that contains a text from outside passes it through here.
 
 from __future__ import annotations
 
+import re
+
 MAX_SHOWN = 60
 """Longest picture of a foreign text in a message, in characters."""
 
@@ -25,3 +27,8 @@ def shortened(text: str, limit: int = MAX_SHOWN) -> str:
 def quoted(text: str) -> str:
     r"""Return ``text`` in quotation marks, short, its unprintable characters escaped (``'a\nb'``)."""
     return repr(shortened(text))
+
+
+def natural_order(text: str) -> list[str | int]:
+    """Return the texts and the numbers of a text, in turn: the key by which ``C9`` comes before ``C10``."""
+    return [int(part) if i % 2 else part for i, part in enumerate(re.split("([0-9]{1,18})", text))]

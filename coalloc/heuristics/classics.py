@@ -7,43 +7,65 @@ sections 3.1.1 and 3.1.3.3; errata 8 and 12.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from operator import sub
 
 from coalloc.allocation import Allocation, Scope
-from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Choose, RuleName
-from coalloc.rules.orders import ordered
+from coalloc.rules.orders import Order
+from coalloc.rules.queues import WaitingJobs, waiting_jobs
 from coalloc.simulator.policy import Start, State
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ListPolicy:
-    """Starts the jobs of an ordered queue; see :data:`coalloc.rules.orders.ORDERS` for the orders."""
+    """Starts the jobs of an ordered queue; see :mod:`coalloc.rules.orders` for the orders."""
 
-    order: str
+    queue_order: Order = "fcfs"
     skip: bool = False
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
+    _state: State | None = field(init=False, default=None)
+    _waiting: WaitingJobs = field(init=False)
 
-    def decide(self, state: State) -> Iterable[Start]:
+    def begin(self, state: State) -> None:
+        """Forget the run before."""
+        self._state = state
+        self._waiting = waiting_jobs(self.queue_order, state.allocator(self.allocation).least_time)
+
+    def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now."""
-        queue = state.queue if self.order == "fcfs" else ordered(state.queue, self.order)
-        return started_from(queue, state.free, state.allocator(self.allocation).choose, self.skip)
-
-
-def started_from(queue: Iterable[Job], free: Sequence[int], choose: Choose, skip: bool) -> Iterator[Start]:
-    """Yield starts of the jobs of a queue, in its order, up to the first that does not fit (or without it)."""
-    for job in queue:
-        counts = choose(job.tasks, free)
-        if counts is not None:
+        if state is not self._state:
+            self.begin(state)
+        waiting, choose, free = self._waiting, state.allocator(self.allocation).choose, state.room
+        waiting.update(state.queue, state.now)
+        starts: list[Start] = []
+        for job in waiting.jobs:
+            counts = choose(job, free)
+            if counts is None:
+                break
+            starts.append(Start(job.id, counts))
             free = less(free, counts)
-            yield Start(job.id, counts)
-        elif not skip:
-            return
+        num_first = len(starts)
+        passing = self._pass_over(starts, free, choose, len(state.classes)) if self.skip else []
+        if starts:
+            waiting.leave(num_first, passing)
+        return starts
+
+    def _pass_over(self, starts: list[Start], free: Allocation, choose: Choose, num_classes: int) -> list[int]:
+        """Add starts of jobs behind the first that does not fit; return their places."""
+        room, passing = sum(free[:num_classes]), []
+        for place in self._waiting.small(room, len(starts) + 1) if room else ():
+            job = self._waiting.jobs[place]
+            counts = choose(job, free) if job.tasks <= room else None
+            if counts is not None:
+                passing.append(int(place))
+                starts.append(Start(job.id, counts))
+                free, room = less(free, counts), room - job.tasks
+        return passing
 
 
-def less(free: Sequence[int], counts: Sequence[int]) -> Allocation:
-    """Return what is left of free processors."""
-    return tuple(map(sub, free, counts))
+def less(room: Sequence[int], taken: Sequence[int]) -> Allocation:
+    """Return what is left of free processors, or of a room."""
+    return tuple(map(sub, room, taken))

@@ -16,8 +16,8 @@ from operator import or_
 from typing import ClassVar
 
 from coalloc.allocation import Allocation, Scope
-from coalloc.heuristics.plans import Planned, due, without
-from coalloc.instance import Job
+from coalloc.heuristics.plans import Planned, Turns
+from coalloc.instance import CoallocError, Job
 from coalloc.instance.rounding import time_tolerance
 from coalloc.rules.mesd import Choice, Slowdown, mesd_allocation
 from coalloc.simulator.policy import Start, State
@@ -38,30 +38,36 @@ class Mesd:
     slowdown: Slowdown = "difference"
     second_step: bool = True
     scope: ClassVar[Scope] = "platform"
-    _plan: list[Planned] = field(init=False, default_factory=list)
+    _plan: Turns = field(init=False, default_factory=Turns)
     _too_few: Processors | None = field(init=False, default=None)
     """The processors that were free when a lone job did not fit."""
 
-    def decide(self, state: State) -> Iterator[Start]:
-        """Yield the jobs of the batch that can start; once all have, plan the queue and go on."""
+    def begin(self, state: State) -> None:
+        """Forget the plan of an earlier run; raises where nodes may have too little memory."""
+        if state.lacks_memory:
+            raise CoallocError(
+                "policy mesd does not keep to the memory of nodes, of which there may be too little here"
+            )
+        self._plan, self._too_few = Turns(), None
+
+    def decide(self, state: State) -> list[Start]:
+        """Return the jobs of the batch that can start; once all have, plan the queue and go on."""
         free = state.free_processors
-        queue = list(state.queue)
         started: list[Planned] = []
-        while queue:
+        while True:
             if not self._plan:
-                if not self._can_plan(queue, free):
-                    return
-                self._plan = list(self._planned(state, queue, free, started))
-            now = list(due(self._plan, free))
-            self._plan = without(self._plan, now)
+                begun = {planned.job_id for planned in started}
+                queue = [job for job in state.queue if job.id not in begun]
+                if not queue or not self._can_plan(queue, free):
+                    break
+                self._plan = Turns(self._planned(state, queue, free, started))
+            now = self._plan.due(free)
             for planned in now:
                 free &= ~planned.processors
-                yield planned.start(state)
             started += now
             if self._plan:
-                return
-            ids = {planned.job_id for planned in started}
-            queue = [job for job in queue if job.id not in ids]
+                break
+        return [planned.start(state) for planned in started]
 
     def _can_plan(self, queue: Sequence[Job], free: Processors) -> bool:
         """Return whether the queue may be planned: a lone job only where it fits, and after that with what comes."""
@@ -85,7 +91,7 @@ class Mesd:
                 now, released = _next_release(releases)
                 free |= released
             job = queue[chosen]
-            allocation = choose(job.tasks, _counts(free, members))
+            allocation = choose(job, _counts(free, members))
             assert allocation is not None, "only a job that fits is chosen"
             seconds = time(job, allocation)
             planned = Planned(job.id, _lowest(free, members, allocation), seconds)

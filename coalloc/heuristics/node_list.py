@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from coalloc.allocation import Scope
+from coalloc.heuristics.classics import less
 from coalloc.instance import Job, Platform
 from coalloc.instance.platform import Node
 from coalloc.instance.power import node_watts, require_watts
@@ -60,13 +61,15 @@ class NodeList:
         """Yield the jobs that start now."""
         if self._platform is not state.platform:
             self._platform, self._nodes = state.platform, self._ordered_nodes(state.platform)
-        free = list(state.free)
+        room, num_nodes = state.room, len(state.classes)
         for job in self._ordered_queue(state):
+            free = state.usable(job, room)
             node = next((g for g in self._nodes if free[g] >= job.tasks), None)
             if node is None:
                 return
-            free[node] -= job.tasks
-            yield on_node(job, node, len(free))
+            start = on_node(job, node, num_nodes)
+            room = less(room, state.taken(job, start.counts))
+            yield start
 
     def _ordered_nodes(self, platform: Platform) -> list[int]:
         """Return the nodes, by index, in order."""

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from coalloc.allocation import NodeClass, Scope
 from coalloc.execution import execution_time
+from coalloc.heuristics.classics import less
 from coalloc.heuristics.node_list import on_node
 from coalloc.instance import Job, Platform
 from coalloc.instance.power import known_watts, require_watts
@@ -79,17 +80,20 @@ class Pcbe:
         if self._platform is not state.platform:
             require_watts(state.platform)
             self._platform, self._nodes = state.platform, nodes_of(state.classes)
-        nodes, free = self._nodes, np.array(state.free)
+        nodes, room, free = self._nodes, state.room, np.array(state.free)
         running = running_jobs(state.running, len(free))
-        room = int(free.max())
-        fitting = [job for job in state.queue if job.tasks <= room]
+        most = int(free.max())
+        fitting = [job for job in state.queue if job.tasks <= most]
         for job in sorted(fitting, key=self._key(state.now, float(nodes.core_watts.min()))):
-            if job.tasks <= room:
-                best = self._best(job, nodes, running, free)
+            usable = np.array(state.usable(job, room)) if state.lacks_memory else free
+            if job.tasks <= most and job.tasks <= int(usable.max()):
+                best = self._best(job, nodes, running, usable)
+                start = on_node(job, best, len(free))
+                room = less(room, state.taken(job, start.counts))
                 free[best] -= job.tasks
                 running[best] += 1.0
-                room = int(free.max())
-                yield on_node(job, best, len(free))
+                most = int(free.max())
+                yield start
 
     def _best(self, job: Job, nodes: Nodes, running: Floats, free: Ints) -> int:
         """Return the node that a job takes, among those with room; of equal ones the first."""

@@ -8,16 +8,16 @@ Source: thesis, section 3.3.1; errata 5 and 18.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import sub
 from typing import NamedTuple
 
 from coalloc.simulator.policy import Start, State
-from coalloc.simulator.processors import Processors
+from coalloc.simulator.processors import Processors, indices_of
 
 
 class Planned(NamedTuple):
-    """A job of a plan: where it will run, how long (s, by its estimate), its loads on the links (MB/s)."""
+    """A job of a plan: where it will run, how long (s, by its estimate), what it takes of links and memories."""
 
     job_id: str
     processors: Processors
@@ -29,12 +29,12 @@ class Planned(NamedTuple):
         return Start(self.job_id, nodes=state.names(self.processors))
 
 
-def due(plan: Sequence[Planned], free: Processors, bandwidths: Sequence[float] = ()) -> Iterator[Planned]:
+def due(plan: Sequence[Planned], free: Processors, left: Sequence[float] = ()) -> Iterator[Planned]:
     """Yield the jobs of a plan, which is in the order of planned starts, that can start now.
 
-    ``bandwidths`` (MB/s) is what the running jobs leave of each link; plans without loads ignore links.
+    ``left`` is what the running jobs leave of each link and memory; plans without loads ignore both.
     """
-    left = tuple(bandwidths)
+    left = tuple(left)
     for planned in plan:
         if not free:
             return
@@ -51,3 +51,47 @@ def without(plan: Sequence[Planned], started: Sequence[Planned]) -> list[Planned
     """Return what is left of a plan."""
     ids = {planned.job_id for planned in started}
     return [planned for planned in plan if planned.job_id not in ids]
+
+
+class Turns:
+    """A plan whose jobs take turns on their processors, whatever they load: :func:`due` for plans of many jobs.
+
+    At every question only the processors are looked at that have become free since the last.
+    """
+
+    def __init__(self, plan: Iterable[Planned] = ()) -> None:
+        self._plan = tuple(plan)
+        self._num_waiting = len(self._plan)
+        self._missing = [planned.processors.bit_count() for planned in self._plan]
+        """How many of its processors each job waits for: they are not free, or another has its turn."""
+        self._given: Processors = 0
+        """The free processors that were offered to whose turn it is."""
+        self._turns: dict[int, list[int]] = {}
+        for place in reversed(range(len(self._plan))):
+            for processor in indices_of(self._plan[place].processors):
+                self._turns.setdefault(processor, []).append(place)
+
+    def __bool__(self) -> bool:
+        """Return whether some job has not started."""
+        return self._num_waiting > 0
+
+    def due(self, free: Processors) -> list[Planned]:
+        """Return the jobs that start now on free processors, in the order of the plan."""
+        self._offer(self._given & ~free, 1)
+        offered = self._offer(free & ~self._given, -1)
+        due = sorted({place for place in offered if not self._missing[place]})
+        self._given = free
+        for place in due:
+            processors = self._plan[place].processors
+            self._given &= ~processors
+            for processor in indices_of(processors):
+                self._turns[processor].pop()
+        self._num_waiting -= len(due)
+        return [self._plan[place] for place in due]
+
+    def _offer(self, processors: Processors, change: int) -> list[int]:
+        """Return whose turn it is on each of some processors, for which the job waits again (1) or no more (-1)."""
+        offered = [turns[-1] for processor in indices_of(processors) if (turns := self._turns.get(processor))]
+        for place in offered:
+            self._missing[place] += change
+        return offered

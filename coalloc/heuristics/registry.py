@@ -10,7 +10,7 @@ import dataclasses
 import difflib
 import importlib
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from coalloc.documents.arguments import picture_of
 from coalloc.documents.sentences import faults_of
 from coalloc.instance import CoallocError
 from coalloc.simulator.policy import Policy
+from coalloc.simulator.routing import Broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,10 @@ class Entry:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def make(self) -> type[Policy]:
-        """The type of the policy."""
+    def make(self) -> type[Policy | Broker]:
+        """The type of the policy, or of the broker."""
         module, _, name = self.home.partition(":")
-        found: type[Policy] = getattr(importlib.import_module(f"coalloc.heuristics.{module}"), name)
+        found: type[Policy | Broker] = getattr(importlib.import_module(f"coalloc.heuristics.{module}"), name)
         return found
 
     @property
@@ -48,14 +49,24 @@ class Entry:
         hint = self._hint(option)
         if hint is bool:
             return (False, True)
-        return typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+        hints = (hint,) if typing.get_origin(hint) is typing.Literal else typing.get_args(hint)
+        literals = [part for part in hints if typing.get_origin(part) is typing.Literal]
+        return tuple(value for part in literals for value in typing.get_args(part))
+
+    def takes_functions(self, option: str) -> bool:
+        """Return whether an option may be a function of the user's own."""
+        return any(typing.get_origin(part) is Callable for part in typing.get_args(self._hint(option)))
 
     def fault(self, option: str, value: Any) -> str:
         """Return what is wrong with the value of an option, nothing if it is right."""
         choices = self.choices(option)
         if choices:
             is_one = any(type(value) is type(choice) and value == choice for choice in choices)
-            return "" if is_one else f"must be one of {', '.join(map(str, choices))}, got {picture_of(value)}"
+            if is_one or (callable(value) and self.takes_functions(option)):
+                return ""
+            own = " or a function of your own" if self.takes_functions(option) else ""
+            listed = ", ".join(map(str, choices))
+            return f"must be one of {listed}{own}, got {picture_of(value)}{_nearest(value, choices)}"
         try:
             pydantic.TypeAdapter(self._hint(option)).validate_python(value)
         except pydantic.ValidationError as error:
@@ -67,7 +78,8 @@ class Entry:
 
 
 def _listed(order: str, summary: str, *, skip: bool = False) -> Entry:
-    return Entry("classics:ListPolicy", summary, {"order": order, "skip": True} if skip else {"order": order})
+    fixed = {"queue_order": order}
+    return Entry("classics:ListPolicy", summary, {**fixed, "skip": True} if skip else fixed)
 
 
 POLICIES: Mapping[str, Entry] = {
@@ -83,18 +95,24 @@ POLICIES: Mapping[str, Entry] = {
     "lpt": _listed("lpt", "longest processing time first, by the estimates"),
     "easy": Entry("backfilling:Easy", "EASY backfilling: gaps are filled without delaying the first job that waits"),
     "conservative": Entry(
-        "backfilling:Conservative", "conservative backfilling: gaps are filled without delaying any job that waits"
+        "conservative:Conservative", "conservative backfilling: gaps are filled without delaying any job that waits"
     ),
     "mesd": Entry(
         "mesd:Mesd", "minimum execution slowdown: batches of jobs, next the one that takes least longer than alone"
     ),
     "pas": Entry("pas:Pas", "packages of jobs, selected by count and placed as a whole by PAS, CBS or JPR"),
-    "oas": Entry("oas:Oas", "the whole queue ordered and allocated anew at all news, so that the last job ends first"),
+    "oas": Entry(
+        "oas:Oas", "the head of the queue ordered and allocated anew at all news, so that the last job ends first"
+    ),
     "pcbe": Entry(
         "pcbe:Pcbe", "greedy for energy, or energy times delay: each waiting job that fits one node, on its best node"
     ),
     "node-list": Entry(
         "node_list:NodeList", "jobs in order, each on the first node with room, up to the first job that fits none"
+    ),
+    "list": Entry("classics:ListPolicy", "the queue in any order, up to the first that does not fit or without those"),
+    "grid": Entry(
+        "grid:Grid", "a broker assigns each job to a cluster when it arrives; each has a scheduler of its own"
     ),
 }
 """Every policy by name."""
@@ -105,8 +123,8 @@ def policies() -> tuple[str, ...]:
     return tuple(POLICIES)
 
 
-def policy_named(name: str, options: Mapping[str, Any]) -> Policy:
-    """Return a new policy; raises :class:`CoallocError` with a line for each fault."""
+def policy_named(name: str, options: Mapping[str, Any]) -> Policy | Broker:
+    """Return a new policy, or broker; raises :class:`CoallocError` with a line for each fault."""
     if name not in POLICIES:
         near = difflib.get_close_matches(name, POLICIES, 1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -116,6 +134,13 @@ def policy_named(name: str, options: Mapping[str, Any]) -> Policy:
     if faults:
         raise CoallocError("\n".join(faults))
     return entry.make(**entry.fixed, **options)
+
+
+def _nearest(value: Any, choices: Iterable[Any]) -> str:
+    """Return a hint at the choice that is most like a value, whatever its capitals, nothing where none is."""
+    folded = {str(choice).casefold(): choice for choice in choices}
+    near = difflib.get_close_matches(str(value).casefold(), folded, 1) if isinstance(value, str) else []
+    return f" (did you mean {folded[near[0]]!r}?)" if near else ""
 
 
 def _fault(name: str, entry: Entry, option: str, value: Any) -> str:

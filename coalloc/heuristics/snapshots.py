@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
-from coalloc.allocation import tasks_per_cluster
-from coalloc.execution import link_loads
 from coalloc.instance import Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit
 from coalloc.simulator.policy import State
@@ -26,9 +23,6 @@ def snapshot(state: State, jobs: Iterable[Job]) -> Instance:
 
 def bandwidth_left(state: State) -> list[float]:
     """Return what the running jobs leave of each link before it saturates, MB/s; below 0 where it does."""
-    platform, clusters = state.platform, len(state.platform.clusters)
-    loads = [link_loads(r.job, tasks_per_cluster(r.counts, state.classes, clusters), platform) for r in state.running]
     return [
-        capacity_limit(link.bandwidth) - math.fsum(of_job[k] for of_job in loads)
-        for k, link in enumerate(platform.links)
+        capacity_limit(link.bandwidth) - load for link, load in zip(state.platform.links, state.link_loads, strict=True)
     ]

@@ -9,6 +9,7 @@ from coalloc.instance.instance import Instance, RunningJob
 from coalloc.instance.job import Job
 from coalloc.instance.network import Link
 from coalloc.instance.platform import Node, Platform
+from coalloc.instance.power_states import PowerStates
 
 __all__ = [
     "Cluster",
@@ -21,6 +22,7 @@ __all__ = [
     "Node",
     "NodeGroup",
     "Platform",
+    "PowerStates",
     "RunningJob",
     "Switch",
     "public",

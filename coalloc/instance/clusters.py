@@ -1,6 +1,7 @@
 """What a platform is made of: groups of equal nodes, clusters of them, and the switches above.
 
-Source: thesis, section 2.1; cascaded switches as in its last paragraph.
+Source: thesis, section 2.1; cascaded switches as in its last paragraph. Efficiency and power states: the two-level
+grid study, sections 2.1 and 3.1.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from coalloc.documents.values import Count, Listed, NonNegative, Positive, PositiveShare, Text, Value, value
+from coalloc.instance.power_states import PowerStates
 
 
 @value()
@@ -68,12 +70,18 @@ class Cluster(Value):
         Of the link to its switch, MB/s (MBW).
     switch
         Name of that switch; None: the root of the tree.
+    efficiency
+        What its processors do per joule, MFLOPS/W; brokers compare clusters by it.
+    power_states
+        What its parts draw, and when they switch on and off.
     """
 
     name: Text
     nodes: Annotated[Listed[NodeGroup], Field(min_length=1)]
     link_bandwidth: NonNegative
     switch: Text | None = None
+    efficiency: Positive | None = None
+    power_states: PowerStates | None = None
 
     @property
     def num_nodes(self) -> int:

@@ -10,22 +10,22 @@ processor names, whatever characters they have, and no list of all processors is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from coalloc.documents.errors import Fault
 from coalloc.documents.sentences import shown
 from coalloc.documents.text import quoted
+from coalloc.instance.processor_names import MAX_PROCESSORS, NO_NUMBER, ProcessorNames, Range
 
 MAX_NAMED = 10
 """Roots of the network that a message names, where there are several."""
 
-MAX_PROCESSORS = 10_000_000
-"""Most processors that a platform may have; each costs memory as soon as its name is asked for."""
-
 SMALLEST_POWER = 1e-100
 """Least effective power of a node: its inverse stretches times, and they must stay finite."""
+
+NODE_WATTS = ("off_watts", "idle_watts", "static_watts", "core_watts")
+"""What nodes draw by themselves: not in a cluster with power states."""
 
 Group = tuple[int, int]
 """Nodes of a group, and cores of each."""
@@ -33,7 +33,13 @@ Group = tuple[int, int]
 Clusters = dict[str, list[list[Group]]]
 """Groups of nodes of each cluster by its name; of several clusters where a name stands twice."""
 
-PROCESSOR = re.compile(r"(?P<cluster>.+)/(?P<node>0|[1-9][0-9]{0,9})(?:\.(?P<core>0|[1-9][0-9]{0,9}))?", re.DOTALL)
+
+class Holding(NamedTuple):
+    """Processors that are held, the how-manieth name or range that is, and its path."""
+
+    range: Range
+    number: int
+    path: str
 
 
 def platform_faults(platform: object) -> list[Fault]:
@@ -47,7 +53,7 @@ def platform_faults(platform: object) -> list[Fault]:
     if processors is not None and processors > MAX_PROCESSORS:
         sentence = f"must have at most {MAX_PROCESSORS} processors in all, got {shown(processors)}"
         faults.append(Fault("clusters", sentence))
-    return faults + list(_power_faults(clusters))
+    return faults + list(_power_faults(clusters)) + list(_power_states_faults(clusters))
 
 
 def _power_faults(clusters: Sequence[object]) -> Iterator[Fault]:
@@ -58,6 +64,37 @@ def _power_faults(clusters: Sequence[object]) -> Iterator[Fault]:
             if power is not None and availability is not None and power * availability < SMALLEST_POWER:
                 sentence = f"times availability must be at least {SMALLEST_POWER:g}, got {shown(power * availability)}"
                 yield Fault(f"clusters[{c}].nodes[{g}].power", sentence)
+
+
+def _power_states_faults(clusters: Sequence[object]) -> Iterator[Fault]:
+    """Yield what is wrong between the power states of a cluster and its nodes."""
+    for c, cluster in enumerate(clusters):
+        states = _field(cluster, "power_states")
+        if states is None:
+            continue
+        yield from _places_faults(f"clusters[{c}].power_states", states, _groups(cluster))
+        for g, group in enumerate(_list(cluster, "nodes")):
+            path = f"clusters[{c}].nodes[{g}]"
+            if (_count(group, "cores", default=1) or 1) > 1:
+                sentence = f"must be 1 in a cluster with power_states, got {shown(_field(group, 'cores'))}"
+                yield Fault(f"{path}.cores", sentence)
+            for key in NODE_WATTS:
+                if _field(group, key) is not None:
+                    yield Fault(f"{path}.{key}", "must not stand beside the power_states of its cluster")
+
+
+def _places_faults(path: str, states: object, groups: list[Group] | None) -> Iterator[Fault]:
+    """Yield a fault where the boards of a cluster have fewer places than it has processors."""
+    chassis, boards, cores = (_count(states, key) for key in ("chassis", "boards", "cores"))
+    if groups is None or chassis is None or boards is None or cores is None:
+        return
+    places, processors = chassis * boards * cores, sum(count * per_node for count, per_node in groups)
+    if places < processors:
+        sentence = (
+            f"must have places for the {shown(processors)} processors of the cluster, got {shown(places)} "
+            f"({shown(chassis)} chassis of {shown(boards)} boards of {shown(cores)} cores)"
+        )
+        yield Fault(path, sentence)
 
 
 def workload_faults(instance: object) -> list[Fault]:
@@ -88,45 +125,90 @@ def _size_faults(jobs: Sequence[object], processors: int) -> list[Fault]:
 
 def _running_faults(running: Sequence[object], clusters: Clusters | None) -> list[Fault]:
     """Return what is wrong with the processors that running jobs hold."""
-    faults: list[Fault] = []
-    holder: dict[str, str] = {}
+    faults: list[tuple[int, Fault]] = []
+    holdings: list[Holding] = []
+    number = 0
     for r, run in enumerate(running):
         path, nodes, tasks = f"running[{r}].nodes", _field(run, "nodes"), _count(_field(run, "job"), "tasks")
-        if not isinstance(nodes, (list, tuple)):
+        if not isinstance(nodes, (list, tuple, ProcessorNames)):
             continue
-        if tasks is not None and len(nodes) != tasks:
-            faults.append(Fault(path, f"must name {shown(tasks)} processors, one per task, got {len(nodes)}"))
-        for i, name in enumerate(nodes):
-            if isinstance(name, str) and name:
-                faults += _holding_faults(f"{path}[{i}]", name, holder, clusters)
-    return faults
+        num_named = _num_named(nodes)
+        if tasks is not None and num_named != tasks:
+            sentence = f"must name {shown(tasks)} processors, one per task, got {num_named}"
+            faults.append((number, Fault(path, sentence)))
+        for held, place in _holdings(path, nodes):
+            number += 1
+            if clusters is not None and not _are_processors(held, clusters):
+                what = "a processor" if held.size == 1 else "processors"
+                faults.append((number, Fault(place, f"must be {what} of the platform, got {quoted(held.text)}")))
+            else:
+                holdings.append(Holding(held, number, place))
+    faults += _doubly_held(holdings)
+    return [fault for _, fault in sorted(faults, key=lambda entry: entry[0])]
 
 
-def _holding_faults(path: str, name: str, holder: dict[str, str], clusters: Clusters | None) -> list[Fault]:
-    """Return what is wrong with one held processor, and note who holds it."""
-    if clusters is not None and not _is_processor(name, clusters):
-        return [Fault(path, f"must be a processor of the platform, got {quoted(name)}")]
-    if holder.setdefault(name, path) != path:
-        return [Fault(path, f"is held twice: {quoted(name)} is also {holder[name]}")]
-    return []
+def _num_named(nodes: Sequence[object]) -> int:
+    """Return how many processors a list names; what is no text counts as one."""
+    texts = [name for name in nodes if isinstance(name, str)] if isinstance(nodes, (list, tuple)) else None
+    return len(nodes) if texts is None else len(nodes) - len(texts) + len(ProcessorNames(texts))
 
 
-def _is_processor(name: str, clusters: Clusters) -> bool:
-    """Return whether a platform with these clusters has a processor of this name."""
-    parts = PROCESSOR.fullmatch(name)
-    if parts is None:
-        return False
-    node, core = int(parts["node"]), None if parts["core"] is None else int(parts["core"])
-    return any(_has_core(groups, node, core) for groups in clusters.get(parts["cluster"], []))
+def _holdings(path: str, nodes: Sequence[object]) -> list[tuple[Range, str]]:
+    """Return the processors of a list, as far as they can be read, with their paths.
+
+    The paths of a value and of a document are the same: where ranges are held, that of the list.
+    """
+    if isinstance(nodes, ProcessorNames):
+        ranges, places = nodes.ranges, list(range(len(nodes.ranges)))
+    else:
+        texts = [(i, name) for i, name in enumerate(nodes) if isinstance(name, str) and name]
+        ranges, places = ProcessorNames([name for _, name in texts]).ranges, [i for i, _ in texts]
+    if any(held.size > 1 for held in ranges):
+        return [(held, path) for held in ranges]
+    return [(held, f"{path}[{i}]") for held, i in zip(ranges, places, strict=True)]
 
 
-def _has_core(groups: Iterable[Group], node: int, core: int | None) -> bool:
-    """Return whether a cluster has a core of this number; nodes with one core do not number it."""
+def _doubly_held(holdings: Sequence[Holding]) -> Iterator[tuple[int, Fault]]:
+    """Yield a fault for processors that are held twice, where they are named again."""
+    active: list[Holding] = []
+    for holding in sorted(holdings):
+        held = holding.range
+        active = [h for h in active if h.range.cluster == held.cluster and h.range.last >= held.first]
+        other = next((h for h in active if _shared(held, h.range).num_cores > 0), None)
+        if other is not None:
+            shared = _shared(held, other.range)
+            before, after = sorted([holding, other], key=lambda h: h.number)
+            yield after.number, Fault(after.path, f"is held twice: {quoted(shared.text)} is also {before.path}")
+        if other is None or shared != held:
+            active.append(holding)
+
+
+def _shared(one: Range, other: Range) -> Range:
+    """Return the nodes and cores that two ranges of a cluster share, if nodes do; no cores where they share none."""
+    return Range(
+        one.cluster,
+        max(one.first, other.first),
+        min(one.last, other.last),
+        max(one.first_core, other.first_core),
+        min(one.last_core, other.last_core),
+    )
+
+
+def _are_processors(held: Range, clusters: Clusters) -> bool:
+    """Return whether a platform with these clusters has all processors of a range."""
+    return held.first != NO_NUMBER and any(_have_cores(groups, held) for groups in clusters.get(held.cluster, []))
+
+
+def _have_cores(groups: Iterable[Group], held: Range) -> bool:
+    """Return whether a cluster has nodes and cores of these numbers; nodes with one core do not number it."""
+    node = 0
     for count, cores in groups:
-        if node < count:
-            return cores == 1 if core is None else 1 < cores > core
-        node -= count
-    return False
+        if held.first < node + count and node <= held.last:
+            has_cores = cores == 1 if held.first_core == NO_NUMBER else 1 < cores > held.last_core
+            if not has_cores:
+                return False
+        node += count
+    return held.last < node
 
 
 def _clusters(platform: object) -> Clusters | None:

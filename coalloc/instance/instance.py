@@ -13,6 +13,7 @@ from coalloc.documents.values import NONE, Listed, Seconds, Text, Value, value
 from coalloc.instance.consistency import workload_faults
 from coalloc.instance.job import Job
 from coalloc.instance.platform import Platform
+from coalloc.instance.processor_names import NamesField
 
 
 @value()
@@ -24,13 +25,14 @@ class RunningJob(Value):
     job
         The job, with an id of its own.
     nodes
-        Names of the processors that it holds, one per task; it loads the links between them.
+        Names of the processors that it holds, one per task, or ranges of them (``C1/0-127``); it loads the links
+        between them.
     end
         When it releases them, s.
     """
 
     job: Job
-    nodes: Listed[Text]
+    nodes: NamesField
     end: Seconds
 
 

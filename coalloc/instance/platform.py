@@ -5,6 +5,7 @@ Source: thesis, section 2.1; cascaded switches as in its last paragraph.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from coalloc.documents.values import NONE, Listed, Value, value
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
 from coalloc.instance.consistency import platform_faults
 from coalloc.instance.network import Link, links_of, network_of
+from coalloc.instance.numbering import Numbering, numbering_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -66,6 +68,12 @@ class Platform(Value):
         return sum(cluster.num_processors for cluster in self.clusters)
 
     @cached_property
+    def total_power(self) -> float:
+        """Sum of the effective powers of all processors: so many reference processors are as fast."""
+        groups = (group for cluster in self.clusters for group in cluster.nodes)
+        return math.fsum(group.count * group.cores * group.effective_power for group in groups)
+
+    @cached_property
     def network(self) -> nx.Graph[tuple[str, str]]:
         """The tree of switches and clusters; each edge carries its ``bandwidth`` in MB/s."""
         return network_of(self.clusters, self.switches)
@@ -106,6 +114,11 @@ class Platform(Value):
     def processor_node(self) -> tuple[int, ...]:
         """Index into ``nodes`` of the node of each processor."""
         return tuple(n for n, node in enumerate(self.nodes) for _ in range(node.cores))
+
+    @cached_property
+    def numbering(self) -> Numbering:
+        """The numbers of all processors: by it names become numbers, and numbers names, of many at once."""
+        return numbering_of(self.clusters)
 
     @property
     def _summary(self) -> str:

@@ -2,14 +2,16 @@
 
 A node with a busy core draws ``static_watts``, and ``core_watts`` more for each busy core; a node without
 draws ``idle_watts``. Source: PCBE, equations (2.3) and (2.4); errata 20 (what the published simulator does).
+A cluster with power states draws what :mod:`coalloc.instance.power_states` says instead.
 """
 
 from __future__ import annotations
 
 from coalloc.documents.errors import CoallocError
 from coalloc.documents.text import quoted
-from coalloc.instance.clusters import NodeGroup
+from coalloc.instance.clusters import Cluster, NodeGroup
 from coalloc.instance.platform import Platform
+from coalloc.instance.power_states import PowerStates
 
 WATTS = ("idle_watts", "static_watts", "core_watts")
 """Fields of a node group without which nothing can be metered."""
@@ -31,17 +33,62 @@ def known_watts(group: NodeGroup) -> tuple[float, float, float]:
     return group.idle_watts, group.static_watts, group.core_watts
 
 
+def has_power_states(platform: Platform) -> bool:
+    """Return whether some cluster has power states: then they are what is metered, not the watts of nodes."""
+    return any(cluster.power_states is not None for cluster in platform.clusters)
+
+
+def is_metered(platform: Platform) -> bool:
+    """Return whether the watts of every node group, or the power states of every cluster, are given."""
+    if has_power_states(platform):
+        return all(cluster.power_states is not None for cluster in platform.clusters)
+    return not any(_missing(group) for cluster in platform.clusters for group in cluster.nodes)
+
+
+def require_metered(platform: Platform, power_management: bool = False) -> None:
+    """Raise :class:`CoallocError` with a line for each cluster or node group for which energy lacks something."""
+    if power_management or has_power_states(platform):
+        require_power_states(platform)
+    else:
+        require_watts(platform)
+
+
+def require_power_states(platform: Platform) -> None:
+    """Raise :class:`CoallocError` with a line for each cluster without power states."""
+    why = "the other clusters have them" if has_power_states(platform) else "power management needs them"
+    lines = [
+        f"clusters[{c}] (cluster {quoted(cluster.name)}) has no power_states: {why}"
+        for c, cluster in enumerate(platform.clusters)
+        if cluster.power_states is None
+    ]
+    if lines:
+        raise CoallocError("\n".join(lines))
+
+
+def known_power_states(cluster: Cluster) -> PowerStates:
+    """Return the power states of a cluster; raises where it has none."""
+    if cluster.power_states is None:
+        raise CoallocError(f"cluster {quoted(cluster.name)} has no power_states")
+    return cluster.power_states
+
+
 def require_watts(platform: Platform) -> None:
     """Raise :class:`CoallocError` with a line for each node group whose watts are not all given."""
     lines = [
-        f"clusters[{c}].nodes[{g}] (cluster {quoted(cluster.name)}) has no {_missing(group)}: "
-        "energy needs them, 0 where nothing is drawn"
+        f"clusters[{c}].nodes[{g}] (cluster {quoted(cluster.name)}) has no {_missing(group)}: {_reason(cluster)}"
         for c, cluster in enumerate(platform.clusters)
         for g, group in enumerate(cluster.nodes)
         if _missing(group)
     ]
     if lines:
         raise CoallocError("\n".join(lines))
+
+
+def _reason(cluster: Cluster) -> str:
+    """Return why the watts of the nodes of a cluster are needed."""
+    if cluster.power_states is not None:
+        return "they are what is looked at here, not the power_states of the cluster"
+    return "energy needs them, 0 where nothing is drawn"
 
 
 def _missing(group: NodeGroup) -> str:

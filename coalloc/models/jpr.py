@@ -6,14 +6,13 @@ as in errata 11.
 
 from __future__ import annotations
 
-import math
-
 import pyomo.environ as pyo
 
-from coalloc.models.package import add_stages, extract, mode_model, total
-from coalloc.problem import Mode, Problem
+from coalloc.models.package import add_stages, extract, mode_model, set_start, total
+from coalloc.problem import Problem
+from coalloc.rules.packages import effective_power
 
-__all__ = ["build", "effective_power", "extract"]
+__all__ = ["build", "extract", "set_start"]
 
 
 def build(problem: Problem) -> pyo.ConcreteModel:
@@ -23,9 +22,3 @@ def build(problem: Problem) -> pyo.ConcreteModel:
     power = total(model, lambda _, mode: effective_power(problem, mode))
     add_stages(model, [("total-execution-time", execution_time, False), ("effective-power", -power, False)])
     return model
-
-
-def effective_power(problem: Problem, mode: Mode) -> float:
-    """Return the sum over the tasks of Gamma of their processors."""
-    pairs = zip(mode.allocation, problem.classes, strict=True)
-    return math.fsum(count * node_class.effective_power for count, node_class in pairs)

@@ -9,6 +9,7 @@ docs/mathematics.md.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import pyomo.environ as pyo
@@ -22,8 +23,11 @@ from coalloc.models.time_grid import (
     add_objective,
     add_packing_rows,
     add_resource_rows,
+    add_scope_rows,
     by_slot,
     chosen,
+    refuse_without_start,
+    set_parts,
     set_profile,
 )
 from coalloc.objectives import Criterion, Objective
@@ -48,6 +52,7 @@ def build(
     starts: dict[int, list[tuple[int, int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
     for (j, level, t), w in model.w.items():
         starts[j].append((t, t + _duration(problem, j, level), w))
+    refuse_without_start(starts, problem, horizon)
     add_objective(model, starts, criterion, horizon=horizon, lower_bound=lower_bound)
     add_constraint_rows(model, starts, problem, horizon)
 
@@ -57,6 +62,11 @@ def build(
     model.gang = pyo.Constraint(list(model.w), rule=_gang)
     # (K3) no more on a class than it has
     model.room = pyo.Constraint(list(model.n), rule=_room)
+    if problem.held_exactly:
+        # (K8) no level slower than the job is, where a row asks for a late end
+        slow = [start for start in model.w if start[0] in problem.held_exactly and start[1]]
+        model.exact_level = pyo.Constraint(slow, rule=_exact_level)
+    _add_scope(model)
     # (K4) tasks on each class, in each slot
     add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
     _add_links(model, grid)
@@ -95,6 +105,18 @@ def _gang(model: pyo.ConcreteModel, j: int, level: int, t: int) -> pyo.Expressio
 def _room(model: pyo.ConcreteModel, j: int, level: int, t: int, g: int) -> pyo.Expression:
     n = model.n[j, level, t, g]
     return n <= n.ub * model.w[j, level, t]
+
+
+def _exact_level(model: pyo.ConcreteModel, j: int, level: int, t: int) -> pyo.Expression:
+    slowest = model.problem.slowest_classes(j, level)
+    return pyo.quicksum(model.n[j, level, t, g] for g in slowest) >= model.w[j, level, t]
+
+
+def _add_scope(model: pyo.ConcreteModel) -> None:
+    tasks: dict[tuple[int, int], list[pyo.Var]] = defaultdict(list)
+    for (j, _, _, g), n in model.n.items():
+        tasks[j, g].append(n)
+    add_scope_rows(model, lambda j, part: pyo.quicksum(n for g in part for n in tasks[j, g]))
 
 
 def _task_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
@@ -171,6 +193,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         allocation = counts.get((j, level, t))
         inside = -1 if allocation is None else sum(allocation[g] for g in problem.resources[k].classes)
         q.set_value(int(i == inside))
+    set_parts(model, assignments)
     set_profile(model, assignments)
 
 

@@ -22,6 +22,7 @@ from coalloc.models.time_grid import (
     add_resource_rows,
     by_slot,
     chosen,
+    refuse_without_start,
     set_profile,
 )
 from coalloc.objectives import Criterion, Objective
@@ -42,6 +43,7 @@ def build(
     starts: dict[int, list[tuple[int, int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
     for (j, p, t), x in model.x.items():
         starts[j].append((t, t + int(problem.modes[j][p].duration), x))
+    refuse_without_start(starts, problem, horizon)
     add_objective(model, starts, criterion, horizon=horizon, lower_bound=lower_bound)
     add_constraint_rows(model, starts, problem, horizon)
 

@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 
 from coalloc.execution import execution_time, link_load
 from coalloc.instance import CoallocError
-from coalloc.models.time_grid import Grid, chosen
+from coalloc.models.time_grid import Grid, add_scope_rows, chosen, set_parts
 from coalloc.objectives import Criterion, Objective, RegularObjective
 from coalloc.problem import Assignment, NotTogetherRow, Problem
 from coalloc.schedule import Occupation, Schedule, assign_nodes, schedule_of
@@ -43,7 +43,9 @@ def build(
     _add_durations(model)
     _add_links(model, horizon)
     _add_memories(model, horizon)
+    add_scope_rows(model, lambda j, part: pyo.quicksum(model.Z[j, r] for r in model.R if model.class_of[r] in part))
     _add_constraints(model)
+    _add_exact_ends(model)
     _add_objective(model, model.criterion.objective)
     return model
 
@@ -225,6 +227,42 @@ def _add_constraints(model: pyo.ConcreteModel) -> None:
             model.times.add(pyo.quicksum(f * instant for f, instant in times) >= row.least)
 
 
+def _add_exact_ends(model: pyo.ConcreteModel) -> None:
+    """Make SP exact, and f the last slot used, where a row asks for a late end.
+
+    Everywhere else a larger one is of no use to any row, nor to a regular objective.
+    """
+    problem: Problem = model.problem
+    if not problem.held_exactly:
+        return
+    levels = [(j, level) for j in problem.held_exactly for level in range(len(problem.levels[j]))]
+    slowest = {(j, level): problem.slowest_classes(j, level) for j, level in levels}
+    slowness = {key: max(1.0 / problem.classes[g].effective_power for g in classes) for key, classes in slowest.items()}
+    used = {j: [x for (i, _, _), x in model.X.items() if i == j] for j in problem.held_exactly}
+
+    def on_slowest(m: pyo.ConcreteModel, j: int, level: int) -> pyo.Expression:
+        return pyo.quicksum(m.Z[j, r] for r in m.R if m.class_of[r] in slowest[j, level])
+
+    def of_job(m: pyo.ConcreteModel, j: int) -> list[tuple[float, pyo.Var]]:
+        return [(slowness[i, level], m.level[i, level]) for i, level in levels if i == j]
+
+    model.level = pyo.Var(levels, domain=pyo.Binary)
+    # (T12) one level
+    model.one_level = pyo.Constraint(
+        problem.held_exactly, rule=lambda m, j: pyo.quicksum(chosen for _, chosen in of_job(m, j)) == 1
+    )
+    # (T13) that has a task on a class that makes it one
+    model.exact_level = pyo.Constraint(levels, rule=lambda m, j, level: m.level[j, level] <= on_slowest(m, j, level))
+    # (T14) and is the slowest that SP may be
+    model.exact_power = pyo.Constraint(
+        problem.held_exactly, rule=lambda m, j: m.SP[j] <= pyo.quicksum(slow * chosen for slow, chosen in of_job(m, j))
+    )
+    # (T15) f is the last slot used
+    model.exact_end = pyo.Constraint(
+        problem.held_exactly, rule=lambda m, j: m.f[j] <= m.s[j] + pyo.quicksum(used[j]) / problem.jobs[j].tasks
+    )
+
+
 def _loads(problem: Problem, link: int) -> Iterator[float]:
     """Yield every load that a job may put on a link, MB/s."""
     for job in problem.jobs:
@@ -272,6 +310,9 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         z.set_value(int(r in held[j][1]))
     for (j, t), y in model.Y.items():
         y.set_value(int(t == held[j][0].start + 1))
+    set_parts(model, assignments)
+    for (j, level), picked in model.level.items() if problem.held_exactly else ():
+        picked.set_value(int(problem.levels[j][level].duration == held[j][0].mode.duration))
     for (j, k, t, i), number in model.tasks_below.items():
         here = sum(
             model.X[j, r, t].value for r, _ in model.in_slot[j, t] if model.class_of[r] in problem.resources[k].classes

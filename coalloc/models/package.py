@@ -8,19 +8,18 @@ Source: thesis 3.1.2 (PAS) and 3.1.3.1 (CBS, JPR), errata 7 and 11.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
 
-from coalloc.allocation import Allocation
 from coalloc.documents.text import quoted
 from coalloc.execution import link_load
 from coalloc.instance import CoallocError, Job
 from coalloc.models.time_grid import chosen
-from coalloc.problem import Assignment, Mode, Problem
-from coalloc.schedule import Schedule, schedule_of
+from coalloc.problem import Mode, Problem
+from coalloc.rules.packages import fits_processors, package_limits, package_schedule
+from coalloc.schedule import Schedule
 
 LINK_ROW_LIMIT = 1e4
 """Right-hand side to which the row of a link, or a memory, is scaled: a tolerance of 1e-6 is then 1e-10 of it."""
@@ -49,24 +48,6 @@ def add_stages(model: pyo.ConcreteModel, stages: Sequence[tuple[str, Any, bool]]
         if number:
             objective.deactivate()
         model.stages.append(Stage(name, objective, is_integral))
-
-
-def package_limits(problem: Problem, j: int) -> tuple[float, ...]:
-    """Return how much job ``j`` can take of each resource if it starts alone: MB/s of links, MB of memories.
-
-    Where links may saturate there is no limit, except that a job that spends time communicating never ends on a
-    link of no bandwidth.
-    """
-    limits = problem.package.limits
-    if problem.links == "strict" or problem.jobs[j].processing_share == 1.0:
-        return limits
-    links = (math.inf if link.bandwidth > 0.0 else 0.0 for link in problem.instance.platform.links)
-    return (*links, *limits[problem.num_links :])
-
-
-def fits_processors(problem: Problem, allocation: Allocation) -> bool:
-    """Return whether an allocation fits the processors that are free when the package starts."""
-    return all(n <= free for n, free in zip(allocation, problem.package.processors, strict=True))
 
 
 def package_modes(problem: Problem, j: int) -> list[Mode]:
@@ -121,15 +102,15 @@ def total(model: pyo.ConcreteModel, cost: Cost) -> Any:
     return pyo.quicksum(cost(model.problem.jobs[j], mode) * y for j, mode, y in choices(model))
 
 
+def set_start(model: pyo.ConcreteModel, modes: Sequence[Mode]) -> None:
+    """Give ``y`` the values of a package, one mode for each job."""
+    for j, mode, y in choices(model):
+        y.set_value(int(mode.allocation == modes[j].allocation))
+
+
 def extract(model: pyo.ConcreteModel) -> Schedule:
     """Return the schedule of the values of ``y``, with SC = 1."""
     return package_schedule(model.problem, {j: model.modes[j][p] for j, p in chosen(model.y)})
-
-
-def package_schedule(problem: Problem, modes: Mapping[int, Mode]) -> Schedule:
-    """Return the schedule in which each job (by index) starts with the package, in its mode."""
-    start = problem.package.start
-    return schedule_of(problem, [Assignment(j, start, mode) for j, mode in modes.items()])
 
 
 def add_saturation_limits(model: pyo.ConcreteModel) -> None:

@@ -19,11 +19,12 @@ from coalloc.models.package import (
     choices,
     extract,
     mode_model,
+    set_start,
     total,
 )
 from coalloc.problem import Problem
 
-__all__ = ["build", "extract"]
+__all__ = ["build", "extract", "set_start"]
 
 
 def build(problem: Problem) -> pyo.ConcreteModel:

@@ -13,9 +13,10 @@ from typing import Any
 import pyomo.environ as pyo
 
 from coalloc.execution import link_load
-from coalloc.models.package import add_communication_slowdown, add_stages, package_schedule
+from coalloc.models.package import add_communication_slowdown, add_stages
 from coalloc.models.time_grid import chosen
 from coalloc.problem import Problem
+from coalloc.rules.packages import package_schedule
 from coalloc.schedule import Schedule
 
 

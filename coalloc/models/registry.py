@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from coalloc.instance import CoallocError
 from coalloc.objectives import RegularObjective
-from coalloc.problem import Assignment, Problem
+from coalloc.problem import Assignment, Mode, Problem
 from coalloc.schedule import Schedule
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
+
+
+class InfeasibleModelError(CoallocError):
+    """No schedule ends within the horizon, as shows while a model is built: Pyomo has no rows without variables."""
 
 
 @runtime_checkable
@@ -62,6 +66,14 @@ class PackageFormulation(Protocol):
         """Return the schedule that the values of the variables describe, with SC = 1."""
 
 
+@runtime_checkable
+class StartsFromPackage(Protocol):
+    """A formulation of a package whose solver may start from a known one."""
+
+    def set_start(self, model: pyo.ConcreteModel, modes: Sequence[Mode]) -> None:
+        """Give the variables the values that they have where each job takes its mode."""
+
+
 FORMULATIONS: Mapping[str, Mapping[str, str]] = {
     "oas": {
         "node": "coalloc.models.oas_node",
@@ -98,7 +110,15 @@ def formulation_of_model(model: pyo.ConcreteModel) -> Extracts | None:
 
 def module_name(model: str, formulation: str) -> str:
     """Return the module of a formulation by name; ``auto`` is the mode model."""
-    return str(_module_of(model, formulation).__name__)
+    if model not in FORMULATIONS:
+        raise CoallocError(f"model must be one of {', '.join(FORMULATIONS)}, got {model!r}")
+    known = FORMULATIONS[model]
+    name = "mode" if formulation == "auto" else formulation
+    if name not in known:
+        raise CoallocError(
+            f"formulation of model {model!r} must be one of auto, {', '.join(known)}, got {formulation!r}"
+        )
+    return known[name]
 
 
 def formulation_of(model: str, formulation: str) -> Formulation:
@@ -112,12 +132,4 @@ def package_formulation_of(model: str, formulation: str) -> PackageFormulation:
 
 
 def _module_of(model: str, formulation: str) -> Any:
-    if model not in FORMULATIONS:
-        raise CoallocError(f"model must be one of {', '.join(FORMULATIONS)}, got {model!r}")
-    known = FORMULATIONS[model]
-    name = "mode" if formulation == "auto" else formulation
-    if name not in known:
-        raise CoallocError(
-            f"formulation of model {model!r} must be one of auto, {', '.join(known)}, got {formulation!r}"
-        )
-    return importlib.import_module(known[name])
+    return importlib.import_module(module_name(model, formulation))

@@ -9,15 +9,17 @@ Equations: (T1) to (T6) of docs/mathematics.md; see "Makespan by a profile" ther
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
+from coalloc.documents.text import quoted
+from coalloc.models.registry import InfeasibleModelError
 from coalloc.objectives import Criterion
-from coalloc.problem import Assignment, NotTogetherRow, Problem
+from coalloc.problem import Assignment, NotTogetherRow, Problem, TimeSumRow
 from coalloc.rules.dual_feasible import weightings
 
 LARGEST_LOAD = 1e4
@@ -28,6 +30,14 @@ Solvers keep rows to an absolute 1e-6; whether a link saturates is a matter of 1
 
 Term = tuple[float, Any]
 """A coefficient and a variable."""
+
+
+def refuse_without_start(starts: Mapping[int, Sequence[object]], problem: Problem, horizon: int) -> None:
+    """Raise :class:`InfeasibleModelError` where a job has no start variable."""
+    for j, terms in starts.items():
+        if not terms:
+            found = f"job {quoted(problem.jobs[j].id)} has no start from which it ends when it has to"
+            raise InfeasibleModelError(f"{found}, nor within {horizon:,} slots")
 
 
 class Grid:
@@ -55,6 +65,34 @@ class Grid:
         return [t for t in range(first, last + 1) if clashes[t + duration] == clashes[t]]
 
 
+def add_scope_rows(model: pyo.ConcreteModel, tasks_on: Callable[[int, Sequence[int]], Any]) -> None:
+    """Add ``part[j, i]``, (T10) and (T11): all tasks of a job are in one part, where the scope asks for it.
+
+    ``tasks_on(j, part)`` are the tasks of job ``j`` on the classes of a part.
+    """
+    problem: Problem = model.problem
+    if not problem.parts:
+        return
+    holding = [
+        [i for i, room in enumerate(problem.within_scope(problem.rooms(job))) if room >= job.tasks]
+        for job in problem.jobs
+    ]
+    model.part = pyo.Var([(j, i) for j, parts in enumerate(holding) for i in parts], domain=pyo.Binary)
+    model.one_part = pyo.Constraint(
+        list(range(len(holding))), rule=lambda m, j: pyo.quicksum(m.part[j, i] for i in holding[j]) == 1
+    )
+    model.within_part = pyo.Constraint(
+        list(model.part), rule=lambda m, j, i: tasks_on(j, problem.parts[i]) == problem.jobs[j].tasks * m.part[j, i]
+    )
+
+
+def set_parts(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
+    """Set ``part`` to its values in a known schedule, where the scope asks for it."""
+    allocation = {a.job: a.mode.allocation for a in assignments}
+    for (j, i), part in model.part.items() if model.problem.parts else ():
+        part.set_value(int(any(allocation[j][g] for g in model.problem.parts[i])))
+
+
 def add_constraint_rows(
     model: pyo.ConcreteModel, starts: Mapping[int, Sequence[tuple[int, int, Any]]], problem: Problem, horizon: int
 ) -> None:
@@ -65,11 +103,6 @@ def add_constraint_rows(
     if not problem.rows:
         return
     covering = {j: _covering(terms) for j, terms in starts.items()}
-    times = {
-        (j, which): pyo.quicksum(slots[which == "end"] * slots[2] for slots in terms)
-        for j, terms in starts.items()
-        for which in ("start", "end")
-    }
     model.times = pyo.ConstraintList()
     model.not_together = pyo.ConstraintList()
     for row in problem.rows:
@@ -78,8 +111,22 @@ def add_constraint_rows(
                 running = [x for j in row.jobs for x in covering[j].get(t, ())]
                 if running:
                     model.not_together.add(pyo.quicksum(running) <= 1)
-        else:
-            model.times.add(pyo.quicksum(f * times[j, which] for f, which, j in row.terms) >= row.least)
+            continue
+        terms = _sum_of_times(row, starts)
+        if terms:
+            model.times.add(pyo.quicksum(factor * x for factor, x in terms) >= row.least)
+        elif row.least > 0:
+            raise InfeasibleModelError(f"no times within {horizon:,} slots have a sum of {row.least:g} slots or more")
+
+
+def _sum_of_times(row: TimeSumRow, starts: Mapping[int, Sequence[tuple[int, int, Any]]]) -> list[Term]:
+    """Return the terms of (T8) that are not 0, each start variable once."""
+    factors: dict[int, float] = defaultdict(float)
+    variables = {id(x): x for _, _, j in row.terms for *_, x in starts[j]}
+    for f, which, j in row.terms:
+        for start, end, x in starts[j]:
+            factors[id(x)] += f * (start if which == "start" else end)
+    return [(factors[key], x) for key, x in variables.items() if factors[key]]
 
 
 def _covering(terms: Sequence[tuple[int, int, Any]]) -> dict[int, list[Any]]:

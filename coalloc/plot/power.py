@@ -1,4 +1,4 @@
-"""What a platform draws over time, as a picture: idle, static and dynamic power one upon the other."""
+"""What a platform draws over time, as a picture: its parts one upon the other."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from coalloc.documents.arguments import public
 from coalloc.documents.storage import write_atomically
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError, Instance
-from coalloc.meter import PARTS, Idle, PowerCurve, power_curve
+from coalloc.meter import Idle, PowerCurve, power_curve
 from coalloc.plot.pictures import DATELESS, picture_format, static_picture
 from coalloc.plot.static import KEY, RAW, Writer
 from coalloc.schedule import Schedule
+from coalloc.site_meter import Working
+from coalloc.timeline import step_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,22 +30,40 @@ SIZE = (9.0, 3.6)
 MOST_STEPS = 600
 """Steps that a picture can show; of longer curves it shows means over as many equal steps, with the same area."""
 
-COLOURS = dict(zip(PARTS, (palette.RUNNING, palette.bar_colour(0), palette.bar_colour(1)), strict=True))
+COLOURS = {
+    "idle": palette.RUNNING,
+    "static": palette.bar_colour(0),
+    "dynamic": palette.bar_colour(1),
+    "site": palette.bar_colour(5),
+    "chassis": palette.bar_colour(4),
+    "board": palette.bar_colour(0),
+    "working": palette.bar_colour(1),
+    "startup": palette.bar_colour(6),
+}
 """Colour of each part."""
 
 
 @public
 def power_plot(
-    instance: Instance, schedule: Schedule, path: str | os.PathLike[str] | None = None, *, idle: Idle = "always"
+    instance: Instance,
+    schedule: Schedule,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    idle: Idle = "always",
+    power_management: bool = False,
+    working: Working = "total",
 ) -> Figure:
-    """Draw the power of the platform over time: idle, static and dynamic; the area is the energy.
+    """Draw the power of the platform over time, part upon part; the area is the energy.
+
+    The parts are idle, static and dynamic power of nodes, or site, chassis, board, idle, working and startup of
+    clusters with power states.
 
     A schedule of more than :data:`MOST_STEPS` steps is drawn as means over so many equal steps, and the picture
     says how long they are: the area stays the energy, and the peak in the caption that of the schedule.
 
     Parameters
     ----------
-    instance, schedule, idle
+    instance, schedule, idle, power_management, working
         As :func:`coalloc.energy` takes them.
     path
         Where to write the picture as well: ``.png``, ``.svg`` or ``.pdf``.
@@ -59,7 +79,9 @@ def power_plot(
         For an extension that is not supported, and where :func:`coalloc.energy` raises it.
     """
     extension = None if path is None else _static_format(path)
-    figure = draw(power_curve(instance, schedule, idle), instance.name)
+    figure = draw(
+        power_curve(instance, schedule, idle, power_management=power_management, working=working), instance.name
+    )
     if path is not None and extension is not None:
         write_atomically(path, static_picture(figure, extension))
     return figure
@@ -78,10 +100,8 @@ def _static_format(path: str | os.PathLike[str]) -> str:
 
 def averaged(curve: PowerCurve, num_steps: int) -> PowerCurve:
     """Return the means of a curve over equal steps of the same span; its integral over each step stays."""
-    joules = np.cumsum(curve.watts * np.diff(curve.instants), axis=1)
     instants = np.linspace(curve.instants[0], curve.instants[-1], num_steps + 1)
-    until = [np.interp(instants, curve.instants, np.concatenate([[0.0], part])) for part in joules]
-    return PowerCurve(instants, np.diff(np.array(until), axis=1) / np.diff(instants))
+    return PowerCurve(instants, step_means(curve.instants, curve.watts, instants), curve.parts)
 
 
 def draw(curve: PowerCurve, name: str) -> Figure:
@@ -101,16 +121,16 @@ def draw(curve: PowerCurve, name: str) -> Figure:
 
 
 def draw_parts(axes: Axes, curve: PowerCurve) -> None:
-    """Draw the parts as steps, one upon the other, idle power at the bottom; and the key to them."""
+    """Draw the parts as steps, one upon the other, the first at the bottom; and the key to them."""
     edges = (curve.instants / time_unit(curve).seconds).tolist()
     _, factor = power_prefix(curve)
     below = np.zeros(len(curve.instants) - 1)
-    for part, watts in zip(PARTS, curve.watts / factor, strict=True):
+    for part, watts in zip(curve.parts, curve.watts / factor, strict=True):
         if len(edges) > 1:
             axes.stairs(below + watts, edges, baseline=below, fill=True, lw=0, color=COLOURS[part], label=part)
         below = below + watts
     if len(edges) > 1:
-        axes.legend(loc="lower right", bbox_to_anchor=(1.01, 1.0), ncols=len(PARTS), **KEY)
+        axes.legend(loc="lower right", bbox_to_anchor=(1.01, 1.0), ncols=len(curve.parts), **KEY)
 
 
 def draw_frame(axes: Axes, curve: PowerCurve) -> None:

@@ -1,22 +1,25 @@
-"""How one job is spread over free processors: each rule maps tasks and free counts to an allocation.
+"""How one job is spread over free processors: each rule maps a job and free counts to an allocation.
 
-A rule is made for the classes of a platform and a scope, and is a pure function from then on. Rules
-ignore links: what they choose may saturate them. Source: errata 11 and 12 (the sources do not say how
-the classics choose nodes; the default is ``fastest-first``).
+A rule is made for the classes of a platform and a scope, and is a pure function from then on. An :class:`Allocator`
+also keeps the memory of nodes: then what is free is a room, and so is what a job takes
+(:mod:`coalloc.rules.memories`). Rules ignore links: what they choose may saturate them. Source: errata 11 and 12 (the
+sources do not say how the classics choose nodes; the default is ``fastest-first``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Literal
 
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.execution import execution_time
 from coalloc.instance import Job
+from coalloc.rules.memories import Memories
 
-Choose = Callable[[int, Sequence[int]], Allocation | None]
-"""Tasks and free processors per class, shape ``(num_classes,)``: the allocation, None where it does not fit."""
+Choose = Callable[[Job, Sequence[int]], Allocation | None]
+"""A job and free processors per class, shape ``(num_classes,)``: the allocation, None where it does not fit."""
 Rank = Callable[[Sequence[NodeClass], Sequence[int]], Sequence[Any]]
 """Classes, and what is free on each, to a sort key per class: the least is filled first."""
 
@@ -59,8 +62,9 @@ ALLOCATION_RULES: Mapping[RuleName, Rank] = {
 class Allocator:
     """A rule made for the classes of a platform: where a job may go, and how long it is expected to run there.
 
-    ``choose(tasks, free)`` returns an allocation, or None; ``time(job, counts)`` the job's execution time
-    on it if no link saturates, and ``least_time(job)`` that on the fastest class, s.
+    ``choose(job, room)`` returns what the job takes of a room, processors of each class first, or None;
+    ``time(job, counts)`` the job's execution time there if no link saturates, and ``least_time(job)`` that on the
+    fastest class, s.
     """
 
     choose: Choose
@@ -68,7 +72,9 @@ class Allocator:
     least_time: Callable[[Job], float]
 
 
-def allocator(name: RuleName, classes: Sequence[NodeClass], scope: Scope = "platform") -> Allocator:
+def allocator(
+    name: RuleName, classes: Sequence[NodeClass], scope: Scope = "platform", memories: Memories | None = None
+) -> Allocator:
     """Return a named rule for these classes and this scope; see :func:`allocation_rule`."""
     slowness = [1.0 / node_class.effective_power for node_class in classes]
     fastest = min(slowness)
@@ -77,12 +83,23 @@ def allocator(name: RuleName, classes: Sequence[NodeClass], scope: Scope = "plat
         return execution_time(job, fastest)
 
     def time(job: Job, counts: Sequence[int]) -> float:
-        return execution_time(job, max([slowness[g] for g, count in enumerate(counts) if count]))
+        return execution_time(job, max(compress(slowness, counts)))
 
     is_uniform = fastest == max(slowness)
-    return Allocator(
-        allocation_rule(name, classes, scope), (lambda job, _: least_time(job)) if is_uniform else time, least_time
-    )
+    choose = allocation_rule(name, classes, scope)
+    if memories is not None and not memories.is_ample:
+        choose = _with_memory(choose, memories)
+    return Allocator(choose, (lambda job, _: least_time(job)) if is_uniform else time, least_time)
+
+
+def _with_memory(choose: Choose, memories: Memories) -> Choose:
+    """Return a rule that puts tasks only where there is memory for them."""
+
+    def chosen(job: Job, room: Sequence[int]) -> Allocation | None:
+        counts = choose(job, memories.usable(job, room))
+        return None if counts is None else memories.taken(job, counts)
+
+    return chosen
 
 
 def allocation_rule(name: RuleName, classes: Sequence[NodeClass], scope: Scope = "platform") -> Choose:
@@ -92,14 +109,14 @@ def allocation_rule(name: RuleName, classes: Sequence[NodeClass], scope: Scope =
     equal ones the first in the order of the rule.
     """
     if len(classes) == 1:
-        return lambda tasks, free: (tasks,) if tasks <= free[0] else None
+        return lambda job, free: (job.tasks,) if job.tasks <= free[0] else None
 
     def order(free: Sequence[int]) -> list[int]:
         return sorted(range(len(classes)), key=ALLOCATION_RULES[name](classes, free).__getitem__)
 
     if scope == "platform":
-        return lambda tasks, free: filled(tasks, free, order(free)) if tasks <= sum(free) else None
-    return lambda tasks, free: _within_one_part(tasks, free, order(free), classes, scope)
+        return lambda job, free: filled(job.tasks, free, order(free)) if job.tasks <= sum(free) else None
+    return lambda job, free: _within_one_part(job.tasks, free, order(free), classes, scope)
 
 
 def filled(tasks: int, free: Sequence[int], order: Sequence[int]) -> Allocation | None:

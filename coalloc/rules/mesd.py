@@ -24,9 +24,6 @@ Floats = NDArray[np.float64]
 Slowdown = Literal["difference", "ratio"]
 """How much longer than on the empty platform: in seconds, or as a multiple."""
 
-CHOSEN = np.iinfo(np.int64).max
-"""Tasks that stand for a job which was chosen already: it fits nowhere."""
-
 
 def fastest_order(classes: Sequence[NodeClass]) -> list[int]:
     """Return the classes by effective power, equal ones by cluster: the last one used is the slowest."""
@@ -34,11 +31,11 @@ def fastest_order(classes: Sequence[NodeClass]) -> list[int]:
 
 
 def mesd_allocation(classes: Sequence[NodeClass], second_step: bool = True) -> Choose:
-    """Return MESD's allocation rule for these classes: tasks and free processors (per class) to an allocation."""
+    """Return MESD's allocation rule for these classes: a job and free processors (per class) to an allocation."""
     order = fastest_order(classes)
 
-    def choose(tasks: int, free: Sequence[int]) -> Allocation | None:
-        counts = filled(tasks, free, order)
+    def choose(job: Job, free: Sequence[int]) -> Allocation | None:
+        counts = filled(job.tasks, free, order)
         return gathered(counts, free, classes, order) if counts is not None and second_step else counts
 
     return choose
@@ -66,34 +63,52 @@ def gathered(counts: Allocation, free: Sequence[int], classes: Sequence[NodeClas
 class Choice:
     """Which of some jobs is next, as often as that is asked; each job is chosen once.
 
-    The slowest class that step 1 uses depends on the number of tasks alone, and step 2 keeps it: all
-    jobs are compared at once. ``jobs`` are in order of arrival, which decides between equal ones.
+    The slowest class that step 1 uses depends on the number of tasks alone, and step 2 keeps it: what each job
+    loses by each class is known beforehand, and with the jobs by tasks those of one class stand side by side.
+    ``jobs`` are in order of arrival, which decides between equal ones.
     """
 
     def __init__(self, jobs: Sequence[Job], classes: Sequence[NodeClass], slowdown: Slowdown = "difference") -> None:
-        self._tasks = np.array([job.tasks for job in jobs], dtype=np.int64)
-        self._base_times = np.array([job.base_time for job in jobs])
-        self._shares = np.array([job.processing_share for job in jobs])
+        tasks = np.array([job.tasks for job in jobs], dtype=np.int64)
+        self._numbers = tasks.argsort(kind="stable")
+        self._tasks = tasks[self._numbers]
+        base_times = np.array([job.base_time for job in jobs])[self._numbers]
+        shares = np.array([job.processing_share for job in jobs])[self._numbers]
         self._order = fastest_order(classes)
-        self._slowness = np.array([1.0 / classes[g].effective_power for g in self._order])
-        self._is_ratio = slowdown == "ratio"
-        self._ideal = self._execution_times([classes[g].capacity for g in self._order])
+        slowness = np.array([[1.0 / classes[g].effective_power] for g in self._order])
+        real = base_times * (shares * slowness + (1.0 - shares))
+        ideal = self._on(real, [node_class.capacity for node_class in classes])
+        self._slowdowns = real / ideal if slowdown == "ratio" else real - ideal
+        """By the slowest class used, in order, and by the job; inf for jobs that were chosen already."""
+        self._num_left = len(jobs)
 
-    def _execution_times(self, free: Sequence[int]) -> Floats:
-        """Return Te of each job (s) on free processors of each class in order; any where it does not fit."""
-        last_used = np.array([*accumulate(free[:-1])], dtype=int).searchsorted(self._tasks)
-        times: Floats = self._base_times * (self._shares * self._slowness[last_used] + (1.0 - self._shares))
-        return times
+    def _on(self, by_class: Floats, free: Sequence[int]) -> Floats:
+        """Return the values, for the slowest class that each job uses on free processors, of the jobs that fit."""
+        lasts = self._tasks.searchsorted([*accumulate([free[g] for g in self._order])], side="right")
+        values, first = np.empty(lasts[-1]), 0
+        for of_class, last in zip(by_class, lasts.tolist(), strict=True):
+            if first < last:
+                values[first:last] = of_class[first:last]
+                first = last
+        return values
 
     def next(self, free: Sequence[int]) -> int | None:
         """Return the index of the job that is next on free processors (per class), None where none of them fits."""
-        fits = self._tasks <= sum(free)
-        if not fits.any():
+        slowdowns = self._on(self._slowdowns, free)
+        least = float(slowdowns.min(initial=np.inf))
+        if least == np.inf:
             return None
-        real = self._execution_times([free[g] for g in self._order])
-        slowdowns = real / self._ideal if self._is_ratio else real - self._ideal
-        slowdowns[~fits] = np.inf
-        least = float(slowdowns.min())
-        chosen = int((slowdowns <= least + time_tolerance(least)).argmax())
-        self._tasks[chosen] = CHOSEN
+        near = (slowdowns <= least + time_tolerance(least)).nonzero()[0]
+        place = near[self._numbers[near].argmin()]
+        chosen = int(self._numbers[place])
+        self._slowdowns[:, place] = np.inf
+        self._num_left -= 1
+        if 2 * self._num_left < len(self._numbers):
+            self._drop_chosen()
         return chosen
+
+    def _drop_chosen(self) -> None:
+        """Look at those no more that were chosen already."""
+        left = self._slowdowns[0] < np.inf
+        self._numbers, self._tasks = self._numbers[left], self._tasks[left]
+        self._slowdowns = self._slowdowns[:, left]

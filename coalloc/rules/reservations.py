@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import groupby
-from operator import add, itemgetter, sub
+from operator import sub
 from typing import NamedTuple
 
 from coalloc.allocation import Allocation
+from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Choose
 
 Release = tuple[float, Allocation]
@@ -25,19 +25,30 @@ class Reservation(NamedTuple):
     extra: Allocation
 
 
-def reservation(tasks: int, free: Sequence[int], releases: Iterable[Release], choose: Choose) -> Reservation:
-    """Return the reservation of a job of ``tasks``.
+def reservation(job: Job, free: Sequence[int], releases: Iterable[Release], choose: Choose) -> Reservation:
+    """Return the reservation of a job.
 
-    ``free`` are the processors per class before the ``releases``, which are in order of time. A job that
-    fits nowhere even once all have ended has its start at infinity, and takes nothing from the others.
+    ``free`` are the processors per class (or the room, :mod:`coalloc.rules.memories`) before the ``releases``, which
+    are in order of time. A job that fits nowhere even once all have ended has its start at infinity, and takes nothing
+    from the others.
     """
-    available, room = tuple(free), sum(free)
-    for instant, released in groupby(releases, itemgetter(0)):
-        for _, counts in released:
-            available = tuple(map(add, available, counts))
-            room += sum(counts)
-        if room >= tasks:
-            chosen = choose(tasks, available)
+    parts, room, since = [tuple(free)], sum(free), -math.inf
+    for instant, counts in releases:
+        if room >= job.tasks and instant > since and len(parts) > 1:
+            parts = [_total(parts)]
+            chosen = choose(job, parts[0])
             if chosen is not None:
-                return Reservation(instant, tuple(map(sub, available, chosen)))
-    return Reservation(math.inf, available)
+                return Reservation(since, tuple(map(sub, parts[0], chosen)))
+        parts.append(counts)
+        room += sum(counts)
+        since = instant
+    available = _total(parts)
+    chosen = choose(job, available) if len(parts) > 1 else None
+    return (
+        Reservation(math.inf, available) if chosen is None else Reservation(since, tuple(map(sub, available, chosen)))
+    )
+
+
+def _total(parts: Sequence[Allocation]) -> Allocation:
+    """Return the sum of processors per class."""
+    return tuple(map(sum, zip(*parts, strict=True)))

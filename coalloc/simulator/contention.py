@@ -1,81 +1,70 @@
-"""Links that running jobs share: who loads them, how much that slows each job down, and how far each is.
+"""Links that running jobs share, as a source of pace: who loads them, and how much that slows each job down.
 
-Progress is fluid: at every instant a job advances at ``1/Te(now)``, and Te changes whenever a job that
-loads the same saturated link starts or ends. Source: thesis, equations (2.2) and (2.7) to (2.9); errata 3.
+A job on a saturated link waits for the others on it. Source: thesis, equations (2.6) to (2.9); errata 3.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 
-from coalloc.execution import communication_slowdown, execution_time
-from coalloc.instance import Job, Link
-
-
-@dataclass(slots=True)
-class Flow:
-    """A running job on the links: ``loads`` in MB/s per link, and how much of it is left to do.
-
-    ``remaining`` (a share of the job) was right at ``since`` (s); since then the job advances at
-    ``1/execution_time`` (not known until it is on its links). A job whose end is given has no ``job``: it
-    only loads links.
-    """
-
-    job: Job | None
-    loads: tuple[float, ...]
-    processing: float
-    since: float
-    remaining: float = 1.0
-    execution_time: float = math.nan
-
-    def end(self) -> float:
-        """Return when the job ends if nothing changes, s."""
-        return self.since + self.remaining * self.execution_time
-
-    def slow_down(self, now: float, execution_time: float) -> None:
-        """Let the job advance at another pace from now (s) on."""
-        if math.isfinite(self.execution_time):
-            self.remaining = max(0.0, self.remaining - (now - self.since) / self.execution_time)
-        self.since, self.execution_time = now, execution_time
+from coalloc.allocation import is_coallocated
+from coalloc.execution import communication_slowdown, link_loads
+from coalloc.instance import Job, Platform
+from coalloc.simulator.clock import Change
+from coalloc.simulator.processors import Processors, processors_of
 
 
 class Contention:
-    """The flows over the links of a platform, by index of their jobs."""
+    """The loads of running jobs, by index, on the links of a platform."""
 
-    def __init__(self, links: Sequence[Link]) -> None:
-        self._bandwidths = [link.bandwidth for link in links]
-        self._members: list[dict[int, float]] = [{} for _ in links]
-        self._totals = [0.0] * len(links)
-        self._flows: dict[int, Flow] = {}
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._bandwidths = [link.bandwidth for link in platform.links]
+        self._clusters = _processors_by_cluster(platform)
+        self._members: list[dict[int, float]] = [{} for _ in platform.links]
+        self._totals = [0.0] * len(platform.links)
+        self._loads: dict[int, tuple[float, ...]] = {}
 
-    def __contains__(self, job: int) -> bool:
-        return job in self._flows
+    @property
+    def loads(self) -> tuple[float, ...]:
+        """What jobs put on each link together, MB/s, shape ``(num_links,)``."""
+        return tuple(self._totals)
 
-    def add(self, job: int, flow: Flow) -> list[tuple[int, float]]:
-        """Let a job load its links; return the ends (s) that change by it, its own among them."""
-        self._flows[job] = flow
-        own = set() if flow.job is None else {job}
-        return self._updated(flow.since, own | self._load(job, flow))
-
-    def remove(self, job: int, now: float) -> list[tuple[int, float]]:
-        """Take a job off its links at ``now`` (s); return the ends (s) that change by it."""
-        flow = self._flows.pop(job)
+    def enter(self, index: int, job: Job, processors: Processors) -> Collection[int] | None:
+        """Let a job load its links; return the jobs on saturated ones, None where it loads no link."""
+        if job.tasks == 1 or job.task_bandwidth == 0.0:
+            return None
+        tasks = [(processors & cluster).bit_count() for cluster in self._clusters]
+        if not is_coallocated(tasks):
+            return None
+        loads = self._loads[index] = link_loads(job, tasks, self._platform)
         affected: set[int] = set()
-        for k in _used(flow):
-            members = self._members[k]
-            del members[job]
-            affected |= self._recount(k)
-        return self._updated(now, affected)
-
-    def _load(self, job: int, flow: Flow) -> set[int]:
-        """Add the loads of a flow; return the jobs whose pace that may change."""
-        affected: set[int] = set()
-        for k in _used(flow):
-            self._members[k][job] = flow.loads[k]
+        for k in _used(loads):
+            self._members[k][index] = loads[k]
             affected |= self._recount(k)
         return affected
+
+    def leave(self, index: int) -> Collection[int]:
+        """Take a job off its links; return the jobs on those that were saturated."""
+        affected: set[int] = set()
+        for k in _used(self._loads.pop(index, ())):
+            del self._members[k][index]
+            affected |= self._recount(k)
+        return affected
+
+    def change(self, _: Change) -> Collection[int]:
+        """Return nobody: what happens outside loads no link."""
+        return ()
+
+    def slowdowns(self, index: int) -> tuple[float, float]:
+        """Return SC of a job by the links it loads; links have no say in SP."""
+        loads = self._loads.get(index)
+        return 0.0, 0.0 if loads is None else communication_slowdown(loads, self._totals, self._bandwidths)
+
+    def stops(self, index: int, job: Job) -> bool:
+        """Return whether a job would never end on its links: it talks over one of no bandwidth."""
+        return job.processing_share < 1.0 and not all(self._bandwidths[k] for k in _used(self._loads.get(index, ())))
 
     def _recount(self, k: int) -> set[int]:
         """Sum the loads of a link again; return the jobs on it if it is, or was, saturated."""
@@ -83,21 +72,15 @@ class Contention:
         self._totals[k] = after
         return set(self._members[k]) if max(before, after) > self._bandwidths[k] else set()
 
-    def _updated(self, now: float, affected: Iterable[int]) -> list[tuple[int, float]]:
-        """Give each affected job its pace of now; return the ends that this changes."""
-        ends = []
-        for job in sorted(affected):
-            flow = self._flows[job]
-            if flow.job is None:
-                continue
-            slowdown = communication_slowdown(flow.loads, self._totals, self._bandwidths)
-            seconds = execution_time(flow.job, flow.processing, slowdown)
-            if seconds != flow.execution_time:
-                flow.slow_down(now, seconds)
-                ends.append((job, flow.end()))
-        return ends
+
+def _processors_by_cluster(platform: Platform) -> list[Processors]:
+    """Return the processors of each cluster."""
+    members: list[list[int]] = [[] for _ in platform.clusters]
+    for processor, node in enumerate(platform.processor_node):
+        members[platform.nodes[node].cluster].append(processor)
+    return [processors_of(indices) for indices in members]
 
 
-def _used(flow: Flow) -> Iterable[int]:
-    """Return the links that a flow loads."""
-    return (k for k, load in enumerate(flow.loads) if load > 0.0)
+def _used(loads: Iterable[float]) -> Iterable[int]:
+    """Return the links that a job loads."""
+    return (k for k, load in enumerate(loads) if load > 0.0)

@@ -1,40 +1,41 @@
-"""The event simulator: one heap of events, one loop over its instants, a scheduling pass at each.
+"""The event simulator: one loop over the instants of a clock, and a scheduling pass at the sites they concern.
 
-The order of simultaneous events is that of :mod:`coalloc.simulator.events`, progress over shared links
-is that of :mod:`coalloc.simulator.contention`, and no start that a policy asks for is believed
-(:mod:`coalloc.simulator.occupancy`). All state of a run is in its :class:`Engine`.
+What happens at an instant, and in which order, says :mod:`coalloc.simulator.clock`; a :class:`Site` has queue,
+processors, running jobs and policy; :mod:`coalloc.simulator.progress` says how fast jobs advance. No start that a
+policy asks for is believed (:mod:`coalloc.simulator.occupancy`).
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
-from operator import attrgetter
-from time import perf_counter
+from typing import Any
 
 import numpy as np
 
-from coalloc.allocation import Allocation, is_coallocated, node_classes, tasks_per_cluster
 from coalloc.documents.text import quoted
-from coalloc.execution import execution_time, link_loads
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import time_tolerance
-from coalloc.simulator.contention import Contention, Flow
-from coalloc.simulator.events import EventQueue, Passes
-from coalloc.simulator.occupancy import Occupancy, refuse_little_memory, refuse_too_large, starts_of
-from coalloc.simulator.policy import Policy, Running, Start, State, View, as_described
+from coalloc.simulator.clock import Change, Clock, Kind, Passes
+from coalloc.simulator.contention import Contention
+from coalloc.simulator.decisions import DecisionError, Start, wake_time
+from coalloc.simulator.interruption import Interrupts, noted_interrupts
+from coalloc.simulator.occupancy import refuse_little_memory, refuse_too_large
+from coalloc.simulator.policy import Running, as_described
 from coalloc.simulator.processors import Processors, processors_of
+from coalloc.simulator.progress import Ends, Progress, Source
+from coalloc.simulator.routing import HearsBeginning, HearsEnds, HearsStarts, Router
+from coalloc.simulator.site import Partition, Site
 
 PASSES_PER_REPORT = 1_000
-"""Scheduling passes between two reports of progress."""
+"""Instants between two reports of progress."""
+
+MAX_IDLE_INSTANTS = 1_000_000
+"""Instants in a row at which jobs wait, and nothing runs, arrives or starts, after which a run is given up."""
 
 MAX_KNOWN = 100_000
 """Sets of processors that jobs share where they are equal."""
-
-_ESTIMATED_END = attrgetter("estimated_end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,14 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(f"interrupted: {position}")
 
 
+class PolicyError(CoallocError):
+    """A policy, or a router, asked for what is not possible; ``position`` says where the run was."""
+
+    def __init__(self, sentence: str, position: Position) -> None:
+        self.position = position
+        super().__init__(f"{sentence} ({position})")
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """What happened to each job, by index: its start and end (s), its processors, whether it was killed.
@@ -80,36 +89,63 @@ class Run:
 
 
 class Engine:
-    """One run of an instance under a policy; the options are those of :func:`coalloc.simulate`."""
+    """One run of an instance on one site or several.
+
+    Parameters
+    ----------
+    partitions
+        What the sites are made of. No two have a cluster in common.
+    router
+        Sends the jobs that arrive to sites; not needed where there is one.
+    sources
+        What slows jobs down while they run, beside links that saturate.
+    changes
+        What happens from outside, in order of time; the sources know what it means.
+    passes, kill, seed
+        As in :func:`coalloc.simulate`.
+    report
+        Gets the position every ``PASSES_PER_REPORT`` instants.
+    """
 
     def __init__(
         self,
         instance: Instance,
-        policy: Policy,
+        partitions: Sequence[Partition],
         *,
+        router: Router | None = None,
+        sources: Iterable[Source] = (),
+        changes: Iterable[Change] = (),
         passes: Passes = "batch",
         kill: bool = False,
         seed: int = 0,
         report: Callable[[Position], None] | None = None,
     ) -> None:
-        classes = node_classes(instance.platform, policy.scope)
-        refuse_too_large(instance, classes, policy.scope)
-        refuse_little_memory(instance)
+        if router is None and len(partitions) > 1:
+            raise CoallocError(f"a run with {len(partitions)} sites needs a router")
         self._jobs = instance.jobs
-        self._platform = instance.platform
-        self._classes = classes
-        self._slowness = [1.0 / node_class.effective_power for node_class in classes]
-        self._policy, self._passes, self._kill, self._report = policy, passes, kill, report
+        self._is_per_event, self._kill, self._report = passes == "per-event", kill, report
+        self._clock = Clock([job.arrival for job in self._jobs], passes, changes)
+        self._contention = Contention(instance.platform)
+        self._progress = Progress([self._contention, *sources])
+        self._sites = self._made(partitions, instance, np.random.default_rng(seed))
+        self._router = router
+        self._hears_starts = router if isinstance(router, HearsStarts) else None
+        self._hears_ends = router if isinstance(router, HearsEnds) else None
+        part = partitions[0].policy.scope if len(partitions) == 1 else "site"
+        refuse_too_large(self._jobs, max(site.largest_job for site in self._sites), part)
+        refuse_little_memory(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
-        self._events = EventQueue([job.arrival for job in self._jobs], passes)
-        self._occupancy = Occupancy(self._platform, classes, policy.scope)
-        self._contention = Contention(self._platform.links)
-        self._queue: list[Job] = []
-        self._waiting: dict[str, tuple[int, Job]] = {}
+        self._homes: dict[int, Site] = {}
         self._running: dict[int, Running] = {}
-        self._by_estimate: list[Running] = []
-        self._ended = 0
-        self._decisions, self._decision_total, self._decision_max = 0, 0.0, 0.0
+        self._handlers: Mapping[Kind, Callable[[Any], None]] = {
+            "end": self._end,
+            "leaving": self._change,
+            "coming": self._change,
+            "arrival": self._arrive,
+            "wake": self._wake,
+        }
+        self._ended, self._idle_instants = 0, 0
+        self._interrupts = Interrupts()
 
         size = len(self._jobs) + len(instance.running)
         self._starts, self._ends = [math.nan] * size, [math.nan] * size
@@ -117,35 +153,28 @@ class Engine:
         self._known_processors: dict[Processors, Processors] = {}
         self._killed: set[int] = set()
         self._start_running_jobs(instance)
-        self._state = State(
-            now=0.0,
-            queue=View(self._queue),
-            running=View(self._by_estimate),
-            platform=self._platform,
-            classes=classes,
-            scope=policy.scope,
-            rng=np.random.default_rng(seed),
-            _occupancy=self._occupancy,
-        )
 
     @property
     def position(self) -> Position:
         """Where the run is."""
-        known = self._ended + len(self._running) + len(self._queue)
-        return Position(self._state.now, self._ended, len(self._running), len(self._queue), len(self._starts) - known)
+        running = len(self._running)
+        waiting = sum(site.num_waiting for site in self._sites)
+        coming = len(self._starts) - self._ended - running - waiting
+        return Position(self._clock.now, self._ended, running, waiting, coming)
 
     def run(self) -> Run:
-        """Simulate until nothing happens any more.
+        """Simulate until all jobs have ended.
 
         Raises
         ------
         CoallocError
-            If the policy asks for a start that is not possible, or leaves jobs waiting for ever.
+            If a policy asks for a start that is not possible, or leaves jobs waiting for ever.
         Interrupted
             At Ctrl-C.
         """
         try:
-            self._loop()
+            with noted_interrupts() as self._interrupts:
+                self._loop()
         except KeyboardInterrupt:
             raise Interrupted(self.position) from None
         for facts in (self._starts, self._ends, self._processors):
@@ -155,166 +184,233 @@ class Engine:
             self._ends,
             self._processors,
             frozenset(self._killed),
-            self._decisions,
-            self._decision_total,
-            self._decision_max,
+            sum(site.decisions for site in self._sites),
+            sum(site.decision_total for site in self._sites),
+            max(site.decision_max for site in self._sites),
         )
+
+    def _made(self, partitions: Sequence[Partition], instance: Instance, rng: np.random.Generator) -> list[Site]:
+        """Return the sites of the run; raises where they share a cluster."""
+        sites = [
+            Site(
+                number,
+                partition,
+                instance.platform,
+                self._clock,
+                contention=self._contention,
+                rng=rng,
+                task_memory=instance.largest_task_memory,
+            )
+            for number, partition in enumerate(partitions)
+        ]
+        taken: dict[str, Site] = {}
+        for site in sites:
+            for cluster in site.state.platform.clusters:
+                other = taken.setdefault(cluster.name, site)
+                if other is not site:
+                    raise CoallocError(
+                        f"cluster {quoted(cluster.name)} is in two sites, {quoted(other.name)} and {quoted(site.name)}"
+                    )
+        return sites
 
     # -------------------------------------------------------------------------- the loop
 
     def _loop(self) -> None:
-        num_passes = 0
-        while self._events:
-            for time, is_termination, job in self._events.instant():
-                self._state.now = time
-                if is_termination:
-                    self._terminate(job, time)
+        sites, handlers, homes = self._sites, self._handlers, self._homes
+        report, is_per_event, num_jobs = self._report, self._is_per_event, len(self._starts)
+        self._begin()
+        num_instants = 0
+        for kind, what in self._clock.events():
+            if kind != "pass":
+                handlers[kind](what)
+                continue
+            if is_per_event:
+                self._end_as_estimated()
+            for site in sites:
+                if site.is_due:
+                    site.is_due = False
+                    if site.can_decide:
+                        self._pass(site)
+            if report is not None:
+                num_instants += 1
+                if num_instants % PASSES_PER_REPORT == 0:
+                    report(self.position)
+            if not homes:
+                if self._ended == num_jobs:
+                    return
+                self._refuse_idleness()
+        if self._ended < num_jobs:
+            raise self._stuck()
+
+    def _begin(self) -> None:
+        """Let policies and router begin a run."""
+        for site in self._sites:
+            site.begin()
+        if isinstance(self._router, HearsBeginning):
+            self._router.begin(self._sites)
+
+    def _pass(self, site: Site) -> None:
+        """Let the policy of a site decide, and do what it says."""
+        num_waiting, num_starts, num_wakes = site.num_waiting, 0, 0
+        try:
+            decisions = site.decide()
+            if self._interrupts.have_come:
+                raise KeyboardInterrupt  # whoever has caught it
+            for decision in decisions:
+                if isinstance(decision, Start):
+                    self._start(site, decision)
+                    num_starts += 1
                 else:
-                    self._arrive(job)
-            if self._passes == "per-event":
-                self._terminate_as_estimated()
-            if self._queue:
-                self._pass()
-            num_passes += 1
-            if self._report is not None and num_passes % PASSES_PER_REPORT == 0:
-                self._report(self.position)
-        if self._queue:
-            raise CoallocError(self._stuck())
+                    self._clock.wake(site.number, wake_time(decision, self._clock.now))
+                    num_wakes += 1
+            if num_wakes > num_waiting:
+                raise DecisionError(
+                    f"decide(state) may return one coalloc.Wake per waiting job, {num_waiting}, got more"
+                )
+        except DecisionError as error:
+            raise self._fault(site, str(error)) from None
+        if num_starts:
+            self._idle_instants = 0
+            site.leave_queue(num_starts)
 
-    def _pass(self) -> None:
-        """Let the policy decide, and start what it says."""
-        began = perf_counter()
-        starts = starts_of(self._policy.decide(self._state))
-        seconds = perf_counter() - began
-        self._decisions += 1
-        self._decision_total += seconds
-        self._decision_max = max(self._decision_max, seconds)
-        if starts:
-            for start in starts:
-                self._start(start)
-            self._leave_queue(starts)
+    def _refuse_idleness(self) -> None:
+        """Raise where a policy puts jobs off, again and again, though nothing runs."""
+        self._idle_instants += 1
+        if self._idle_instants <= MAX_IDLE_INSTANTS:
+            return
+        site = next((site for site in self._sites if site.num_waiting), None)
+        if site is not None:
+            raise self._fault(
+                site,
+                f"the policy leaves waiting jobs for ever ({site.num_waiting}): nothing has run, arrived or started "
+                f"at {MAX_IDLE_INSTANTS:,} instants in a row",
+            )
 
-    def _leave_queue(self, starts: Sequence[Start]) -> None:
-        """Take started jobs off the queue: cheaply from its head, by a scan from elsewhere."""
-        queue, waiting, num_starts = self._queue, self._waiting, len(starts)
-        head = 0
-        while head < num_starts and queue[head].id not in waiting:
-            head += 1
-        del queue[:head]
-        if head < num_starts:
-            queue[:] = [job for job in queue if job.id in waiting]
-
-    def _stuck(self) -> str:
-        """Return why jobs wait though nothing runs and nothing comes."""
-        head = self._queue[0]
-        return (
-            f"the policy leaves waiting jobs for ever ({len(self._queue)}): the platform is empty, nothing more "
-            f"arrives, and it does not start {quoted(head.id)} (tasks: {head.tasks}) on "
-            f"{self._platform.num_processors} processors"
-        )
-
-    # -------------------------------------------------------------------------- events
+    # -------------------------------------------------------------------------- what happens
 
     def _arrive(self, index: int) -> None:
+        self._idle_instants = 0
         job = as_described(self._jobs[index])
-        self._waiting[job.id] = (index, job)
-        self._queue.append(job)
+        site = self._sites[0] if self._router is None else self._routed(job, self._router)
+        site.arrive(index, job)
 
-    def _terminate(self, index: int, now: float) -> None:
-        """End a job, unless this is not (or no longer) when it ends."""
-        if now != self._ends[index] or index not in self._running:
-            return
-        running = self._running.pop(index)
+    def _routed(self, job: Job, router: Router) -> Site:
+        """Return the site to which the router sends a job."""
+        site = router.route(self._sites, job)
+        if site not in self._sites:
+            raise PolicyError(f"the router sent {quoted(job.id)} to no site of the run", self.position)
+        if job.tasks > site.most_tasks(job):
+            memory = f", {job.memory:g} MB each" if job.tasks <= site.largest_job else ""
+            raise PolicyError(
+                f"the router sent {quoted(job.id)} (tasks: {job.tasks}{memory}) to site {quoted(site.name)}, "
+                f"where a job may have {site.most_tasks(job)}",
+                self.position,
+            )
+        return site
+
+    def _end(self, index: int) -> None:
+        """End a job; one that counts as finished already only has its pass."""
+        site = self._homes.pop(index)
+        site.is_due = True
+        if index in self._running:
+            self._finish(site, index)
+
+    def _finish(self, site: Site, index: int) -> None:
         self._ended += 1
-        place = bisect_left(self._by_estimate, running.estimated_end, key=_ESTIMATED_END)
-        while self._by_estimate[place] is not running:
-            place += 1
-        del self._by_estimate[place]
-        self._occupancy.release(running.counts, running.processors)
-        if index in self._contention:
-            self._expect_ends(self._contention.remove(index, now), now)
+        running = self._running.pop(index)
+        if index in self._progress:
+            self._expect(self._progress.end(index, self._clock.now))
+        site.end(running)
+        if self._hears_ends is not None:
+            self._hears_ends.ended(site, running)
 
-    def _terminate_as_estimated(self) -> None:
+    def _end_as_estimated(self) -> None:
         """End the jobs whose estimated end has come, if they do end now."""
-        now = self._state.now
+        now = self._clock.now
         due = [
             index
             for index, running in self._running.items()
             if running.estimated_end <= now and self._ends[index] <= now
         ]
         for index in due:
-            self._terminate(index, self._ends[index])
+            self._finish(self._homes[index], index)
 
-    # -------------------------------------------------------------------------- starts
+    def _change(self, change: Change) -> None:
+        """Let something happen outside; who has processors there may decide anew."""
+        self._expect(self._progress.change(change, self._clock.now))
+        for site in self._sites:
+            site.is_due |= bool(site.of_platform(change.processors))
 
-    def _start(self, start: Start) -> None:
-        """Start a waiting job as the policy says, if that is possible."""
-        if start.job_id not in self._waiting:
-            raise CoallocError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
-        index, described = self._waiting.pop(start.job_id)
-        job = self._jobs[index]
-        try:
-            counts, processors = self._occupancy.take(job, start)
-        except CoallocError as error:
-            raise CoallocError(f"the policy {error}") from None
-        now = self._state.now
-        slowdown = max(compress(self._slowness, counts))
-        estimated_end = now + execution_time(described, slowdown)
-        self._hold(index, Running(described, counts, processors, now, estimated_end))
-        loads = self._loads(job, counts)
-        if loads is None:
-            self._expect_end(index, now + execution_time(job, slowdown))
-        else:
-            flow = Flow(job, loads, slowdown, since=now)
-            self._expect_ends(self._contention.add(index, flow), now)
+    def _wake(self, number: int) -> None:
+        self._sites[number].is_due = True
 
-    def _hold(self, index: int, running: Running) -> None:
-        """Note that a job runs."""
+    # -------------------------------------------------------------------------- starts and ends
+
+    def _start(self, site: Site, start: Start) -> None:
+        """Start a job as a policy says, if that is possible."""
+        index, running, slowdown = site.start(start)
+        processors = site.on_platform(running.processors)
         self._starts[index] = running.start
-        self._processors[index] = self._known(running.processors)
-        self._running[index] = running
-        insort(self._by_estimate, running, key=_ESTIMATED_END)
+        self._processors[index] = self._known(processors)
+        self._homes[index], self._running[index] = site, running
+        self._expect(self._progress.begin(index, self._jobs[index], processors, slowdown, running.start))
+        if self._hears_starts is not None:
+            self._hears_starts.started(site, running)
 
     def _known(self, processors: Processors) -> Processors:
         """Return an equal set that an earlier job had, else the set itself: jobs often share them."""
         known = self._known_processors
         return known.setdefault(processors, processors) if len(known) < MAX_KNOWN else known.get(processors, processors)
 
-    def _loads(self, job: Job, counts: Allocation) -> tuple[float, ...] | None:
-        """Return the loads of a job on the links, MB/s; None where it loads none."""
-        if job.tasks == 1 or job.task_bandwidth == 0.0:
-            return None
-        tasks = tasks_per_cluster(counts, self._classes, len(self._platform.clusters))
-        return link_loads(job, tasks, self._platform) if is_coallocated(tasks) else None
-
-    def _expect_ends(self, ends: Sequence[tuple[int, float]], now: float) -> None:
+    def _expect(self, ends: Ends) -> None:
+        """Expect jobs to end, at their limits at the latest where jobs are killed."""
         for index, end in ends:
-            if math.isinf(end):
-                raise CoallocError(
-                    f"at {now:.12g} s job {quoted(self._jobs[index].id)} loads a link of no bandwidth: "
-                    "it would never end; give the link a bandwidth, or use a policy that respects links"
+            running = self._running[index]
+            if end == math.inf and self._contention.stops(index, self._jobs[index]):
+                raise self._fault(
+                    self._homes[index],
+                    f"job {quoted(running.job.id)} loads a link of no bandwidth: it would never end; "
+                    "give the link a bandwidth, or use a policy that respects links",
                 )
-            self._expect_end(index, end)
+            expected = self._limited(index, end, running.estimated_end) if self._kill else end
+            self._ends[index] = expected
+            self._clock.expect_end(index, expected, running.start, running.job.arrival)
 
-    def _expect_end(self, index: int, end: float) -> None:
-        """Expect a job to end, at its limit at the latest where jobs are killed."""
-        if self._kill:
-            limit = self._running[index].estimated_end
-            is_late = end > limit + time_tolerance(limit)
-            end = limit if is_late else end
-            (self._killed.add if is_late else self._killed.discard)(index)
-        if end != self._ends[index]:
-            self._ends[index] = end
-            self._events.expect_end(index, end)
+    def _limited(self, index: int, end: float, limit: float) -> float:
+        """Return when a job ends that is killed at its limit (s), and note whether it is."""
+        is_late = end > limit + time_tolerance(limit)
+        (self._killed.add if is_late else self._killed.discard)(index)
+        return max(limit, self._clock.now) if is_late else end
 
     def _start_running_jobs(self, instance: Instance) -> None:
         """Let the jobs that run already hold their processors and load links until their given ends."""
-        for index, run in enumerate(instance.running, start=len(self._jobs)):
-            processors = processors_of(self._platform.processor_index[name] for name in run.nodes)
-            counts = self._occupancy.occupy(processors)
-            self._hold(index, Running(as_described(run.job), counts, processors, 0.0, run.end))
-            loads = self._loads(run.job, counts)
-            if loads is not None:
-                self._contention.add(index, Flow(None, loads, 1.0, since=0.0))
-            self._ends[index] = run.end
-            self._events.expect_end(index, run.end)
+        for index, run in sorted(enumerate(instance.running, start=len(self._jobs)), key=lambda entry: -entry[1].end):
+            processors = processors_of(instance.platform.processor_index[name] for name in run.nodes)
+            site = next((site for site in self._sites if site.has(processors)), None)
+            if site is None:
+                raise CoallocError(f"running job {quoted(run.job.id)} is not within one site")
+            self._homes[index], self._running[index] = site, site.occupy(run.job, processors, run.end)
+            self._starts[index], self._ends[index] = 0.0, run.end
+            self._progress.hold(index, run.job, processors)
+            self._clock.expect_end(index, run.end, 0.0, run.job.arrival)
+
+    # -------------------------------------------------------------------------- faults
+
+    def _fault(self, site: Site, sentence: str) -> PolicyError:
+        """Return an error about the policy of a site."""
+        of_site = f"site {quoted(site.name)}: " if len(self._sites) > 1 else ""
+        return PolicyError(of_site + sentence, self.position)
+
+    def _stuck(self) -> PolicyError:
+        """Return why jobs run or wait though nothing comes any more."""
+        site = next((site for site in self._sites if site.num_waiting), None)
+        if self._homes or site is None:
+            index, home = next(iter(self._homes.items()))
+            return self._fault(home, f"job {quoted(self._jobs[index].id)} runs, and stands still for ever")
+        head = site.state.queue[0]
+        return self._fault(
+            site,
+            f"the policy leaves waiting jobs for ever ({site.num_waiting}): the platform is empty, nothing more "
+            f"arrives, and it does not start {quoted(head.id)} (tasks: {head.tasks}) on "
+            f"{site.state.platform.num_processors} processors",
+        )

@@ -1,49 +1,32 @@
-"""Which processors are free, and whether a start that a policy asks for is possible.
+"""Which processors and how much memory are free, and whether a start that a policy asks for is possible.
 
-Whatever a policy says, no processor is given twice, a job gets as many as it has tasks, and it stays
-within the scope.
+Whatever a policy says, no processor is given twice, a job gets as many as it has tasks, it stays within the scope,
+and the tasks on a node ask for no more than its memory.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from operator import add, sub
 
-from coalloc.allocation import Allocation, NodeClass, Scope, has_too_little
-from coalloc.documents.text import quoted, shortened, visible
-from coalloc.instance import CoallocError, Instance, Job, Platform
-from coalloc.simulator.processors import Processors, lowest_of, processors_of
-
-
-class Start(NamedTuple):
-    """A decision: start a waiting job now, on ``counts`` processors of each class or on named ``nodes``.
-
-    ``counts`` has shape ``(num_classes,)``, in the order of ``state.classes``; the engine then takes
-    the free processors with the lowest numbers. ``nodes`` are names of processors, as in a schedule.
-    """
-
-    job_id: str
-    counts: Sequence[int] = ()
-    nodes: Sequence[str] = ()
-
-
-def starts_of(answer: object) -> list[Start]:
-    """Return what a policy answers, a list of starts; raises :class:`CoallocError` where it is something else."""
-    if not isinstance(answer, Iterable):
-        raise CoallocError(f"decide(state) must return the jobs to start, [] for none, got {_shown(answer)}")
-    starts = list(answer)
-    for start in starts:
-        if not isinstance(start, Start):
-            raise CoallocError(f"decide(state) must return coalloc.Start objects, got {_shown(start)} among them")
-    return starts
+from coalloc.allocation import Allocation, NodeClass, Scope
+from coalloc.documents.text import quoted
+from coalloc.instance import CoallocError, Job, Platform
+from coalloc.rules.memories import memories_of
+from coalloc.simulator.decisions import DecisionError, Start, shown
+from coalloc.simulator.processors import Processors, preferred_of, processors_of
 
 
 class Occupancy:
-    """The free processors of a platform, by class."""
+    """The free processors of a platform, by class, and its ``memories``; tasks ask for ``task_memory`` MB at most."""
 
-    def __init__(self, platform: Platform, classes: Sequence[NodeClass], scope: Scope) -> None:
+    def __init__(
+        self, platform: Platform, classes: Sequence[NodeClass], scope: Scope, task_memory: float = 0.0
+    ) -> None:
+        self.memories = memories_of(classes, task_memory)
+        self._units = self.memories.full
         self._index = platform.processor_index
         self._members = [processors_of(node_class.processors) for node_class in classes]
         self._cluster = [node_class.cluster for node_class in classes]
@@ -57,76 +40,118 @@ class Occupancy:
         return tuple(self._counts)
 
     @property
+    def room(self) -> Allocation:
+        """Free processors of each class, then units of memory of each node that shares too little of it."""
+        return (*self._counts, *self._units)
+
+    @property
     def free(self) -> Processors:
         """The free processors of all classes."""
         return functools.reduce(operator.or_, self._free)
 
-    def take(self, job: Job, start: Start) -> tuple[Allocation, Processors]:
+    def take(self, job: Job, start: Start, preferred: Processors = 0) -> tuple[Allocation, Processors]:
         """Occupy what a start asks for; return the counts per class and the processors.
 
-        Raises :class:`CoallocError` where the start is not possible.
+        Where it asks for counts those are taken first, of each class, that are preferred.
+
+        Raises :class:`DecisionError` where the start is not possible.
         """
         try:
             nodes, asked = tuple(start.nodes), tuple(map(operator.index, start.counts))
         except TypeError:
-            given = _shown(start.nodes or start.counts)
-            raise CoallocError(f"gave {quoted(job.id)} {given}, not names or whole numbers") from None
-        counts, parts = self._named(job, nodes) if nodes else self._lowest(job, asked)
+            given = shown(start.nodes or start.counts)
+            raise DecisionError(f"the policy gave {quoted(job.id)} {given}, not names or whole numbers") from None
+        counts, parts = self._named(job, nodes) if nodes else self._lowest(job, asked, preferred)
         if self._scope != "platform" and not self._is_within_scope(counts):
-            raise CoallocError(f"started {quoted(job.id)} outside its scope, one {self._scope}")
-        for g, count in enumerate(counts):
-            if count:
-                self._free[g] ^= parts[g]
-                self._counts[g] -= count
-        return counts, functools.reduce(operator.or_, parts)
+            raise DecisionError(f"the policy started {quoted(job.id)} outside its scope, one {self._scope}")
+        if job.memory:
+            self._refuse_little_memory(job, counts)
+            self._hold_memory(job, counts)
+        processors = 0
+        for g, part in enumerate(parts):
+            if part:
+                self._free[g] ^= part
+                self._counts[g] -= counts[g]
+                processors |= part
+        return counts, processors
 
-    def occupy(self, processors: Processors) -> Allocation:
-        """Occupy given processors that are free; return the counts per class."""
+    def occupy(self, job: Job, processors: Processors) -> Allocation:
+        """Let a job that runs already have given processors that are free; return what it takes of the room.
+
+        Where it asks for more than the memory of its nodes, it has what is left. Of several such jobs those that end
+        last come first: what each gives back at its end is then what is free from there on.
+        """
         parts = [processors & members for members in self._members]
         counts = tuple(part.bit_count() for part in parts)
+        units = tuple(map(min, self._units, self.memories.taken(job, counts)[len(counts) :]))
+        self._units = tuple(map(sub, self._units, units))
         for g, part in enumerate(parts):
             self._free[g] ^= part
             self._counts[g] -= counts[g]
-        return counts
+        return (*counts, *units)
 
-    def release(self, counts: Allocation, processors: Processors) -> None:
-        """Free processors again, so many of each class."""
-        for g, count in enumerate(counts):
+    def release(self, taken: Allocation, processors: Processors) -> None:
+        """Free processors again, so many of each class, and memory."""
+        num_classes = len(self._counts)
+        for g, count in enumerate(taken[:num_classes]):
             if count:
                 self._free[g] |= processors & self._members[g]
                 self._counts[g] += count
+        if self._units:
+            self._units = tuple(map(add, self._units, taken[num_classes:]))
 
-    def _lowest(self, job: Job, counts: Allocation) -> tuple[Allocation, list[Processors]]:
-        """Return the lowest free processors for counts per class."""
+    def _hold_memory(self, job: Job, counts: Allocation) -> None:
+        if self._units:
+            self._units = tuple(map(sub, self._units, self.memories.taken(job, counts)[len(counts) :]))
+
+    def _refuse_little_memory(self, job: Job, counts: Allocation) -> None:
+        """Raise where a class has memory for fewer tasks than the policy puts there."""
+        usable = self.memories.usable(job, self.room)
+        for g, (count, most) in enumerate(zip(counts, usable, strict=True)):
+            if count > most:
+                raise DecisionError(
+                    f"the policy gave {quoted(job.id)} {count} processors of class {g}, a node of which has "
+                    f"{self.memories.megabytes(self.room)[g]:g} MB left: its tasks ask for {job.memory:g} MB each"
+                )
+
+    def _lowest(self, job: Job, counts: Allocation, preferred: Processors) -> tuple[Allocation, list[Processors]]:
+        """Return the lowest free processors for counts per class; what of a room stands after them is left out."""
+        if self._units and len(counts) == len(self._counts) + len(self._units):
+            counts = counts[: len(self._counts)]
         if len(counts) != len(self._counts):
-            raise CoallocError(
-                f"gave {quoted(job.id)} {len(counts)} counts, there are {len(self._counts)} node classes"
+            raise DecisionError(
+                f"the policy gave {quoted(job.id)} {len(counts)} counts, there are {len(self._counts)} node classes"
             )
         if sum(counts) != job.tasks or min(counts) < 0:
-            raise CoallocError(
-                f"gave {quoted(job.id)} {_listed(counts)} processors per class, it has {job.tasks} tasks"
+            raise DecisionError(
+                f"the policy gave {quoted(job.id)} {_listed(counts)} processors per class, it has {job.tasks} tasks"
             )
         parts = []
         for g, count in enumerate(counts):
             if count > self._counts[g]:
-                raise CoallocError(
-                    f"gave {quoted(job.id)} {count} processors of class {g}, of which {self._counts[g]} are free"
+                raise DecisionError(
+                    f"the policy gave {quoted(job.id)} {count} processors of class {g}, "
+                    f"of which {self._counts[g]} are free"
                 )
-            parts.append(lowest_of(self._free[g], count) if count else 0)
+            parts.append(preferred_of(self._free[g], count, preferred) if count else 0)
         return counts, parts
 
     def _named(self, job: Job, nodes: Sequence[str]) -> tuple[Allocation, list[Processors]]:
         """Return the processors of these names, by class."""
         unknown = [name for name in nodes if name not in self._index]
         if unknown:
-            raise CoallocError(f"gave {quoted(job.id)} {quoted(str(unknown[0]))}, no processor of the platform")
+            raise DecisionError(
+                f"the policy gave {quoted(job.id)} {quoted(str(unknown[0]))}, no processor of the platform"
+            )
         processors = processors_of(self._index[name] for name in nodes)
         if len(nodes) != job.tasks or processors.bit_count() != job.tasks:
-            raise CoallocError(f"gave {quoted(job.id)} {processors.bit_count()} processors, it has {job.tasks} tasks")
+            raise DecisionError(
+                f"the policy gave {quoted(job.id)} {processors.bit_count()} processors, it has {job.tasks} tasks"
+            )
         parts = [processors & members for members in self._members]
         for part, free in zip(parts, self._free, strict=True):
             if part & ~free:
-                raise CoallocError(f"gave {quoted(job.id)} processors that another job holds")
+                raise DecisionError(f"the policy gave {quoted(job.id)} processors that another job holds")
         return tuple(part.bit_count() for part in parts), parts
 
     def _is_within_scope(self, counts: Allocation) -> bool:
@@ -135,38 +160,39 @@ class Occupancy:
         return len(used if self._scope == "node" else {self._cluster[g] for g in used}) == 1
 
 
-def refuse_too_large(instance: Instance, classes: Sequence[NodeClass], scope: Scope) -> None:
-    """Raise, with a line for each job that could never start because it exceeds the scope."""
-    if scope == "platform":
-        return
+def largest_part(classes: Sequence[NodeClass], scope: Scope, task_memory: float = 0.0) -> int:
+    """Return the processors of the largest cluster or node, or of all, within which the tasks of a job must be.
+
+    Only processors count that tasks which ask for ``task_memory`` MB each can have at once.
+    """
     room: dict[int, int] = {}
     for g, node_class in enumerate(classes):
-        part = g if scope == "node" else node_class.cluster
-        room[part] = room.get(part, 0) + node_class.capacity
-    largest = max(room.values())
+        part = {"platform": 0, "cluster": node_class.cluster, "node": g}[scope]
+        room[part] = room.get(part, 0) + node_class.room(task_memory)
+    return max(room.values())
+
+
+def refuse_too_large(jobs: Iterable[Job], largest: int, part: str) -> None:
+    """Raise, with a line for each job that could never start because no part is so large."""
     lines = [
-        f"job {quoted(job.id)} has {job.tasks} tasks, the largest {scope} has {largest} processors"
-        for job in instance.jobs
+        f"job {quoted(job.id)} has {job.tasks} tasks, the largest {part} has {largest} processors"
+        for job in jobs
         if job.tasks > largest
     ]
     if lines:
         raise CoallocError("\n".join(lines))
 
 
-def refuse_little_memory(instance: Instance) -> None:
-    """Raise where some node has less memory than tasks on it might ask for together: a run does not divide memory."""
-    asked = instance.largest_task_memory
-    for cluster in instance.platform.clusters:
-        for group in cluster.nodes:
-            if has_too_little(group, asked):
-                raise CoallocError(
-                    f"a node of cluster {quoted(cluster.name)} has {group.memory:g} MB, its tasks may ask for "
-                    f"{group.cores * asked:g} MB: simulate does not keep to memory; solve does, or leave memory out"
-                )
-
-
-def _shown(answer: object) -> str:
-    return visible(shortened(repr(answer)))
+def refuse_little_memory(jobs: Iterable[Job], most_tasks: Callable[[Job], int], part: str) -> None:
+    """Raise, with a line for each job that could never start because no part has memory for so many tasks."""
+    lines = [
+        f"job {quoted(job.id)} asks for {job.memory:g} MB of memory per task: no {part} has that for more than {most} "
+        f"of its {job.tasks} tasks"
+        for job in jobs
+        if job.memory and (most := most_tasks(job)) < job.tasks
+    ]
+    if lines:
+        raise CoallocError("\n".join(lines))
 
 
 def _listed(counts: Allocation) -> str:

@@ -1,12 +1,13 @@
 """What a policy is, what it sees, and what it answers.
 
-A policy is any object with a ``scope`` and a method ``decide(state) -> Iterable[Start]``. It sees jobs
-as their users describe them (:func:`as_described`), never a true run time.
+A policy is any object with a ``scope`` and a method ``decide(state)`` that returns :class:`Start` and
+:class:`Wake` objects. It may have methods that tell it what happens (:class:`Beginning`, :class:`Arriving`,
+:class:`Ending`). It sees jobs as their users describe them (:func:`as_described`), never a true run time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
@@ -17,7 +18,9 @@ from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.documents.values import unchecked
 from coalloc.instance import Job, Platform
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
-from coalloc.simulator.occupancy import Occupancy, Start
+from coalloc.simulator.clock import Clock
+from coalloc.simulator.decisions import Start, Wake
+from coalloc.simulator.occupancy import Occupancy
 from coalloc.simulator.processors import Processors, indices_of
 
 Item_co = TypeVar("Item_co", covariant=True)
@@ -27,7 +30,7 @@ class Running(NamedTuple):
     """A job that runs: on ``counts`` processors of each class, which are ``processors``, since ``start`` (s).
 
     ``estimated_end`` (s) is its end if the estimate holds and no link saturates. A job may well run
-    longer: then it is expected to end at any moment.
+    longer: then it is expected to end at any moment. ``taken`` is what it takes of a room: ``counts``, and memory.
     """
 
     job: Job
@@ -35,6 +38,7 @@ class Running(NamedTuple):
     processors: Processors
     start: float
     estimated_end: float
+    taken: Allocation
 
 
 class View(Sequence[Item_co]):
@@ -67,8 +71,6 @@ class State:
 
     Parameters
     ----------
-    now
-        The clock, s.
     queue
         The waiting jobs as their users describe them, in order of arrival.
     running
@@ -79,15 +81,21 @@ class State:
         The run's random numbers, for policies that draw.
     """
 
-    now: float
     queue: Sequence[Job]
     running: Sequence[Running]
     platform: Platform
     classes: Sequence[NodeClass]
     scope: Scope
     rng: np.random.Generator
+    _clock: Clock
     _occupancy: Occupancy
+    _loads: Callable[[], tuple[float, ...]]
     _allocators: dict[RuleName, Allocator] = field(default_factory=dict)
+
+    @property
+    def now(self) -> float:
+        """The clock, s."""
+        return self._clock.now
 
     @property
     def free(self) -> Allocation:
@@ -95,14 +103,51 @@ class State:
         return self._occupancy.counts
 
     @property
+    def room(self) -> Allocation:
+        """Free processors of each class, then units of memory of each node that shares too little of it.
+
+        What an allocation rule chooses from (:meth:`allocator`), and what jobs take of it, is :attr:`free` where there
+        is always memory enough (:mod:`coalloc.rules.memories`).
+        """
+        return self._occupancy.room
+
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether some node may have too little memory for the tasks of the run."""
+        return not self._occupancy.memories.is_ample
+
+    @property
+    def free_memory(self) -> tuple[float, ...]:
+        """Memory left on a node of each class, MB, shape ``(num_classes,)``; inf where there is always enough."""
+        return self._occupancy.memories.megabytes(self._occupancy.room)
+
+    def usable(self, job: Job, room: Sequence[int]) -> Sequence[int]:
+        """Return how many tasks of a job each class can take of a room."""
+        return self._occupancy.memories.usable(job, room)
+
+    def taken(self, job: Job, counts: Sequence[int]) -> Allocation:
+        """Return what a job takes of a room on so many processors of each class."""
+        return self._occupancy.memories.taken(job, counts)
+
+    @property
     def free_processors(self) -> Processors:
         """The free processors of the platform."""
         return self._occupancy.free
 
+    @property
+    def free_nodes(self) -> tuple[str, ...]:
+        """Names of the free processors, in order: a node, or a core of a node with several."""
+        return self.names(self._occupancy.free)
+
+    @property
+    def link_loads(self) -> tuple[float, ...]:
+        """What running jobs put on each of ``platform.links`` now, MB/s; more than it carries where it is saturated."""
+        return self._loads()
+
     def allocator(self, rule: RuleName) -> Allocator:
         """Return an allocation rule by name (:data:`coalloc.rules.allocation_rules.ALLOCATION_RULES`)."""
         if rule not in self._allocators:
-            self._allocators[rule] = allocator(rule, self.classes, self.scope)
+            self._allocators[rule] = allocator(rule, self.classes, self.scope, self._occupancy.memories)
         return self._allocators[rule]
 
     def names(self, processors: Processors) -> tuple[str, ...]:
@@ -118,17 +163,62 @@ class Policy(Protocol):
     ``scope`` is where the tasks of one job may be: ``"platform"`` (co-allocation), ``"cluster"`` or
     ``"node"``. ``decide`` is called once per scheduling pass, whenever jobs wait. A policy that keeps links
     from saturating may say so with ``links = "strict"``: comparisons then hold it against a better bound.
+    One that keeps something between passes forgets it in ``begin`` (:class:`Beginning`).
     """
 
     @property
     def scope(self) -> Scope:
         """Where the tasks of one job may be."""
 
-    def decide(self, state: State) -> Iterable[Start]:
-        """Return the jobs to start now; the engine validates each, in this order."""
+    def decide(self, state: State) -> Iterable[Start | Wake]:
+        """Return the jobs to start now, each validated in this order, and instants at which to ask again."""
 
 
-__all__ = ["Policy", "Running", "Start", "State", "View", "as_described"]
+@runtime_checkable
+class Beginning(Protocol):
+    """A policy that is told when a run begins, before anything happens: one object may then serve many runs."""
+
+    def begin(self, state: State) -> None:
+        """Forget what was before."""
+
+
+@runtime_checkable
+class Arriving(Protocol):
+    """A policy that is told of each job that arrives."""
+
+    def arrived(self, state: State, job: Job) -> None:
+        """Hear of a job that is the last of ``state.queue`` now."""
+
+
+@runtime_checkable
+class Ending(Protocol):
+    """A policy that is told of each job that ends, or is killed."""
+
+    def ended(self, state: State, running: Running) -> None:
+        """Hear of a job whose processors are free now."""
+
+
+@runtime_checkable
+class Tallies(Protocol):
+    """A policy that counts something during its run, such as decisions without a proof: metrics of the run."""
+
+    def tally(self) -> Mapping[str, int]:
+        """Return the numbers by the names of their metrics."""
+
+
+__all__ = [
+    "Arriving",
+    "Beginning",
+    "Ending",
+    "Policy",
+    "Running",
+    "Start",
+    "State",
+    "Tallies",
+    "View",
+    "Wake",
+    "as_described",
+]
 
 _FIELDS = tuple(f.name for f in fields(Job))
 _BASE_TIME = _FIELDS.index("base_time")

@@ -6,10 +6,22 @@ of a job are kept in some 60 bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.instance.numbering import Intervals
+from coalloc.instance.processor_names import Ints
 
 Processors = int
 """A set of processors by index, one bit each."""
+
+BYTES_AT_ONCE = 4_000_000
+"""Sets whose intervals are found in one go, in bytes of bits."""
+
+FEW = 12
+"""Members that are quicker taken one by one."""
 
 
 def processors_of(indices: Iterable[int]) -> Processors:
@@ -34,6 +46,11 @@ def lowest_of(processors: Processors, count: int) -> Processors:
     in_a_row = (first << count) - first
     if processors & in_a_row == in_a_row:
         return in_a_row
+    if count <= FEW:
+        rest = processors
+        for _ in range(count):
+            rest &= rest - 1  # without its lowest bit
+        return processors ^ rest
     low, high = count, processors.bit_length()
     while low < high:  # the least number of low bits that hold ``count`` members
         middle = (low + high) // 2
@@ -42,3 +59,34 @@ def lowest_of(processors: Processors, count: int) -> Processors:
         else:
             high = middle
     return processors & ((1 << low) - 1)
+
+
+def preferred_of(processors: Processors, count: int, preferred: Processors) -> Processors:
+    """Return the lowest ``count`` processors of a set among those that are preferred, then among the others."""
+    first = processors & preferred
+    if not first:
+        return lowest_of(processors, count)
+    num_first = first.bit_count()
+    if num_first >= count:
+        return lowest_of(first, count)
+    return first | lowest_of(processors ^ first, count - num_first)
+
+
+def intervals_of(sets: Sequence[Processors], num_processors: int) -> Intervals:
+    """Return the intervals of adjacent processors that sets consist of, in order."""
+    width = num_processors // 8 + 1
+    at_once = max(1, BYTES_AT_ONCE // width)
+    parts = [np.empty((0, 2), dtype=np.int64)]
+    for begin in range(0, len(sets), at_once):
+        # Where a member has no member before it, or the other way round, an interval begins or ends.
+        edges = b"".join([(p ^ (p << 1)).to_bytes(width, "little") for p in sets[begin : begin + at_once]])
+        parts.append(_ones(np.frombuffer(edges, dtype=np.uint8)).reshape(-1, 2) + begin * width * 8)
+    places = np.concatenate(parts)
+    return Intervals(places[:, 0] // (width * 8), places[:, 0] % (width * 8), places[:, 1] % (width * 8))
+
+
+def _ones(content: NDArray[np.uint8]) -> Ints:
+    """Return the places of the bits of bytes that are 1, from the lowest on."""
+    used = np.flatnonzero(content)
+    byte, bit = np.nonzero(np.unpackbits(content[used, None], axis=1, bitorder="little"))
+    return used[byte] * 8 + bit

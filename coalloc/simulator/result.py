@@ -10,12 +10,26 @@ from typing import TYPE_CHECKING, Any
 from coalloc.display.html import lines_table
 from coalloc.display.wording import plural
 from coalloc.documents.text import quoted
+from coalloc.groups import By, metrics_by
 from coalloc.instance import Instance
-from coalloc.measures import busy_time
+from coalloc.measures import EXECUTION_TIME, RESPONSE, WAIT, busy_time, metrics_of
+from coalloc.meter import Idle
+from coalloc.observed import observe
 from coalloc.schedule import Schedule
+from coalloc.timeline import series
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+QUANTITIES = {"wait": WAIT, "run": EXECUTION_TIME, "response": RESPONSE}
+"""What the table of jobs says of each, by column."""
+
+
+def distribution_text(metrics: Mapping[str, float], name: str, unit: str = "") -> str:
+    """Return mean, median, high percentiles and maximum of a quantity in words."""
+    of = {"mean": "mean", "median": "median", "p95": "95 %", "p99": "99 %", "max": "max"}
+    return ", ".join(f"{word} {metrics[f'{name}_{part}']:.6g} {unit}".rstrip() for part, word in of.items())
 
 
 @dataclass(frozen=True)
@@ -24,7 +38,8 @@ class SimulationResult:
 
     ``instance`` ran under ``policy`` (its name, or the type of the user's object) with ``options``. ``schedule`` has
     passed the checker. ``metrics`` are those of :func:`coalloc.metrics`, then ``decision_time_mean`` and
-    ``decision_time_max`` (s): the policy's own time per pass in which jobs waited.
+    ``decision_time_max`` (s): the policy's own time per pass in which jobs waited; then what the policy counts, such as
+    ``decisions_unproven``. ``power_management`` says whether its sites were switched on and off.
     """
 
     instance: Instance
@@ -32,6 +47,7 @@ class SimulationResult:
     options: Mapping[str, Any]
     schedule: Schedule
     metrics: Mapping[str, float]
+    power_management: bool = False
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per job: job, tasks, arrival, start, end, wait, run, response (s), nodes, outcome."""
@@ -39,9 +55,9 @@ class SimulationResult:
         jobs = [self.instance.job_by_id[job] for job in frame["job"]]
         frame.insert(1, "tasks", [job.tasks for job in jobs])
         frame.insert(2, "arrival", [job.arrival for job in jobs])
-        frame.insert(5, "wait", frame["start"] - frame["arrival"])
-        frame.insert(6, "run", frame["end"] - frame["start"])
-        frame.insert(7, "response", frame["end"] - frame["arrival"])
+        columns = observe(self.instance, self.schedule).jobs
+        for place, (name, quantity) in enumerate(QUANTITIES.items(), start=5):
+            frame.insert(place, name, quantity.values(columns))
         return frame
 
     @cached_property
@@ -62,6 +78,34 @@ class SimulationResult:
             }
         )
 
+    def series(self, every: float | None = None, *, idle: Idle = "always") -> pd.DataFrame:
+        """Return queue, processors, links and power over time, a row per step; see :func:`coalloc.series`.
+
+        The power is that of sites which are switched on and off where they were.
+        """
+        return series(self.instance, self.schedule, every, idle=idle, power_management=self.power_management)
+
+    def metrics_of(self, *, after: float | None = None, before: float | None = None) -> dict[str, float]:
+        """Return the metrics of the jobs that arrive in a window, and of the platform then, by name.
+
+        See :func:`coalloc.metrics_of`.
+        """
+        return metrics_of(self.instance, self.schedule, after=after, before=before)
+
+    def metrics_by(
+        self,
+        by: By,
+        *,
+        after: float | None = None,
+        before: float | None = None,
+        epoch: float | None = None,
+        time_zone: str | None = None,
+    ) -> pd.DataFrame:
+        """Return metrics of jobs by ``"user"``, ``"size"`` or ``"hour"``; see :func:`coalloc.metrics_by`."""
+        return metrics_by(
+            self.instance, self.schedule, by, after=after, before=before, epoch=epoch, time_zone=time_zone
+        )
+
     def __repr__(self) -> str:
         what = f"{plural(len(self.schedule), 'job')} of {quoted(self.instance.name)} under {quoted(self.policy)}"
         return f"<SimulationResult: {what}, makespan {self.metrics['makespan']:.12g} s>"
@@ -76,12 +120,15 @@ class SimulationResult:
         """Return the (name, text) lines that printing shows."""
         m = self.metrics
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        longest = 1e3 * m["decision_time_max"]
+        unproven = f", {m['decisions_unproven']} unproven" if m.get("decisions_unproven") else ""
         return [
             ("policy", f"{self.policy} ({options})" if options else self.policy),
             ("jobs", f"{len(self.schedule)}, {100 * m['coallocated_share']:.1f} % co-allocated"),
             ("makespan", f"{m['makespan']:.12g} s, compaction {100 * m['compaction']:.1f} %"),
-            ("wait", f"mean {m['wait_mean']:.6g} s, max {m['wait_max']:.6g} s"),
-            ("response", f"mean {m['response_mean']:.6g} s, bounded slowdown {m['bounded_slowdown_mean']:.4g}"),
+            ("wait", distribution_text(m, "wait", "s")),
+            ("response", distribution_text(m, "response", "s")),
+            ("slowdown", f"bounded: {distribution_text(m, 'bounded_slowdown')}"),
             ("execution", f"slowdown {m['execution_slowdown']:.4g}, {100 * m['saturated_share']:.1f} % met saturation"),
-            ("decision", f"mean {1e3 * m['decision_time_mean']:.3g} ms, max {1e3 * m['decision_time_max']:.3g} ms"),
+            ("decision", f"mean {1e3 * m['decision_time_mean']:.3g} ms, max {longest:.3g} ms{unproven}"),
         ]

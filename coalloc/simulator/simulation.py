@@ -11,21 +11,25 @@ from coalloc.checker import check
 from coalloc.documents.errors import InternalError
 from coalloc.documents.values import unchecked
 from coalloc.instance import Instance
+from coalloc.instance.numbering import names_of
+from coalloc.instance.processor_names import ProcessorNames
 from coalloc.measures import metrics
 from coalloc.schedule import Placement, Schedule
+from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
-from coalloc.simulator.events import Passes
-from coalloc.simulator.policy import Policy
-from coalloc.simulator.processors import Processors, indices_of
+from coalloc.simulator.policy import Policy, Tallies
+from coalloc.simulator.processors import Processors, intervals_of
 from coalloc.simulator.result import SimulationResult
+from coalloc.simulator.routing import Broker
+from coalloc.simulator.site import Partition
 
-MAX_REMEMBERED = 100_000
-"""Sets of processors whose names are shared between jobs."""
+SETS_AT_ONCE = 2_000
+"""Sets of processors that are named in one go, so that memory stays small."""
 
 
 def simulated(
     instance: Instance,
-    policy: Policy,
+    policy: Policy | Broker,
     *,
     name: str,
     options: Mapping[str, Any],
@@ -34,22 +38,28 @@ def simulated(
     seed: int = 0,
     report: Callable[[Position], None] | None = None,
 ) -> SimulationResult:
-    """Return the run of an instance under a policy; see :func:`coalloc.simulate`."""
-    run = Engine(instance, policy, passes=passes, kill=kill, seed=seed, report=report).run()
+    """Return the run of an instance under a policy or a broker; see :func:`coalloc.simulate`."""
+    router = policy if isinstance(policy, Broker) else None
+    parts = policy.partitions(instance.platform) if isinstance(policy, Broker) else [Partition(policy)]
+    run = Engine(instance, parts, router=router, passes=passes, kill=kill, seed=seed, report=report).run()
     schedule = schedule_of_run(instance, run)
-    violations = check(instance, schedule, links="shared", scope=policy.scope)
+    is_managed = all(part.power_management for part in parts)
+    violations = check(instance, schedule, links="shared", scope=policy.scope, power_management=is_managed)
     if violations:
         raise InternalError(f"the simulated schedule does not pass the checker: {violations[0]}")
     decisions = {
         "decision_time_mean": run.decision_total / run.decisions if run.decisions else 0.0,
         "decision_time_max": run.decision_max,
     }
-    return SimulationResult(instance, name, dict(options), schedule, metrics(instance, schedule) | decisions)
+    if isinstance(policy, Tallies):
+        decisions |= policy.tally()
+    measured = metrics(instance, schedule) | decisions
+    return SimulationResult(instance, name, dict(options), schedule, measured, is_managed)
 
 
 def schedule_of_run(instance: Instance, run: Run) -> Schedule:
     """Return the schedule of a run, jobs in the order of the instance."""
-    names = _Names(instance)
+    names = _names(instance, run)
     placement = unchecked(Placement)
     rows = zip(instance.jobs, run.starts, run.ends, run.processors, strict=True)
     with _no_collection():
@@ -72,15 +82,13 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-class _Names(dict[Processors, tuple[str, ...]]):
-    """Names of sets of processors; jobs on the same processors share one tuple."""
-
-    def __init__(self, instance: Instance) -> None:
-        super().__init__()
-        self._names = instance.platform.processor_names
-
-    def __missing__(self, processors: Processors) -> tuple[str, ...]:
-        names = tuple([self._names[p] for p in indices_of(processors)])
-        if len(self) < MAX_REMEMBERED:
-            self[processors] = names
-        return names
+def _names(instance: Instance, run: Run) -> dict[Processors, ProcessorNames]:
+    """Return the names of every set of processors that jobs have held; jobs on the same ones share them."""
+    sets = list(dict.fromkeys(run.processors))
+    platform = instance.platform
+    names: dict[Processors, ProcessorNames] = {}
+    for begin in range(0, len(sets), SETS_AT_ONCE):
+        some = sets[begin : begin + SETS_AT_ONCE]
+        intervals = intervals_of(some, platform.num_processors)
+        names |= zip(some, names_of(platform.numbering, len(some), intervals), strict=True)
+    return names

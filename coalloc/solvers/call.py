@@ -31,10 +31,10 @@ from coalloc.solvers.result import (
 
 
 @dataclass
-class Search:
+class Call:
     """What one call knows; objective and bound as reported.
 
-    ``constraints`` are those of the user's own; ``is_infeasible`` once a complete method has found no schedule.
+    ``constraints`` are those of the problem; ``is_infeasible`` once a complete method has found no schedule.
     """
 
     instance: Instance
@@ -88,7 +88,7 @@ class Search:
             self.timings[stage] = self.timings.get(stage, 0.0) + time.perf_counter() - began
 
     def faults(self, schedule: Schedule, links: Links = "strict") -> list[str]:
-        """Return what the checker, and the constraints of the user's own, say of a schedule: sentences."""
+        """Return what the checker, and the constraints of the problem, say of a schedule: sentences."""
         found = check(self.instance, schedule, links, self.options.saturation, self.options.scope)
         own = (sentence for c in self.constraints for sentence in c.faults(self.instance, schedule))
         return [*(violation.sentence for violation in found), *own]

@@ -16,7 +16,7 @@ from coalloc.documents.errors import InternalError
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule, schedule_of
-from coalloc.solvers.call import Search, fail_on
+from coalloc.solvers.call import Call, fail_on
 from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
 
 LARGE = range(24, 501)
@@ -35,7 +35,7 @@ class Context:
     method and whenever one calls :meth:`hear`; what is in ``resources`` is closed at the end.
     """
 
-    search: Search
+    call: Call
     problem: Problem
     criterion: Criterion
     run_model: RunModel
@@ -70,7 +70,7 @@ class Context:
     @property
     def is_closed(self) -> bool:
         """Whether the gap is within what was asked for, or proven."""
-        return self.search.is_closed
+        return self.call.is_closed
 
     @property
     def cost(self) -> float:
@@ -96,36 +96,36 @@ class Context:
 
     def proven_on(self, criterion: Criterion) -> float:
         """Return the best bound known as a cost on the clock of another grid."""
-        known = self.search.lower_bound
+        known = self.call.lower_bound
         return criterion.counted(criterion.objective.least if known is None else known)
 
     def prove(self, cost: float, source: str, criterion: Criterion | None = None) -> None:
         """Take a lower bound, a cost of the problem or of the criterion of another grid."""
-        self.search.raise_bound((criterion or self.criterion).reported(cost), source)
+        self.call.raise_bound((criterion or self.criterion).reported(cost), source)
 
     def take(self, assignments: Sequence[Assignment], source: str) -> None:
         """Take assignments of the problem if they are better than the best; one that is not valid is our fault."""
         if assignments and self.criterion.value(assignments) < self.cost:
             schedule = schedule_of(self.problem, assignments)
-            fail_on(self.search.faults(schedule))
+            fail_on(self.call.faults(schedule))
             self._offer(assignments, schedule, source)
 
     def take_if_valid(self, assignments: Sequence[Assignment], source: str) -> None:
         """Take what loads in whole units may have let through, if it is valid and better than the best."""
         if assignments and self.criterion.value(assignments) < self.cost:
             schedule = schedule_of(self.problem, assignments)
-            if not self.search.faults(schedule):
+            if not self.call.faults(schedule):
                 self._offer(assignments, schedule, source)
 
     def _offer(self, assignments: Sequence[Assignment], schedule: Schedule, source: str) -> None:
         self.best = list(assignments)
-        self.search.offer(schedule, self.criterion.objective.of_schedule(self.search.instance, schedule), source)
+        self.call.offer(schedule, self.criterion.objective.of_schedule(self.call.instance, schedule), source)
 
     def exclude(self) -> None:
         """Hear that a complete method has found no schedule; that one is known would be our fault."""
         if self.best:
             raise InternalError("a complete method finds no schedule, though one is known")
-        self.search.is_infeasible = True
+        self.call.is_infeasible = True
 
     def attain(self, cost: float) -> None:
         """Hear that a cost is attained, where no schedule came with it."""
@@ -134,12 +134,12 @@ class Context:
 
     def limited(self, steps: int) -> int:
         """Return a number of steps, no more than the work limit allows."""
-        work = self.search.options.work_limit
+        work = self.call.options.work_limit
         return steps if work is None else min(work, steps)
 
     def instant(self, share: float) -> float:
         """Return the instant, of ``time.perf_counter()``, at which a share of the remaining time will be over."""
-        return time.perf_counter() + share * self.search.remaining
+        return time.perf_counter() + share * self.call.remaining
 
     @property
     def time_left(self) -> float:

@@ -19,7 +19,7 @@ from coalloc.problem import Problem, discretise_for_energy
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.energy import relaxed_energy
-from coalloc.solvers.call import Search
+from coalloc.solvers.call import Call
 from coalloc.solvers.energy_run import EnergyRun, build, horizon_within
 from coalloc.solvers.energy_scan import least_edp
 from coalloc.solvers.feasibility import why_infeasible
@@ -37,19 +37,19 @@ def solve_energy(
 ) -> SolveResult:
     """Solve for energy or EDP within ``options.scope``; see :func:`coalloc.solve`."""
     problem = energy_problem(instance, options, formulation)
-    search = Search(instance, options, progress)
+    call = Call(instance, options, progress)
     name = "mode" if problem.slot is not None else "blocks"
     reasons = why_infeasible(problem)
     if reasons:
-        search.message = "; ".join(reasons)
-        return search.result(SolveStatus.INFEASIBLE, formulation=name)
-    runner = EnergyRun(search, problem, run_model)
+        call.message = "; ".join(reasons)
+        return call.result(SolveStatus.INFEASIBLE, formulation=name)
+    runner = EnergyRun(call, problem, run_model)
     try:
         runner.offer_start(start)
         status = _solve(runner)
     except KeyboardInterrupt:
-        search.stopped_by, status = "interrupt", None
-    return search.result(status, formulation=name)
+        call.stopped_by, status = "interrupt", None
+    return call.result(status, formulation=name)
 
 
 def build_energy(
@@ -96,28 +96,28 @@ def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) 
 
 def _solve(runner: EnergyRun) -> SolveStatus | None:
     """Run what the objective asks for; return the status where it is not that of the gap."""
-    search, options = runner.search, runner.search.options
-    if not search.instance.jobs:
-        search.offer(Schedule((), None, search.instance.name), 0.0, "no jobs")
-        search.raise_bound(0.0, "no jobs")
+    call, options = runner.call, runner.call.options
+    if not call.instance.jobs:
+        call.offer(Schedule((), None, call.instance.name), 0.0, "no jobs")
+        call.raise_bound(0.0, "no jobs")
         return None
-    joules, makespan = relaxed_energy(search.instance, options.makespan_limit, search.remaining)
+    joules, makespan = relaxed_energy(call.instance, options.makespan_limit, call.remaining)
     if math.isinf(joules):
-        return _too_tight(search)
-    search.raise_bound(joules if options.objective == "energy" else joules * makespan, "linear programme")
+        return _too_tight(call)
+    call.raise_bound(joules if options.objective == "energy" else joules * makespan, "linear programme")
     if options.objective == "edp":
         is_empty = not least_edp(runner)
     else:
         found = runner.least(options.makespan_limit)
-        search.stopped_by = found.stopped_by
-        search.raise_bound(found.bound, "model")
+        call.stopped_by = found.stopped_by
+        call.raise_bound(found.bound, "model")
         is_empty = found.bound == math.inf
-    return _too_tight(search) if is_empty else None
+    return _too_tight(call) if is_empty else None
 
 
-def _too_tight(search: Search) -> SolveStatus:
+def _too_tight(call: Call) -> SolveStatus:
     """Say that no schedule ends within the limit."""
-    limit = search.options.makespan_limit
-    times = "in continuous time" if search.options.slot is None else f"in slots of {search.options.slot:g} s"
-    search.message = f"no schedule {times} ends within makespan_limit={limit:g} s"
+    limit = call.options.makespan_limit
+    times = "in continuous time" if call.options.slot is None else f"in slots of {call.options.slot:g} s"
+    call.message = f"no schedule {times} ends within makespan_limit={limit:g} s"
     return SolveStatus.INFEASIBLE

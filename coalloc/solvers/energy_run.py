@@ -20,7 +20,7 @@ from coalloc.problem import MAX_MODES, Problem
 from coalloc.rules.serial_generation import assignments_of, best_list_schedule, named_orders
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import SolverLimits
-from coalloc.solvers.call import Search, is_within
+from coalloc.solvers.call import Call, is_within
 from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on_slots
 from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, ROUNDING_GAP, grid_cells
 from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, RunModel, SolveStatus, StoppedBy, TracePoint
@@ -100,10 +100,10 @@ LEFT = "the schedule is the best of lists of jobs, the bound that of the linear 
 
 
 class EnergyRun:
-    """How to run the energy models within one call; the best by the call's objective goes to ``search``."""
+    """How to run the energy models within one call; the best by the call's objective goes to ``call``."""
 
-    def __init__(self, search: Search, problem: Problem, run_model: RunModel, known: Sequence[Point] = ()) -> None:
-        self.search = search
+    def __init__(self, call: Call, problem: Problem, run_model: RunModel, known: Sequence[Point] = ()) -> None:
+        self.call = call
         self.problem = problem
         self.run_model = run_model
         self.costs = costs_of(problem)
@@ -111,44 +111,44 @@ class EnergyRun:
         if problem.jobs and not known:
             self.know(schedule_of(problem, best_list_schedule(problem)), "list schedule")
         if problem.jobs:
-            self._know_frugal(search.options.makespan_limit)
+            self._know_frugal(call.options.makespan_limit)
 
     def offer_start(self, start: Schedule | None) -> None:
         """Take the user's start; with slots it is moved onto them."""
         if start is None:
             return
-        search, options = self.search, self.search.options
-        broken = check(search.instance, start, saturation=options.saturation, scope=options.scope)
+        call, options = self.call, self.call.options
+        broken = check(call.instance, start, saturation=options.saturation, scope=options.scope)
         if broken:
             raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
         schedule = start if self.problem.slot is None else schedule_of(self.problem, on_slots(self.problem, start))
         self.know(schedule, "start")
         if not is_within(self.known[-1].makespan, options.makespan_limit):
             moved = "" if self.problem.slot is None else ", moved onto slots,"
-            search.message = f"the start{moved} does not end within makespan_limit={options.makespan_limit:g} s"
+            call.message = f"the start{moved} does not end within makespan_limit={options.makespan_limit:g} s"
 
     def _know_frugal(self, makespan_limit: float | None) -> None:
         """Keep list schedules in which jobs take few joules, as far as they end within a limit."""
-        latest = math.inf if makespan_limit is None else self.search.instance.origin + makespan_limit
+        latest = math.inf if makespan_limit is None else self.call.instance.origin + makespan_limit
         for order in named_orders(self.problem):
-            if not self._has_modes or self.search.remaining <= 0.0:
+            if not self._has_modes or self.call.remaining <= 0.0:
                 return
             found = frugal_list_schedule(self.problem, self.costs, order, latest)
             self.know(schedule_of(self.problem, found), "list schedule")
 
     def least(self, makespan_limit: float | None) -> Least:
         """Return the least energy within a limit (s), in the time left."""
-        search = self.search
+        call = self.call
         unfit = self._unfit(makespan_limit)
         if unfit is not None:
             return self._known_within(makespan_limit, -math.inf, unfit)
-        if makespan_limit != search.options.makespan_limit:
+        if makespan_limit != call.options.makespan_limit:
             self._know_frugal(makespan_limit)
-        with search.timed("build"):
+        with call.timed("build"):
             model = build(self.problem, self._horizon(makespan_limit), makespan_limit)
         if self.problem.slot is not None and not energy_mode.has_starts(model):
             return self._none_within(makespan_limit)
-        if search.remaining <= 0.0:
+        if call.remaining <= 0.0:
             return self._known_within(makespan_limit, -math.inf, "time")
         solution = self._run(model, makespan_limit)
         if solution.status is SolveStatus.INFEASIBLE:
@@ -166,14 +166,14 @@ class EnergyRun:
 
     def _run(self, model: pyo.ConcreteModel, makespan_limit: float | None) -> ModelSolution:
         """Run a model, from the best known schedule where it is in slots."""
-        search, options = self.search, self.search.options
+        call, options = self.call, self.call.options
         gap = max(options.gap if options.objective != "edp" else 0.0, ROUNDING_GAP)
-        limits = SolverLimits(search.remaining, options.work_limit, gap, options.threads, options.seed)
+        limits = SolverLimits(call.remaining, options.work_limit, gap, options.threads, options.seed)
         first = self.best_within(makespan_limit)
         starts = self.problem.slot is not None and first is not None
         if starts and first is not None:
             energy_mode.set_start(model, assignments_of(self.problem, first.schedule))
-        with search.timed("solve"):
+        with call.timed("solve"):
             solution = self.run_model(
                 model,
                 limits,
@@ -181,11 +181,11 @@ class EnergyRun:
                 start=starts,
                 progress=self._report if options.objective != "edp" else None,
             )
-        search.size = solution.size
+        call.size = solution.size
         return solution
 
     def _report(self, point: TracePoint) -> None:
-        self.search.record(point.source, point.incumbent, point.lower_bound)
+        self.call.record(point.source, point.incumbent, point.lower_bound)
 
     @property
     def _has_modes(self) -> bool:
@@ -194,18 +194,18 @@ class EnergyRun:
 
     def _unfit(self, makespan_limit: float | None) -> StoppedBy | None:
         """Return why no model is built, and say so: it would be too large, or take longer than the time that is left."""
-        search, problem = self.search, self.problem
+        call, problem = self.call, self.problem
         if not self._has_modes:
-            search.message = f"the jobs have more than {MAX_MODES:,} allocation vectors: {LEFT}"
+            call.message = f"the jobs have more than {MAX_MODES:,} allocation vectors: {LEFT}"
             return "work"
-        affordable = BUILT_PER_SECOND * search.remaining
+        affordable = BUILT_PER_SECOND * call.remaining
         horizon = self._horizon(makespan_limit)
         size = nonzeros(problem, horizon, min(MAX_NONZEROS, affordable))
         if size > affordable:
-            search.message = f"the model, of {size:,} nonzeros or more, takes longer to build than the time limit"
+            call.message = f"the model, of {size:,} nonzeros or more, takes longer to build than the time limit"
             return "time"
         if size > MAX_NONZEROS:
-            search.message = f"{_too_large(problem, horizon, size)}: {LEFT}"
+            call.message = f"{_too_large(problem, horizon, size)}: {LEFT}"
             return "work"
         return None
 
@@ -219,12 +219,12 @@ class EnergyRun:
 
     def know(self, schedule: Schedule, source: str) -> None:
         """Keep a schedule; where the call's own limit allows it, it is an incumbent."""
-        point = Point.of(self.search.instance, schedule)
+        point = Point.of(self.call.instance, schedule)
         self.known.append(point)
-        options = self.search.options
+        options = self.call.options
         if is_within(point.makespan, options.makespan_limit):
             value = point.joules if options.objective == "energy" else point.joules * point.makespan
-            self.search.offer(schedule, value, source)
+            self.call.offer(schedule, value, source)
 
     def best_within(self, makespan_limit: float | None) -> Point | None:
         """Return the point of least energy that is known within a limit, s."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from coalloc.objectives import Criterion
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import discretise
-from coalloc.solvers.call import Search
+from coalloc.solvers.call import Call
 from coalloc.solvers.context import Context
 from coalloc.solvers.energy_run import EnergyRun, Least
 from coalloc.solvers.portfolio import close
@@ -37,45 +37,45 @@ class Span:
 
 
 def least_edp(runner: EnergyRun) -> bool:
-    """Certify the least EDP by a scan over makespans; what is found goes to the search of the runner.
+    """Certify the least EDP by a scan over makespans; what is found goes to the call of the runner.
 
     All schedules with a makespan in ``[low, high)`` take at least the least energy E within ``high``, so their
     EDP is at least ``low * E``. The span of the smallest bound is cut, until that bound meets the best EDP known.
     Return whether there is a schedule within the limit of the call.
     """
-    search, limit = runner.search, runner.search.options.makespan_limit
+    call, limit = runner.call, runner.call.options.makespan_limit
     shortest = least_makespan(runner)
     if math.isinf(shortest):
         return False
     least = shortest * (1.0 - 0.1 * PROOF_TOLERANCE)
     high = math.inf if limit is None else limit
     spans = [Span(0.0, least, high, 0.0, high)]
-    search.stopped_by = "proof"
-    while spans and search.stopped_by == "proof":
+    call.stopped_by = "proof"
+    while spans and call.stopped_by == "proof":
         span = spans[0]
         _prove(runner, span)
-        if span.cut is None or search.is_closed:
+        if span.cut is None or call.is_closed:
             return True
         heapq.heappop(spans)
         found = runner.least(None if math.isinf(span.cut) else span.cut)
-        search.stopped_by = found.stopped_by
+        call.stopped_by = found.stopped_by
         for part in _parts(span, span.cut, found):
             heapq.heappush(spans, part)
     if spans:
         _prove(runner, spans[0])
-    return bool(spans) or search.objective is not None
+    return bool(spans) or call.objective is not None
 
 
 def least_makespan(runner: EnergyRun) -> float:
     """Return a bound on the makespan, s, infinity where no schedule keeps the limit; schedules go to the runner."""
-    search = runner.search
-    seconds = MAKESPAN_SHARE * search.remaining
+    call = runner.call
+    seconds = MAKESPAN_SHARE * call.remaining
     if seconds <= 0.0:
         return 0.0
     time_limit = seconds if math.isfinite(seconds) else None
-    options = replace(search.options, objective=Makespan.name, gap=0.0, time_limit=time_limit)
-    own = Search(search.instance, options)
-    problem = discretise(search.instance, options.slot, saturation=options.saturation, scope=options.scope)
+    options = replace(call.options, objective=Makespan.name, gap=0.0, time_limit=time_limit)
+    own = Call(call.instance, options)
+    problem = discretise(call.instance, options.slot, saturation=options.saturation, scope=options.scope)
     try:
         close(Context(own, problem, Criterion.of(problem, Makespan()), runner.run_model))
     finally:  # at Ctrl-C too
@@ -86,8 +86,8 @@ def least_makespan(runner: EnergyRun) -> float:
 
 def _prove(runner: EnergyRun, span: Span) -> None:
     """Take the bound of the span with the smallest one; what it is above the best EDP known is rounding."""
-    known = runner.search.objective
-    runner.search.raise_bound(span.bound if known is None else min(span.bound, known), "scan")
+    known = runner.call.objective
+    runner.call.raise_bound(span.bound if known is None else min(span.bound, known), "scan")
 
 
 def _parts(span: Span, cut: float, found: Least) -> Iterator[Span]:

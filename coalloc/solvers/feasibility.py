@@ -1,21 +1,77 @@
-"""Why an instance has no schedule at all: a job that finds too little memory, or saturates a link wherever it runs."""
+"""Why there is no schedule at all: jobs that find no room, saturate a link or cannot end in time; packages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from operator import le
 
 from coalloc.allocation import tasks_per_cluster
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, Job
+from coalloc.instance import Job
 from coalloc.problem import MAX_MODES, Problem
-from coalloc.rules.serial_generation import fillings
+from coalloc.rules.packages import package_limits
+from coalloc.rules.serial_generation import fillings, room_for
+from coalloc.rules.spreading import Spreading
 from coalloc.solvers.bounds.release_suffixes import can_saturate
+from coalloc.solvers.bounds.simple import simple_bound
+
+LEAST_LIMIT = 1e-12
+"""Bandwidth, MB/s, that a link counts as having when loads are compared with it."""
 
 
 def why_infeasible(problem: Problem) -> list[str]:
-    """Return a sentence for each job that fits nowhere, or not without saturating a link."""
-    found = (_why_nowhere(problem, job) or _saturation(problem, j) for j, job in enumerate(problem.jobs))
-    return [sentence for sentence in found if sentence]
+    """Return a sentence for each job that fits nowhere, saturates a link, or cannot end in time."""
+    spreading = Spreading(problem)
+    found = (_why_nowhere(problem, job) or _saturation(problem, spreading, j) for j, job in enumerate(problem.jobs))
+    nowhere = [sentence for sentence in found if sentence]
+    late = nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
+    return late or list(_all_too_late(problem))
+
+
+def why_package_infeasible(problem: Problem) -> list[str]:
+    """Return why the package cannot start: too few free processors, or each job that no allocation can hold."""
+    package, spreading = problem.package, Spreading(problem)
+    tasks, free = sum(job.tasks for job in problem.jobs), sum(package.processors)
+    if tasks > free:
+        return [f"the package needs {tasks} processors, {free} are free at {package.start:g} s"]
+    found = (_lack_of_memory(problem, j) or _lack_of_bandwidth(problem, spreading, j) for j in range(len(problem.jobs)))
+    return [
+        f"job {quoted(job.id)} cannot start at {package.start:g} s: {reason}"
+        for job, reason in zip(problem.jobs, found, strict=True)
+        if reason
+    ]
+
+
+def _all_too_late(problem: Problem) -> Iterator[str]:
+    latest = max(problem.latest_ends, default=math.inf)
+    if math.isfinite(latest) and (least := simple_bound(problem)) > latest:
+        by, at = problem.seconds(latest), problem.seconds(least)
+        yield f"all jobs have to end by {by:g} s, but the last cannot end before {at:g} s"
+
+
+def _is_too_late(problem: Problem, j: int) -> bool:
+    return problem.releases[j] + problem.levels[j][0].duration > problem.latest_ends[j]
+
+
+def _too_late(problem: Problem, j: int) -> str:
+    release, duration = problem.seconds(problem.releases[j]), problem.seconds(problem.levels[j][0].duration)
+    latest = problem.seconds(problem.latest_ends[j])
+    slots = "" if problem.slot is None else f" in slots of {problem.slot:g} s"
+    return (
+        f"job {quoted(problem.jobs[j].id)} has to end by {latest:g} s{slots}, but starts at {release:g} s "
+        f"and takes {duration:g} s at the least"
+    )
+
+
+def why_not_together(problem: Problem) -> str:
+    """Return what the jobs of a package that fit one by one lack together."""
+    lacking = {"links": "every link within its bandwidth"} if problem.links == "strict" else {}
+    lacking |= {"memory": "every node within its memory"} if problem.is_restricted else {}
+    return (
+        f"the package fits by count, but not by {' and '.join(lacking)}: no assignment that starts all "
+        f"{len(problem.jobs)} jobs at {problem.package.start:g} s keeps {' and '.join(lacking.values())}"
+    )
 
 
 def _why_nowhere(problem: Problem, job: Job) -> str:
@@ -25,22 +81,24 @@ def _why_nowhere(problem: Problem, job: Job) -> str:
     return problem.shortage(job)
 
 
-def _saturation(problem: Problem, j: int) -> str:
+def _saturation(problem: Problem, spreading: Spreading, j: int) -> str:
     """Return which link a job saturates at best; nothing where it can do without."""
-    return "" if _fits_alone(problem, j) else _mildest_overload(problem, j)
+    job = problem.jobs[j]
+    if _fits_alone(problem, spreading, j):
+        return ""
+    where = "runs" if problem.rooms(job) == problem.capacities else "finds memory"
+    at_best = _at_best(problem, j, problem.capacities, problem.limits, "which carries {:g} MB/s")
+    return f"job {quoted(job.id)} saturates a link wherever it {where}{at_best and ': ' + at_best}"
 
 
-def _fits_alone(problem: Problem, j: int) -> bool:
+def _fits_alone(problem: Problem, spreading: Spreading, j: int) -> bool:
+    """Return whether a job that the platform holds saturates no link on some allocation."""
     job = problem.jobs[j]
     if job.tasks <= _widest_cluster(problem, job):  # within one cluster no link is loaded
         return True
-    if problem.scope == "platform" and not can_saturate(problem, job):
-        return True
-    if any(True for _ in fillings(problem, job, problem.capacities, problem.limits)):
-        return True
-    if problem.count_allocations(job) > MAX_MODES:
-        raise CoallocError(f"job {quoted(job.id)}: no allocation that the links carry was found among the first tried")
-    return any(problem.fits_alone(problem.mode(job, a)) for a in problem.allocations(job))
+    if problem.scope != "platform":
+        return any(True for _ in fillings(problem, job, problem.capacities, problem.limits))
+    return not can_saturate(problem, job) or spreading.fits(j, problem.capacities, problem.limits)
 
 
 def _widest_cluster(problem: Problem, job: Job) -> int:
@@ -51,17 +109,41 @@ def _widest_cluster(problem: Problem, job: Job) -> int:
     return max(tasks_per_cluster(problem.rooms(job), problem.classes, num_clusters))
 
 
-def _mildest_overload(problem: Problem, j: int) -> str:
+def _lack_of_memory(problem: Problem, j: int) -> str:
+    """Return why a job finds too little memory beside what runs, nothing where there is enough."""
+    job, package = problem.jobs[j], problem.package
+    room = sum(room_for(problem, job, package.processors, package.limits))
+    if not job.memory or room >= job.tasks:
+        return ""
+    return (
+        f"it asks for {job.memory:g} MB of memory per task, "
+        f"and the free nodes have that for {room:g} of its {job.tasks} tasks"
+    )
+
+
+def _lack_of_bandwidth(problem: Problem, spreading: Spreading, j: int) -> str:
+    """Return which link a job overloads beside what runs, nothing where it need not."""
+    processors, limits = problem.package.processors, package_limits(problem, j)
+    if spreading.fits(j, processors, limits):
+        return ""
+    return _at_best(problem, j, processors, limits, "where {:g} MB/s are free") or "every allocation overloads a link"
+
+
+def _at_best(problem: Problem, j: int, processors: Sequence[int], limits: Sequence[float], limit: str) -> str:
+    """Return what a job puts on a link, and the link's limit (MB/s), where it overloads the worst link least.
+
+    Nothing where it has more allocations than are enumerated.
+    """
     job = problem.jobs[j]
+    if problem.count_allocations(job) > MAX_MODES:
+        return ""
 
     def worst(loads: Sequence[float]) -> tuple[float, int]:
-        return max((loads[k] / max(problem.limits[k], 1e-12), k) for k in range(problem.num_links))
+        return max((loads[k] / max(limits[k], LEAST_LIMIT), k) for k in range(problem.num_links))
 
-    mildest = min((problem.loads(job, allocation) for allocation in problem.allocations(job)), key=worst)
+    room = room_for(problem, job, processors, limits)
+    fitting = (a for a in problem.allocations(job) if all(map(le, a, room)))
+    mildest = min((problem.loads(job, allocation) for allocation in fitting), key=worst)
     k = worst(mildest)[1]
-    link = problem.instance.platform.links[k]
-    where = "runs" if problem.rooms(job) == problem.capacities else "finds memory"
-    return (
-        f"job {quoted(job.id)} saturates a link wherever it {where}: at best it puts {mildest[k]:g} MB/s "
-        f"on the link of {quoted(link.name)}, which carries {link.bandwidth:g} MB/s"
-    )
+    link = problem.instance.platform.links[k].name
+    return f"at best it puts {mildest[k]:g} MB/s on the link of {quoted(link)}, {limit.format(limits[k])}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from coalloc.instance import CoallocError
 from coalloc.models import Formulation, formulation_of
-from coalloc.models.registry import EstimatesSize, TakesStart
+from coalloc.models.registry import EstimatesSize, InfeasibleModelError, TakesStart
 from coalloc.objectives import Criterion
 from coalloc.problem import MAX_MODES, Assignment, Problem, Rounding, on_another_grid
 from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
@@ -17,7 +17,7 @@ from coalloc.schedule import Schedule
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.bounds.simple import quick_bound
-from coalloc.solvers.call import Search
+from coalloc.solvers.call import Call
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE, Progress, RunModel, SolveStatus, TracePoint
@@ -41,7 +41,7 @@ ROUNDING_GAP = 0.1 * PROOF_TOLERANCE
 class ModelRun:
     """How to run formulations of OAS within one call of ``solve``."""
 
-    search: Search
+    call: Call
     run_model: RunModel
 
     def size(self, criterion: Criterion, formulation: Formulation, horizon: int) -> int:
@@ -72,49 +72,52 @@ class ModelRun:
         lower_bound: float,
         horizon: int | None = None,
     ) -> tuple[Schedule | None, float | None]:
-        """Solve a formulation; return its best schedule (rounded up only) and its bound, a cost.
+        """Solve a formulation; return its best schedule (rounded up only) and its bound, a cost: inf where it has none.
 
         The solver starts from ``first``, where that is given and the formulation takes it. Without ``horizon`` (slots)
         jobs end by the one that ``first`` proves sufficient. Nothing is built where that alone would take longer than
         the time limit, s.
         """
-        search = self.search
+        call = self.call
         horizon = int(criterion.horizon(first)) if horizon is None else horizon
         nonzeros = self.size(criterion, formulation, horizon)
         if nonzeros <= MAX_NONZEROS and nonzeros / BUILT_PER_SECOND > time_limit:
-            search.stopped_by = "time"
-            search.message = f"the model, of about {nonzeros:,} nonzeros, takes longer to build than the time limit"
+            call.stopped_by = "time"
+            call.message = f"the model, of about {nonzeros:,} nonzeros, takes longer to build than the time limit"
             return None, None
-        began = search.elapsed
+        began = call.elapsed
         starts = False
-        with search.timed("build"):
-            model = self.build(criterion, formulation, horizon, lower_bound)
+        with call.timed("build"):
+            try:
+                model = self.build(criterion, formulation, horizon, lower_bound)
+            except InfeasibleModelError:
+                return None, math.inf
             if isinstance(formulation, TakesStart) and first:
                 formulation.set_start(model, first)
                 starts = True
-        left = time_limit - (search.elapsed - began)
+        left = time_limit - (call.elapsed - began)
         if left <= 0.0:
-            search.stopped_by = "time"
+            call.stopped_by = "time"
             return None, None
         limits = SolverLimits(
             time=left,
-            work=search.options.work_limit,
+            work=call.options.work_limit,
             gap=self._gap(criterion),
-            threads=search.options.threads,
-            seed=search.options.seed,
+            threads=call.options.threads,
+            seed=call.options.seed,
         )
-        with search.timed("solve"):
+        with call.timed("solve"):
             solution = self.run_model(
-                model, limits, integral=criterion.is_integral, start=starts, progress=reporter(search, criterion)
+                model, limits, integral=criterion.is_integral, start=starts, progress=reporter(call, criterion)
             )
-        search.size, search.stopped_by = solution.size, solution.stopped_by
+        call.size, call.stopped_by = solution.size, solution.stopped_by
         if solution.status is SolveStatus.INFEASIBLE:
             return None, math.inf
         is_schedule = solution.objective is not None and criterion.problem.rounding == "up"
         return formulation.extract(model) if is_schedule else None, solution.lower_bound
 
     def _gap(self, criterion: Criterion) -> float:
-        gap = self.search.options.gap * _gap_scale(criterion)
+        gap = self.call.options.gap * _gap_scale(criterion)
         return gap if criterion.is_integral else max(gap, ROUNDING_GAP)
 
     def _refuse_large(self, problem: Problem, nonzeros: int, horizon: int) -> None:
@@ -142,21 +145,21 @@ def _gap_scale(criterion: Criterion) -> float:
     return max(0.0, criterion.reported(bound) / counted) if counted > 0.0 else 0.0
 
 
-def reporter(search: Search, criterion: Criterion) -> Progress:
+def reporter(call: Call, criterion: Criterion) -> Progress:
     """Return what turns a solver's news, costs on the clock of a problem, into points of the trace.
 
     The news of a grid is the truth on that grid; where the call is about continuous time, it is an
     incumbent only where rounded up and a bound only where rounded down.
     """
     rounding = criterion.problem.rounding
-    takes_bounds = search.options.slot is not None or rounding == "down"
+    takes_bounds = call.options.slot is not None or rounding == "down"
 
     def report(point: TracePoint) -> None:
         incumbent, bound = (
             None if cost is None or not takes else criterion.reported(cost)
             for cost, takes in ((point.incumbent, rounding == "up"), (point.lower_bound, takes_bounds))
         )
-        search.record(point.source, incumbent, bound)
+        call.record(point.source, incumbent, bound)
 
     return report
 
@@ -183,7 +186,7 @@ def _accepts_seconds(context: Context) -> bool:
 def _fitting(context: Context, criterion: Criterion, first: Sequence[Assignment]) -> Formulation | None:
     """Return the mode model, or the count model where that would be too large; None where both are."""
     problem, horizon = criterion.problem, int(criterion.horizon(first))
-    runner, count = ModelRun(context.search, context.run_model), formulation_of("oas", "count")
+    runner, count = ModelRun(context.call, context.run_model), formulation_of("oas", "count")
     if sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_MODES:
         mode = formulation_of("oas", "mode")
         if runner.size(criterion, mode, horizon) <= MAX_NONZEROS:
@@ -194,49 +197,50 @@ def _fitting(context: Context, criterion: Criterion, first: Sequence[Assignment]
 def _solve(
     context: Context, criterion: Criterion, first: Sequence[Assignment], time_limit: float
 ) -> tuple[Schedule | None, float | None]:
-    """Run the formulation that fits, from a known schedule."""
+    """Run the formulation that fits, from a known schedule; rounded up, a grid without solution proves nothing."""
     formulation = _fitting(context, criterion, first)
     if formulation is None:
         return None, None
     is_own = criterion is context.criterion
     known = context.proven if is_own else quick_bound(criterion)
-    schedule, bound = ModelRun(context.search, context.run_model).run(
+    schedule, bound = ModelRun(context.call, context.run_model).run(
         criterion, formulation, first, time_limit=time_limit, lower_bound=known
     )
     if bound == math.inf:
-        context.exclude()
+        if is_own or criterion.problem.rounding == "down":
+            context.exclude()
         return None, None
     return schedule, bound
 
 
 def _run(context: Context) -> None:
     """Solve the problem itself, from the best assignments."""
-    schedule, bound = _solve(context, context.criterion, context.best, context.search.remaining)
+    schedule, bound = _solve(context, context.criterion, context.best, context.call.remaining)
     if schedule is not None:
         context.take(assignments_of(context.problem, schedule), METHOD.name)
     if bound is not None:
         context.prove(bound, METHOD.name)
-        if context.search.stopped_by == "proof":
+        if context.call.stopped_by == "proof":
             context.attain(bound)
     _heed_interrupt(context)
 
 
 def _run_on_a_grid(context: Context) -> None:
     """Solve one coarse grid, rounded up for a schedule that is then moved left, rounded down for a bound."""
-    problem, search = context.problem, context.search
+    problem, call = context.problem, context.call
     slot = COARSE_GRID * problem.instance.mean_base_time
 
     up, down = (
         Criterion(on_another_grid(problem, slot, rounding), context.criterion.objective) for rounding in ROUNDINGS
     )
     first = start_in_order(up.problem, on_grid(up.problem, context.best))
-    schedule, _ = _solve(context, up, first, search.remaining / 2)
+    schedule, _ = _solve(context, up, first, call.remaining / 2)
     if schedule is not None:
         moved = start_in_order(problem, on_grid(problem, assignments_of(up.problem, schedule)))
         context.take(moved, "model, moved left")
     _heed_interrupt(context)
     if not context.is_closed:
-        _, bound = _solve(context, down, best_list_schedule(down.problem), search.remaining)
+        _, bound = _solve(context, down, best_list_schedule(down.problem), call.remaining)
         if bound is not None:
             context.prove(bound, "model, rounded down", down)
         _heed_interrupt(context)
@@ -244,7 +248,7 @@ def _run_on_a_grid(context: Context) -> None:
 
 def _heed_interrupt(context: Context) -> None:
     """Raise KeyboardInterrupt where Ctrl-C has stopped the last model, now that what it found is taken."""
-    if context.search.stopped_by == "interrupt":
+    if context.call.stopped_by == "interrupt":
         raise KeyboardInterrupt
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from coalloc.checker import check
 from coalloc.constraint import Constraint, LatestEnd
+from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
 from coalloc.objectives import Criterion, Objective, objective_of
@@ -23,7 +24,7 @@ from coalloc.rules.serial_generation import assignments_of, best_list_schedule, 
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.simple import quick_bound
-from coalloc.solvers.call import Search, is_within
+from coalloc.solvers.call import Call, is_within
 from coalloc.solvers.context import Context
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.model_run import ModelRun
@@ -58,19 +59,19 @@ def solve_oas(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
     _refuse_unsupported(options, formulation)
-    search = Search(instance, options, progress, constraints=tuple(constraints))
     problem = _problem(instance, options, objective, constraints)
+    call = Call(instance, options, progress, constraints=problem.constraints)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
     reasons = why_infeasible(problem)
     if reasons:
-        search.message = "; ".join(reasons)
-        return search.result(SolveStatus.INFEASIBLE, formulation=name)
-    context = Context(search, problem, Criterion.of(problem, objective), run_model)
+        call.message = "; ".join(reasons)
+        return call.result(SolveStatus.INFEASIBLE, formulation=name)
+    context = Context(call, problem, Criterion.of(problem, objective), run_model)
     status = None
     try:
         if not instance.jobs:
-            search.offer(Schedule((), options.slot, instance.name), 0.0, "no jobs")
-            search.raise_bound(0.0, "no jobs")
+            call.offer(Schedule((), options.slot, instance.name), 0.0, "no jobs")
+            call.raise_bound(0.0, "no jobs")
         elif formulation == "auto":
             _take_start(context, start)
             close(context)
@@ -80,8 +81,8 @@ def solve_oas(
         else:
             status = _run_own(context, formulation, start)
     except KeyboardInterrupt:
-        search.stopped_by = "interrupt"
-    return search.result(status or _too_tight(search), formulation=name)
+        call.stopped_by = "interrupt"
+    return call.result(status or _too_tight(call, constraints), formulation=name)
 
 
 def _problem(
@@ -94,25 +95,25 @@ def _problem(
     return discretise(instance, options.slot, saturation=options.saturation, scope=options.scope, constraints=kept)
 
 
-def _too_tight(search: Search) -> SolveStatus | None:
-    """Return the status where no schedule keeps the constraints or the limit on the makespan, or none is known to."""
-    limit = search.options.makespan_limit
-    if search.is_infeasible:
-        what = "constraints" if limit is None else f"constraints and makespan_limit={limit:g} s"
-        search.message = f"a complete method proves that no schedule keeps the {what}"
+def _too_tight(call: Call, own: Sequence[Constraint]) -> SolveStatus | None:
+    """Return the status where no schedule keeps the user's own constraints or the limit, or none is known to."""
+    limit = call.options.makespan_limit
+    if call.is_infeasible:
+        asked = [*(["the constraints"] if own else []), *([] if limit is None else [f"makespan_limit={limit:g} s"])]
+        call.message = f"a complete method proves that no schedule keeps {' and '.join(asked)}"
         return SolveStatus.INFEASIBLE
-    if limit is None or search.options.objective != Makespan.name:
+    if limit is None or call.options.objective != Makespan.name:
         return None
-    if search.is_too_tight:
-        search.schedule = search.objective = None
-        least = search.lower_bound
-        search.message = f"no schedule ends within makespan_limit={limit:g} s: the least is {least:g} s or more"
+    if call.is_too_tight:
+        call.schedule = call.objective = None
+        least = call.lower_bound
+        call.message = f"no schedule ends within makespan_limit={limit:g} s: the least is {least:g} s or more"
         return SolveStatus.INFEASIBLE
-    if search.objective is not None and not is_within(search.objective, limit):
-        search.message = (
-            f"no schedule is known that ends within makespan_limit={limit:g} s; the best ends at {search.objective:g} s"
+    if call.objective is not None and not is_within(call.objective, limit):
+        call.message = (
+            f"no schedule is known that ends within makespan_limit={limit:g} s; the best ends at {call.objective:g} s"
         )
-        search.schedule = search.objective = None
+        call.schedule = call.objective = None
         return SolveStatus.UNKNOWN
     return None
 
@@ -143,10 +144,22 @@ def build_oas(
         raise CoallocError("; ".join(reasons))
     criterion = Criterion.of(problem, objective)
     slots = int(criterion.horizon() if horizon is None else horizon)
+    _refuse_horizon(problem, slots)
     quick = min(quick_bound(criterion), slots)
-    return ModelRun(Search(instance, options), solve_model).build(
+    return ModelRun(Call(instance, options), solve_model).build(
         criterion, formulation_of("oas", formulation), slots, quick
     )
+
+
+def _refuse_horizon(problem: Problem, horizon: int) -> None:
+    """Raise where a job cannot end by the horizon (slots) and its own latest end: a model would have no row for it."""
+    for j, job in enumerate(problem.jobs):
+        least = problem.releases[j] + min(level.duration for level in problem.levels[j])
+        last = min(horizon, problem.latest_ends[j])
+        if least > last:
+            raise CoallocError(
+                f"no model: job {quoted(job.id)} ends after {least:g} slots at the earliest, and must within {last:g}"
+            )
 
 
 def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
@@ -165,9 +178,6 @@ def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
 
 
 def _refuse_constraints(constraints: Sequence[Constraint], objective: Objective) -> None:
-    strange = [c for c in constraints if not isinstance(c, Constraint)]
-    if strange:
-        raise CoallocError(f"constraints must be coalloc.constraint.Constraint objects, got {strange[0]!r}")
     if constraints and objective.needs_watts:
         raise CoallocError(f"constraints are for regular objectives, not for {objective.name!r}")
 
@@ -185,8 +195,8 @@ def _take_start(context: Context, start: Schedule | None) -> None:
 
 def _given(context: Context, start: Schedule) -> list[Assignment]:
     """Return the user's start as assignments; raises :class:`CoallocError` where it is not valid."""
-    search = context.search
-    broken = check(search.instance, start, saturation=search.options.saturation, scope=search.options.scope)
+    call = context.call
+    broken = check(call.instance, start, saturation=call.options.saturation, scope=call.options.scope)
     if broken:
         raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
     return assignments_of(context.problem, start)
@@ -197,8 +207,8 @@ def _run_named(context: Context, formulation: Formulation) -> None:
     quick = quick_bound(context.criterion)
     context.take(best_list_schedule(context.problem), "list schedule")
     context.prove(quick, "longest job and packing")
-    schedule, bound = ModelRun(context.search, context.run_model).run(
-        context.criterion, formulation, context.best, time_limit=context.search.remaining, lower_bound=quick
+    schedule, bound = ModelRun(context.call, context.run_model).run(
+        context.criterion, formulation, context.best, time_limit=context.call.remaining, lower_bound=quick
     )
     if bound == math.inf:
         context.exclude()
@@ -208,16 +218,16 @@ def _run_named(context: Context, formulation: Formulation) -> None:
 
 def _run_own(context: Context, formulation: Formulation, start: Schedule | None) -> SolveStatus | None:
     """Run a formulation of the user's own; return the status where it is not that of the gap."""
-    search, criterion = context.search, context.criterion
+    call, criterion = context.call, context.criterion
     quick = quick_bound(criterion)
     context.prove(quick, "longest job and packing")
     first = best_list_schedule(context.problem) if start is None else _given(context, start)
     horizon = int(max([criterion.horizon(), *(a.end for a in first)]))
-    schedule, bound = ModelRun(search, context.run_model).run(
-        criterion, formulation, first, time_limit=search.remaining, lower_bound=quick, horizon=horizon
+    schedule, bound = ModelRun(call, context.run_model).run(
+        criterion, formulation, first, time_limit=call.remaining, lower_bound=quick, horizon=horizon
     )
     if bound == math.inf:
-        search.message = (
+        call.message = (
             f"the model of formulation {type(formulation).__name__} has no solution within {horizon:,} slots, "
             "into which every order of the jobs fits"
         )
@@ -228,8 +238,8 @@ def _run_own(context: Context, formulation: Formulation, start: Schedule | None)
 
 def _hear(context: Context, schedule: Schedule | None, bound: float | None) -> None:
     """Take what the run of a formulation has found, as it is."""
-    search = context.search
+    call = context.call
     if schedule is not None:
-        search.offer(schedule, context.criterion.objective.of_schedule(search.instance, schedule), "model")
+        call.offer(schedule, context.criterion.objective.of_schedule(call.instance, schedule), "model")
     if bound is not None:
         context.prove(bound, "model")

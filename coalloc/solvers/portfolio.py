@@ -15,11 +15,20 @@ from coalloc.solvers.backends import cpsat
 from coalloc.solvers.bounds import feasible_set, simple
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
-from coalloc.solvers.search import annealing, beam_search, beam_worker, branch_and_bound, large_neighbourhoods, sampling
+from coalloc.solvers.search import (
+    annealing,
+    beam_search,
+    beam_worker,
+    branch_and_bound,
+    large_neighbourhoods,
+    latest_ends,
+    sampling,
+)
 
 METHODS: tuple[Method, ...] = (
     simple.METHOD,
     list_schedules.METHOD,
+    latest_ends.METHOD,
     feasible_set.METHOD,
     beam_worker.METHOD,
     branch_and_bound.METHOD,
@@ -50,21 +59,21 @@ def close(context: Context) -> None:
         for method in METHODS:
             _run(method, context)
         if not context.is_closed and not any(method.is_complete and method.accepts(context) for method in METHODS):
-            context.search.message = SEARCHED_ON
+            context.call.message = SEARCHED_ON
         while _may_go_on(context):
             context.attempt += 1
             for method in METHODS:
                 if method.repeats:
                     _run(method, context)
     if not context.is_closed:
-        context.search.stopped_by = "time" if context.search.remaining < TIME_LEFT else "work"
+        context.call.stopped_by = "time" if context.call.remaining < TIME_LEFT else "work"
 
 
 def _run(method: Method, context: Context) -> None:
     """Run a method on what is open, if it accepts it."""
     if context.is_closed or not method.accepts(context):
         return
-    timing = nullcontext() if method.stage is None else context.search.timed(method.stage)
+    timing = nullcontext() if method.stage is None else context.call.timed(method.stage)
     with timing, context.within(method.share):
         method.run(context)
     context.hear()
@@ -72,5 +81,5 @@ def _run(method: Method, context: Context) -> None:
 
 def _may_go_on(context: Context) -> bool:
     """Return whether there is something left to do, and only the clock ends it."""
-    search = context.search
-    return search.options.work_limit is None and not search.is_closed and search.remaining > LAST
+    call = context.call
+    return call.options.work_limit is None and not call.is_closed and call.remaining > LAST

@@ -7,6 +7,7 @@ problem as it solves any other; only its schedules are none of the instance, so 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from coalloc.instance import CoallocError, Instance
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, discretise
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.call import Search
+from coalloc.solvers.call import Call
 from coalloc.solvers.context import Context
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.portfolio import close
@@ -33,11 +34,12 @@ class RoundedDown:
 
 
 def rounded_down_makespan(
-    instance: Instance, slot: float, *, time_limit: float = 60.0, threads: int = 1, seed: int = 0
+    instance: Instance, slot: float, *, time_limit: float | None = 60.0, threads: int = 1, seed: int = 0
 ) -> RoundedDown:
     """Return the least makespan of an instance rounded down to slots of ``slot`` seconds, or a bound on it.
 
-    Stops after ``time_limit`` seconds. Raises :class:`CoallocError` where no schedule exists at all.
+    Stops after ``time_limit`` seconds (None or infinity: no limit). Raises :class:`CoallocError` where there is
+    no schedule at all.
     """
     problem = discretise(instance, slot, "down")
     reasons = why_infeasible(problem)
@@ -45,10 +47,11 @@ def rounded_down_makespan(
         raise CoallocError("; ".join(reasons))
     if not instance.jobs:
         return RoundedDown(0.0, is_proven=True)
-    search = Search(instance, SolveOptions(slot=slot, time_limit=time_limit, threads=threads, seed=seed))
-    context = _RoundedDownContext(search, problem, Criterion.of(problem, "makespan"), solve_model)
+    limit = None if time_limit == math.inf else time_limit
+    call = Call(instance, SolveOptions(slot=slot, time_limit=limit, threads=threads, seed=seed))
+    context = _RoundedDownContext(call, problem, Criterion.of(problem, "makespan"), solve_model)
     close(context)
-    return RoundedDown(search.lower_bound or 0.0, search.is_closed)
+    return RoundedDown(call.lower_bound or 0.0, call.is_closed)
 
 
 class _RoundedDownContext(Context):
@@ -56,7 +59,7 @@ class _RoundedDownContext(Context):
 
     def attain(self, cost: float) -> None:
         """Take the latest end (ticks) of a schedule of the problem as what the bound has to meet."""
-        self.search.objective = self.criterion.reported(cost)
+        self.call.objective = self.criterion.reported(cost)
 
     def take(self, assignments: Sequence[Assignment], source: str) -> None:  # noqa: ARG002
         """Keep assignments of the problem if they are better than the best."""

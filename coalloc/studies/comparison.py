@@ -22,13 +22,14 @@ from coalloc.documents.arguments import Seed, public, require
 from coalloc.documents.errors import InternalError
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError, Instance
-from coalloc.simulator.events import Passes
+from coalloc.intervals import mean_interval
+from coalloc.simulator.clock import Passes
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.result import SimulationResult
+from coalloc.simulator.routing import RUNNABLE, Broker
 from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
 from coalloc.studies.instances import instances_of
 from coalloc.studies.interruption import gathered, uninterrupted
-from coalloc.studies.intervals import mean_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,9 +85,9 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceLimits:
-    """What each solve gets: seconds, threads and a seed."""
+    """What each solve gets: seconds (None: no limit), threads and a seed."""
 
-    time: float
+    time: float | None
     threads: int
     seed: int
 
@@ -96,16 +97,16 @@ class Contestant:
     """A policy with a label; ``make`` returns a new one for every run."""
 
     label: str
-    make: Callable[[], Policy]
+    make: Callable[[], Policy | Broker]
 
 
 @public
 def compare(
     instances: Instance | Iterable[Instance],
-    policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]],
+    policies: Iterable[str | Policy | Broker] | Mapping[str, Mapping[str, Any]],
     *,
     exact: bool = True,
-    time_limit: float = TIME_LIMIT,
+    time_limit: float | None = TIME_LIMIT,
     passes: Passes = "batch",
     kill: bool = False,
     seed: Seed = 0,
@@ -123,7 +124,7 @@ def compare(
     exact
         Solve OAS in continuous time, within ``time_limit``; else only bounds are computed.
     time_limit
-        Seconds for each solve and each bound.
+        Seconds for each solve and each bound; ``None`` or ``math.inf``: no limit.
     passes, kill, seed
         As for :func:`coalloc.simulate`; the seed is that of the solves as well.
     threads
@@ -165,7 +166,7 @@ def _rows(
     contestants: Sequence[Contestant],
     exact: bool,
     limits: ReferenceLimits,
-    run: Callable[[Instance, Policy], SimulationResult],
+    run: Callable[[Instance, Policy | Broker], SimulationResult],
     *,
     say: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
@@ -182,7 +183,7 @@ def _rows(
             yield _row(contestant.label, run(instance, policy), reference)
 
 
-def contestants_of(policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]]) -> list[Contestant]:
+def contestants_of(policies: Iterable[str | Policy | Broker] | Mapping[str, Mapping[str, Any]]) -> list[Contestant]:
     """Return the policies with their labels; all names and options are checked before anything runs."""
     if isinstance(policies, str):
         policies = [policies]
@@ -208,10 +209,10 @@ def _named(label: str, given: Mapping[str, Any]) -> Contestant:
     return Contestant(label, lambda: policy_named(name, options))
 
 
-def _given(policy: Policy) -> Contestant:
+def _given(policy: Policy | Broker) -> Contestant:
     """Return a policy of the user's own; it serves every run."""
-    if not isinstance(policy, Policy):
-        raise CoallocError(f"policy must be a name, or have a scope and decide(state), got {policy!r}")
+    if not isinstance(policy, (Policy, Broker)):
+        raise CoallocError(f"policy must be a name, or have {RUNNABLE}, got {policy!r}")
     return Contestant(type(policy).__name__, lambda: policy)
 
 

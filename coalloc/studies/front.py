@@ -26,6 +26,7 @@ from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import require_watts
 from coalloc.problem import Slot
 from coalloc.simulator.policy import Policy
+from coalloc.simulator.routing import Broker
 from coalloc.solvers.energy_run import Point
 from coalloc.solvers.result import SolveResult, relative_gap
 from coalloc.studies.comparison import BOUND_TOLERANCE, contestants_of
@@ -74,12 +75,12 @@ SCOPES: tuple[Scope, ...] = ("node", "cluster", "platform")
 @public
 def energy_front(
     instance: Instance,
-    policies: Iterable[str | Policy] | Mapping[str, Mapping[str, Any]] = (),
+    policies: Iterable[str | Policy | Broker] | Mapping[str, Mapping[str, Any]] = (),
     *,
     points: int = POINTS,
     slot: Slot = None,
     scope: Scope = "node",
-    time_limit: float = 20.0,
+    time_limit: float | None = 20.0,
     threads: int = 1,
     seed: Seed = 0,
     progress: Callable[[str], None] | None = None,
@@ -97,7 +98,7 @@ def energy_front(
         As for :func:`coalloc.solve`. The bounds of a slotted front do not hold for policies, which know no
         slots: these get the bound of :func:`coalloc.lower_bound`.
     time_limit, threads
-        Seconds for each point, and cores of each solve.
+        Seconds for each point (``None`` or ``math.inf``: no limit), and cores of each solve.
     seed
         Of solves and runs.
     progress
@@ -229,7 +230,7 @@ def _refuse_instance(instance: Instance) -> None:
         raise CoallocError(f"no front of instance {shown(instance.name)}: it has no jobs")
 
 
-def _refuse_wider(instance: Instance, label: str, policy: Policy, scope: Scope) -> None:
+def _refuse_wider(instance: Instance, label: str, policy: Policy | Broker, scope: Scope) -> None:
     """Raise where the bounds of a scope would not hold for a policy."""
     if SCOPES.index(policy.scope) > SCOPES.index(scope):
         raise CoallocError(f"policy {label!r} places jobs within scope {policy.scope!r}: give the front that scope")

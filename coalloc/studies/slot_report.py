@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Literal, get_args
 
 from coalloc.instance import CoallocError
-from coalloc.studies.intervals import ConfidenceInterval, mean_interval
+from coalloc.intervals import ConfidenceInterval, mean_interval
 from coalloc.studies.slot_size import TOLERANCE, percent
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from coalloc.api.solving import lower_bound, solve
 from coalloc.documents.arguments import Seed, public
@@ -35,6 +35,9 @@ from coalloc.studies.interruption import gathered, uninterrupted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Fraction = Annotated[float, "a finite number above 0, such as 0.5 for 50 %"]
+"""A length of the slot, as a share of the mean base time."""
 
 FRACTIONS = (0.15, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5)
 """Slots of the thesis, as shares of the mean base time."""
@@ -84,9 +87,9 @@ UNKNOWN: dict[str, Any] = dict.fromkeys(COLUMNS[COLUMNS.index("slotted") :], mat
 
 @dataclass(frozen=True, slots=True)
 class StudyLimits:
-    """What each solve gets: seconds, threads, a seed; and the formulation of those in slots."""
+    """What each solve gets: seconds (None: no limit), threads, a seed; and the formulation of those in slots."""
 
-    time: float
+    time: float | None
     threads: int
     seed: int
     formulation: str
@@ -104,11 +107,11 @@ class Continuous:
 @public
 def slot_study(
     instances: Instance | Iterable[Instance],
-    fractions: Sequence[float] = FRACTIONS,
+    fractions: Sequence[Fraction] = FRACTIONS,
     *,
     continuous: bool = True,
     formulation: str = "auto",
-    time_limit: float = TIME_LIMIT,
+    time_limit: float | None = TIME_LIMIT,
     threads: int = 1,
     seed: Seed = 0,
     progress: Callable[[str], None] | None = None,
@@ -126,7 +129,8 @@ def slot_study(
     formulation
         Of the solves in slots, as for :func:`coalloc.solve`.
     time_limit
-        Seconds for each solve: one per row in slots, one per row rounded down, one per instance in continuous time.
+        Seconds for each solve (``None`` or ``math.inf``: no limit): one per row in slots, one per row rounded down, one
+        per instance in continuous time.
     threads, seed
         For the solvers; the same seed gives the same table where no time limit struck.
     progress
@@ -184,8 +188,7 @@ def _refuse_unusable(instances: Sequence[Instance], fractions: Sequence[float]) 
     if not instances or not fractions:
         raise CoallocError("slot_study needs at least one instance and one fraction")
     for fraction in fractions:
-        is_number = isinstance(fraction, (int, float)) and not isinstance(fraction, bool)
-        if not is_number or not (math.isfinite(fraction) and fraction > 0.0):
+        if not (math.isfinite(fraction) and fraction > 0.0):
             raise CoallocError(f"a fraction must be a finite number above 0, such as 0.5 for 50 %, got {fraction!r}")
     if len(set(fractions)) < len(fractions):
         raise CoallocError("fractions must be distinct")

@@ -188,6 +188,7 @@ def brute_force_oas(
     *,
     scope: Scope = "platform",
     constraints: Sequence[Constraint] = (),
+    horizon: int | None = None,
 ) -> BruteForceResult:
     """Return the optimal schedule of all jobs, links never saturated (OAS).
 
@@ -246,6 +247,7 @@ def brute_force_oas(
         np.array([*capacities, *limits, *_shared_memories(classes)], dtype=float),
         _regular(instance, objective, unit),
         is_allowed if constraints else None,
+        () if horizon is None else range(horizon + 1),
     )
     search.extend((), tuple(range(len(choices))), 0.0)
     if math.isinf(search.best):
@@ -335,7 +337,8 @@ class _OasSearch:
 
     ``held`` are ends and demands of running jobs, ``capacity`` has one entry per resource (classes,
     links, memories), ``regular`` folds the spans of all jobs into what is minimised. With ``is_allowed``, which is
-    asked of complete schedules, every instant at which a job may start is tried, and not the first alone.
+    asked of complete schedules, every instant at which a job may start is tried, and not the first alone: ends, and
+    ``instants``.
     """
 
     choices: Sequence[_Choices]
@@ -343,6 +346,7 @@ class _OasSearch:
     capacity: FloatArray
     regular: Callable[[Sequence[Span]], float]
     is_allowed: Callable[[Sequence[_Placed]], bool] | None = None
+    instants: Sequence[float] = ()
     best: float = math.inf
     best_placed: tuple[_Placed, ...] = field(default=())
 
@@ -381,13 +385,14 @@ class _OasSearch:
         return bound < self.best - time_tolerance(bound)
 
     def _profile(self, placed: Sequence[_Placed], now: float) -> tuple[FloatArray, FloatArray]:
-        """Return the instants from ``now`` on when something ends, and what is free from each on.
+        """Return the instants from ``now`` on at which a job may start, and what is free from each on.
 
         Shapes ``(instants,)`` and ``(instants, resources)``. What is free only grows. A link, or a memory, that
         running jobs overload has nothing free, which does not hinder a job that asks for none of it.
         """
         holds = [*self.held, *((p.end, p.option.demand) for p in placed)]
-        times = np.array(sorted({now} | {end for end, _ in holds if end > now}), dtype=float)
+        instants = (*(end for end, _ in holds), *self.instants)
+        times = np.array(sorted({now, *(t for t in instants if t > now)}), dtype=float)
         if not holds:
             return times, self.capacity[np.newaxis]
         ends = np.array([end for end, _ in holds], dtype=float)

@@ -88,8 +88,28 @@ class JobNumbers:
         return None
 
 
-def read_records(path: FilePath) -> Iterator[SwfRecord | Fault]:
+def read_header(path: FilePath) -> dict[str, str]:
+    """Return what the comments before the first job say, by name (``UnixStartTime``); what stands there first counts.
+
+    Raises
+    ------
+    InstanceError
+        If the file cannot be read, or has a line above the limit.
+    """
+    found: dict[str, str] = {}
+    for _, line in _lines(os.fspath(path)):
+        if line and not line.startswith(b";"):
+            break
+        name, colon, text = line.removeprefix(b";").decode(errors="replace").partition(":")
+        if colon:
+            found.setdefault(name.strip(), text.strip())
+    return found
+
+
+def read_records(path: FilePath, *, unnumbered: bool = False) -> Iterator[SwfRecord | Fault]:
     """Yield the records of a trace in their order, and a fault with its line number for each broken line.
+
+    ``unnumbered``: job numbers of 0 and less may repeat, since the caller drops these jobs.
 
     Raises
     ------
@@ -104,7 +124,7 @@ def read_records(path: FilePath) -> Iterator[SwfRecord | Fault]:
         if not line or line.startswith(b";"):
             num_comments += line.startswith(b";")
             continue
-        parsed = _parsed(line, line_number, numbers)
+        parsed = _parsed(line, line_number, numbers, unnumbered)
         yield parsed
         num_broken += isinstance(parsed, Fault)
         if not numbers and num_broken >= MAX_FAULTS:
@@ -113,7 +133,7 @@ def read_records(path: FilePath) -> Iterator[SwfRecord | Fault]:
         raise InstanceError([Fault("", "is not an SWF trace: no line has 18 numbers")], source)
 
 
-def _parsed(line: bytes, line_number: int, seen: JobNumbers) -> SwfRecord | Fault:
+def _parsed(line: bytes, line_number: int, seen: JobNumbers, unnumbered: bool) -> SwfRecord | Fault:
     """Return the record on a line or what is wrong with it; ``seen`` remembers the job numbers."""
     where = f"line {line_number}"
     fields = line.split()
@@ -128,6 +148,8 @@ def _parsed(line: bytes, line_number: int, seen: JobNumbers) -> SwfRecord | Faul
             return Fault(where, f"must have a whole number as {SwfRecord._fields[i]}, got {number:g}")
         numbers[i] = int(number)
     record = SwfRecord._make(numbers)
+    if unnumbered and record.number <= 0:
+        return record
     earlier = seen.note(record.number, line_number)
     if earlier is not None:
         return Fault(where, f"repeats the job number {record.number} of line {earlier}")

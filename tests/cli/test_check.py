@@ -102,12 +102,38 @@ def test_options_change_the_rules(tmp_path):
     assert "scope: " in run("check", path, fast, "--links", "ignore", "--scope", "cluster").stdout
 
 
-@pytest.mark.parametrize("option", [("--links", "loose"), ("--scope", "rack"), ("--saturation", "-1")])
-def test_options_that_there_are_not(tiny, tmp_path, option):
+def test_jobs_that_do_not_wait_for_a_start_up_are_named(tmp_path):
+    states = {"chassis": 1, "boards": 1, "cores": 2, "startup_time": 20, "core_grace": 5, "site_grace": 10}
+    states |= dict.fromkeys(("site_watts", "chassis_watts", "board_watts", "core_idle_watts", "core_working_watts"), 1)
+    cluster = {"name": "C1", "link_bandwidth": 0, "nodes": [{"count": 2, "power": 1.0}], "power_states": states}
+    job = {"id": "J1", "tasks": 2, "base_time": 100.0}
+    path = write(tmp_path / "i.json", {**TINY, "platform": {"clusters": [cluster]}, "jobs": [job]})
+    placed = write(tmp_path / "s.json", schedule(("J1", 19.0, 119.0, ["C1/0", "C1/1"])))
+    assert run("check", path, placed).exit_code == 0
+    checked = run("check", path, placed, "--power-management")
+    assert (checked.exit_code, checked.stdout.splitlines()[0]) == (
+        1,
+        "start-up: job J1 starts at 19 s at cluster C1, which can start up from 0 s on and takes 20 s for it",
+    )
+
+
+def test_power_management_needs_power_states(tiny, tmp_path):
+    refused = run("check", tiny, write(tmp_path / "s.json", VALID), "--power-management")
+    line = "coalloc: clusters[0] (cluster 'C1') has no power_states: power management needs them\n"
+    assert (refused.exit_code, refused.stderr) == (2, line)
+
+
+@pytest.mark.parametrize(
+    ("option", "line"),
+    [
+        (("--links", "loose"), "coalloc: links: must be 'strict', 'shared' or 'ignore', got 'loose'\n"),
+        (("--scope", "rack"), "coalloc: scope: must be 'platform', 'cluster' or 'node', got 'rack'\n"),
+        (("--saturation", "-1"), "coalloc: saturation: must be finite and at least 0, got -1.0\n"),
+    ],
+)
+def test_options_that_there_are_not(tiny, tmp_path, option, line):
     refused = run("check", tiny, write(tmp_path / "s.json", VALID), *option)
-    assert refused.exit_code == 2
-    assert refused.stderr.startswith("coalloc: check does not support ")
-    assert refused.stderr.count("\n") == 1
+    assert (refused.exit_code, refused.stderr) == (2, line)
 
 
 def test_a_bad_schedule_file_has_a_line_per_fault(tiny, tmp_path):

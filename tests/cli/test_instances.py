@@ -227,11 +227,47 @@ def test_a_slice_of_a_trace_is_printed_as_a_trace(trace, platform):
 
 def test_examples_are_listed_and_written(tmp_path):
     listed = run("examples").stdout.splitlines()
-    assert [line.split()[0] for line in listed] == list(coalloc.examples())
+    assert [line.split()[0] for line in listed] == [*coalloc.examples(), *coalloc.platforms()]
     assert "thesis-oas-1         8 jobs; clusters of 4, 4, 4 processors" in listed
     path = tmp_path / "wl.json.gz"
     assert run("examples", "thesis-oas-1", "-o", path).exit_code == 0
     assert read_instance(path) == coalloc.example("thesis-oas-1")
+
+
+def test_platforms_are_listed_and_written_among_the_examples(tmp_path):
+    assert "grid2                platform; clusters of 64, 64, 64, 64, 100, 144, 240, 430, 1024 processors" in (
+        run("examples").stdout.splitlines()
+    )
+    path = tmp_path / "grid.json"
+    written = run("examples", "grid1", "-o", path)
+    assert written.exit_code == 0
+    assert written.stderr == f"{path}: clusters of 100, 128, 240, 430, 1024, 1152, 1368 processors\n"
+    assert coalloc.read_platform(path) == coalloc.platform("grid1")
+    printed = json.loads(run("examples", "grid2", "--speeds", "processor").stdout)
+    assert (printed["format"], len(printed["clusters"])) == ("coalloc-platform", 9)
+    assert printed["clusters"][8]["nodes"][0]["power"] == 1.0  # LANL has the slowest processors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["grid1", "--speeds", "core"], "speeds: must be 'site', 'processor' or 'origin', got 'core'"),
+        (["pcbe-8", "--speeds", "site"], "is for the platforms grid1, grid2"),
+        (["--speeds", "site"], "name the example to write"),
+    ],
+)
+def test_speeds_are_those_of_a_platform(arguments, words):
+    refused = run("examples", *arguments)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert words in refused.stderr
+
+
+def test_a_bundled_platform_stands_where_a_file_could(trace):
+    for name, clusters in (("grid1", 7), ("thesis-oas-1", 3)):
+        made = run("convert", "--from", "swf", trace, "--platform", f"example:{name}", "-q")
+        assert len(json.loads(made.stdout)["platform"]["clusters"]) == clusters
+    refused = run("convert", "--from", "swf", trace, "--platform", "example:grid3")
+    assert (refused.exit_code, refused.stderr.partition(";")[0]) == (2, "coalloc: there is no example 'grid3'")
 
 
 def test_an_example_that_there_is_not(tmp_path):

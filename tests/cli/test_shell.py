@@ -20,6 +20,7 @@ COMMANDS = (
     "bench",
     "generate",
     "convert",
+    "merge",
     "policies",
     "schema",
     "examples",
@@ -140,9 +141,10 @@ def test_a_thread_that_does_not_end_does_not_keep_the_command():
     assert ended.stderr.count("\n") == 1
 
 
-def test_a_reader_that_goes_away_is_no_fault():
-    # 64 kB fill the pipe: the schema of results is printed into a pipe whose reader closed it at once.
-    process = subprocess.Popen([*PYTHON, "schema", "result"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+@pytest.mark.parametrize("arguments", [("schema", "result"), ("simulate", "--help"), ("bench", "--help"), ("--help",)])
+def test_a_reader_that_goes_away_is_no_fault(arguments):
+    # The reader of the pipe closes it at once, as `| head` may.
+    process = subprocess.Popen([*PYTHON, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(timeout=30) == 0

@@ -11,6 +11,7 @@ import pytest
 
 import coalloc
 from tests.cli.running import PYTHON, TINY, run, run_process, write
+from tests.test_site_meter import SITE
 
 SWF = """; MaxProcs: 2
 1 0 -1 100 2 -1 -1 2 100 -1 1 7 -1 -1 -1 -1 -1 -1
@@ -43,7 +44,7 @@ def test_a_run_is_printed_and_written(tiny, tmp_path):
     assert run("check", tiny, files["s.json"]).exit_code == 0
     table = pd.read_csv(files["jobs.csv"])
     assert table[["job", "start", "wait", "nodes"]].values.tolist() == [
-        ["J1", 0.0, 0.0, "C1/0 C1/1"],
+        ["J1", 0.0, 0.0, "C1/0-1"],
         ["J2", 100.0, 100.0, "C1/0"],
         ["J3", 100.0, 100.0, "C1/1"],
     ]
@@ -95,8 +96,10 @@ def test_progress_is_lines_where_there_is_no_terminal(trace, monkeypatch):
     [
         (["--policy", "eazy"], "there is no policy 'eazy' (did you mean 'easy'?)"),
         (["--policy", "easy", "-p", "alocation=x"], "policy 'easy' has no option alocation (did you mean allocation?)"),
+        (["--policy", "grid", "-p", "strategy=MaxAR"], "got 'MaxAR' (did you mean 'MaxAR_v'?)"),
+        (["--policy", "grid", "-p", "strategy=MLp_eff"], "needs the efficiency of every cluster; 'C1' has none"),
         (["-p", "allocation"], "must be KEY=VALUE, got 'allocation'"),
-        (["--passes", "both"], "passes must be one of batch, per-event, got 'both'"),
+        (["--passes", "both"], "passes: must be 'batch' or 'per-event', got 'both'"),
         (["--processors", "2"], "is for traces: an instance has its own platform"),
         (["-o", "/nowhere/s.json"], "there is no such folder"),
         (["--plot", "x.bmp"], "x.bmp"),
@@ -160,6 +163,47 @@ def test_a_run_is_metered(tmp_path):
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     document = json.loads(run("simulate", tmp_path / "i.json", "--energy", "--json", "--quiet").stdout)
     assert document["energy"]["total"] == 50.0
+
+
+def test_a_run_of_sites_that_are_switched_is_metered_as_it_ran(tmp_path):
+    # The site starts up from 0 to 20 at 30 W; then it draws 50 W, a chassis 5, a board 10, a core 7 W for 10 s.
+    coalloc.write_instance(coalloc.Instance(coalloc.Platform([SITE]), [coalloc.Job("A", 1, 10.0)]), tmp_path / "i.json")
+    files = ["--power", tmp_path / "p.png", "--series", tmp_path / "s.csv", "--series-plot", tmp_path / "s.png"]
+    options = ["--policy", "grid", "-p", "power_management=true", "--energy", "--json", "--quiet"]
+    document = json.loads(run("simulate", tmp_path / "i.json", *options, *files).stdout)
+    assert document["energy"] == {
+        "total": 1320.0,
+        "dynamic": 70.0,
+        "static": 1250.0,
+        "idle": 0.0,
+        "site": 500.0,
+        "chassis": 50.0,
+        "board": 100.0,
+        "working": 70.0,
+        "startup": 600.0,
+        "edp": 1320.0 * 30.0,
+    }
+    rows = [line.split(",") for line in (tmp_path / "s.csv").read_text().splitlines()]
+    power = rows[0].index("power")
+    assert [(row[0], row[1], float(row[power])) for row in rows[1:]] == [("0.0", "20.0", 30.0), ("20.0", "30.0", 72.0)]
+    assert (tmp_path / "p.png").exists()
+    # Without power management the site does not start up, and all of it is on: 50 + 2*5 + 4*10 + 6*2 + 7 W for 10 s.
+    always = json.loads(
+        run("simulate", tmp_path / "i.json", "--policy", "grid", "--energy", "--json", "--quiet").stdout
+    )
+    assert always["energy"]["total"] == 1190.0
+
+
+def test_power_management_without_power_states_is_bad_input(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--policy", "grid", "-p", "power_management=true", "--jobs", "jobs.csv", "--quiet"]
+    result = run("simulate", "example:thesis-oas-1", *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.splitlines() == [
+        f"coalloc: clusters[{c}] (cluster 'C{c + 1}') has no power_states: power management needs them"
+        for c in range(3)
+    ]
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("arguments", [["--energy"], ["--power", "p.png"]])

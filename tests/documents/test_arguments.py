@@ -53,6 +53,7 @@ def paint(
         ({"colour": ["red"]}, "colour: must be 'red' or 'blue', got list"),
         ({"where": b"x"}, "where: must be a path or None, got bytes"),
         ({"dots": "1, 2"}, "dots: must be a list, got '1, 2'"),
+        ({"dots": [1, "2", None]}, "dots[1]: must be a number, got '2'\ndots[2]: must be a number, got None"),
         ({"say": "x"}, "say: must be a function or True or False, got 'x'"),
         ({"seed": 0.5}, "seed: must be a whole number from 0 on, got 0.5"),
         ({"what": 3}, "what: must be a text or an object with size and draw, got 3"),
@@ -100,6 +101,15 @@ def test_numbers_of_numpy_go_in_as_ours():
     assert [(type(number), number) for number in (given[0], given[1], given[6])] == [(int, 3), (float, 0.5), (int, 7)]
 
 
+def test_a_type_that_only_type_checkers_know_is_for_the_function_to_judge():
+    def shown(page: "Page", number: int) -> "Page":  # noqa: F821 - that it is not there is the test
+        return page
+
+    assert public(shown)("x", 3) == "x"
+    with pytest.raises(CoallocError, match=r"^number: must be a whole number, got 'x'$"):
+        public(shown)("x", "x")
+
+
 def test_a_number_is_no_truth_value():
     @public
     def told(aloud: bool) -> bool:
@@ -131,7 +141,7 @@ def test_an_unknown_keyword_is_one_error_with_the_nearest_name():
 
 
 def test_a_missing_argument_is_pythons_own_error():
-    with pytest.raises(TypeError, match=r"paint\(\): missing a required argument: 'width'"):
+    with pytest.raises(TypeError, match=r"paint\(\) missing 1 required positional argument: 'width'"):
         paint()
 
 

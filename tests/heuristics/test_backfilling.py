@@ -1,4 +1,4 @@
-"""Backfilling by hand, and its promises as laws."""
+"""EASY and conservative backfilling by hand, and EASY's promise as a law."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
-from coalloc.heuristics.backfilling import Conservative, Easy
+from coalloc.heuristics.backfilling import Easy
 from coalloc.testing.small import small_instance
 
 
@@ -65,17 +65,6 @@ def test_easy_may_delay_the_second_that_waits_and_conservative_does_not():
     assert starts("conservative", jobs) == {"J1": 0, "J2": 10, "J3": 20, "J4": 30}
 
 
-def test_reservations_move_forward_when_a_job_ends_early():
-    # J1 is estimated at 10 and ends at 4: everybody moves up.
-    jobs = [
-        Job("J1", tasks=4, base_time=4.0, estimate=10.0),
-        Job("J2", tasks=3, base_time=10.0),
-        Job("J3", tasks=4, base_time=10.0),
-        Job("J4", tasks=1, base_time=10.0),
-    ]
-    assert starts("conservative", jobs) == {"J1": 0, "J2": 4, "J3": 14, "J4": 4}
-
-
 @pytest.mark.parametrize("policy", ["easy", "conservative"])
 def test_an_overdue_job_is_expected_to_end_now(policy):
     # J1 was to end at 5 and ends at 10. At 6 J3 arrives: J2 may start any moment, so J3 (1 node, 3 s) would delay it.
@@ -85,6 +74,49 @@ def test_an_overdue_job_is_expected_to_end_now(policy):
         Job("J3", tasks=1, base_time=3.0, arrival=6.0),
     ]
     assert starts(policy, jobs) == {"J1": 0, "J2": 10, "J3": 20}
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        # J1 holds three of four nodes until 10; the others wait from 1 s on. By arrival J2 (4 nodes) is next, at 10; J3
+        # (3 nodes, 5 s) and J4 (2 nodes, 4 s) follow at 20, together they do not fit: J4 at 25.
+        ("fcfs", {"J2": 10, "J3": 20, "J4": 25}),
+        # Fewest tasks first: J4 at 10; J3 does not fit beside it: 14; J2 at 19. Shortest first is the same.
+        ("sjf", {"J2": 19, "J3": 14, "J4": 10}),
+        ("spt", {"J2": 19, "J3": 14, "J4": 10}),
+        # Longest first, then second longest: as by arrival.
+        ("lpt", {"J2": 10, "J3": 20, "J4": 25}),
+        # At 10 s all have waited for 9 s: J2 scores 0.9**3 * 4 = 2.9, J3 1.8**3 * 3 = 17.5, J4 2.25**3 * 2 = 22.8;
+        # at 14 s J2 1.3**3 * 4 = 8.8, J3 2.6**3 * 3 = 52.7.
+        ("wfp3", {"J2": 19, "J3": 14, "J4": 10}),
+        # Latest arrival first, as a key of one's own: the ids count up.
+        (lambda job, now: -int(job.id[1:]), {"J2": 19, "J3": 14, "J4": 10}),
+    ],
+)
+def test_the_order_of_the_queue_is_an_option(order, expected):
+    jobs = [
+        Job("J1", tasks=3, base_time=10.0),
+        Job("J2", tasks=4, base_time=10.0, arrival=1.0),
+        Job("J3", tasks=3, base_time=5.0, arrival=1.0),
+        Job("J4", tasks=2, base_time=4.0, arrival=1.0),
+    ]
+    assert starts("easy", jobs, queue_order=order) == {"J1": 0} | expected
+
+
+@pytest.mark.parametrize(("candidates", "first"), [("queue", "J3"), ("spt", "J5"), ("lpt", "J4")])
+def test_the_order_of_candidates_is_an_option(candidates, first):
+    # J1 leaves one node of four until 20, when J2 is due. One of J3 (10 s), J4 (15 s) and J5 (8 s) passes J2 at 0.
+    jobs = [
+        Job("J1", tasks=3, base_time=20.0),
+        Job("J2", tasks=4, base_time=10.0),
+        Job("J3", tasks=1, base_time=10.0),
+        Job("J4", tasks=1, base_time=15.0),
+        Job("J5", tasks=1, base_time=8.0),
+    ]
+    found = starts("easy", jobs, candidates=candidates)
+    assert found["J2"] == 20
+    assert {job for job in ("J3", "J4", "J5") if found[job] == 0} == {first}
 
 
 def test_a_job_takes_other_nodes_where_the_preferred_ones_are_promised():
@@ -105,6 +137,24 @@ def test_a_job_takes_other_nodes_where_the_preferred_ones_are_promised():
     assert (run.schedule["J2"].start, run.schedule["J3"].start, run.schedule["J3"].nodes) == (5.0, 0.0, ("slow/0",))
 
 
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
+def test_the_allocation_is_what_the_rule_gives_on_the_free_processors(policy):
+    # J1 holds three of A's four nodes: B has the most free nodes (3), so fewest-clusters puts J2 there. On the empty
+    # platform it would be A.
+    platform = Platform([Cluster("A", [NodeGroup(4, power=1.0)], 1.0), Cluster("B", [NodeGroup(3, power=1.0)], 1.0)])
+    jobs = [Job("J1", tasks=3, base_time=10.0), Job("J2", tasks=1, base_time=10.0)]
+    run = coalloc.simulate(Instance(platform, jobs), policy, allocation="fewest-clusters")
+    assert {p.job: p.nodes for p in run.schedule} == {"J1": ("A/0", "A/1", "A/2"), "J2": ("B/0",)}
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+@pytest.mark.parametrize("early", [5e-10, 1e-9, 2e-9])
+def test_a_job_that_ends_a_moment_before_its_estimate_makes_room(policy, early):
+    # Nothing happens after J1 has ended: J2, which is reserved for 100, has to start then.
+    jobs = [Job("J1", tasks=1, base_time=100.0 - early, estimate=100.0), Job("J2", tasks=1, base_time=10.0)]
+    assert starts(policy, jobs, nodes=1) == {"J1": 0, "J2": 100.0 - early}
+
+
 @dataclass
 class Watched:
     """A policy, and the latest start that was due to each job by what is written down here."""
@@ -112,6 +162,10 @@ class Watched:
     policy: Easy
     promised: dict[str, float] = field(default_factory=dict)
     scope: str = "platform"
+
+    def begin(self, state):
+        """Begin a run."""
+        self.policy.begin(state)
 
     def decide(self, state):
         """Note when, by the estimates, enough processors are free in all for the first job that waits."""
@@ -152,18 +206,4 @@ def test_easy_never_delays_the_head_beyond_its_reservation(seed):
     policy = Watched(Easy())
     run = coalloc.simulate(exact(seed), policy)
     for job, latest in policy.promised.items():
-        assert run.schedule[job].start <= latest + 1e-9 * max(1.0, latest)
-
-
-@given(seed=st.integers(0, 10_000))
-def test_conservative_never_delays_anyone_beyond_the_first_reservation(seed):
-    class Noting(Conservative):
-        def _reserve(self, profile, job, state, allocator):
-            super()._reserve(profile, job, state, allocator)
-            promised.setdefault(job.id, self._places[job.id].start)
-
-    promised = {}
-    run = coalloc.simulate(exact(seed), Noting())
-    assert set(promised) == {job.id for job in exact(seed).jobs}
-    for job, latest in promised.items():
         assert run.schedule[job].start <= latest + 1e-9 * max(1.0, latest)

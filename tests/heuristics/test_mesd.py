@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc.heuristics.mesd import Mesd
+from coalloc.heuristics.plans import Planned
 from coalloc.instance import Instance, Job
 from coalloc.simulator.policy import Start, State
 from tests.heuristics.runs import endable, estimated_instances, nodes, star, starts, without_traffic
@@ -152,14 +154,22 @@ class Watched(Mesd):
 
     def __init__(self) -> None:
         super().__init__()
+        self.left: set[str] = set()
         self.decisions: list[tuple[set[str], set[str]]] = []
 
-    def decide(self, state: State) -> Iterator[Start]:
+    def _planned(self, *arguments: Any) -> Iterator[Planned]:
+        for planned in super()._planned(*arguments):
+            self.left.add(planned.job_id)
+            yield planned
+
+    def decide(self, state: State) -> list[Start]:
         """Decide and take a note."""
-        before = {planned.job_id for planned in self._plan}
-        starts = list(super().decide(state))
-        self.decisions.append((before, {start.job_id for start in starts}))
-        yield from starts
+        before = set(self.left)
+        starts = super().decide(state)
+        started = {start.job_id for start in starts}
+        self.decisions.append((before, started))
+        self.left -= started
+        return starts
 
 
 @LAW

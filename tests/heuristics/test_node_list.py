@@ -70,6 +70,6 @@ def test_orders_are_those_of_lists():
     with pytest.raises(CoallocError) as error:
         started((SMALL,), JOBS, job_order="low-first", node_order="second")
     assert str(error.value).splitlines() == [
-        "job_order of policy 'node-list' must be one of first, shortest, got 'low-first'",
+        "job_order of policy 'node-list' must be one of first, shortest, got 'low-first' (did you mean 'first'?)",
         "node_order of policy 'node-list' must be one of first, high-flops, low-power, high-power, got 'second'",
     ]

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 import coalloc
 from coalloc.checker import check
+from coalloc.heuristics import pas
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
+from coalloc.simulator.engine import Interrupted
 from tests.heuristics.runs import estimated_instances, nodes, placeable, star, starts
 from tests.strategies import LAW
 
@@ -51,6 +53,18 @@ def test_a_package_that_the_links_do_not_carry_loses_its_last_job() -> None:
     assert starts(instance, "pas") == {"J1": 0.0, "J2": 0.0, "J3": 10.0}
 
 
+def test_ctrl_c_in_a_decision_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What an interrupted search has found, nothing, is no decision.
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    jobs = tuple(Job(f"J{i}", 2, 10.0, task_bandwidth=20.0) for i in (1, 2, 3))
+    instance = Instance(star((3, 1.0, 10.0), (3, 1.0, 10.0)), jobs)
+    monkeypatch.setattr(pas, "place_package", interrupted)
+    with pytest.raises(Interrupted, match="interrupted: at 0 s 0 jobs have ended, 0 run, 3 wait"):
+        coalloc.simulate(instance, "pas")
+
+
 def test_a_job_waits_for_room_on_the_links() -> None:
     # J1 would put 8 MB/s on links of 10 MB/s on which R1 puts 8 until 50 s; nodes are free.
     running = (RunningJob(Job("R1", 2, 1.0, task_bandwidth=8.0), ("C1/0", "C2/0"), 50.0),)
@@ -70,6 +84,38 @@ def test_a_job_that_can_never_start_is_reported() -> None:
     instance = Instance(star((1, 1.0, 10.0), (1, 1.0, 10.0)), (Job("J1", 2, 10.0, task_bandwidth=20.0),))
     with pytest.raises(CoallocError, match=r"job 'J1' saturates a link wherever it runs: .*20 MB/s on the link of 'C"):
         coalloc.simulate(instance, "pas")
+
+
+def test_a_decision_without_a_proof_is_counted() -> None:
+    # Three jobs of two tasks on three and three nodes: one would be in both clusters, with 8 MB/s on links of 7. That
+    # takes more than the 3 allocations that the first attempt may try. Two jobs have their best levels with 2: J2 fast
+    # and J1 slow, both for 20 s.
+    jobs = tuple(Job(f"J{i}", 2, 10.0 * i, task_bandwidth=8.0) for i in (1, 2, 3))
+    instance = Instance(star((3, 1.0, 7.0), (3, 0.5, 7.0)), jobs)
+    for options, unproven in (({}, 0), ({"work_limit": 5}, 1)):
+        run = coalloc.simulate(instance, "pas", **options)
+        assert starts_and_ends(run.schedule) == {"J1": (0.0, 20.0), "J2": (0.0, 20.0), "J3": (20.0, 50.0)}
+        assert run.metrics["decisions_unproven"] == unproven
+
+
+def starts_and_ends(schedule: coalloc.Schedule) -> dict[str, tuple[float, float]]:
+    """Return when each job runs, s."""
+    return {placement.job: (placement.start, placement.end) for placement in schedule}
+
+
+def test_with_the_least_work_all_jobs_run() -> None:
+    # Every attempt may try one allocation per job, so a single job starts on an empty platform.
+    jobs = tuple(Job(f"J{i}", 2, 10.0, task_bandwidth=8.0) for i in range(5))
+    run = coalloc.simulate(Instance(star((3, 1.0, 7.0), (3, 0.5, 7.0)), jobs), "pas", work_limit=1)
+    assert len(run.schedule) == 5
+
+
+def test_a_package_with_more_allocations_than_a_model_takes_is_placed() -> None:
+    # Two jobs of 60 tasks on 12 clusters of 10 nodes have some 10**10 allocations each; without traffic none matters.
+    jobs = tuple(Job(f"J{i}", 60, 10.0) for i in (1, 2))
+    for model in ("pas", "cbs", "jpr"):
+        run = coalloc.simulate(Instance(star(*[(10, 1.0, 1.0)] * 12), jobs), "pas", allocation=model)
+        assert {p.start for p in run.schedule} == {0.0}
 
 
 def test_cbs_keeps_a_job_in_one_cluster() -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from coalloc.heuristics.plans import Planned, due, without
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coalloc.heuristics.plans import Planned, Turns, due, without
 
 
 def ids(plan: list[Planned], free: int, *bandwidths: float) -> list[str]:
@@ -34,3 +39,28 @@ def test_a_job_that_loads_no_link_starts_beside_saturated_ones() -> None:
 def test_what_has_started_leaves_the_plan() -> None:
     plan = [Planned("a", 0b01, 1.0), Planned("b", 0b10, 1.0)]
     assert without(plan, plan[:1]) == plan[1:]
+
+
+@given(st.lists(st.integers(1, 31), max_size=7), st.integers(0, 31), st.randoms(use_true_random=False))
+def test_taking_turns_is_the_same_for_jobs_that_load_nothing(sets: list[int], free: int, random: Random) -> None:
+    # Five processors, of which some are free; those that run, and those that the plan starts, end in any order.
+    plan = [Planned(f"J{place}", processors, 1.0) for place, processors in enumerate(sets)]
+    turns, running = Turns(plan), [31 & ~free] if free < 31 else []
+    while plan or running:
+        started = list(due(plan, free))
+        assert turns.due(free) == started
+        plan = without(plan, started)
+        assert bool(turns) == bool(plan)
+        for planned in started:
+            free &= ~planned.processors
+            running.append(planned.processors)
+        if running:
+            free |= running.pop(random.randrange(len(running)))
+
+
+def test_processors_that_are_lost_are_waited_for_again() -> None:
+    # a needs 0 and 1: 0 was free, and is no more when 1 is.
+    turns = Turns([Planned("a", 0b11, 1.0)])
+    assert turns.due(0b01) == []
+    assert turns.due(0b10) == []
+    assert [planned.job_id for planned in turns.due(0b11)] == ["a"]

@@ -3,8 +3,10 @@
 import pytest
 
 import coalloc
-from coalloc import CoallocError, Policy
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, Policy
 from coalloc.heuristics.registry import POLICIES, policy_named
+from coalloc.simulator.engine import Interrupted
+from coalloc.simulator.routing import Broker
 
 
 def test_the_names_are_those_of_the_classics_and_what_followed():
@@ -13,7 +15,7 @@ def test_the_names_are_those_of_the_classics_and_what_followed():
 
 @pytest.mark.parametrize("name", coalloc.policies())
 def test_every_policy_follows_the_protocol_and_has_options_with_valid_defaults(name):
-    assert isinstance(policy_named(name, {}), Policy)
+    assert isinstance(policy_named(name, {}), (Policy, Broker))
     for option, default in POLICIES[name].options.items():
         assert policy_named(name, {option: default}) is not None
         choices = POLICIES[name].choices(option)
@@ -26,6 +28,43 @@ def test_policies_of_one_name_share_no_state():
     assert one._places is not other._places
 
 
+def cores(nodes, powers):
+    """Return clusters of nodes of four cores each, with watts."""
+    watts = {"idle_watts": 50.0, "static_watts": 90.0, "core_watts": 20.0}
+    groups = [NodeGroup(nodes, power=power, cores=4, **watts) for power in powers]
+    return Platform([Cluster(f"C{k}", [group], link_bandwidth=1e3) for k, group in enumerate(groups, 1)])
+
+
+def load(platform, *estimates):
+    """Return jobs of 1 to 4 tasks, one every 5 s, that run shorter than estimated or longer."""
+    jobs = [
+        Job(
+            f"J{i}", tasks=1 + 3 * i % 4, base_time=10.0 + 7 * i % 30, arrival=5.0 * i, estimate=estimates[i % 3] + 40.0
+        )
+        for i in range(12)
+    ]
+    return Instance(platform, jobs)
+
+
+@pytest.mark.parametrize("name", coalloc.policies())
+def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
+    # One object for a run to the end, one that is left in the middle, and one on another platform, whose jobs have the
+    # same names: it decides as a new one does.
+    def leave(position):
+        if position.waiting:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("coalloc.simulator.engine.PASSES_PER_REPORT", 4)
+    options = {"work_limit": 100} if "work_limit" in POLICIES[name].options else {}
+    small, large = load(cores(1, (1.0,)), 0.0, 50.0, 500.0), load(cores(1, (1.0, 0.5)), 90.0, 0.0, 10.0)
+    policy = policy_named(name, options)
+    for first, second in ((small, large), (large, small)):
+        coalloc.simulate(first, policy)
+        with pytest.raises(Interrupted):
+            coalloc.simulate(first, policy, progress=leave)
+        assert coalloc.simulate(second, policy).schedule == coalloc.simulate(second, name, **options).schedule
+
+
 @pytest.mark.parametrize(
     ("name", "options", "lines"),
     [
@@ -33,9 +72,20 @@ def test_policies_of_one_name_share_no_state():
         (
             "easy",
             {"alocation": "x"},
-            ["policy 'easy' has no option alocation (did you mean allocation?); it has allocation, scope"],
+            [
+                "policy 'easy' has no option alocation (did you mean allocation?); "
+                "it has queue_order, candidates, allocation, scope"
+            ],
         ),
-        ("easy", {"order": "sjf"}, ["policy 'easy' has no option order; it has allocation, scope"]),
+        ("fcfs", {"queue_order": "sjf"}, ["policy 'fcfs' has no option queue_order; it has skip, allocation, scope"]),
+        (
+            "easy",
+            {"queue_order": "fifo"},
+            [
+                "queue_order of policy 'easy' must be one of fcfs, sjf, bjf, spt, lpt, largest-area, wfp3, unicef, "
+                "f1, f2, f3, f4 or a function of your own, got 'fifo'"
+            ],
+        ),
         ("pas", {"work_limit": 0}, ["work_limit of policy 'pas' must be at least 1, got 0"]),
         ("oas", {"work_limit": "x"}, ["work_limit of policy 'oas' must be a whole number, got 'x'"]),
         (

@@ -64,6 +64,22 @@ def lines_of(path: Path, document: object) -> list[str]:
 GROUP: Place = ("platform", "clusters", 0, "nodes", 0)
 JOB: Place = ("jobs", 1)
 
+CLUSTER: Place = ("platform", "clusters", 0)
+STATES: dict[str, Any] = {
+    "chassis": 1,
+    "boards": 2,
+    "cores": 2,
+    "site_watts": 50,
+    "chassis_watts": 0,
+    "board_watts": 110,
+    "core_idle_watts": 17.8,
+    "core_working_watts": 26,
+    "startup_time": 20,
+    "core_grace": 5,
+    "site_grace": 10,
+}
+"""Power states of a cluster, with places for the four processors of C1."""
+
 FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
     "unknown key of the document": (
         ("colour",),
@@ -138,6 +154,43 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
         -1,
         "platform.clusters[0].nodes[0].idle_watts: must be at least 0, got -1",
     ),
+    "negative watts of boards": (
+        (*CLUSTER, "power_states"),
+        STATES | {"board_watts": -1},
+        "platform.clusters[0].power_states.board_watts: must be at least 0, got -1",
+    ),
+    "negative watts of a start-up": (
+        (*CLUSTER, "power_states"),
+        STATES | {"startup_watts": -0.5},
+        "platform.clusters[0].power_states.startup_watts: must be at least 0, got -0.5",
+    ),
+    "negative grace": (
+        (*CLUSTER, "power_states"),
+        STATES | {"core_grace": -5.0},
+        "platform.clusters[0].power_states.core_grace: must be at least 0, got -5.0",
+    ),
+    "no boards": (
+        (*CLUSTER, "power_states"),
+        STATES | {"boards": 0},
+        "platform.clusters[0].power_states.boards: must be at least 1, got 0",
+    ),
+    "unknown key of power states": (
+        (*CLUSTER, "power_states"),
+        STATES | {"watts": 1},
+        "platform.clusters[0].power_states.watts: is not a known key; known are chassis, boards, cores, site_watts, "
+        "chassis_watts, board_watts, core_idle_watts, core_working_watts, startup_time, core_grace, site_grace, "
+        "startup_watts",
+    ),
+    "missing key of power states": (
+        (*CLUSTER, "power_states"),
+        {key: number for key, number in STATES.items() if key != "site_grace"},
+        "platform.clusters[0].power_states.site_grace: is missing",
+    ),
+    "number for power states": (
+        (*CLUSTER, "power_states"),
+        7,
+        "platform.clusters[0].power_states: must be an object, got 7",
+    ),
     "platform without clusters": (("platform", "clusters"), [], "platform.clusters: must not be empty"),
     "cluster without nodes": (
         ("platform", "clusters", 0, "nodes"),
@@ -194,6 +247,27 @@ CROSS_FAULTS: dict[str, tuple[Place, Any, str]] = {
         ("running", 0, "nodes", 1),
         "C1/3",
         "running[0].nodes[1]: is held twice: 'C1/3' is also running[0].nodes[0]",
+    ),
+    "fewer places on boards than processors": (
+        (*CLUSTER, "power_states"),
+        STATES | {"boards": 1},
+        "platform.clusters[0].power_states: must have places for the 4 processors of the cluster, got 2 "
+        "(1 chassis of 1 boards of 2 cores)",
+    ),
+    "nodes of several cores with power states": (
+        ("platform", "clusters", 1, "power_states"),
+        STATES,
+        "platform.clusters[1].nodes[0].cores: must be 1 in a cluster with power_states, got 2",
+    ),
+    "watts of nodes with power states": (
+        CLUSTER,
+        {
+            "name": "C1",
+            "link_bandwidth": 125.0,
+            "nodes": [{"count": 4, "power": 1.0, "static_watts": 9.0}],
+            "power_states": STATES,
+        },
+        "platform.clusters[0].nodes[0].static_watts: must not stand beside the power_states of its cluster",
     ),
     "processors beyond any machine": (
         (*GROUP, "count"),

@@ -137,7 +137,7 @@ def test_names_that_are_no_processors(name):
     # C1/0 has one core, C1/1 has the cores 0 and 1.
     platform = Platform([Cluster("C1", [NodeGroup(1, 1.0), NodeGroup(1, 1.0, cores=2)], 1.0)])
     assert name not in platform.processor_index
-    with pytest.raises(InstanceError, match="must be a processor of the platform"):
+    with pytest.raises(InstanceError, match="must be a processor "):
         Instance(platform, (), (RunningJob(Job("R", 1, 1.0), (name,), 1.0),))
 
 

@@ -27,9 +27,9 @@ OPTIONS = SolveOptions(model="pas", objective="total-execution-time")
 Solve = Callable[..., SolveResult]
 
 
-@pytest.fixture(params=["node", "mode"])
+@pytest.fixture(params=["node", "mode", "auto"])
 def solve(request: pytest.FixtureRequest) -> Solve:
-    """Return a function that solves an instance as PAS, with each formulation."""
+    """Return a function that solves an instance as PAS, with each formulation and with what needs none."""
 
     def run(instance: Instance, **options: Any) -> SolveResult:
         return solve_package(instance, replace(OPTIONS, **options), formulation=request.param)
@@ -279,7 +279,7 @@ def test_time_that_runs_out_before_a_schedule_leaves_it_unknown() -> None:
     def out_of_time(*_: Any, **__: Any) -> ModelSolution:
         return ModelSolution(SolveStatus.UNKNOWN, "time", None, -math.inf, SIZE)
 
-    result = solve_package(INSTANCE, OPTIONS, run_model=out_of_time)
+    result = solve_package(INSTANCE, OPTIONS, formulation="mode", run_model=out_of_time)
     assert (result.status, result.stopped_by, result.schedule) == ("unknown", "time", None)
     assert result.message
 
@@ -294,7 +294,7 @@ def test_a_schedule_without_a_proof_is_feasible_with_its_bound(status: str, stop
         bound = 0.5 * solution.lower_bound
         return replace(solution, status=SolveStatus(status), stopped_by=stopped_by, lower_bound=bound)
 
-    result = solve_package(INSTANCE, OPTIONS, run_model=half_proven)
+    result = solve_package(INSTANCE, OPTIONS, formulation="mode", run_model=half_proven)
     assert (result.status, result.stopped_by) == ("feasible", reported)
     assert result.objective == pytest.approx(190.0)
     assert result.lower_bound == pytest.approx(95.0)
@@ -303,7 +303,7 @@ def test_a_schedule_without_a_proof_is_feasible_with_its_bound(status: str, stop
 
 def test_trace_timings_and_names() -> None:
     points: list[TracePoint] = []
-    result = solve_package(INSTANCE, OPTIONS, progress=points.append)
+    result = solve_package(INSTANCE, OPTIONS, formulation="mode", progress=points.append)
     assert result.options.formulation == "mode"
     assert tuple(points) == result.trace
     assert result.trace[-1].incumbent == pytest.approx(190.0)

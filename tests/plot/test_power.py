@@ -8,8 +8,10 @@ from matplotlib.patches import StepPatch
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
 from coalloc.meter import PowerCurve
+from coalloc.node_meter import NODE_PARTS
 from coalloc.plot.power import averaged
 from tests.plot.strange import IDS
+from tests.test_site_meter import grid, placed
 
 NODE = NodeGroup(2, 1.0, cores=2, idle_watts=3.0, static_watts=10.0, core_watts=5.0)
 INSTANCE = Instance(Platform((Cluster("C1", (NODE,), 0.0),)), (Job("A", 2, 400.0),), name="power")
@@ -33,6 +35,25 @@ def test_idle_static_and_dynamic_power_are_stacked():
     assert matplotlib.pyplot.get_fignums() == []
 
 
+def test_the_parts_of_a_site_are_stacked():
+    # Start-up 30 W for 20 s; then site 50, chassis 5, board 10, a core at work 7 W; at 30 the core idles at 2 W.
+    instance, schedule = grid(
+        [Job("A", 1, 10.0), Job("B", 1, 5.0)], [placed("A", 20.0, 30.0, [0]), placed("B", 32.0, 37.0, [0])]
+    )
+    figure = coalloc.power_plot(instance, schedule, power_management=True)
+    assert {patch.get_label(): patch.get_data().values.tolist() for patch in steps(figure)} == {
+        "site": [0.0, 50.0, 50.0, 50.0],
+        "chassis": [0.0, 55.0, 55.0, 55.0],
+        "board": [0.0, 65.0, 65.0, 65.0],
+        "idle": [0.0, 65.0, 67.0, 65.0],
+        "working": [0.0, 72.0, 67.0, 72.0],
+        "startup": [30.0, 72.0, 67.0, 72.0],
+    }
+    colours = {patch.get_facecolor() for patch in steps(figure)}
+    assert len(colours) == 6
+    assert steps(coalloc.power_plot(instance, schedule))[0].get_data().values.tolist() == [50.0] * 4
+
+
 def test_as_published_an_unused_node_draws_nothing():
     assert steps(coalloc.power_plot(INSTANCE, SCHEDULE, idle="from-first-use"))[0].get_data().values.tolist() == [0.0]
 
@@ -51,7 +72,7 @@ def test_long_curves_are_drawn_as_means_of_the_same_area():
 
 def test_means_are_those_of_what_is_drawn():
     # Idle: 3 W for 1 s, then 9 W for 3 s; in two steps of 2 s: (3 + 9)/2 and 9 W.
-    curve = PowerCurve(np.array([0.0, 1.0, 4.0]), np.array([[3.0, 9.0], [0.0, 0.0], [4.0, 0.0]]))
+    curve = PowerCurve(np.array([0.0, 1.0, 4.0]), np.array([[3.0, 9.0], [0.0, 0.0], [4.0, 0.0]]), NODE_PARTS)
     means = averaged(curve, 2)
     assert means.instants.tolist() == [0.0, 2.0, 4.0]
     assert means.watts.tolist() == [[6.0, 9.0], [0.0, 0.0], [2.0, 0.0]]

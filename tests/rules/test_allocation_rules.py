@@ -21,6 +21,10 @@ CLASSES = node_classes(PLATFORM)
 """A slow (3 at 0.5), A fast (2 at 1.0), B (4 at 1.0), C (6 at 0.75)."""
 
 
+def of(tasks):
+    return Job("J", tasks, 1.0)
+
+
 def test_the_names_of_the_rules_are_their_type():
     assert tuple(ALLOCATION_RULES) == get_args(RuleName)
 
@@ -42,7 +46,7 @@ def test_the_names_of_the_rules_are_their_type():
     ],
 )
 def test_the_rules_by_hand(rule, tasks, free, expected):
-    assert allocation_rule(rule, CLASSES)(tasks, free) == expected
+    assert allocation_rule(rule, CLASSES)(of(tasks), free) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,15 +60,15 @@ def test_the_rules_by_hand(rule, tasks, free, expected):
     ],
 )
 def test_a_rule_within_one_cluster(rule, tasks, free, expected):
-    assert allocation_rule(rule, CLASSES, "cluster")(tasks, free) == expected
+    assert allocation_rule(rule, CLASSES, "cluster")(of(tasks), free) == expected
 
 
 def test_a_rule_within_one_node():
     platform = Platform([Cluster("A", [NodeGroup(2, power=0.5, cores=4), NodeGroup(1, power=1.0, cores=2)], 1.0)])
     choose = allocation_rule("fastest-first", node_classes(platform, "node"), "node")
-    assert choose(2, (4, 4, 2)) == (0, 0, 2)
-    assert choose(3, (2, 4, 2)) == (0, 3, 0)
-    assert choose(3, (2, 2, 2)) is None
+    assert choose(of(2), (4, 4, 2)) == (0, 0, 2)
+    assert choose(of(3), (2, 4, 2)) == (0, 3, 0)
+    assert choose(of(3), (2, 2, 2)) is None
 
 
 @given(
@@ -74,7 +78,7 @@ def test_a_rule_within_one_node():
     free=st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 4), st.integers(0, 6)),
 )
 def test_every_rule_finds_an_allocation_exactly_where_there_is_one(rule, scope, tasks, free):
-    counts = allocation_rule(rule, CLASSES, scope)(tasks, free)
+    counts = allocation_rule(rule, CLASSES, scope)(of(tasks), free)
     room = sum(free) if scope == "platform" else max(free[0] + free[1], free[2], free[3])
     if counts is None:
         assert room < tasks

@@ -15,39 +15,43 @@ def classes_of(*clusters: list[tuple[int, float]]) -> tuple[NodeClass, ...]:
     return node_classes(Platform(tuple(made)))
 
 
+def of(tasks: int) -> Job:
+    return Job("J", tasks, 1.0)
+
+
 def test_the_second_step_frees_a_fast_node_as_in_figure_3_22() -> None:
     # Three tasks: the fastest nodes are N1, N2 (0.75) and N3 (0.5); N4 is as slow as N3, so N1's task moves there.
     classes = classes_of([(2, 0.75)], [(2, 0.5)])
-    assert mesd_allocation(classes, second_step=False)(3, (2, 2)) == (2, 1)
-    assert mesd_allocation(classes)(3, (2, 2)) == (1, 2)
+    assert mesd_allocation(classes, second_step=False)(of(3), (2, 2)) == (2, 1)
+    assert mesd_allocation(classes)(of(3), (2, 2)) == (1, 2)
 
 
 def test_the_fastest_cluster_is_emptied_first() -> None:
     # Five tasks: 2 + 2 + 1. C3 has three more free nodes: two for the tasks in C1, one for a task in C2.
     classes = classes_of([(2, 1.0)], [(2, 0.75)], [(4, 0.5)])
-    assert mesd_allocation(classes)(5, (2, 2, 4)) == (0, 1, 4)
+    assert mesd_allocation(classes)(of(5), (2, 2, 4)) == (0, 1, 4)
 
 
 def test_of_equal_clusters_the_last_is_the_slowest() -> None:
     classes = classes_of([(2, 1.0)], [(4, 1.0)])
-    assert mesd_allocation(classes)(3, (2, 4)) == (0, 3)
+    assert mesd_allocation(classes)(of(3), (2, 4)) == (0, 3)
 
 
 def test_no_task_moves_to_a_slower_node() -> None:
     # C2's only node of power 0.5 is taken by step 1; its others have 0.25.
     classes = classes_of([(2, 1.0)], [(1, 0.5), (2, 0.25)])
-    assert mesd_allocation(classes)(3, (2, 1, 2)) == (2, 1, 0)
+    assert mesd_allocation(classes)(of(3), (2, 1, 2)) == (2, 1, 0)
 
 
 def test_a_job_in_one_cluster_stays_as_it_is() -> None:
     # Two tasks on N1, N2 though N3, N4 would do: nothing is co-allocated, so there is no second step.
     classes = classes_of([(2, 0.75)], [(2, 0.5)])
-    assert mesd_allocation(classes)(2, (2, 2)) == (2, 0)
+    assert mesd_allocation(classes)(of(2), (2, 2)) == (2, 0)
 
 
 def test_too_few_free_processors_give_nothing() -> None:
     # errata 14: Algorithm 3 as printed would give a part of the nodes.
-    assert mesd_allocation(classes_of([(2, 1.0)], [(2, 0.5)]))(4, (2, 1)) is None
+    assert mesd_allocation(classes_of([(2, 1.0)], [(2, 0.5)]))(of(4), (2, 1)) is None
 
 
 @pytest.mark.parametrize(("slowdown", "expected"), [("difference", 1), ("ratio", 0)])

@@ -1,11 +1,14 @@
-"""Queue orders on jobs that every order arranges differently."""
+"""Queue orders on jobs that every order arranges differently, and formulas by hand."""
 
 from __future__ import annotations
+
+import math
+from typing import get_args
 
 import pytest
 
 from coalloc.instance import Job
-from coalloc.rules.orders import ORDERS, ordered
+from coalloc.rules.orders import FIXED_ORDERS, ORDERS, TIMED_ORDERS, OrderName, is_fixed, key_at, ordered
 
 JOBS = (
     Job("a", 2, 100.0, arrival=5.0),
@@ -28,3 +31,38 @@ def test_each_order(order: str, expected: str) -> None:
 def test_ties_keep_the_order_given(order: str) -> None:
     equal = [Job(name, 2, 10.0) for name in "dacb"]
     assert [job.id for job in ordered(equal, order)] == list("dacb")
+
+
+def test_the_names_are_those_of_the_orders() -> None:
+    assert {*FIXED_ORDERS, *TIMED_ORDERS} == set(get_args(OrderName))
+
+
+# 100 s on 4 processors, here since 1000 s.
+JOB = Job("a", 4, 60.0, estimate=100.0, arrival=1000.0)
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("wfp3", -8.0 * 4),  # waiting for 200 s: (200/100)**3 * 4
+        ("unicef", -200.0 / (2.0 * 100.0)),  # log2(4) = 2
+        ("f1", 2.0 * 4 + 870.0 * 3),  # log10(100) = 2, log10(1000) = 3
+        ("f2", 10.0 * 4 + 25_600.0 * 3),
+        ("f3", 100.0 * 4 + 6_860_000.0 * 3),
+        ("f4", 100.0 * 2 + 530_000.0 * 3),
+    ],
+)
+def test_the_formulas(order: OrderName, expected: float) -> None:
+    assert key_at(order, 1200.0)(JOB) == pytest.approx(expected)
+
+
+def test_formulas_hold_for_one_task_and_for_the_first_second() -> None:
+    # log2(1) and log10(0) would be no numbers to divide by or to add: one task counts as two, 0 s as 1 s.
+    job = Job("a", 1, 100.0)
+    assert key_at("unicef", 50.0)(job) == -0.5
+    assert key_at("f1", 50.0)(job) == math.log10(100.0)
+
+
+def test_an_order_of_ones_own_sees_the_clock() -> None:
+    assert key_at(lambda job, now: now - job.arrival, 1200.0)(JOB) == 200.0
+    assert not is_fixed(lambda job, now: job.tasks)

@@ -2,7 +2,7 @@
 
 import math
 
-from coalloc import Cluster, NodeGroup, Platform
+from coalloc import Cluster, Job, NodeGroup, Platform
 from coalloc.allocation import node_classes
 from coalloc.rules.allocation_rules import allocation_rule
 from coalloc.rules.reservations import Reservation, reservation
@@ -12,24 +12,28 @@ TWO = node_classes(
 )
 
 
+def of(tasks: int) -> Job:
+    return Job("J", tasks, 1.0)
+
+
 def test_the_first_release_after_which_the_job_fits():
     # Free: 1 fast. At 5 one slow node more: two. At 7 two fast ones: four, of which the job takes the three fast.
     choose = allocation_rule("fastest-first", TWO)
     releases = [(5.0, (0, 1)), (7.0, (2, 0)), (9.0, (1, 3))]
-    assert reservation(3, (1, 0), releases, choose) == Reservation(7.0, (0, 1))
-    assert reservation(2, (1, 0), releases, choose) == Reservation(5.0, (0, 0))
+    assert reservation(of(3), (1, 0), releases, choose) == Reservation(7.0, (0, 1))
+    assert reservation(of(2), (1, 0), releases, choose) == Reservation(5.0, (0, 0))
 
 
 def test_what_is_released_at_one_instant_is_released_together():
     choose = allocation_rule("fastest-first", TWO)
-    assert reservation(2, (1, 0), [(5.0, (1, 0)), (5.0, (0, 2))], choose) == Reservation(5.0, (0, 2))
+    assert reservation(of(2), (1, 0), [(5.0, (1, 0)), (5.0, (0, 2))], choose) == Reservation(5.0, (0, 2))
 
 
 def test_a_scope_is_kept():
     choose = allocation_rule("fastest-first", TWO, "cluster")
-    assert reservation(2, (1, 0), [(5.0, (0, 1)), (6.0, (0, 1))], choose) == Reservation(6.0, (1, 0))
+    assert reservation(of(2), (1, 0), [(5.0, (0, 1)), (6.0, (0, 1))], choose) == Reservation(6.0, (1, 0))
 
 
 def test_a_job_that_never_fits_waits_for_ever_and_takes_nothing():
     choose = allocation_rule("fastest-first", TWO)
-    assert reservation(9, (4, 0), [(5.0, (0, 4))], choose) == Reservation(math.inf, (4, 4))
+    assert reservation(of(9), (4, 0), [(5.0, (0, 4))], choose) == Reservation(math.inf, (4, 4))

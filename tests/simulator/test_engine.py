@@ -1,11 +1,16 @@
 """The engine by hand: ends over shared links, kills, passes, running jobs, and what it refuses."""
 
+import contextlib
+import signal
+import threading
+
 import numpy as np
 import pytest
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Start
-from coalloc.simulator.engine import Engine, Interrupted
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Start, Wake
+from coalloc.simulator.engine import Engine, Interrupted, PolicyError, Position
+from coalloc.simulator.site import Partition
 from tests.simulator.listed import Listed
 
 
@@ -71,6 +76,23 @@ def test_a_job_over_a_link_of_no_bandwidth_would_never_end():
     instance = Instance(two_clusters(bandwidth=0.0), [spread("J1")])
     with pytest.raises(CoallocError, match="job 'J1' loads a link of no bandwidth"):
         coalloc.simulate(instance, Listed({"J1": (1, 1)}))
+
+
+def test_an_end_that_no_longer_holds_makes_no_pass():
+    # J1 and J2 as above, J3 needs all nodes from 80 on. At 75 the end of J1 moves from 150 to 200, at 200 that of J2
+    # from 325 to 275. Nobody is asked at 150, and nobody at 325 while J3 runs until 400.
+    jobs = [
+        spread("J1"),
+        spread("J2", arrival=75.0),
+        Job("J3", tasks=4, base_time=125.0, arrival=80.0),
+        Job("J4", tasks=4, base_time=1.0, arrival=90.0),
+    ]
+    policy = Listed({"J1": (1, 1), "J2": (1, 1), "J3": (2, 2), "J4": (2, 2)})
+    for passes in ("batch", "per-event"):
+        policy.seen.clear()
+        run = coalloc.simulate(Instance(two_clusters(), jobs), policy, passes=passes)
+        assert spans(run)["J4"] == (pytest.approx(400.0), pytest.approx(401.0))
+        assert [now for now, *_ in policy.seen] == pytest.approx([0.0, 75.0, 80.0, 90.0, 200.0, 275.0, 400.0])
 
 
 # ------------------------------------------------------------------------------ estimates
@@ -150,6 +172,21 @@ def test_event_by_event_a_job_that_overruns_its_estimate_still_holds_its_nodes()
     assert spans(run)["J2"] == (12.0, 13.0)
 
 
+def test_event_by_event_simultaneous_ends_come_by_start_then_by_arrival():
+    # J1, J3 and J4 end at 10, though their estimates say 11: J4 has run from 0, J3 and J1 from 5 on, when the nodes of
+    # J2 became free; of the two J3 arrived first. The instance lists them in another order.
+    jobs = [
+        Job("J1", tasks=1, base_time=5.0, estimate=6.0, arrival=2.0),
+        Job("J2", tasks=2, base_time=5.0),
+        Job("J3", tasks=1, base_time=5.0, estimate=6.0, arrival=1.0),
+        Job("J4", tasks=1, base_time=10.0, estimate=11.0),
+        Job("J5", tasks=3, base_time=1.0, arrival=6.0),
+    ]
+    policy = Listed({"J1": (1,), "J2": (2,), "J3": (1,), "J4": (1,), "J5": (3,)})
+    coalloc.simulate(Instance(one_cluster(3), jobs), policy, passes="per-event")
+    assert [[id for id, _ in running] for now, _, running in policy.seen if now == 10.0] == [["J3", "J1"], ["J1"], []]
+
+
 def test_running_jobs_hold_their_nodes():
     running = RunningJob(Job("R", tasks=1, base_time=99.0), ("C1/0",), 5.0)
     jobs = [Job("J1", tasks=2, base_time=3.0), Job("J2", tasks=1, base_time=4.0)]
@@ -194,7 +231,20 @@ TWO = Instance(one_cluster(), [Job("J1", tasks=1, base_time=1.0), Job("J2", task
 def test_the_engine_believes_no_policy(starts, reason):
     with pytest.raises(CoallocError) as refusal:
         coalloc.simulate(TWO, Saying(*starts))
-    assert str(refusal.value) == reason
+    assert str(refusal.value).startswith(f"{reason} (at 0 s ")
+
+
+def test_the_fault_of_a_policy_says_where_the_run_was():
+    class Late(Saying):
+        def decide(self, state):
+            return [Start("J9", (1,))] if state.now == 9.0 else [Start("J1", (1,))]
+
+    with pytest.raises(PolicyError) as refusal:
+        coalloc.simulate(TWO, Late())
+    assert str(refusal.value) == (
+        "the policy started 'J9', which is not waiting (at 9 s 1 jobs have ended, 0 run, 1 wait, 0 are still to come)"
+    )
+    assert refusal.value.position == Position(now=9.0, ended=1, running=0, waiting=1, coming=0)
 
 
 def test_a_policy_that_never_starts_a_job_is_reported():
@@ -202,7 +252,8 @@ def test_a_policy_that_never_starts_a_job_is_reported():
         coalloc.simulate(TWO, Saying())
     assert str(report.value) == (
         "the policy leaves waiting jobs for ever (2): the platform is empty, nothing more arrives, "
-        "and it does not start 'J1' (tasks: 1) on 2 processors"
+        "and it does not start 'J1' (tasks: 1) on 2 processors "
+        "(at 9 s 0 jobs have ended, 0 run, 2 wait, 0 are still to come)"
     )
 
 
@@ -242,7 +293,7 @@ def test_progress_is_reported_while_it_runs(monkeypatch):
 
 
 def test_the_decisions_are_counted_and_timed():
-    run = Engine(TWO, Listed({"J1": (1,), "J2": (2,)})).run()
+    run = Engine(TWO, [Partition(Listed({"J1": (1,), "J2": (2,)}))]).run()
     assert run.decisions == 2
     assert 0.0 < run.decision_max <= run.decision_total
 
@@ -287,6 +338,30 @@ def test_an_answer_that_is_no_start_is_refused_in_words(answer, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("decision", "message"),
+    [
+        (Start("J1", (1, 1)), "the policy started 'J1', which is not waiting (at 0 s"),
+        (Wake(7.0), "decide(state) may return one coalloc.Wake per waiting job, 2, got more (at 0 s"),
+        ("J1", "decide(state) must return coalloc.Start objects, got 'J1' among them"),
+    ],
+)
+def test_an_endless_answer_is_refused(decision, message):
+    looked_at = 0
+
+    class Endless(Answers):
+        def decide(self, state):
+            nonlocal looked_at
+            while True:
+                looked_at += 1
+                yield decision
+
+    with pytest.raises(CoallocError) as refusal:
+        coalloc.simulate(Instance(two_clusters(), [spread("J1"), spread("J2")]), Endless(None))
+    assert str(refusal.value).startswith(message)
+    assert looked_at == 5  # two starts, two wake-ups, and one more
+
+
 def test_counts_may_come_from_numpy():
     run = coalloc.simulate(Instance(two_clusters(20.0), [spread("J1")]), Answers([Start("J1", np.array([1, 1]))]))
     assert spans(run) == {"J1": (0.0, 100.0)}
@@ -299,3 +374,166 @@ def test_what_a_policy_raises_is_what_its_author_sees():
 
     with pytest.raises(KeyError, match="mine"):
         coalloc.simulate(Instance(two_clusters(), [spread("J1")]), Faulty(None))
+
+
+# ------------------------------------------------------------------------------ wake-ups
+
+
+class Sleeper(Listed):
+    """Starts nothing until a time, at which it wakes up."""
+
+    def __init__(self, counts, *times):
+        super().__init__(counts)
+        self.times = times
+
+    def decide(self, state):
+        starts = super().decide(state)
+        return starts if state.now >= self.times[-1] else [Wake(time) for time in self.times]
+
+
+def test_a_policy_wakes_up_although_nothing_happens():
+    # J1 and J2 wait, asked at 0 and 3, until 5 and then 8.5, though asked for twice one pass each.
+    jobs = [Job("J1", tasks=1, base_time=1.0), Job("J2", tasks=1, base_time=1.0)]
+    policy = Sleeper({"J1": (1,), "J2": (1,)}, 5.0, 8.5)
+    policy.decide = _once(policy.decide)
+    run = coalloc.simulate(Instance(one_cluster(), jobs), policy)
+    assert [now for now, *_ in policy.seen] == [0.0, 5.0, 8.5]
+    assert spans(run) == {"J1": (8.5, 9.5), "J2": (8.5, 9.5)}
+
+
+def _once(decide):
+    """Return a policy's decision without the wake-ups that are not after now."""
+    return lambda state: [d for d in decide(state) if isinstance(d, Start) or d.time > state.now]
+
+
+def test_a_wake_up_comes_after_all_else_of_its_instant():
+    # At 5 J1 ends, J3 arrives and the policy wakes up: one pass, in which J1 runs no more and J3 waits.
+    class Early(Listed):
+        def decide(self, state):
+            return [*super().decide(state), *([Wake(5.0)] if state.now < 5.0 else [])]
+
+    jobs = [
+        Job("J1", tasks=1, base_time=5.0),
+        Job("J2", tasks=2, base_time=1.0),
+        Job("J3", tasks=1, base_time=1.0, arrival=5.0),
+    ]
+    policy = Early({"J1": (1,), "J2": (2,), "J3": (1,)})
+    run = coalloc.simulate(Instance(one_cluster(3), jobs), policy)
+    assert policy.seen == [(0.0, ["J1", "J2"], []), (5.0, ["J3"], [])]
+    assert spans(run)["J3"] == (5.0, 6.0)
+
+
+def test_nobody_is_woken_up_where_no_job_waits():
+    policy = Sleeper({"J1": (1,), "J2": (1,)}, 20.0)
+    jobs = [Job("J1", tasks=1, base_time=1.0), Job("J2", tasks=1, base_time=1.0, arrival=30.0)]
+    policy.times = (2.0,)
+    coalloc.simulate(Instance(one_cluster(), jobs), policy)
+    assert [now for now, *_ in policy.seen] == [0.0, 2.0, 30.0]
+
+
+@pytest.mark.parametrize(
+    ("time", "shown"),
+    [(0.0, "0.0"), (-1.0, "-1.0"), (float("inf"), "inf"), (float("nan"), "nan"), ("soon", "'soon'"), (None, "None")],
+)
+def test_a_wake_up_that_never_comes_is_refused(time, shown):
+    with pytest.raises(CoallocError) as refusal:
+        coalloc.simulate(TWO, Saying(Wake(time)))
+    assert str(refusal.value) == (
+        f"the policy asked to be woken at {shown}, not a time in s after 0 "
+        "(at 0 s 0 jobs have ended, 0 run, 1 wait, 1 are still to come)"
+    )
+
+
+def test_a_policy_that_only_wakes_up_for_ever_is_reported(monkeypatch):
+    monkeypatch.setattr("coalloc.simulator.engine.MAX_IDLE_INSTANTS", 100)
+
+    class Restless(Listed):
+        def decide(self, state):
+            return [Wake(state.now + 1.0)]
+
+    with pytest.raises(CoallocError) as report:
+        coalloc.simulate(TWO, Restless({}))
+    # 9 instants before J2 arrives at 9, and 101 from then on.
+    assert str(report.value) == (
+        "the policy leaves waiting jobs for ever (2): nothing has run, arrived or started at 100 instants in a row "
+        "(at 109 s 0 jobs have ended, 0 run, 2 wait, 0 are still to come)"
+    )
+
+
+# ------------------------------------------------------------------------------ what a policy hears
+
+
+def test_a_policy_hears_what_happens_before_it_is_asked():
+    class Hearing(Listed):
+        heard = ()
+
+        def begin(self, state):
+            self.heard = [("begin", state.now, [r.job.id for r in state.running])]
+
+        def arrived(self, state, job):
+            self.heard.append(("arrived", state.now, job.id, job.base_time, [j.id for j in state.queue]))
+
+        def ended(self, state, running):
+            self.heard.append(("ended", state.now, running.job.id, running.estimated_end, state.free))
+
+        def decide(self, state):
+            self.heard.append(("decide", state.now))
+            return super().decide(state)
+
+    running = RunningJob(Job("R", tasks=1, base_time=9.0), ("C1/0",), 5.0)
+    jobs = [Job("J1", tasks=2, base_time=3.0, estimate=4.0), Job("J2", tasks=1, base_time=4.0, arrival=5.0)]
+    policy = Hearing({"J1": (2,), "J2": (1,)})
+    for _ in range(2):
+        coalloc.simulate(Instance(one_cluster(), jobs, running=[running]), policy)
+        assert policy.heard == [
+            ("begin", 0.0, ["R"]),
+            ("arrived", 0.0, "J1", 4.0, ["J1"]),
+            ("decide", 0.0),
+            ("ended", 5.0, "R", 5.0, (2,)),
+            ("arrived", 5.0, "J2", 4.0, ["J1", "J2"]),
+            ("decide", 5.0),
+            ("ended", 8.0, "J1", 9.0, (2,)),
+            ("decide", 8.0),
+            ("ended", 12.0, "J2", 12.0, (2,)),
+        ]
+
+
+def test_a_policy_sees_the_loads_of_links_and_the_names_of_free_nodes():
+    class Looking(Listed):
+        def arrived(self, state, job):
+            self.found = [*getattr(self, "found", []), (state.link_loads, state.free_nodes)]
+
+    # J1 puts 1 * 10 * (2 - 1)/1 = 10 MB/s on each of the links of 5 MB/s; J2 stays in C2 and loads none.
+    jobs = [spread("J1"), Job("J2", 1, 10.0, arrival=1.0, task_bandwidth=9.0), Job("J3", 1, 1.0, arrival=2.0)]
+    policy = Looking({"J1": (1, 1), "J2": (0, 1), "J3": (1, 0)})
+    coalloc.simulate(Instance(two_clusters(), jobs), policy)
+    assert policy.found == [
+        ((0.0, 0.0), ("C1/0", "C1/1", "C2/0", "C2/1")),
+        ((10.0, 10.0), ("C1/1", "C2/1")),
+        ((10.0, 10.0), ("C1/1",)),
+    ]
+
+
+# ------------------------------------------------------------------------------ Ctrl-C
+
+
+def test_ctrl_c_stops_a_run_although_a_solver_takes_it_for_itself():
+    class Solving(Listed):
+        def decide(self, state):
+            if state.now == 9.0:
+                with contextlib.suppress(KeyboardInterrupt):  # and decides by what it has found so far
+                    signal.raise_signal(signal.SIGINT)
+            return super().decide(state)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Interrupted, match="at 9 s 1 jobs have ended, 0 run, 1 wait"):
+        coalloc.simulate(TWO, Solving({"J1": (1,), "J2": (2,)}))
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_run_in_a_thread_leaves_signals_alone():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(coalloc.simulate(TWO, "fcfs")))
+    thread.start()
+    thread.join()
+    assert len(found[0].schedule) == 2

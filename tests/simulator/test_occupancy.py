@@ -1,11 +1,14 @@
 """No start is believed: what is impossible is refused with a reason, and what is possible is booked."""
 
+from dataclasses import dataclass
+
 import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.allocation import node_classes
-from coalloc.simulator.occupancy import Occupancy, Start, refuse_too_large
+from coalloc.simulator.decisions import Start
+from coalloc.simulator.occupancy import Occupancy, largest_part, refuse_too_large
 
 PLATFORM = Platform(
     [
@@ -77,29 +80,102 @@ def test_a_job_stays_within_its_scope(scope, fits, does_not):
     assert room.take(job, Start("J1", fits))[0] == fits
 
 
-def test_what_could_exceed_the_memory_of_a_node_is_not_simulated():
-    group = NodeGroup(1, 1.0, cores=2, memory=1000.0)
-    jobs = [Job("J1", tasks=1, base_time=1.0, memory=500.0)]
-    enough = Instance(Platform((Cluster("C1", (group,), 1.0),)), jobs)
-    assert len(coalloc.simulate(enough, "fcfs").schedule) == 1
-    little = enough.replace(jobs=[jobs[0].replace(memory=501.0)])
+def with_memory(*jobs, running=()):
+    """Return jobs on a node of 2 cores and 1000 MB, and two of one core and 400 MB."""
+    groups = [NodeGroup(1, power=1.0, cores=2, memory=1000.0), NodeGroup(2, power=1.0, memory=400.0)]
+    return Instance(Platform([Cluster("C1", groups, link_bandwidth=10.0)]), jobs, running)
+
+
+@dataclass
+class Given:
+    """Starts jobs at their arrival with given counts or nodes."""
+
+    starts: dict
+    scope = "platform"
+
+    def decide(self, state):
+        return [Start(job.id, **self.starts[job.id]) for job in state.queue]
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        ((0, 2), "gave 'J2' 2 processors of class 1, a node of which has 400 MB left: its tasks ask for 500 MB each"),
+        ((2, 0), "gave 'J2' 2 processors of class 0, of which 1 are free"),
+    ],
+)
+def test_no_start_exceeds_the_memory_of_a_node(counts, sentence):
+    instance = with_memory(Job("J1", 1, 10.0, memory=600.0), Job("J2", 2, 10.0, memory=500.0))
+    with pytest.raises(CoallocError, match=sentence):
+        coalloc.simulate(instance, Given({"J1": {"counts": (1, 0)}, "J2": {"counts": counts}}))
+
+
+def test_no_start_exceeds_what_others_leave_of_the_memory():
+    jobs = [Job(f"J{n}", 1, 10.0, memory=600.0) for n in (1, 2)]
+    by_name = Given({"J1": {"nodes": ("C1/0.0",)}, "J2": {"nodes": ("C1/0.1",)}})
+    with pytest.raises(CoallocError, match="has 400 MB left: its tasks ask for 600 MB each"):
+        coalloc.simulate(with_memory(*jobs), by_name)
+    later = with_memory(jobs[0], jobs[1].replace(arrival=10.0))
+    assert [p.start for p in coalloc.simulate(later, by_name).schedule] == [0.0, 10.0]
+
+
+def test_what_runs_already_holds_memory():
+    running = (coalloc.RunningJob(Job("R", 1, 99.0, memory=700.0), ("C1/0.0",), 25.0),)
+    instance = with_memory(Job("J1", 1, 10.0, memory=401.0), Job("J2", 1, 10.0, memory=300.0), running=running)
+    starts = {p.job: p.start for p in coalloc.simulate(instance, "fpfs").schedule}
+    assert starts == {"J1": 25.0, "J2": 0.0}  # J2 takes the last core of the large node, J1 waits for R
+
+
+@pytest.mark.parametrize("policy", ["fpfs", "easy", "conservative"])
+def test_jobs_that_run_already_may_ask_for_more_than_a_node_has(policy):
+    # A node of four cores and 1000 MB. R, S and T hold 700, 700 and 400 MB until 5, 30 and 20: 300 MB are free from 20
+    # on, all from 30 on. J1 asks for 300 MB and J2 for 301 MB, J3 for nothing.
+    platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0, cores=4, memory=1000.0)], 0.0)])
+    running = [
+        coalloc.RunningJob(Job(name, 1, 99.0, memory=memory), [f"C1/0.{core}"], end)
+        for core, (name, memory, end) in enumerate([("R", 700.0, 5.0), ("S", 700.0, 30.0), ("T", 400.0, 20.0)])
+    ]
+    jobs = [Job("J1", 1, 100.0, memory=300.0), Job("J2", 1, 10.0, memory=301.0), Job("J3", 1, 10.0)]
+    instance = coalloc.Instance(platform, jobs, running)
+    schedule = coalloc.simulate(instance, policy).schedule
+    assert {p.job: p.start for p in schedule} == {"J1": 20.0, "J2": 30.0, "J3": 0.0}
+    assert coalloc.check(instance, schedule) == []
+    assert coalloc.solve(instance, time_limit=5.0).objective == 120.0  # J1 from 20 on, too
+
+
+def test_what_runs_on_a_node_without_memory_is_no_matter():
+    platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0, cores=2, memory=0.0), NodeGroup(1, power=1.0)], 0.0)])
+    running = [coalloc.RunningJob(Job("R", 1, 99.0, memory=1.0), ["C1/0.0"], 5.0)]
+    instance = coalloc.Instance(platform, [Job("J1", 1, 10.0, memory=1.0), Job("J2", 1, 10.0)], running)
+    starts = {p.job: p.nodes for p in coalloc.simulate(instance, "fcfs").schedule}
+    assert starts == {"J1": ("C1/1",), "J2": ("C1/0.1",)}
+
+
+def test_jobs_that_no_memory_holds_are_named_at_once():
+    jobs = [Job("J1", tasks=3, base_time=1.0, memory=500.0), Job("J2", tasks=2, base_time=1.0, memory=500.0)]
     with pytest.raises(CoallocError) as refusal:
-        coalloc.simulate(little, "fcfs")
+        coalloc.simulate(with_memory(*jobs), "fcfs")
     assert str(refusal.value) == (
-        "a node of cluster 'C1' has 1000 MB, its tasks may ask for 1002 MB: simulate does not keep to memory; solve "
-        "does, or leave memory out"
+        "job 'J1' asks for 500 MB of memory per task: no platform has that for more than 2 of its 3 tasks"
     )
+    with pytest.raises(CoallocError, match="no node has that for more than 0 of its 1 tasks"):
+        coalloc.simulate(with_memory(Job("J1", 1, 1.0, memory=1001.0)), "node-list")
+
+
+def room(scope):
+    """Return the processors of the largest part of the platform."""
+    return largest_part(node_classes(PLATFORM, scope), scope)
 
 
 def test_jobs_that_no_cluster_holds_are_named_at_once():
     jobs = [Job("J1", tasks=4, base_time=1.0), Job("J2", tasks=5, base_time=1.0), Job("J3", tasks=7, base_time=1.0)]
     instance = Instance(PLATFORM, jobs)
-    refuse_too_large(instance, node_classes(PLATFORM), "platform")
+    refuse_too_large(instance.jobs, room("platform"), "platform")
     with pytest.raises(CoallocError) as refusal:
-        refuse_too_large(instance, node_classes(PLATFORM), "cluster")
+        refuse_too_large(instance.jobs, room("cluster"), "cluster")
     assert str(refusal.value).splitlines() == [
         "job 'J2' has 5 tasks, the largest cluster has 4 processors",
         "job 'J3' has 7 tasks, the largest cluster has 4 processors",
     ]
     with pytest.raises(CoallocError, match="the largest node has 2 processors"):
-        refuse_too_large(instance, node_classes(PLATFORM, "node"), "node")
+        refuse_too_large(instance.jobs, room("node"), "node")

@@ -1,4 +1,4 @@
-"""FCFS and EASY equal, job by job, start times that two independent programs computed from real traces.
+"""FCFS and EASY, alone and behind a broker, equal start times that two independent programs computed from traces.
 
 One of them schedules after every event, the other once per instant. Submit, run, processors and estimate
 are the files' own columns.
@@ -31,11 +31,35 @@ KTH, SDSC = ("kth_first5000.fcfs_easy.csv.gz", 100), ("sdscsp2.{}.csv.gz", 128)
     ],
 )
 def test_every_job_starts_when_the_independent_program_starts_it(file, processors, column, policy, passes):
-    rows = pd.read_csv(shared("oracles", file.format(policy)))
+    instance, starts = read(file.format(policy), processors, column)
+    assert differing(coalloc.simulate(instance, policy, passes=passes), starts) == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "local", "passes"),
+    [
+        ("start_fcfs", "fcfs", "batch"),
+        ("start_easy_batch", "easy", "batch"),
+        ("start_easy_pyss", "easy", "per-event"),
+    ],
+)
+def test_and_so_it_does_at_the_one_site_of_a_broker(column, local, passes):
+    file, processors = KTH
+    instance, starts = read(file, processors, column)
+    run = coalloc.simulate(instance, "grid", local=local, passes=passes)
+    assert differing(run, starts) == 0
+
+
+def read(file, processors, column):
+    """Return the instance of an oracle file, and a column of start times."""
+    rows = pd.read_csv(shared("oracles", file))
     jobs = [
         Job(str(row.id), tasks=row.procs, base_time=float(row.run), arrival=float(row.submit), estimate=float(row.est))
         for row in rows.itertuples()
     ]
-    run = coalloc.simulate(Instance(pool(processors), jobs), policy, passes=passes)
-    starts = pd.Series([placement.start for placement in run.schedule])
-    assert int((starts != rows[column]).sum()) == 0
+    return Instance(pool(processors), jobs), rows[column]
+
+
+def differing(run, starts):
+    """Return how many jobs start at another time."""
+    return int((pd.Series([placement.start for placement in run.schedule]) != starts).sum())

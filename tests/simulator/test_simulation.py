@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +15,8 @@ from coalloc.simulator import simulation
 from coalloc.testing.small import small_instance
 from tests.simulator.listed import Listed
 
-QUICK = tuple(name for name in coalloc.policies() if name not in ("pas", "oas", "pcbe", "node-list"))
-"""Policies that solve no model, and do not need each job to fit one node."""
+QUICK = tuple(name for name in coalloc.policies() if name not in ("pas", "oas", "pcbe", "node-list", "grid"))
+"""Policies that solve no model, and do not need each job to fit one node, or one cluster."""
 
 
 @st.composite
@@ -108,13 +109,36 @@ def test_what_is_printed_and_tabulated():
     assert set(coalloc.metrics(run.instance, run.schedule)) < set(run.metrics)
 
 
+def test_what_is_asked_of_a_run_is_asked_of_its_schedule():
+    run = coalloc.simulate(coalloc.example("pcbe-8"), "pcbe")
+    given, week = (run.instance, run.schedule), {"epoch": 1e9, "time_zone": "Europe/Stockholm"}
+    pd.testing.assert_frame_equal(run.series(), coalloc.series(*given))
+    pd.testing.assert_frame_equal(
+        run.series(2.0, idle="from-first-use"), coalloc.series(*given, 2.0, idle="from-first-use")
+    )
+    window = {"after": 0.1, "before": 0.5}
+    assert run.metrics_of(**window) == coalloc.metrics_of(*given, **window)
+    pd.testing.assert_frame_equal(
+        run.metrics_by("hour", **window, **week), coalloc.metrics_by(*given, "hour", **window, **week)
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"policy": "easy", "passes": "both"}, "passes: must be 'batch' or 'per-event', got 'both'"),
+        ({"policy": "easy", "kill": "no"}, "kill: must be True or False, got 'no'"),
+        ({"policy": "easy", "kill": 1}, "kill: must be True or False, got 1"),
         ({"policy": Listed({}), "skip": True}, "options are for policies by name, got skip with an object"),
-        ({"policy": 7}, "policy: must be a text or an object with scope and decide, got 7"),
-        ({"policy": "easy", "kil": True}, "policy 'easy' has no option kil; it has allocation, scope"),
+        (
+            {"policy": 7},
+            "policy: must be a text, an object with scope and decide or "
+            "an object with scope and partitions and route, got 7",
+        ),
+        (
+            {"policy": "easy", "kil": True},
+            "policy 'easy' has no option kil; it has queue_order, candidates, allocation, scope",
+        ),
     ],
 )
 def test_a_wrong_argument_is_one_error(arguments, message):
@@ -142,3 +166,19 @@ def test_simulating_loads_no_solver():
     )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert found.stdout == "[]\n"
+
+
+class Tallying(Listed):
+    """A policy that counts its decisions."""
+
+    def tally(self):
+        """Return the decisions so far."""
+        return {"decisions_listed": len(self.seen)}
+
+
+def test_what_a_policy_counts_is_a_metric_of_the_run():
+    # Both jobs want both nodes: decisions at 0 and at 10 s.
+    platform = coalloc.Platform([coalloc.Cluster("C1", [coalloc.NodeGroup(2, power=1.0)], 1.0)])
+    jobs = [coalloc.Job(name, tasks=2, base_time=10.0) for name in ("J1", "J2")]
+    run = coalloc.simulate(coalloc.Instance(platform, jobs), Tallying({"J1": (2,), "J2": (2,)}))
+    assert run.metrics["decisions_listed"] == 2

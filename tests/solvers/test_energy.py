@@ -10,7 +10,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
-from coalloc.solvers.call import Search
+from coalloc.solvers.call import Call
 from coalloc.testing.brute_force_energy import brute_force_energy
 from coalloc.testing.small import with_memory
 from tests.shared import shared
@@ -430,7 +430,7 @@ def test_the_time_limit_may_strike_at_every_stage(monkeypatch, objective, slot, 
         readings += 1
         return 60.0 if readings <= allowed else 0.0
 
-    monkeypatch.setattr(Search, "remaining", property(remaining))
+    monkeypatch.setattr(Call, "remaining", property(remaining))
     allowed, cut = 0, 0
     while readings >= allowed:
         readings = 0

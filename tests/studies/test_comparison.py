@@ -47,6 +47,11 @@ def test_an_interrupt_leaves_what_is_complete(monkeypatch):
     assert str(interrupt.value) == "interrupted with 4 of 6 rows; missing: b: fcfs, b: easy"
 
 
+def test_a_comparison_without_a_time_limit():
+    table = coalloc.compare(tiny(), ["fcfs"], time_limit=None)
+    assert table["optimum"].tolist() == [200.0, 200.0]
+
+
 def test_an_interrupted_solve_interrupts_the_comparison(monkeypatch):
     stopped = replace(coalloc.solve(tiny()), stopped_by="interrupt")
     monkeypatch.setattr(comparison, "solve", lambda *_, **__: stopped)
@@ -123,7 +128,7 @@ def test_a_bound_above_what_a_policy_reached_is_a_fault_of_ours(monkeypatch):
 @pytest.mark.parametrize("seed", range(0, 30, 3))
 def test_no_policy_beats_a_bound(seed):
     instance, _ = small_instance(seed)
-    quick = [name for name in coalloc.policies() if name not in ("pas", "oas", "pcbe", "node-list")]
+    quick = [name for name in coalloc.policies() if name not in ("pas", "oas", "pcbe", "node-list", "grid")]
     table = coalloc.compare(instance, quick, time_limit=3.0)
     assert (table["gap"].dropna() >= -1e-9).all()
     assert len(table) == len(quick) + 1

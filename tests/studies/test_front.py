@@ -80,7 +80,7 @@ def test_where_nothing_is_to_be_traded_one_limit_is_enough():
     instance = two_nodes()
     fast = instance.platform.clusters[0].nodes[0]
     alone = instance.replace(platform=Platform([Cluster("C1", [fast], 0.0)]), jobs=instance.jobs[:1])
-    table = coalloc.energy_front(alone, points=20)
+    table = coalloc.energy_front(alone, points=20, time_limit=None)
     assert table[["makespan", "energy", "bound"]].values.tolist() == [pytest.approx([10.0, 200.0, 200.0])] * 2
     assert len(summary(table)) == 1
 

@@ -56,6 +56,14 @@ def test_makespans_and_the_band_of_each_grid():
     assert table["is_proven"].all()
 
 
+@pytest.mark.parametrize("limit", [None, math.inf])
+def test_a_study_without_a_time_limit(limit):
+    # As above: slots of 40 s.
+    table = coalloc.slot_study(one_node(), [1.0], time_limit=limit)
+    assert table["slotted"].tolist() == [120.0]
+    assert coalloc.slot_study(one_node(), [1.0], continuous=False, time_limit=limit)["bound"].tolist() == [120.0]
+
+
 def test_the_documentation_defines_every_column():
     page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
     section = page.split("## The length of the slot")[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import coalloc
 from coalloc import (
@@ -13,6 +13,7 @@ from coalloc import (
     Placement,
     Platform,
     Policy,
+    PowerStates,
     RunningJob,
     Schedule,
     SimulationResult,
@@ -27,6 +28,8 @@ from coalloc.simulator.policy import State
 
 groups = [NodeGroup(2, power=1.0), NodeGroup(count=2, power=0.5, availability=0.9, cores=4, idle_watts=30)]
 clusters = [Cluster("C1", groups, link_bandwidth=125.0, switch="S1"), Cluster("C2", [NodeGroup(1, 1.0)], 125, "S1")]
+states = PowerStates(1, 2, 2, 50, 0, 110, 17.8, 26, startup_time=20, core_grace=5, site_grace=10, startup_watts=None)
+powered = Cluster("C3", [NodeGroup(4, 1.0)], 0, efficiency=1.75, power_states=states)
 switches = [Switch("S1", parent="S0", bandwidth=250.0)]
 platform = Platform(clusters, switches)
 jobs = [Job("J1", tasks=2, base_time=600.0), Job("J2", 1, 300.0, processing_share=0.7, arrival=3, user="me")]
@@ -36,7 +39,7 @@ star = [cluster.replace(switch=None) for cluster in clusters]
 same = Instance(Platform(clusters=tuple(star), switches=()), jobs=tuple(jobs), name="typed")
 schedule = Schedule([Placement("J1", 0.0, 600.0, ["C1/0", "C1/1"]), Placement("J2", 60.0, 360.0, ("C2/0",))], slot=60.0)
 
-held: tuple[str, ...] = schedule["J1"].nodes
+held: Sequence[str] = schedule["J1"].nodes
 placed: tuple[Placement, ...] = schedule.placements
 known: tuple[Job, ...] = instance.jobs
 links: tuple[Cluster, ...] = instance.platform.clusters

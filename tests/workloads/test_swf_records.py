@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coalloc.instance import Fault, InstanceError
-from coalloc.workloads.swf_records import MAX_LINE_BYTES, JobNumbers, SwfRecord, read_records
+from coalloc.workloads.swf_records import MAX_LINE_BYTES, JobNumbers, SwfRecord, read_header, read_records
 
 LINE = "7 10 2 300 4 290.50 -1 8 400 -1 1 12 3 -1 0 -1 -1 -1"
 
@@ -133,3 +133,14 @@ def test_a_truncated_gzip_file_and_an_absent_one_are_refused(tmp_path):
         list(read_records(tmp_path))
     with pytest.raises(InstanceError, match="cannot be read: embedded null byte"):
         list(read_records("a\0b"))
+
+
+def test_the_header_is_what_stands_before_the_first_job(tmp_path):
+    text = f"; UnixStartTime: 5\n;TimeZone:-3600\n; UnixStartTime: 6\n; any prose\n\n{LINE}\n; MaxProcs: 8\n"
+    assert read_header(write(tmp_path, text)) == {"UnixStartTime": "5", "TimeZone": "-3600"}
+
+
+def test_numbers_of_jobs_that_are_dropped_may_repeat(tmp_path):
+    trace = write(tmp_path, "\n".join([LINE.replace("7", "0", 1), LINE.replace("7", "0", 1), LINE, LINE]))
+    assert [isinstance(item, Fault) for item in read_records(trace)] == [False, True, False, True]
+    assert [isinstance(item, Fault) for item in read_records(trace, unnumbered=True)] == [False, False, False, True]

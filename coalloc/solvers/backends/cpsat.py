@@ -140,7 +140,14 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
                 "rooms": problem.rooms(job),
                 "release": int(problem.releases[j]),
                 "latest_end": int(min(horizon, problem.latest_ends[j])),
-                "levels": [{"duration": int(lv.duration), "classes": list(lv.classes)} for lv in problem.levels[j]],
+                "levels": [
+                    {
+                        "duration": int(lv.duration),
+                        "classes": list(lv.classes),
+                        "one_of": problem.slowest_classes(j, i) if j in problem.held_exactly else (),
+                    }
+                    for i, lv in enumerate(problem.levels[j])
+                ],
                 "loads": [
                     [
                         _whole(problem.resources[k].load(n, job), units[k], capacities[k] + 1)
@@ -159,7 +166,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
             }
             for b, busy in enumerate(problem.busy)
         ],
-        "parts": _parts(problem),
+        "parts": problem.parts,
         "rows": [asdict(row) for row in problem.rows],
         "hint": [
             {
@@ -188,16 +195,6 @@ def _held(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
         held[b] = _whole(problem.busy[b].loads[k], unit, left)
         left -= held[b]
     return held
-
-
-def _parts(problem: Problem) -> list[list[int]]:
-    """Return the sets of classes of which a job must stay within one; none where it may be anywhere."""
-    if problem.scope == "platform":
-        return []
-    if problem.scope == "node":
-        return [[g] for g in range(len(problem.classes))]
-    clusters = range(len(problem.instance.platform.clusters))
-    return [[g for g, c in enumerate(problem.classes) if c.cluster == cluster] for cluster in clusters]
 
 
 def _prefixes(problem: Problem) -> list[list[int]]:
@@ -234,7 +231,7 @@ def _load(context: Context) -> None:
 
 
 def _loads(context: Context) -> bool:
-    return context.search.options.threads > 1 and (_accepts_slots(context) or _accepts_seconds(context))
+    return context.call.options.threads > 1 and (_accepts_slots(context) or _accepts_seconds(context))
 
 
 LOADING = Method("CP-SAT loads", _load, _loads)
@@ -246,7 +243,7 @@ def _solve(context: Context) -> None:
     def take(assignments: list[Assignment]) -> None:
         context.take_if_valid(assignments, METHOD.name)
 
-    _run(context, context.criterion, context.best, take, context.search.remaining)
+    _run(context, context.criterion, context.best, take, context.call.remaining)
 
 
 METHOD = Method("CP-SAT", _solve, _accepts_slots, stage="solve", is_complete=True)
@@ -267,7 +264,7 @@ def _solve_on_grids(context: Context) -> None:
     for left, slot in zip(range(len(grids), 0, -1), grids, strict=True):
         down = on_another_grid(problem, slot, "down")
         first = start_in_order(down, on_grid(down, context.best))
-        _run(context, Criterion(down, context.criterion.objective), first, take, context.search.remaining / left)
+        _run(context, Criterion(down, context.criterion.objective), first, take, context.call.remaining / left)
         if context.is_closed:
             return
 
@@ -290,7 +287,7 @@ def _run(
     context: Context, criterion: Criterion, first: Sequence[Assignment], take: OnSchedule, time_limit: float
 ) -> None:
     """Run CP-SAT on the problem of a criterion: that of the context, or the same on another grid."""
-    options = context.search.options
+    options = context.call.options
     solve_cpsat(
         criterion,
         first,

@@ -56,6 +56,8 @@ class Model:
             for g, count in enumerate(counts):
                 if g not in level["classes"]:
                     model.add(count == 0).only_enforce_if(picked)
+            if level["one_of"]:
+                model.add(sum(counts[g] for g in level["one_of"]) >= 1).only_enforce_if(picked)
         self._keep_within_a_part(job, counts)
         self.starts.append(start)
         self.ends.append(end)

@@ -133,7 +133,7 @@ def solve_model(
     integral
         The objective takes whole numbers only: bounds are rounded up.
     start
-        The variables hold a solution to start from.
+        The variables hold a solution to start from; without a value for each whole one it is left out.
     progress
         Called with a :class:`TracePoint` (model units, seconds since this call) at every news.
     """
@@ -202,7 +202,7 @@ def _load(form: Any, limits: SolverLimits, integral: bool) -> tuple[highspy.High
     lp.integrality_ = [highspy.HighsVarType.kInteger if w else highspy.HighsVarType.kContinuous for w in whole]
     highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     _options(highs, limits, integral)
-    _checked(highs.passModel(lp), "passing the model")
+    checked(highs.passModel(lp), "passing the model")
     return highs, ModelSize(len(rhs), len(columns), int(form.A.nnz), sum(whole))
 
 
@@ -221,23 +221,30 @@ def _options(highs: highspy.Highs, limits: SolverLimits, integral: bool) -> None
     if limits.work is not None:
         options["mip_max_nodes"] = limits.work
     for name, setting in options.items():
-        _checked(highs.setOptionValue(name, setting), f"setting {name}")
+        checked(highs.setOptionValue(name, setting), f"setting {name}")
 
 
-def _checked(status: highspy.HighsStatus, doing: str) -> None:
+def checked(status: highspy.HighsStatus, doing: str) -> None:
+    """Raise :class:`CoallocError` where HiGHS says that it failed."""
     if status == highspy.HighsStatus.kError:
         raise CoallocError(f"HiGHS failed while {doing}")
 
 
 def _set_start(highs: highspy.Highs, columns: list[Any]) -> None:
+    """Give HiGHS the values of the columns, unless it would have to find whole ones that are missing.
+
+    It does so by a search of its own, whose bounds and solutions come as news of this one: they would prove too much.
+    """
+    if any(v.value is None and not v.is_continuous() for v in columns):
+        return
     known = [(i, v.value) for i, v in enumerate(columns) if v.value is not None]
     indices = np.array([i for i, _ in known], dtype=np.int32)
-    _checked(highs.setSolution(len(known), indices, np.array([value for _, value in known], dtype=float)), "starting")
+    checked(highs.setSolution(len(known), indices, np.array([value for _, value in known], dtype=float)), "starting")
 
 
 def _run(highs: highspy.Highs, run: _HighsRun, time_limit: float) -> StoppedBy | None:
     """Run HiGHS in a thread; return why it was told to stop, if it was."""
-    _checked(highs.setOptionValue("time_limit", min(time_limit, 1e9)), "setting time_limit")
+    checked(highs.setOptionValue("time_limit", min(time_limit, 1e9)), "setting time_limit")
     highs.cbMipImprovingSolution += run.on_solution
     highs.cbMipLogging += run.on_log
     for interrupt in (highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):
@@ -286,7 +293,7 @@ def _conclude(highs: highspy.Highs, run: _HighsRun, reason: StoppedBy | None, co
     """Read status, bound and values; a run that did not stop in time leaves what its callbacks saw."""
     if run.status is None:
         return _End(run.objective, run.bound, run.values, reason or "time")
-    _checked(run.status, "solving")
+    checked(run.status, "solving")
     model_status, info, kinds = highs.getModelStatus(), highs.getInfo(), highspy.HighsModelStatus
     is_unclear = model_status == kinds.kUnboundedOrInfeasible
     if model_status == kinds.kInfeasible or (is_unclear and _is_bounded(highs.getLp())):

@@ -23,11 +23,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Problem
+from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, held_by_running, levelled_jobs, speed_capacities
 from coalloc.solvers.bounds.simple import longest_job, rounded, simple_bound
 
@@ -195,16 +195,11 @@ class _Master:
 
     def __init__(self, capacities: Floats, long_jobs: NDArray[np.intp]) -> None:
         self._num_speeds, self._long_jobs = len(capacities), long_jobs
-        self._lp = highspy.Highs()  # type: ignore[no-untyped-call]
-        for option, setting in (("output_flag", False), ("threads", 1)):
-            self._lp.setOptionValue(option, setting)
         weights = np.concatenate([capacities / capacities[-1], np.ones(len(long_jobs))])
         self._scale = np.concatenate([np.full(len(capacities), capacities[-1]), np.ones(len(long_jobs))])
-        self._lp.addVar(0.0, highspy.kHighsInf)
-        for _ in weights:
-            self._lp.addVar(0.0, highspy.kHighsInf)
-        self._lp.addRow(1.0, 1.0, len(weights), np.arange(1, len(weights) + 1, dtype=np.int32), weights)
-        self._lp.changeColCost(0, -1.0)
+        self._lp = GrowingLp()
+        self._lp.add_columns([-1.0] + [0.0] * len(weights), [()] * (1 + len(weights)))
+        self._lp.add_row(1.0, 1.0, range(1, len(weights) + 1), weights)
         self._unit = 0.0
 
     def with_cut(self, work: Floats, durations: Floats) -> tuple[float, Prices]:
@@ -212,11 +207,9 @@ class _Master:
         gains = np.concatenate([work, durations[self._long_jobs]]) / self._scale
         self._unit = self._unit or float(gains.max(initial=0.0)) or 1.0
         row = np.concatenate([[1.0], -gains / self._unit])
-        self._lp.addRow(-highspy.kHighsInf, 0.0, len(row), np.arange(len(row), dtype=np.int32), row)
-        self._lp.run()
-        is_solved = self._lp.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        solution = np.array(self._lp.getSolution().col_value)
-        found = np.maximum(solution, 0.0) if is_solved else np.zeros(self._lp.getNumCol())
+        self._lp.add_row(-math.inf, 0.0, range(len(row)), row)
+        solution = self._lp.solve()
+        found = np.zeros(len(row)) if solution is None else np.maximum(solution.columns, 0.0)
         jobs = np.zeros(len(durations))
         jobs[self._long_jobs] = found[1 + self._num_speeds :]
         return float(found[0]) * self._unit, Prices(found[1 : 1 + self._num_speeds] / self._scale[0], jobs)

@@ -9,13 +9,14 @@ whatever the tolerances of the LP solver, and whenever it stops. Derivation: doc
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.bounds.pricing import GreedyPricing, JobPrices, MipPricing, Pricing
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member, ReleaseSuffix
 
@@ -165,11 +166,9 @@ class _Master:
         self._ticks: list[float] = []
         self._shares = shares
         self._unit = float(least.max())
-        self._lp = highspy.Highs()  # type: ignore[no-untyped-call]
-        for option, setting in (("output_flag", False), ("threads", 1)):
-            self._lp.setOptionValue(option, setting)
+        self._lp = GrowingLp()
         for ticks in least:
-            self._lp.addRow(ticks / self._unit, highspy.kHighsInf, 0, np.array([], dtype=np.int32), np.array([]))
+            self._lp.add_row(ticks / self._unit, math.inf)
 
     def add(self, sets: Sequence[Set]) -> None:
         """Add sets as columns."""
@@ -178,21 +177,17 @@ class _Master:
         entries = [
             sorted((j, self._shares[j][level]) for j, level in members if self._shares[j][level]) for members in sets
         ]
-        starts = np.cumsum([0, *(len(column) for column in entries[:-1])]).astype(np.int32)
-        rows = np.array([j for column in entries for j, _ in column], dtype=np.int32)
-        coefficients = np.array([share for column in entries for _, share in column])
-        count = len(sets)
-        ones, zeros, most = np.ones(count), np.zeros(count), np.full(count, highspy.kHighsInf)
-        self._lp.addCols(count, ones, zeros, most, len(rows), starts, rows, coefficients)
+        self._lp.add_columns([1.0] * len(sets), entries)
         self.sets += sets
 
     def solve(self) -> tuple[float, Values]:
-        """Return the value, ticks, and the price of a tick of each job at its first level."""
-        self._lp.run()
-        solution = self._lp.getSolution()
-        self._ticks = [share * self._unit for share in solution.col_value]
-        duals = np.maximum(np.array(solution.row_dual), 0.0)
-        return self._lp.getInfo().objective_function_value * self._unit, duals
+        """Return the value, ticks, and the price of a tick of each job at its first level: 0 where HiGHS gives none."""
+        solution = self._lp.solve()
+        if solution is None:
+            self._ticks = []
+            return math.inf, np.zeros(len(self._shares))
+        self._ticks = (solution.columns * self._unit).tolist()
+        return solution.value * self._unit, np.maximum(solution.duals, 0.0)
 
     def chosen(self) -> Iterator[tuple[Set, float]]:
         """Yield the sets of the last solution with their ticks."""

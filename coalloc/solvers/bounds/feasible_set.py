@@ -29,6 +29,7 @@ from coalloc.solvers.bounds.area import Work
 from coalloc.solvers.bounds.column_generation import IMPROVEMENT, ColumnGeneration, Set, all_levels
 from coalloc.solvers.bounds.level_branching import MAX_NODES, Root, branch
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, may_list
+from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
 from coalloc.solvers.bounds.pricing import ListedPricing, Pricing, pricing_for
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
 from coalloc.solvers.bounds.simple import rounded, simple_bound
@@ -93,7 +94,7 @@ class FeasibleSets:
         self, *, time_limit: float = math.inf, target: float = math.inf, on_bound: Callable[[float], None] | None = None
     ) -> float:
         """Solve the LPs; see :func:`feasible_set_bound`."""
-        return self._heard(self._lps(time.perf_counter() + time_limit), target, on_bound)
+        return self._heard(self._with_memory(time.perf_counter() + time_limit), target, on_bound)
 
     def branch(
         self,
@@ -115,6 +116,13 @@ class FeasibleSets:
             if self.best >= target:
                 break
         return self.best
+
+    def _with_memory(self, deadline: float) -> Iterator[float]:
+        """Yield ever better bounds: of the problem, then, unless its sets know memory, of what that leaves to jobs."""
+        problems = [] if may_list(self._problem) else list(memory_relaxations(self._problem))
+        for number, bounds in enumerate([self._lps, *(FeasibleSets(p, known=self.best)._lps for p in problems)]):
+            now = time.perf_counter()
+            yield from bounds(now + (deadline - now) / (len(problems) + 1 - number))
 
     def _lps(self, deadline: float) -> Iterator[float]:
         """Yield ever better bounds, suffix by suffix, the one of the greatest area bound first."""

@@ -18,6 +18,8 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.solvers.backends.growing_lp import quiet_highs
+from coalloc.solvers.backends.highs import checked
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member
 
 MAX_TABLE = 30_000_000
@@ -170,9 +172,7 @@ class MipPricing:
 
     def __init__(self, capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> None:
         self._members = [(j, level) for j, job in enumerate(jobs) for level in range(len(job.durations))]
-        self._mip = highspy.Highs()  # type: ignore[no-untyped-call]
-        for option, setting in (("output_flag", False), ("threads", 1), ("mip_rel_gap", MIP_GAP)):
-            self._mip.setOptionValue(option, setting)
+        self._mip = quiet_highs(mip_rel_gap=MIP_GAP)
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = len(self._members), len(capacities) + len(jobs)
         lp.sense_ = highspy.ObjSense.kMaximize
@@ -190,7 +190,7 @@ class MipPricing:
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_, lp.a_matrix_.index_ = np.array(starts, dtype=np.int32), np.array(rows, dtype=np.int32)
         lp.a_matrix_.value_ = np.array(coefficients)
-        self._mip.passModel(lp)
+        checked(self._mip.passModel(lp), "passing the model")
 
     def price(self, prices: JobPrices, deadline: float) -> Priced:
         """Return the best set found, and the dual bound where the MIP has one in time."""
@@ -199,10 +199,11 @@ class MipPricing:
             return Priced(math.inf, ())
         costs = np.array([prices[j][level] for j, level in self._members])
         columns = np.arange(len(costs), dtype=np.int32)
-        self._mip.changeColsCost(len(costs), columns, costs)
+        checked(self._mip.changeColsCost(len(costs), columns, costs), "setting prices")
         if math.isfinite(left):
-            self._mip.setOptionValue("time_limit", self._mip.getRunTime() + left)
-        self._mip.run()
+            checked(self._mip.setOptionValue("time_limit", self._mip.getRunTime() + left), "setting time_limit")
+        if self._mip.run() == highspy.HighsStatus.kError:
+            return Priced(math.inf, ())
         info = self._mip.getInfo()
         value = info.mip_dual_bound * (1.0 + MIP_MARGIN) if info.mip_dual_bound > 0.0 else math.inf
         if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from coalloc.instance.rounding import RELATIVE_TOLERANCE
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.rules.dual_feasible import weightings
+from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 
@@ -83,8 +85,36 @@ def earliest_ends(problem: Problem) -> list[float]:
 
 
 def simple_bound(problem: Problem) -> float:
-    """Return the better of :func:`longest_job` and :func:`packing`."""
-    return max(longest_job(problem), packing(problem))
+    """Return the best of :func:`longest_job`, :func:`packing`, and what memory adds."""
+    return max([longest_job(problem), packing(problem), *_by_memory(problem)])
+
+
+def _by_memory(problem: Problem) -> Iterator[float]:
+    """Yield bounds for memory: megabyte ticks of jobs over megabytes of nodes, and packing on what memory leaves."""
+    if problem.is_restricted and any(job.memory for job in problem.jobs):
+        yield _memory_area(problem)
+        yield from map(packing, memory_relaxations(problem))
+
+
+def _memory_area(problem: Problem) -> float:
+    """Return when the megabyte ticks of the jobs that arrive at a release or later are done, over all releases.
+
+    A node without a limit counts as one that has enough for the largest task on each core. What runs already is left
+    out.
+    """
+    asked = problem.instance.largest_task_memory
+    megabytes = math.fsum(
+        c.capacity * asked if c.group.memory is None else min(c.capacity * asked, c.num_nodes * c.group.memory)
+        for c in problem.classes
+    )
+    work = [
+        job.tasks * (job.memory or 0.0) * d for job, d in zip(problem.jobs, fastest_durations(problem), strict=True)
+    ]
+    best, later = 0.0, 0.0
+    for release, of_job in sorted(zip(problem.releases, work, strict=True), reverse=True):
+        later += of_job / megabytes
+        best = max(best, release + later)
+    return rounded(problem, best)
 
 
 def squashed_area(problem: Problem) -> float:

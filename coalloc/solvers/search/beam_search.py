@@ -186,7 +186,7 @@ def _run(context: Context) -> None:
         context.problem,
         lower_bound=context.proven,
         dual_prices=context.dual_prices,
-        seed=context.search.options.seed + context.attempt,
+        seed=context.call.options.seed + context.attempt,
         deadline=context.deadline,
     )
     for _ in range(context.limited(ROUNDS * len(context.problem.jobs) << context.attempt)):

@@ -61,7 +61,7 @@ def _end_with_input() -> None:
 
 def _run(context: Context) -> None:
     """Start a search on every other core; what they find is heard from then on."""
-    options = context.search.options
+    options = context.call.options
     for core in range(1, options.threads):
         worker = start_worker(
             context.problem,
@@ -80,7 +80,7 @@ def _hear(context: Context, worker: Worker) -> None:
 
 def _accepts(context: Context) -> bool:
     """Accept where only the clock ends the search: the cores take turns by it."""
-    return accepts(context) and context.search.options.work_limit is None
+    return accepts(context) and context.call.options.work_limit is None
 
 
 METHOD = Method("beam search on other cores", _run, _accepts)

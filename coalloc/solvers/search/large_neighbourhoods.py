@@ -189,7 +189,7 @@ def _run(context: Context) -> None:
         context.best,
         objective=context.criterion.objective,
         rounds=context.limited(ROUNDS * len(context.problem.jobs) << context.attempt),
-        seed=context.search.options.seed + context.attempt,
+        seed=context.call.options.seed + context.attempt,
         target=context.goal,
         deadline=context.deadline,
         on_schedule=lambda assignments: context.take(assignments, METHOD.name),

@@ -144,7 +144,7 @@ def _run(context: Context) -> None:
         context.best,
         lower_bound=context.proven,
         samples=context.limited(int(SAMPLES * len(context.problem.jobs) ** 1.5) << context.attempt),
-        seed=context.search.options.seed + context.attempt,
+        seed=context.call.options.seed + context.attempt,
         target=context.goal,
         deadline=context.deadline,
         on_schedule=lambda assignments: context.take(assignments, METHOD.name),

@@ -8,6 +8,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pyomo.environ as pyo
 import pytest
 
@@ -16,7 +17,7 @@ from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.result import ModelSize, TracePoint
 from tests.solvers.hard import cover, market_split
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def chosen(model: pyo.ConcreteModel) -> list[float]:
@@ -137,6 +138,24 @@ def test_a_start_that_breaks_a_row_is_no_solution() -> None:
     for x in model.x.values():
         x.set_value(0)
     assert solve_model(model, SolverLimits(), integral=True, start=True).objective == 2
+
+
+def test_a_start_that_leaves_out_whole_variables_proves_nothing() -> None:
+    # Five items that need not be chosen are; HiGHS proves what is best beside them when it completes the start.
+    rng = np.random.default_rng(6)
+    weights = rng.integers(1, 10, (4, 12)).tolist()
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(12), domain=pyo.Binary)
+    model.rows = pyo.ConstraintList()
+    for row in weights:
+        model.rows.add(pyo.quicksum(w * x for w, x in zip(row, model.x.values(), strict=True)) >= sum(row) // 2)
+    prices = rng.integers(2, 10, 12).tolist()
+    model.objective = pyo.Objective(expr=pyo.quicksum(c * x for c, x in zip(prices, model.x.values(), strict=True)))
+    without = solve_model(model, SolverLimits(), integral=True)
+    for i, x in model.x.items():
+        x.set_value(1 if i < 5 else None)
+    solution = solve_model(model, SolverLimits(), integral=True, start=True)
+    assert (solution.status, solution.objective) == ("optimal", without.objective)
 
 
 def test_the_work_limit_stops_after_some_nodes() -> None:

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from coalloc.studies import intervals
-from coalloc.studies.intervals import ConfidenceInterval, mean_interval
+from coalloc import intervals
+from coalloc.intervals import ConfidenceInterval, mean_interval
 
 
 def test_the_interval_covers_the_mean_as_often_as_it_says():

@@ -1,0 +1,116 @@
+"""``coalloc study grid``: strategies of a broker over weeks of a grid."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from typer import Argument, BadParameter, Option
+
+import coalloc
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.inputs import read_instances
+from coalloc.cli.options import Json, Quiet
+from coalloc.cli.output import check_writable, note
+from coalloc.cli.studying import RunSeed, Table
+from coalloc.cli.tables import show_table, written_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Weeks = Annotated[list[str], Argument(metavar="WEEK ...", help="Instance files of one platform, as of coalloc merge.")]
+Strategies = Annotated[
+    list[str] | None,
+    Option("--strategy", metavar="STRATEGY", help="Strategy; may be repeated.", show_default="all 31"),
+]
+AlwaysOn = Annotated[
+    list[str] | None,
+    Option(
+        metavar="STRATEGY",
+        help="Run it with all switched on as well; may be repeated.",
+        show_default="the best by set coverage",
+    ),
+]
+Local = Annotated[Literal["easy", "fcfs", "conservative"], Option(help="Scheduler of every site.")]
+Working = Annotated[
+    Literal["total", "extra"], Option(help="Watts of a working core: all it draws, or what is added to idle ones.")
+]
+StoreFile = Annotated[
+    Path | None,
+    Option(
+        "--store",
+        metavar="STORE",
+        help="Where runs are kept; what it has is not run again.",
+        show_default="CSV with the suffix .sqlite",
+    ),
+]
+Processes = Annotated[int, Option("--jobs", "-j", min=1, metavar="N", help="Runs at a time.")]
+TimeLimit = Annotated[float, Option(help="Seconds at which a run is killed.")]
+PlotFolder = Annotated[
+    Path | None, Option("--plot", metavar="FOLDER", help="Folder for pictures and the table by strategy.")
+]
+
+EXAMPLES = """
+Examples:
+
+coalloc study grid grid1/week-*.json.gz -o table.csv --plot figures --jobs 2
+
+coalloc study grid grid1/week-0*.json.gz --strategy MaxAR_v --strategy MST_v --local conservative
+
+Run again, the same command goes on where it was stopped.
+"""
+
+
+def grid(
+    weeks: Weeks,
+    *,
+    strategy: Strategies = None,
+    always_on: AlwaysOn = None,
+    local: Local = "easy",
+    working: Working = "total",
+    store: StoreFile = None,
+    jobs: Processes = 1,
+    time_limit: TimeLimit = 3600.0,
+    seed: RunSeed = 0,
+    output: Table = None,
+    plot: PlotFolder = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> ExitCode:
+    """Run strategies of a broker on weeks of a grid; rank them by all metrics and by energy efficiency."""
+    from coalloc.studies.grid_report import draw
+
+    if plot is not None and plot.exists() and not plot.is_dir():
+        raise BadParameter(f"{plot} is no folder", param_hint="--plot")
+    kept = store or (None if output is None else output.with_suffix(".sqlite"))
+    check_writable({"--output": output, "--store": kept}, inputs=weeks)
+    study = partial(
+        coalloc.grid_study,
+        read_instances(weeks),
+        strategy,
+        always_on=always_on,
+        local=local,
+        working=working,
+        seed=seed,
+        store=kept,
+        processes=jobs,
+        time_limit=time_limit,
+        progress=None if quiet else note,
+    )
+    table = written_table(study, output, json)
+    if table is None:
+        return ExitCode.DONE
+    return show_table(table, plot, json, draw, words=_words)
+
+
+def _words(table: pd.DataFrame) -> str:
+    """Return a row per strategy, and what power management changes."""
+    from coalloc.studies.grid_report import savings, summary
+
+    parts = [summary(table).to_string(float_format="{:.6g}".format, na_rep="-")]
+    saved = savings(table)
+    if len(saved):
+        shown = saved.to_string(index=False, float_format="{:.6g}".format, na_rep="-")
+        parts.append(f"with power management less always on:\n{shown}")
+    return "\n\n".join(parts)

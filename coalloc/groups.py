@@ -1,0 +1,169 @@
+"""Metrics of groups of jobs: by user, by size, by the hour of the week in which they arrive.
+
+A :class:`Grouping` says which group each job is in; what is measured of a group is what
+:data:`coalloc.measures.JOB_METRICS` measures of all jobs. Only groups that have jobs are listed.
+"""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from coalloc.documents.arguments import public
+from coalloc.documents.text import natural_order, quoted
+from coalloc.instance import CoallocError, Instance
+from coalloc.measures import arriving, job_metrics
+from coalloc.observed import Ints, Jobs, observe, placed_jobs
+from coalloc.schedule import Schedule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+By = Literal["user", "size", "hour"]
+
+SIZE_CLASSES = (1, 4, 16, 64)
+"""Largest number of tasks of each class of sizes but the last, which has no limit: powers of 4."""
+
+MONDAY = 4 * 86_400.0
+"""The Unix time of a Monday at 0:00 in UTC, s: the clock's 0 unless another is given."""
+
+LAST_EPOCH = 4e9
+"""Latest Unix time of the clock's 0, s: in 2096, which leaves 160 years of arrivals to calendars."""
+
+DAYS, HOURS = 7, 24
+"""Of a week, of a day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Which group each job is in: ``of_job`` indexes ``names``, which are in the order of reports."""
+
+    names: Sequence[Hashable]
+    of_job: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """Which time of the week the clock shows: the Unix time (s) of its 0, and the zone whose hours count."""
+
+    epoch: float = MONDAY
+    time_zone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """A way to group jobs: its definition, and the function that labels jobs."""
+
+    definition: str
+    labels: Callable[[Jobs, Sequence[str | None], Week], Labels]
+
+
+@public
+def metrics_by(
+    instance: Instance,
+    schedule: Schedule,
+    by: By,
+    *,
+    after: float | None = None,
+    before: float | None = None,
+    epoch: float | None = None,
+    time_zone: str | None = None,
+) -> pd.DataFrame:
+    """Return the metrics of groups of jobs, one row per group that has jobs.
+
+    Parameters
+    ----------
+    by
+        ``"user"``; ``"size"``: classes of tasks, those of :data:`SIZE_CLASSES`; ``"hour"``: the hour of the week in
+        which the job arrives, 0 to 167, 0 is Monday from 0:00.
+    after, before
+        Only jobs with ``after <= r_j < before``, s; None: no limit.
+    epoch, time_zone
+        For ``"hour"``: the Unix time of the clock's 0 (s), as in the header of a trace, by default that of a Monday
+        at 0:00 in UTC; and the zone whose hours count, such as ``"Europe/Stockholm"``, by default UTC.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A column named as the grouping, then those of :data:`coalloc.measures.JOB_METRICS`.
+
+    Raises
+    ------
+    CoallocError
+        If no job arrives in the window, or there is no such time zone; and as :func:`coalloc.metrics`.
+    """
+    import pandas as pd
+
+    week = week_of(by, epoch, time_zone)
+    observed = observe(instance, schedule)
+    rows = arriving(observed.jobs.arrival, after, before)
+    placed = placed_jobs(instance, schedule)
+    jobs, users = observed.jobs.taken(rows), [placed[row].user for row in rows.tolist()]
+    labels = GROUPINGS[by].labels(jobs, users, week)
+    groups, index = np.unique(labels.of_job, return_inverse=True)
+    first = np.searchsorted(np.sort(index), np.arange(len(groups)))
+    names = [labels.names[group] for group in groups.tolist()]
+    metrics = job_metrics(jobs.taken(np.argsort(index, kind="stable"), first))
+    return pd.DataFrame({by: names} | metrics).astype({"jobs": int})
+
+
+def week_of(by: By, epoch: float | None, time_zone: str | None) -> Week:
+    """Return the week of the clock; raises where no hours are asked for, or there is no such zone."""
+    if by != "hour" and (epoch is not None or time_zone is not None):
+        given = "epoch" if epoch is not None else "time_zone"
+        raise CoallocError(f"{given} is for the hours of the week, by='hour', got by={by!r}")
+    if epoch is not None and not 0.0 <= epoch <= LAST_EPOCH:
+        raise CoallocError(f"epoch must be a Unix time from 0 to {LAST_EPOCH:g} s, got {epoch:g}")
+    week = Week(MONDAY if epoch is None else epoch, "UTC" if time_zone is None else time_zone)
+    try:
+        zoneinfo.ZoneInfo(week.time_zone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise CoallocError(
+            f"there is no time zone {quoted(week.time_zone)}; their names are like Europe/Stockholm"
+        ) from None
+    return week
+
+
+# ------------------------------------------------------------------------------ the groupings
+
+
+def _by_user(_: Jobs, users: Sequence[str | None], __: Week) -> Labels:
+    known = sorted({user for user in users if user is not None}, key=lambda user: (natural_order(user), user))
+    names: list[str | None] = [*known, None]
+    index = {name: number for number, name in enumerate(names)}
+    return Labels(names, np.fromiter((index[user] for user in users), np.int64, len(users)))
+
+
+def _by_size(jobs: Jobs, _: Sequence[str | None], __: Week) -> Labels:
+    return Labels(_size_names(), np.searchsorted(SIZE_CLASSES, jobs.processors).astype(np.int64))
+
+
+def _size_names() -> list[str]:
+    """Return the names of the classes of sizes: ``1``, ``2-4``, ..., ``65+``."""
+    smallest = [1, *(largest + 1 for largest in SIZE_CLASSES)]
+    names = [str(low) if low == high else f"{low}-{high}" for low, high in zip(smallest, SIZE_CLASSES, strict=False)]
+    return [*names, f"{smallest[-1]}+"]
+
+
+def _by_hour(jobs: Jobs, _: Sequence[str | None], week: Week) -> Labels:
+    import pandas as pd
+
+    try:
+        local = pd.to_datetime(week.epoch + jobs.arrival, unit="s", utc=True).tz_convert(week.time_zone)
+    except (pd.errors.OutOfBoundsDatetime, OverflowError):
+        raise CoallocError(f"with epoch {week.epoch:g} s jobs arrive in no year of the calendar") from None
+    return Labels(range(DAYS * HOURS), (HOURS * local.day_of_week + local.hour).to_numpy(dtype=np.int64))
+
+
+GROUPINGS: Mapping[By, Grouping] = {
+    "user": Grouping("The user u_j of the job; missing for jobs without.", _by_user),
+    "size": Grouping(f"The class that holds m_j: {', '.join(_size_names())}.", _by_size),
+    "hour": Grouping(
+        "The hour of the week, 0 (Monday from 0:00) to 167, that clocks in the time zone show at epoch + r_j.", _by_hour
+    ),
+}
+"""The ways to group jobs, by the name of their column."""

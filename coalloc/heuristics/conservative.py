@@ -1,0 +1,223 @@
+"""Conservative backfilling: every job has a reservation, and jobs start out of order where that delays none.
+
+Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2.1.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter, le
+from typing import Literal, NamedTuple
+
+from coalloc.allocation import Allocation, Scope
+from coalloc.heuristics.classics import less
+from coalloc.instance import Job
+from coalloc.rules.allocation_rules import Allocator, RuleName
+from coalloc.rules.availability import Availability
+from coalloc.rules.orders import Order, ordered_at
+from coalloc.simulator.policy import Start, State, Wake
+
+Compression = Literal["start", "arrival", "queue"]
+"""In which order reservations move forward when a job ends early: of their starts, of arrival, or that of the queue."""
+
+_by_arrival = attrgetter("number")
+
+
+class _Place(NamedTuple):
+    """Where a waiting job is to run: from ``start`` (s) for ``seconds`` on ``counts``, what it takes of a room.
+
+    ``number`` is its place in the order of arrival, ``least_time`` (s) what it takes on the fastest class.
+    Places compare by start, then by number.
+    """
+
+    start: float
+    number: int
+    seconds: float
+    counts: Allocation
+    least_time: float
+    job: Job
+
+    @property
+    def end(self) -> float:
+        return self.start + self.seconds
+
+
+@dataclass(slots=True)
+class Conservative:
+    """Conservative backfilling: every job gets a reservation when it arrives, and never a later one.
+
+    Jobs that arrive together get theirs in the ``queue_order``. When a job ends before its estimate,
+    each reservation, in the order of ``compression``, moves to the earliest instant at which the others leave
+    room. Jobs that run longer than estimated may push reservations back: all are made again then, in order of
+    start. A time has come when the clock shows it or a later one, to the last digit: there is no tolerance by
+    which a reservation could miss its start.
+    """
+
+    queue_order: Order = "fcfs"
+    compression: Compression = "start"
+    allocation: RuleName = "fastest-first"
+    scope: Scope = "platform"
+    _state: State | None = field(init=False, default=None)
+    _available: Availability = field(init=False)
+    _places: list[_Place] = field(init=False, default_factory=list)
+    """The reservations, by start."""
+    _ends: dict[str, float] = field(init=False, default_factory=dict)
+    """The estimated end of each running job, s."""
+    _held: dict[str, Allocation] = field(init=False, default_factory=dict)
+    """What each running job takes of the room."""
+    _num_arrived: int = field(init=False, default=0)
+
+    def begin(self, state: State) -> None:
+        """Forget the run before."""
+        self._state, self._places, self._num_arrived = state, [], 0
+        self._expect_what_runs(state)
+
+    def decide(self, state: State) -> list[Start | Wake]:
+        """Return the jobs whose reservations have come, and the next one's time where nothing is to happen then."""
+        if state is not self._state:
+            self.begin(state)
+        allocator = state.allocator(self.allocation)
+        if self._is_late(state):
+            self._make_again(state, allocator)
+        else:
+            self._available.forget(state.now)
+            if self._has_gained(state):
+                self._move_forward(state.now, allocator)
+        self._reserve_for(state.queue[len(self._places) :], state.now, allocator)
+        due = self._due(state)
+        next_start = self._places[0].start if self._places else -math.inf
+        return [*due, Wake(next_start)] if next_start > state.now and next_start not in self._ends.values() else due
+
+    # -------------------------------------------------------------------------- what has changed
+
+    def _is_late(self, state: State) -> bool:
+        """Return whether a job runs longer than expected, or should have started before."""
+        running, places, now = state.running, self._places, state.now
+        return bool(running and running[0].estimated_end < now) or bool(places and places[0].start < now)
+
+    def _expect_what_runs(self, state: State) -> None:
+        """Note what runs; overdue jobs are expected to end now."""
+        now, running = state.now, state.running
+        self._ends = {run.job.id: run.estimated_end for run in running}
+        self._held = {run.job.id: run.taken for run in running}
+        releases = ((max(now, run.estimated_end), run.taken) for run in running)
+        self._available = Availability(now, state.room, releases, len(state.classes))
+
+    def _has_gained(self, state: State) -> bool:
+        """Give back what jobs hold in vain that have ended before their estimates; return whether there are any."""
+        if len(self._ends) == len(state.running):
+            return False
+        running, now, has_gained = {run.job.id for run in state.running}, state.now, False
+        for ended in [job for job in self._ends if job not in running]:
+            end, counts = self._ends.pop(ended), self._held.pop(ended)
+            if end > now:
+                self._available.give_back(now, end, counts)
+                has_gained = True
+        return has_gained
+
+    # -------------------------------------------------------------------------- reservations
+
+    def _reserve_for(self, jobs: Sequence[Job], now: float, allocator: Allocator) -> None:
+        """Give jobs that have arrived, in order of arrival, their reservations in the order of the queue."""
+        number = {job.id: self._num_arrived + k for k, job in enumerate(jobs)}
+        self._num_arrived += len(jobs)
+        for job in jobs if self.queue_order == "fcfs" else ordered_at(jobs, self.queue_order, now):
+            self._reserve(job, number[job.id], allocator.least_time(job), allocator)
+
+    def _reserve(self, job: Job, number: int, least_time: float, allocator: Allocator) -> None:
+        """Give a job the earliest place that is left."""
+        place = _earliest(self._available, job, number, least_time, allocator)
+        assert place is not None, "every job fits the empty platform"
+        self._available.take(place.start, place.end, place.counts)
+        insort(self._places, place)
+
+    def _make_again(self, state: State, allocator: Allocator) -> None:
+        """Make all reservations again, in order of start."""
+        self._expect_what_runs(state)
+        places, self._places = self._places, []
+        for place in places:
+            self._reserve(place.job, place.number, place.least_time, allocator)
+
+    def _move_forward(self, now: float, allocator: Allocator) -> None:
+        """Move reservations, one after the other, to the earliest instants that the others leave."""
+        is_by_start = self.compression == "start"
+        searched: dict[tuple[int, float], float] = {}
+        moved = []
+        for place in self._places if is_by_start else self._in_turn(now):
+            shape = place.job.tasks, place.least_time
+            since = searched.get(shape, -math.inf)
+            if since < place.start:
+                step = self._available.window(*shape, self._available.step(since), place.start)
+                if is_by_start:  # what moves makes room behind this start only: equal jobs need not look here again
+                    searched[shape] = place.start if step is None else self._available.times[step]
+                moved.append(place if step is None else self._moved(place, step, allocator))
+            else:
+                moved.append(place)
+        moved.sort()
+        self._places = moved
+
+    def _in_turn(self, now: float) -> list[_Place]:
+        """Return the reservations in order of arrival, or in the order of the queue."""
+        places = sorted(self._places, key=_by_arrival)
+        if self.compression == "arrival":
+            return places
+        of_job = {place.job.id: place for place in places}
+        return [of_job[job.id] for job in ordered_at([place.job for place in places], self.queue_order, now)]
+
+    def _moved(self, place: _Place, first: int, allocator: Allocator) -> _Place:
+        """Move a reservation to the earliest instant, from a step on, that the others leave; return its place."""
+        available = self._available
+        start, number, seconds, counts, least_time, job = place
+        earlier = available.times[first]
+        if allocator.choose(job, available.free(first)) == counts and all(
+            map(le, counts, available.least_free(first, min(start, earlier + seconds)))
+        ):
+            available.shift(start, earlier, seconds, counts)
+            return _Place(earlier, number, seconds, counts, least_time, job)
+        available.give_back(start, place.end, counts)
+        found = _earliest(available, job, number, least_time, allocator, first=first, before=start) or place
+        available.take(found.start, found.end, found.counts)
+        return found
+
+    def _due(self, state: State) -> list[Start | Wake]:
+        """Return the jobs whose reservations have come and whose processors are free, as they are."""
+        free, late = state.room, []
+        due: list[Start | Wake] = []
+        while self._places and self._places[0].start <= state.now:
+            place = self._places.pop(0)
+            if all(map(le, place.counts, free)):
+                free = less(free, place.counts)
+                due.append(Start(place.job.id, place.counts))
+                self._ends[place.job.id], self._held[place.job.id] = place.end, place.counts
+            else:
+                late.append(place)
+        self._places[:0] = late
+        return due
+
+
+def _earliest(
+    available: Availability,
+    job: Job,
+    number: int,
+    least_time: float,
+    allocator: Allocator,
+    *,
+    first: int = 0,
+    before: float = math.inf,
+) -> _Place | None:
+    """Return the place with the earliest start, from a step on and before ``before`` (s), None where there is none."""
+    step = available.window(job.tasks, least_time, first, before)
+    while step is not None:
+        start = available.times[step]
+        counts = allocator.choose(job, available.free(step))
+        while counts is not None:
+            seconds = allocator.time(job, counts)
+            free = available.least_free(step, start + seconds)
+            if all(map(le, counts, free)):
+                return _Place(start, number, seconds, counts, least_time, job)
+            counts = allocator.choose(job, free)
+        step = available.window(job.tasks, least_time, step + 1, before)
+    return None

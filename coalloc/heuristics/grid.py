@@ -1,0 +1,170 @@
+"""A broker: it sends each job that arrives to one of several sites, for good, and a local scheduler runs it there.
+
+Every cluster is a site with a queue, processors and a scheduler of its own. A job is assigned before anything else is
+decided at that instant; of simultaneous arrivals each is assigned with those before it counted. Source: two-level
+grid, sections 2.1 and 4; errata 25 to 28 and 36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal
+
+from coalloc.allocation import Scope
+from coalloc.documents.text import quoted
+from coalloc.heuristics.assignments import Assignments, Plans
+from coalloc.heuristics.backfilling import Easy
+from coalloc.heuristics.classics import ListPolicy
+from coalloc.heuristics.conservative import Conservative
+from coalloc.instance import Cluster, CoallocError, Job, Platform
+from coalloc.instance.power import require_power_states
+from coalloc.rules.brokering import STRATEGIES, VIEWS, Factor, SpeedView, StrategyName, balanced_energy, factors_of
+from coalloc.simulator.policy import Policy, Running
+from coalloc.simulator.site import Partition, Site
+
+Local = Literal["easy", "fcfs", "conservative"]
+"""The scheduler of every site, by the name of the policy."""
+
+SCHEDULERS: Mapping[Local, Callable[[], Policy]] = {
+    "easy": Easy,
+    "fcfs": lambda: ListPolicy("fcfs"),
+    "conservative": Conservative,
+}
+
+NUM_FACTS = tuple(len(fields(view)) for view in VIEWS)
+"""How many of the facts of a decision, in the order of the fields of a view, a strategy of each level sees."""
+
+PLANS = 4
+"""The level that knows the plans of the sites."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """What does not change of the sites: their processors, what they are preferred by, watts of a busy processor."""
+
+    sizes: tuple[int, ...]
+    factors: Mapping[Factor, Sequence[float]]
+    working_watts: tuple[float, ...]
+
+
+@dataclass(slots=True)
+class Grid:
+    """A broker over the clusters of a platform; the strategies are those of :mod:`coalloc.rules.brokering`.
+
+    With ``power_management`` each site is switched on and off as its power states say.
+    """
+
+    strategy: StrategyName = "MaxAR_v"
+    local: Local = "easy"
+    power_management: bool = False
+    scope: ClassVar[Scope] = "cluster"
+    _sites: Sites = field(init=False)
+    _assignments: Assignments = field(init=False)
+    _plans: Plans | None = field(init=False, default=None)
+    _admissible: dict[tuple[int, float | None], list[int]] = field(init=False, default_factory=dict)
+
+    def partitions(self, platform: Platform) -> list[Partition]:
+        """Return a site per cluster; raises where the broker needs to know what a cluster does not say."""
+        if self.power_management:
+            require_power_states(platform)
+        faults = [fault for cluster in platform.clusters for fault in self._faults(cluster)]
+        if faults:
+            raise CoallocError("\n".join(faults))
+        make = SCHEDULERS[self.local]
+        return [
+            Partition(make(), (cluster.name,), cluster.name, self.power_management) for cluster in platform.clusters
+        ]
+
+    def begin(self, sites: Sequence[Site]) -> None:
+        """Forget the run before; take in the jobs that run already."""
+        states = [site.state for site in sites]
+        clusters = [state.platform.clusters[0] for state in states]
+        self._sites = sites_of(clusters)
+        self._admissible = {}
+        self._assignments = Assignments(states)
+        has_plans = STRATEGIES[self.strategy].level == PLANS
+        self._plans = Plans(sites, in_order=self.local == "fcfs") if has_plans else None
+        for site in sites:
+            for running in site.state.running:
+                self._assignments.assign(site.number, running.job)
+                if self._plans is not None:
+                    self._plans.start(site.number, running)
+
+    def route(self, sites: Sequence[Site], job: Job) -> Site:
+        """Return the site that the strategy chooses; where only one is large enough nothing need be looked at."""
+        strategy, admissible = STRATEGIES[self.strategy], self._large_enough(sites, job)
+        is_forced = len(admissible) == 1
+        number = admissible[0] if is_forced else strategy.choose(self._view(strategy.level, sites, job))
+        self._assignments.assign(number, job)
+        if self._plans is not None:
+            self._plans.assign(number, job)
+        return sites[number]
+
+    def started(self, site: Site, running: Running) -> None:
+        """Take in that a job has started."""
+        self._assignments.start(site.number, running.job)
+        if self._plans is not None:
+            self._plans.start(site.number, running)
+
+    def ended(self, site: Site, running: Running) -> None:
+        """Take in that a job has ended."""
+        self._assignments.end(site.number, running.job)
+        if self._plans is not None:
+            self._plans.end(site.number, running)
+
+    def _view(self, level: int, sites: Sequence[Site], job: Job) -> SpeedView:
+        """Return what a strategy of a level sees of the sites and of a new job, and nothing else."""
+        held, known = self._assignments, self._sites
+        admissible = self._large_enough(sites, job)
+        plans, free = self._plans, held.free
+        prospects = [] if plans is None else [plans.prospect(i, job, free[i]) for i in admissible]
+        facts: tuple[Any, ...] = (
+            *(admissible, known.factors, sites[0].state.rng),
+            *(known.sizes, held.free, held.num_jobs),
+            *(job.tasks, held.tasks),
+            *(job.estimate, held.estimates.totals, held.work.totals, known.working_watts),
+            prospects,
+        )
+        return VIEWS[level](*facts[: NUM_FACTS[level]])
+
+    def _large_enough(self, sites: Sequence[Site], job: Job) -> list[int]:
+        """Return the sites on which a job can run, by number."""
+        key = job.tasks, job.memory
+        if key not in self._admissible:
+            self._admissible[key] = [site.number for site in sites if job.tasks <= site.most_tasks(job)]
+        return self._admissible[key]
+
+    def _faults(self, cluster: Cluster) -> Iterator[str]:
+        """Yield what is wrong with a cluster as a site of this broker."""
+        strategy, name = STRATEGIES[self.strategy], quoted(cluster.name)
+        powers = dict.fromkeys(group.effective_power for group in cluster.nodes)
+        if len(powers) > 1:
+            listed = ", ".join(f"{power:g}" for power in powers)
+            yield f"policy 'grid' needs nodes of one effective power in each cluster; {name} has {listed}"
+        if strategy.factor in ("eff", "veff") and cluster.efficiency is None:
+            yield f"strategy {self.strategy!r} needs the efficiency of every cluster; {name} has none"
+        if strategy.rule is balanced_energy and working_watts(cluster) is None:
+            yield f"strategy {self.strategy!r} needs the watts of a busy core of every cluster; {name} has none"
+
+
+def sites_of(clusters: Sequence[Cluster]) -> Sites:
+    """Return what is known of clusters as sites, as far as all of them say it."""
+    efficiencies = [cluster.efficiency for cluster in clusters if cluster.efficiency is not None]
+    watts = tuple(watts for cluster in clusters if (watts := working_watts(cluster)) is not None)
+    return Sites(
+        tuple(cluster.num_processors for cluster in clusters),
+        factors_of(
+            [cluster.nodes[0].effective_power for cluster in clusters],
+            efficiencies if len(efficiencies) == len(clusters) else None,
+        ),
+        watts if len(watts) == len(clusters) else (),
+    )
+
+
+def working_watts(cluster: Cluster) -> float | None:
+    """Return the watts of a busy core of a cluster, None where they differ or are not said."""
+    if cluster.power_states is not None:
+        return cluster.power_states.core_working_watts
+    watts = {group.core_watts for group in cluster.nodes}
+    return watts.pop() if len(watts) == 1 else None

@@ -1,0 +1,169 @@
+"""The clock of a run: all that happens, in one heap, and the order of what happens at one instant.
+
+With ``passes="batch"`` an instant is all that happens at one time (times closer than the time tolerance
+are one instant). With ``"per-event"`` every event is an instant of its own. The order at an instant is data:
+:data:`ORDERS`. Ends are expected and may be expected anew, earlier or later; one that is no longer expected
+never happens: it makes no instant and moves no clock.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+
+from coalloc.instance.rounding import INSTANT_PRECISION, INSTANT_TOLERANCE
+from coalloc.simulator.processors import Processors
+
+Passes = Literal["batch", "per-event"]
+Kind = Literal["end", "leaving", "coming", "arrival", "wake", "pass"]
+"""What happens: a job ends, a change from outside takes something away or brings it, a job arrives, a site wakes up;
+and after an instant there is a scheduling pass."""
+
+ORDERS: dict[Passes, tuple[Kind, ...]] = {
+    "batch": ("end", "leaving", "coming", "arrival", "wake"),
+    "per-event": ("arrival", "end", "leaving", "coming", "wake"),
+}
+"""Order of simultaneous events.
+
+Of one kind: ends by start, then arrival; changes as they are given; arrivals as the instance lists the jobs;
+sites in their order.
+"""
+
+EARLY = INSTANT_TOLERANCE / INSTANT_PRECISION
+"""Until then, s, instants are equal by their absolute tolerance."""
+
+Event = tuple[Kind, Any]
+"""What happens, and to whom: the index of a job, a change, the number of a site, nobody."""
+
+PASS: Event = ("pass", None)
+
+Entry = tuple[float, int, float, float, Any]
+"""Of the heap: time (s), place of the kind in the order, two numbers that order its kind, and to whom it happens."""
+
+END_OF_TIME: Entry = (math.inf, len(get_args(Kind)), 0.0, 0.0, None)
+"""Last of the heap: there is always a next entry."""
+
+
+class Change(Protocol):
+    """Something that happens from outside whatever the jobs do: a local user comes to nodes, or leaves them."""
+
+    @property
+    def time(self) -> float:
+        """When it happens, s."""
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether somebody leaves; else somebody comes."""
+
+    @property
+    def processors(self) -> Processors:
+        """Where: the sites that have one of them get a scheduling pass."""
+
+
+class Clock:
+    """The time, and what is still to happen.
+
+    ``now`` is in s. ``arrivals`` (s) are those of the jobs by index; ``changes`` come in order of time, and
+    may be endless: each is asked for when the one before has happened.
+    """
+
+    def __init__(self, arrivals: Sequence[float], passes: Passes = "batch", changes: Iterable[Change] = ()) -> None:
+        self.now = 0.0
+        self._arrivals = arrivals
+        self._arrival_order = iter(np.argsort(arrivals, kind="stable").data)
+        self._changes = enumerate(changes)
+        self._kinds = ORDERS[passes]
+        self._end_rank, self._arrival_rank, self._wake_rank = map(self._kinds.index, ("end", "arrival", "wake"))
+        self._change_ranks = self._kinds.index("leaving"), self._kinds.index("coming")
+        self._is_batch = passes == "batch"
+        self._heap: list[Entry] = [END_OF_TIME]
+        self._ends: dict[int, float] = {}
+        self._wakes: set[tuple[float, int]] = set()
+        self._push_next_arrival()
+        self._push_next_change()
+
+    def expect_end(self, job: int, end: float, start: float, arrival: float) -> None:
+        """Expect a job to end at ``end`` (s; ``inf``: not for now), and no longer when it was expected before.
+
+        ``start`` and ``arrival`` are its own, s.
+        """
+        is_new = self._ends.get(job) != end
+        self._ends[job] = end
+        if is_new and end < math.inf:
+            heapq.heappush(self._heap, (end, self._end_rank, start, arrival, job))
+
+    def wake(self, site: int, time: float) -> None:
+        """Wake a site up at ``time`` (s); once, however often that is asked for."""
+        if (time, site) not in self._wakes:
+            self._wakes.add((time, site))
+            heapq.heappush(self._heap, (time, self._wake_rank, site, 0.0, site))
+
+    def events(self) -> Iterator[Event]:
+        """Yield all that happens, a pass after each instant; the clock goes with it.
+
+        What is asked for, or comes to be expected, while it goes on happens in its turn.
+        """
+        heap, ends, kinds, is_batch = self._heap, self._ends, self._kinds, self._is_batch
+        arrival_rank, end_rank, wake_rank, pop = self._arrival_rank, self._end_rank, self._wake_rank, heapq.heappop
+        while heap[0] is not END_OF_TIME:
+            entry = pop(heap)
+            time, rank, _, _, what = entry
+            if rank == end_rank:
+                if ends.get(what) != time:
+                    continue
+            elif rank == arrival_rank:
+                self._push_next_arrival()
+            else:
+                self._follow_up(rank)
+            limit = time + (INSTANT_TOLERANCE if time < EARLY else INSTANT_PRECISION * time) if is_batch else -math.inf
+            if heap[0][0] <= limit:
+                yield from self._in_order([(rank, entry)], limit)
+            else:  # alone, as most are
+                self.now = time
+                if rank == end_rank:
+                    del ends[what]
+                elif rank == wake_rank:
+                    self._wakes.remove((time, what))
+                yield kinds[rank], what
+                if heap[0][0] <= limit:
+                    yield from self._in_order([], limit)
+            yield PASS
+
+    def _in_order(self, due: list[tuple[int, Entry]], limit: float) -> Iterator[Event]:
+        """Yield what is due and all that happens up to ``limit`` (s), whatever the times, by kind first."""
+        heap = self._heap
+        while due or heap[0][0] <= limit:
+            while heap[0][0] <= limit:
+                entry = heapq.heappop(heap)
+                self._follow_up(entry[1])
+                heapq.heappush(due, (entry[1], entry))
+            rank, (time, _, _, _, what) = heapq.heappop(due)
+            if rank == self._end_rank:
+                if self._ends.get(what) != time:
+                    continue
+                del self._ends[what]
+            elif rank == self._wake_rank:
+                self._wakes.remove((time, what))
+            self.now = max(self.now, time)
+            yield self._kinds[rank], what
+
+    def _follow_up(self, rank: int) -> None:
+        """Push the next arrival after an arrival, and so for changes: there is one at most, so the heap stays small."""
+        if rank == self._arrival_rank:
+            self._push_next_arrival()
+        elif rank in self._change_ranks:
+            self._push_next_change()
+
+    def _push_next_arrival(self) -> None:
+        job = next(self._arrival_order, None)
+        if job is not None:
+            heapq.heappush(self._heap, (self._arrivals[job], self._arrival_rank, job, 0.0, job))
+
+    def _push_next_change(self) -> None:
+        number, change = next(self._changes, (0, None))
+        if change is not None:
+            heapq.heappush(self._heap, (change.time, self._change_ranks[not change.is_leaving], number, 0.0, change))

@@ -1,0 +1,126 @@
+"""Progress: the pace of every job that runs, from the nodes and the links it uses.
+
+A job advances at ``1/Te(now)``, with ``Te = Tb * (sigma * SP + (1 - sigma) * SC)``. What slows jobs down while they
+run is a :class:`Source` of pace: links that jobs share (:mod:`coalloc.simulator.contention`), nodes that they share
+with others. Each says SP and SC of the jobs it knows, the largest of each counts, and whoever it touches when a job
+starts or ends, or something changes from outside, gets a new pace. Source: thesis, equations (2.2) to (2.9);
+errata 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from coalloc.execution import execution_time
+from coalloc.instance import Job
+from coalloc.simulator.clock import Change
+from coalloc.simulator.processors import Processors
+
+Ends = Sequence[tuple[int, float]]
+"""Jobs by index, and when each ends (s) if nothing changes any more; ``inf`` for one that stands still."""
+
+
+class Source(Protocol):
+    """Something that slows jobs down while they run. Jobs go by index; ``processors`` are those of the platform."""
+
+    def enter(self, index: int, job: Job, processors: Processors) -> Collection[int] | None:
+        """Take in a job that starts; return whose pace that may change, None where this source never slows it down."""
+
+    def leave(self, index: int) -> Collection[int]:
+        """Let a job go, if it is here; return whose pace that may change."""
+
+    def change(self, change: Change) -> Collection[int]:
+        """Take in what happens outside; return whose pace that may change."""
+
+    def slowdowns(self, index: int) -> tuple[float, float]:
+        """Return SP and SC of a job now; 0 where this source has no say, ``inf`` where the job stands still."""
+
+
+@dataclass(slots=True)
+class Advance:
+    """How far a job is: ``remaining`` (a share of it) was right at ``since`` (s); ``processing`` is SP by itself."""
+
+    job: Job
+    processing: float
+    since: float
+    remaining: float = 1.0
+    execution_time: float = math.nan
+
+    def end(self) -> float:
+        """Return when the job ends if nothing changes, s."""
+        return self.since + self.remaining * self.execution_time if self.remaining else self.since
+
+    def go_on(self, now: float, execution_time: float) -> None:
+        """Let the job advance at another pace from now (s) on."""
+        if not math.isnan(self.execution_time):
+            self.remaining = max(0.0, self.remaining - (now - self.since) / self.execution_time)
+        self.since, self.execution_time = now, execution_time
+
+
+class Progress:
+    """The jobs that run, by index: those that a source may slow down, the pace of others never changes."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._sources = tuple(sources)
+        self._members: set[int] = set()
+        self._advances: dict[int, Advance] = {}
+
+    def __contains__(self, index: int) -> bool:
+        """Return whether a source slows a job down, or is slowed down by it."""
+        return index in self._members
+
+    def begin(self, index: int, job: Job, processors: Processors, processing: float, now: float) -> Ends:
+        """Let a job run from ``now`` (s), by itself with SP ``processing``; return the ends that this changes."""
+        affected = self.hold(index, job, processors)
+        if affected is None:  # as for most jobs
+            return ((index, now + execution_time(job, processing)),)
+        self._advances[index] = Advance(job, processing, now)
+        affected.add(index)
+        return self._updated(affected, now)
+
+    def end(self, index: int, now: float) -> Ends:
+        """Let a job go at ``now`` (s); return the ends that this changes."""
+        self._members.remove(index)
+        self._advances.pop(index, None)
+        return self._updated({other for source in self._sources for other in source.leave(index)}, now)
+
+    def change(self, change: Change, now: float) -> Ends:
+        """Let something happen outside at ``now`` (s); return the ends that this changes."""
+        return self._updated({index for source in self._sources for index in source.change(change)}, now)
+
+    def hold(self, index: int, job: Job, processors: Processors) -> set[int] | None:
+        """Take in a job that runs, which is all where its end is given: it only slows others down.
+
+        Returns whose pace that may change, None where no source takes it in.
+        """
+        affected: set[int] | None = None
+        for source in self._sources:
+            found = source.enter(index, job, processors)
+            if found is not None:
+                affected = set(found) if affected is None else affected.union(found)
+                self._members.add(index)
+        return affected
+
+    def _updated(self, affected: Iterable[int], now: float) -> Ends:
+        """Give each job its pace of now (s); return the ends that this changes."""
+        ends = []
+        for index in affected:
+            advance = self._advances.get(index)
+            if advance is None:
+                continue
+            seconds = self._execution_time(index, advance)
+            if seconds != advance.execution_time:
+                advance.go_on(now, seconds)
+                ends.append((index, advance.end()))
+        return ends
+
+    def _execution_time(self, index: int, advance: Advance) -> float:
+        """Return Te of a job now, s."""
+        processing, communication = advance.processing, 1.0
+        for source in self._sources:
+            of_nodes, of_links = source.slowdowns(index)
+            processing, communication = max(processing, of_nodes), max(communication, of_links)
+        return execution_time(advance.job, processing, communication) if processing < math.inf else math.inf

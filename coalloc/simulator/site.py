@@ -1,0 +1,255 @@
+"""A site: one machine with a queue, processors, running jobs, and the policy that decides over them.
+
+A run has one site, the whole platform, or several, each with clusters of its own and a router that sends every
+job to one of them when it arrives. A site's policy sees nothing but the site: its platform has the site's clusters
+only. Names of processors are the same everywhere; their numbers are the site's own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import compress
+from time import perf_counter
+
+import numpy as np
+
+from coalloc.allocation import node_classes
+from coalloc.documents.text import quoted
+from coalloc.execution import execution_time
+from coalloc.instance import CoallocError, Job, Platform, PowerStates
+from coalloc.instance.power import known_power_states
+from coalloc.simulator.clock import Clock
+from coalloc.simulator.contention import Contention
+from coalloc.simulator.decisions import DecisionError, Start, decisions_of
+from coalloc.simulator.occupancy import Occupancy, largest_part
+from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
+from coalloc.simulator.processors import Processors
+from coalloc.simulator.site_power import SitePower
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """What a site is made of: its policy, and the names of its clusters, none for all of the platform.
+
+    With ``power_management`` it is one cluster, which is switched on and off as its power states say.
+    """
+
+    policy: Policy
+    clusters: tuple[str, ...] = ()
+    name: str = ""
+    power_management: bool = False
+
+
+class Site:
+    """One machine of a run; ``number`` is its place among the sites, ``name`` what messages call it.
+
+    ``state`` is what its policy sees, ``queue`` the jobs that wait, as their users describe them, and ``largest_job``
+    the most tasks that a job may have here. ``is_due`` says whether something has happened here since the last pass.
+    ``decisions`` counts the passes, ``decision_total`` and ``decision_max`` are the policy's own time in them, s.
+    ``power`` is that of a site which is switched on and off.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        partition: Partition,
+        platform: Platform,
+        clock: Clock,
+        *,
+        contention: Contention,
+        rng: np.random.Generator,
+        task_memory: float = 0.0,
+    ) -> None:
+        self.number, self.name, self.policy = number, partition.name, partition.policy
+        scope = self.policy.scope
+        chosen = _chosen(platform, partition)
+        is_whole = chosen == list(range(len(platform.clusters)))
+        own = platform if is_whole else Platform(tuple(platform.clusters[c] for c in chosen), platform.switches)
+        classes = node_classes(own, scope, task_memory)
+        links = [*chosen, *range(len(platform.clusters), len(platform.links))]
+        self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
+        self._occupancy = Occupancy(own, classes, scope, task_memory)
+        self._slowness = [1.0 / node_class.effective_power for node_class in classes]
+        self._clock = clock
+        self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
+        self.queue: list[Job] = []
+        self._numbers: list[int] = []
+        """The jobs of the queue numbered as they arrived, and those that have left it in this pass."""
+        self._left: set[int] = set()
+        self._num_arrived = 0
+        self._waiting: dict[str, tuple[int, int, Job]] = {}
+        self.is_due = False
+        self.decisions, self.decision_total, self.decision_max = 0, 0.0, 0.0
+        self._by_estimate: list[Running] = []
+        self._estimated_ends: list[float] = []
+        self.largest_job = largest_part(classes, scope)
+        self._most_tasks: dict[float | None, int] = {}
+        self.state = State(
+            queue=View(self.queue),
+            running=View(self._by_estimate),
+            platform=own,
+            classes=classes,
+            scope=scope,
+            rng=rng,
+            _clock=clock,
+            _occupancy=self._occupancy,
+            _loads=lambda: tuple(map(contention.loads.__getitem__, links)),
+        )
+        self._hears_arrivals = self.policy if isinstance(self.policy, Arriving) else None
+        self._hears_ends = self.policy if isinstance(self.policy, Ending) else None
+
+    @property
+    def num_waiting(self) -> int:
+        """Number of jobs that wait."""
+        return len(self._waiting)
+
+    def begin(self) -> None:
+        """Let the policy begin a run."""
+        if isinstance(self.policy, Beginning):
+            self.policy.begin(self.state)
+
+    @property
+    def can_decide(self) -> bool:
+        """Whether jobs wait, and can start: the site does not start up."""
+        return bool(self.queue) and (self.power is None or self.power.is_up(self._clock.now))
+
+    def arrive(self, index: int, job: Job) -> None:
+        """Put a job, as its user describes it, into the queue."""
+        self.is_due = True
+        if self.power is not None:
+            ready = self.power.assigned(self._clock.now)
+            if ready > self._clock.now:
+                self._clock.wake(self.number, ready)
+        number = self._num_arrived = self._num_arrived + 1
+        self._waiting[job.id] = number, index, job
+        self.queue.append(job)
+        self._numbers.append(number)
+        if self._hears_arrivals is not None:
+            self._hears_arrivals.arrived(self.state, job)
+
+    def decide(self) -> list[object]:
+        """Return what the policy decides."""
+        began = perf_counter()
+        decisions = decisions_of(self.policy.decide(self.state), len(self._waiting))
+        seconds = perf_counter() - began
+        self.decisions += 1
+        self.decision_total += seconds
+        self.decision_max = max(self.decision_max, seconds)
+        return decisions
+
+    def start(self, start: Start) -> tuple[int, Running, float]:
+        """Start a waiting job as the policy says, if that is possible.
+
+        Returns its index, where it runs, and its processing slowdown.
+        Raises :class:`DecisionError` where the start is not possible.
+        """
+        waiting = self._waiting.get(start.job_id)
+        if waiting is None:
+            raise DecisionError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
+        number, index, described = waiting
+        now = self._clock.now
+        cores_on = 0 if self.power is None else self.power.cores_on(now)
+        counts, processors = self._occupancy.take(described, start, cores_on)
+        del self._waiting[start.job_id]
+        self._left.add(number)
+        slowdown = max(compress(self._slowness, counts))
+        taken = self._occupancy.memories.taken(described, counts)
+        running = Running(described, counts, processors, now, now + execution_time(described, slowdown), taken)
+        self._hold(running)
+        return index, running, slowdown
+
+    def occupy(self, job: Job, processors: Processors, end: float) -> Running:
+        """Let a job run until ``end`` (s) that runs already, on free processors (numbers of the platform)."""
+        own = self.of_platform(processors)
+        taken = self._occupancy.occupy(job, own)
+        running = Running(as_described(job), taken[: len(self.state.classes)], own, 0.0, end, taken)
+        self._hold(running)
+        if self.power is not None:
+            self.power.runs()
+        return running
+
+    def most_tasks(self, job: Job) -> int:
+        """Return the most tasks that a job may have here, by processors and by the memory that each asks for."""
+        if job.memory not in self._most_tasks:
+            self._most_tasks[job.memory] = largest_part(self.state.classes, self.state.scope, job.memory or 0.0)
+        return self._most_tasks[job.memory]
+
+    def leave_queue(self, num_starts: int) -> None:
+        """Take the jobs that the pass has started, so many, off the queue: those at its head at once, others singly."""
+        numbers, left = self._numbers, self._left
+        head = 0
+        while head < num_starts and numbers[head] in left:
+            head += 1
+        if head < num_starts:
+            for number in left.difference(numbers[:head]):
+                place = bisect_left(numbers, number)
+                del self.queue[place], numbers[place]
+        del self.queue[:head], numbers[:head]
+        left.clear()
+
+    def end(self, running: Running) -> None:
+        """Free the processors of a job that has ended."""
+        place = bisect_left(self._estimated_ends, running.estimated_end)
+        while self._by_estimate[place] is not running:
+            place += 1
+        del self._by_estimate[place], self._estimated_ends[place]
+        self._occupancy.release(running.taken, running.processors)
+        if self.power is not None:
+            self.power.ended(running.processors, self._clock.now)
+        if self._hears_ends is not None:
+            self._hears_ends.ended(self.state, running)
+
+    def has(self, processors: Processors) -> bool:
+        """Return whether processors (numbers of the platform) are all the site's."""
+        return self.on_platform(self.of_platform(processors)) == processors
+
+    def on_platform(self, processors: Processors) -> Processors:
+        """Return processors of the site by their numbers on the whole platform."""
+        if not self._blocks:
+            return processors
+        return sum(((processors >> here) & members) << there for here, there, members in self._blocks)
+
+    def of_platform(self, processors: Processors) -> Processors:
+        """Return those of some processors of the platform that are the site's, by their numbers here."""
+        if not self._blocks:
+            return processors
+        return sum(((processors >> there) & members) << here for here, there, members in self._blocks)
+
+    def _hold(self, running: Running) -> None:
+        """Note that a job runs."""
+        place = bisect_right(self._estimated_ends, running.estimated_end)
+        self._by_estimate.insert(place, running)
+        self._estimated_ends.insert(place, running.estimated_end)
+
+
+def _power_states(platform: Platform, name: str) -> PowerStates:
+    """Return the power states of the only cluster of a site."""
+    if len(platform.clusters) != 1:
+        raise CoallocError(f"site {quoted(name)} has {len(platform.clusters)} clusters: power management is for one")
+    return known_power_states(platform.clusters[0])
+
+
+Block = tuple[int, int, Processors]
+"""The processors of a cluster: number of the first at the site, and on the platform; all, counted from there."""
+
+
+def _chosen(platform: Platform, partition: Partition) -> list[int]:
+    """Return the clusters of a partition by index."""
+    index = {cluster.name: c for c, cluster in enumerate(platform.clusters)}
+    unknown = [name for name in partition.clusters if name not in index]
+    if unknown:
+        raise CoallocError(
+            f"site {quoted(partition.name)} has cluster {quoted(unknown[0])}; there are {', '.join(map(quoted, index))}"
+        )
+    return [index[name] for name in partition.clusters] or list(index.values())
+
+
+def _blocks(platform: Platform, own: Platform, chosen: Collection[int]) -> Iterator[Block]:
+    """Yield where the clusters of a site are, at the site and on the platform."""
+    firsts = [sum(cluster.num_processors for cluster in platform.clusters[:c]) for c in chosen]
+    here = 0
+    for cluster, there in zip(own.clusters, firsts, strict=True):
+        yield here, there, (1 << cluster.num_processors) - 1
+        here += cluster.num_processors

@@ -1,0 +1,67 @@
+"""A linear programme on HiGHS that grows by rows and by columns, and is solved from its last basis each time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.solvers.backends.highs import checked
+
+Floats = NDArray[np.float64]
+
+
+class LpSolution(NamedTuple):
+    """An optimum: its value, that of each column, and the dual price of each row."""
+
+    value: float
+    columns: Floats
+    duals: Floats
+
+
+def quiet_highs(**options: Any) -> Any:
+    """Return HiGHS on one thread, without a word, with these options."""
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    for name, setting in {"output_flag": False, "threads": 1, **options}.items():
+        checked(highs.setOptionValue(name, setting), f"setting {name}")
+    return highs
+
+
+class GrowingLp:
+    """A linear programme to be minimised; it begins empty, and all its columns are at least 0."""
+
+    def __init__(self) -> None:
+        self._highs = quiet_highs()
+
+    def add_row(
+        self, lower: float, upper: float, columns: Sequence[int] = (), coefficients: Sequence[float] | Floats = ()
+    ) -> None:
+        """Add a row over columns that are there."""
+        indices, factors = np.array(columns, dtype=np.int32), np.array(coefficients, dtype=float)
+        checked(self._highs.addRow(lower, upper, len(indices), indices, factors), "adding a row")
+
+    def add_columns(self, costs: Sequence[float], columns: Sequence[Sequence[tuple[int, float]]]) -> None:
+        """Add columns, each as its (row, coefficient) over rows that are there."""
+        count = len(columns)
+        starts = np.cumsum([0, *(len(column) for column in columns[:-1])]).astype(np.int32)
+        rows = np.array([row for column in columns for row, _ in column], dtype=np.int32)
+        coefficients = np.array([coefficient for column in columns for _, coefficient in column], dtype=float)
+        zeros, most = np.zeros(count), np.full(count, math.inf)
+        added = self._highs.addCols(
+            count, np.array(costs, dtype=float), zeros, most, len(rows), starts, rows, coefficients
+        )
+        checked(added, "adding columns")
+
+    def solve(self) -> LpSolution | None:
+        """Return an optimum; None where HiGHS finds none."""
+        if self._highs.run() == highspy.HighsStatus.kError:
+            return None
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        solution = self._highs.getSolution()
+        value = self._highs.getInfo().objective_function_value
+        return LpSolution(value, np.array(solution.col_value), np.array(solution.row_dual))

@@ -1,0 +1,267 @@
+"""Strategies of a broker on weeks of a grid: one run each, with every metric, kept so that a study of hours resumes.
+
+Source: the two-level grid study, chapter 6. Which strategy is best, and by how much, is read from the table by
+:mod:`coalloc.studies.grid_report`.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coalloc.api.simulating import simulate
+from coalloc.bench.outcomes import Outcome, is_failed
+from coalloc.bench.protocol import Task, digest
+from coalloc.bench.provenance import decisive_versions
+from coalloc.bench.running import Progress, outcomes_of, run_calls
+from coalloc.bench.workers import LocalWorkers
+from coalloc.documents.arguments import Seed, picture_of, public
+from coalloc.documents.kinds import document_of
+from coalloc.documents.storage import FilePath
+from coalloc.documents.strict_json import layout
+from coalloc.documents.text import quoted, visible
+from coalloc.grid_measures import GRID_METRICS, grid_metrics, refuse_jobs
+from coalloc.heuristics.grid import Local
+from coalloc.instance import CoallocError, Instance
+from coalloc.instance.files import INSTANCE
+from coalloc.result_files import instance_hash
+from coalloc.rules.brokering import STRATEGIES
+from coalloc.site_meter import Working
+from coalloc.studies.grid_report import coverage
+from coalloc.studies.instances import instances_of
+from coalloc.studies.interruption import Interrupted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TIME_LIMIT = 3600.0
+"""Seconds at which a run is killed by default: a week takes seconds."""
+
+MEMORY = 4000.0
+"""MB at which a run is killed."""
+
+COLUMNS = ("week", "strategy", "power_management", "jobs", *GRID_METRICS)
+"""Columns of the table; docs/grid.md defines them."""
+
+Rows = list[dict[str, Any]]
+
+HELD_TEXTS = 2
+"""Texts of weeks that are held at a time; runs come in the order of the weeks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """A week, and the digest of its content."""
+
+    instance: Instance
+    sha256: str
+
+    @property
+    def text(self) -> str:
+        """Its canonical file."""
+        return _text_of(self)
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+
+@functools.lru_cache(HELD_TEXTS)
+def _text_of(week: Week) -> str:
+    return layout(document_of(week.instance, INSTANCE))
+
+
+@dataclass(frozen=True, slots=True)
+class GridRun:
+    """A strategy on a week; ``options`` are those of :func:`run_strategy`."""
+
+    week: Week
+    options: Mapping[str, Any]
+    time_limit: float
+
+    @property
+    def label(self) -> str:
+        """What it is called where it is missing."""
+        always_on = "" if self.options["power_management"] else ", always on"
+        return f"{self.week.instance.name}: {self.options['strategy']}{always_on}"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What is run."""
+        limits = {"time_limit": self.time_limit, "memory_limit": MEMORY}
+        return {"week": self.week.instance.name, "week_sha256": self.week.sha256, **self.options, **limits}
+
+    @property
+    def content(self) -> str:
+        """Digest of what is run, whatever the versions of the code that runs it."""
+        return digest({key: part for key, part in self.identity.items() if key != "week"})
+
+    @property
+    def key(self) -> str:
+        """Digest of what is run and of the code that runs it."""
+        return digest([self.content, decisive_versions()])
+
+    @property
+    def task(self) -> Task:
+        """The run as a worker gets it."""
+        function, week = f"{__name__}:{run_strategy.__name__}", self.week
+        return Task(function, self.options, self.time_limit, MEMORY, sha256=week.sha256, text=lambda: week.text)
+
+    def row(self, outcome: Outcome) -> dict[str, Any]:
+        """Return the row of the table."""
+        week, options = self.week.instance, self.options
+        known = {"week": week.name, "strategy": options["strategy"], "power_management": options["power_management"]}
+        return {**known, "jobs": len(week.jobs), **outcome["metrics"]}
+
+
+def run_strategy(options: Mapping[str, Any], week: Instance) -> Outcome:
+    """Return the metrics of a run of the policy ``grid``."""
+    asked = {name: options[name] for name in ("strategy", "local", "power_management")}
+    run = simulate(week, "grid", seed=options["seed"], **asked)
+    metered = {name: options[name] for name in ("power_management", "working")}
+    return {"status": "done", "metrics": grid_metrics(week, run.schedule, **metered)}
+
+
+@public
+def grid_study(
+    weeks: Instance | Iterable[Instance],
+    strategies: Sequence[str] | None = None,
+    *,
+    always_on: Sequence[str] | None = None,
+    local: Local = "easy",
+    working: Working = "total",
+    seed: Seed = 0,
+    store: FilePath | None = None,
+    processes: int = 1,
+    time_limit: float = TIME_LIMIT,
+    progress: Callable[[str], None] | None = None,
+) -> pd.DataFrame:
+    """Return the metrics of strategies of a broker, a row per week and strategy.
+
+    Parameters
+    ----------
+    weeks
+        Instances with distinct names on one platform, of which every cluster has power states.
+    strategies
+        Those of the policy ``grid``; None: all.
+    always_on
+        Strategies that also run with all switched on; None: the one that :func:`coalloc.studies.grid_report.coverage`
+        ranks first.
+    local, seed
+        Options of the policy.
+    working
+        As for :func:`coalloc.energy`.
+    store
+        File in which every run is kept when it ends. What it has of this study is not run again; without one nothing
+        is kept.
+    processes
+        Runs at a time, each in a process of its own, killed after ``time_limit`` seconds.
+    progress
+        Gets a line for each run.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``week``, ``strategy``, ``power_management``, ``jobs``, and the metrics of :func:`coalloc.grid_metrics`.
+
+    Raises
+    ------
+    CoallocError
+        Before anything runs: no weeks, weeks on different platforms, a strategy that does not exist or needs to know
+        what the platform does not say, clusters without power states, a job larger than every cluster. After all have
+        run: a run that failed.
+    Interrupted
+        At Ctrl-C, with the rows that are complete (:mod:`coalloc.studies.interruption`).
+    """
+    given = instances_of(weeks)
+    names = list(dict.fromkeys(STRATEGIES if strategies is None else strategies))
+    options: dict[str, Any] = {"local": local, "working": working, "seed": seed}
+    _refuse(given, [*names, *(always_on or ())], options)
+    if processes < 1:
+        raise CoallocError(f"processes: must be at least 1, got {picture_of(processes)}")
+    held = [Week(instance, instance_hash(instance)) for instance in given]
+    with _place(store) as path:
+        study = _Study(held, options, time_limit, path, processes, progress or (lambda _: None))
+        rows = study.rows(names, True, [])
+        best = [coverage(_table(rows)).index[0]] if always_on is None else list(dict.fromkeys(always_on))
+        return _table(study.rows(best, False, rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Study:
+    """What all runs of a study share, where they are kept, and how many there are at a time."""
+
+    weeks: Sequence[Week]
+    options: Mapping[str, Any]
+    time_limit: float
+    path: Path
+    processes: int
+    say: Callable[[str], None]
+
+    def rows(self, strategies: Sequence[str], power_management: bool, before: Rows) -> Rows:
+        """Return the rows of ``before`` and those of strategies on all weeks, after running what is not kept."""
+        asked = [{"strategy": name, "power_management": power_management, **self.options} for name in strategies]
+        runs = [GridRun(week, options, self.time_limit) for week in self.weeks for options in asked]
+        done = run_calls(runs, self.path, lambda: LocalWorkers(self.processes), self._tell)
+        ended = list(zip(runs, outcomes_of(runs, self.path), strict=True))
+        faults = [_fault(run, outcome) for run, outcome in ended if outcome and is_failed(outcome)]
+        if faults:
+            raise CoallocError("\n".join(faults))
+        rows = [*before, *(run.row(outcome) for run, outcome in ended if outcome)]
+        if done.is_interrupted:
+            raise Interrupted(_table(rows), [run.label for run, outcome in ended if not outcome])
+        return rows
+
+    def _tell(self, run: GridRun, _: Outcome, state: Progress) -> None:
+        self.say(f"{run.label} ({state.in_store} of {state.planned})")
+
+
+def _table(rows: Rows) -> pd.DataFrame:
+    """Return the table of rows, in their order."""
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"power_management": bool})
+
+
+def _fault(run: GridRun, outcome: Outcome) -> str:
+    return f"{visible(run.label)}: {outcome['status']}: {outcome.get('message', '')}"
+
+
+@contextmanager
+def _place(store: FilePath | None) -> Iterator[Path]:
+    """Name the file in which runs are kept: one that vanishes where none is asked for."""
+    if store is not None:
+        yield Path(store)
+        return
+    with tempfile.TemporaryDirectory(prefix="coalloc-") as folder:
+        yield Path(folder, "study.sqlite")
+
+
+def _refuse(weeks: Sequence[Instance], strategies: Iterable[str], options: Mapping[str, Any]) -> None:
+    """Raise where a run would fail, before any begins: each is tried on the platform without jobs."""
+    if not weeks:
+        raise CoallocError("a study of a grid needs at least one week")
+    first, *others = weeks
+    elsewhere = [week for week in others if week.platform != first.platform]
+    if elsewhere:
+        raise CoallocError(
+            "\n".join(
+                f"week {quoted(week.name)} is on another platform than week {quoted(first.name)}: a study has one"
+                for week in elsewhere
+            )
+        )
+    for week in weeks:
+        refuse_jobs(week.jobs, week.platform)
+    empty = first.replace(jobs=(), running=())
+    faults: dict[str, None] = {}
+    for strategy in strategies:
+        try:
+            run_strategy({"strategy": strategy, "power_management": True, **options}, empty)
+        except CoallocError as error:
+            faults |= dict.fromkeys(str(error).splitlines())
+    if faults:
+        raise CoallocError("\n".join(faults))

@@ -1,0 +1,192 @@
+"""Constraints for tests: a precedence, a lag, two jobs apart, a latest end of a job, a cluster that a job may not use.
+
+Each says the same thing three times, as a constraint has to: to searches, as rows of models, and as faults of
+schedules. :func:`small_constraint` draws one for a small instance; some make it infeasible. For all that it draws an
+optimal schedule exists in which every job starts at its arrival or at the end of another, as brute force asks for;
+for a :class:`Lag` brute force needs a horizon.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from coalloc.allocation import NodeClass
+from coalloc.constraint import Constraint, NotTogether, PlacedJob, Row, TimeRow, Times
+from coalloc.execution import execution_time
+from coalloc.instance import Instance, Job
+
+SLACK = 1e-6
+"""Seconds by which a schedule may break a constraint on times."""
+
+Time = tuple[Literal["start", "end"], str]
+"""A time of a job by id."""
+
+Kind = Literal["precedence", "apart", "latest end", "not on cluster"]
+KINDS: tuple[Kind, ...] = ("precedence", "apart", "latest end", "not on cluster")
+"""What :func:`small_constraint` draws."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precedence(Constraint):
+    """A job starts when another has ended, or later."""
+
+    holds_rounded_down: ClassVar[bool] = True
+    before: str
+    after: str
+
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:  # noqa: ARG002
+        """Return the end of the job before; none as long as that has no place."""
+        if job.id != self.after:
+            return start
+        return max(start, placed[self.before][1]) if self.before in placed else math.inf
+
+    def rows(self, instance: Instance) -> Iterable[Row]:  # noqa: ARG002
+        """Yield start less end, at least 0."""
+        yield TimeRow(((1, "start", self.after), (-1, "end", self.before)), 0.0)
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+        """Yield a sentence where the one starts too early."""
+        placed = {p.job: p for p in schedule}
+        if placed[self.after].start < placed[self.before].end - SLACK:
+            yield f"{self.after} starts before {self.before} ends"
+
+
+@dataclass(frozen=True, slots=True)
+class Lag(Constraint):
+    """A time of one job is at least ``least`` (s) after a time of another, or before it where that is negative.
+
+    Each time is a start or an end of a job, by id; of one and the same job they say how long it takes at least.
+    """
+
+    later: Time
+    earlier: Time
+    least: float
+
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
+        """Return the start moved so far that the lag is kept; infinity where moving it cannot."""
+        known = {**placed, job.id: (start, end)}
+        if job.id not in (self.later[1], self.earlier[1]) or not {self.later[1], self.earlier[1]} <= known.keys():
+            return start
+        lacking = self.least - self._lag(known)
+        if lacking <= SLACK:
+            return start
+        return start + lacking if job.id == self.later[1] != self.earlier[1] else math.inf
+
+    def rows(self, instance: Instance) -> Iterable[Row]:  # noqa: ARG002
+        """Yield the one time less the other."""
+        yield TimeRow(((1, *self.later), (-1, *self.earlier)), self.least)
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+        """Yield a sentence where the lag is too short."""
+        lag = self._lag({p.job: (p.start, p.end) for p in schedule})
+        if lag < self.least - SLACK:
+            yield f"the {' of '.join(self.later)} is {lag:g} s after the {' of '.join(self.earlier)}"
+
+    def _lag(self, spans: Times) -> float:
+        return spans[self.later[1]][self.later[0] == "end"] - spans[self.earlier[1]][self.earlier[0] == "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Apart(Constraint):
+    """Two jobs do not run at the same time.
+
+    It would hold rounded down as well, but does not say so: a constraint need not.
+    """
+
+    one: str
+    other: str
+
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
+        """Return the end of the other job where the two would overlap."""
+        other = {self.one: self.other, self.other: self.one}.get(job.id)
+        if other is None or other not in placed:
+            return start
+        busy_from, busy_until = placed[other]
+        return busy_until if start < busy_until and busy_from < end else start
+
+    def rows(self, instance: Instance) -> Iterable[Row]:  # noqa: ARG002
+        """Yield the row that says so."""
+        yield NotTogether((self.one, self.other))
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+        """Yield a sentence where they overlap."""
+        placed = {p.job: p for p in schedule}
+        one, other = placed[self.one], placed[self.other]
+        if one.start < other.end - SLACK and other.start < one.end - SLACK:
+            yield f"{self.one} and {self.other} run at the same time"
+
+
+@dataclass(frozen=True, slots=True)
+class EndBy(Constraint):
+    """One job ends by an instant, s."""
+
+    holds_rounded_down: ClassVar[bool] = True
+    job: str
+    instant: float
+
+    def latest_end(self, job: Job) -> float:
+        """Return the instant, for that job."""
+        return self.instant if job.id == self.job else math.inf
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+        """Yield a sentence where it ends later."""
+        for placement in schedule:
+            if placement.job == self.job and placement.end > self.instant + SLACK:
+                yield f"{self.job} ends after {self.instant:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class NotOnCluster(Constraint):
+    """One job has no task in a cluster, by index."""
+
+    holds_rounded_down: ClassVar[bool] = True
+    job: str
+    cluster: int
+
+    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
+        """Return whether it is another job, or another cluster."""
+        return job.id != self.job or node_class.cluster != self.cluster
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
+        """Yield a sentence where it has a task there."""
+        name = instance.platform.clusters[self.cluster].name
+        for placement in schedule:
+            if placement.job == self.job and any(node.startswith(f"{name}/") for node in placement.nodes):
+                yield f"{self.job} has tasks in {name}"
+
+
+def small_constraint(kind: Kind, seed: int, instance: Instance, slot: float) -> Constraint | None:
+    """Return a random constraint of a kind, the same for the same arguments; None where there is but one job to order.
+
+    A latest end is between what is too early for the job alone and what hardly binds; a job that must keep off a
+    cluster may find too little room in the others.
+    """
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    jobs = [instance.jobs[j] for j in rng.permutation(len(instance.jobs))]
+    if kind == "not on cluster":
+        return NotOnCluster(jobs[0].id, int(rng.integers(len(instance.platform.clusters))))
+    if kind == "latest end":
+        return EndBy(jobs[0].id, _instant(rng, jobs[0], instance, slot))
+    if len(jobs) == 1:
+        return None
+    return (Precedence if kind == "precedence" else Apart)(jobs[0].id, jobs[1].id)
+
+
+def _instant(rng: np.random.Generator, job: Job, instance: Instance, slot: float) -> float:
+    """Return an instant, s: of the job alone, after running jobs, or a whole number of slots."""
+    seconds = execution_time(job, 1.0)
+    last = max([job.arrival, *(run.end for run in instance.running)])
+    return float(
+        rng.choice(
+            (
+                round(job.arrival + seconds * rng.uniform(0.7, 2.5), 2),
+                last + seconds * rng.uniform(1.0, 3.0),
+                slot * int(rng.integers(1, 8)),
+            )
+        )
+    )

@@ -1,0 +1,210 @@
+"""What a schedule is like at every instant: queue, processors, links, power, as step functions of time.
+
+:data:`COLUMNS` names each of them with its unit and its definition, as the documentation prints it: r_j, s_j, e_j,
+m_j are those of :mod:`coalloc.measures`. A step begins at an instant at which a job arrives, starts or ends, or
+the power changes; what it says holds until the next. Time runs from the origin to the last end of a placement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from coalloc.documents.arguments import public
+from coalloc.instance import CoallocError, Instance
+from coalloc.instance.power import is_metered
+from coalloc.instance.rounding import INSTANT_PRECISION, merge_instants
+from coalloc.meter import Idle, power_curve
+from coalloc.observed import Floats, Ints, Observed, observe, stepwise
+from coalloc.schedule import Schedule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_STEPS = 10_000_000
+"""Most steps of equal length into which a timeline is cut."""
+
+
+LOAD, SHARE = "load:", "share:"
+"""What the names of the columns of a link begin with."""
+
+
+class Kind(NamedTuple):
+    """What a column says: its unit and its definition."""
+
+    unit: str
+    definition: str
+
+
+COLUMNS: Mapping[str, Kind] = {
+    "start": Kind("s", "Instant t from which the row holds: the origin, or one at which something changes."),
+    "end": Kind("s", "The start of the next row; the maximum of e_j in the last."),
+    "queue_length": Kind("jobs", "Number of jobs with r_j <= t < s_j."),
+    "waiting_processors": Kind("processors", "Sum of m_j over the jobs with r_j <= t < s_j."),
+    "running_jobs": Kind("jobs", "Number of jobs with s_j <= t < e_j; jobs that run already run from 0."),
+    "busy_processors": Kind("processors", "Sum of m_j over the jobs that run at t."),
+    f"{LOAD}LINK": Kind("MB/s", "Sum of the loads of the jobs that run at t on the link."),
+    f"{SHARE}LINK": Kind("-", "load / bandwidth of the link; above 1 it is saturated, without bandwidth infinitely."),
+    "power": Kind("W", "What the platform draws at t; only where nodes have watts, or clusters power states."),
+}
+"""Every column by name; LINK stands for the name of each link, that of its cluster or switch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Step functions of time: ``columns[name][i]`` holds from ``instants[i]`` to ``instants[i + 1]``, s."""
+
+    instants: Floats
+    columns: Mapping[str, Floats]
+
+    @property
+    def span(self) -> float:
+        """Length of the time, s."""
+        return float(self.instants[-1] - self.instants[0])
+
+    @property
+    def num_steps(self) -> int:
+        """How many steps there are."""
+        return len(self.instants) - 1
+
+    def averaged(self, every: float) -> Timeline:
+        """Return the means over steps of ``every`` s, the last of which may be shorter; the integrals stay.
+
+        Raises :class:`CoallocError` where ``every`` is not above 0, or cuts the time into more than :data:`MAX_STEPS`.
+        """
+        return self._over_steps(every, step_means)
+
+    def peaks(self, every: float) -> Timeline:
+        """Return the maxima over the same steps; raises as :meth:`averaged`."""
+        return self._over_steps(every, step_peaks)
+
+    def _over_steps(self, every: float, summed_up: Callable[[Floats, Floats, Floats], Floats]) -> Timeline:
+        if every <= 0.0:
+            raise CoallocError(f"every must be above 0 s, got {every:g}")
+        if not self.num_steps:
+            return self
+        edges = _edges(float(self.instants[0]), float(self.instants[-1]), every)
+        values = summed_up(self.instants, np.array(list(self.columns.values())), edges)
+        return Timeline(edges, dict(zip(self.columns, values, strict=True)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per step: start, end (s), then the columns."""
+        import pandas as pd
+
+        return pd.DataFrame({"start": self.instants[:-1], "end": self.instants[1:]} | dict(self.columns))
+
+
+@public
+def series(
+    instance: Instance,
+    schedule: Schedule,
+    every: float | None = None,
+    *,
+    idle: Idle = "always",
+    power_management: bool = False,
+) -> pd.DataFrame:
+    """Return what a schedule is like at every instant, one row per step of time, as :data:`COLUMNS` defines it.
+
+    Parameters
+    ----------
+    schedule
+        One that passes ``check``; the figures of another mean nothing.
+    every
+        Length of rows, s: each has the mean of every column over its time, the last may be shorter. None: a row
+        for every instant at which something changes.
+    idle, power_management
+        Which power counts, as :func:`coalloc.energy` takes them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With ``start`` and ``end`` (s) of each row. The integral of a column is the sum of it times ``end - start``.
+
+    Raises
+    ------
+    CoallocError
+        If ``every`` is not above 0 or makes more rows than :data:`MAX_STEPS`; and as :func:`coalloc.metrics`.
+    """
+    timeline = timeline_of(instance, schedule, idle, power_management)
+    return (timeline if every is None else timeline.averaged(every)).to_frame()
+
+
+def timeline_of(
+    instance: Instance, schedule: Schedule, idle: Idle = "always", power_management: bool = False
+) -> Timeline:
+    """Return a schedule as step functions of time."""
+    observed = observe(instance, schedule)
+    jobs, running = observed.jobs, observed.running
+    power = None
+    if power_management or is_metered(instance.platform):
+        power = power_curve(instance, schedule, idle, power_management=power_management)
+    times = [jobs.arrival, jobs.start, jobs.end, running.start, np.minimum(running.end, observed.finish)]
+    edges = [observed.begin, observed.finish, *(() if power is None else power.instants)]
+    instants, index = merge_instants(np.concatenate([*times, edges]))
+    arrival, start, end, running_start, running_end, _ = np.split(index, np.cumsum([len(column) for column in times]))
+    waits = arrival, start
+    runs = np.concatenate([start, running_start]), np.concatenate([end, running_end])
+    processors = np.concatenate([jobs.processors, running.processors])
+    until = instants[1:]  # a change that was merged into an instant is before the next one
+    columns = {
+        "queue_length": _number(waits, np.ones(len(jobs)), len(instants)),
+        "waiting_processors": _number(waits, jobs.processors, len(instants)),
+        "running_jobs": _number(runs, np.ones(len(processors)), len(instants)),
+        "busy_processors": _number(runs, processors, len(instants)),
+        **_of_links(observed, until),
+    }
+    if power is not None:
+        columns["power"] = power.total[np.searchsorted(power.instants, until, side="left") - 1]
+    return Timeline(instants, columns)
+
+
+def step_means(instants: Floats, values: Floats, edges: Floats) -> Floats:
+    """Return the means of step functions between edges of the same span; their integrals there stay.
+
+    ``values[k, i]`` holds from ``instants[i]`` to ``instants[i + 1]``. Shape ``(num_functions, num_edges - 1)``.
+    """
+    refined = np.union1d(instants, edges)
+    integrals = _refined(instants, values, refined) * np.diff(refined)
+    sums = np.add.reduceat(integrals, np.searchsorted(refined, edges[:-1]), axis=1)
+    return np.asarray(sums / np.diff(edges), dtype=np.float64)
+
+
+def step_peaks(instants: Floats, values: Floats, edges: Floats) -> Floats:
+    """Return the maxima of step functions between edges; arguments and shape as of :func:`step_means`."""
+    refined = np.union1d(instants, edges)
+    first = np.searchsorted(refined, edges[:-1])
+    return np.asarray(np.maximum.reduceat(_refined(instants, values, refined), first, axis=1), dtype=np.float64)
+
+
+def _refined(instants: Floats, values: Floats, refined: Floats) -> Floats:
+    """Return the values of step functions in finer steps of the same span."""
+    return np.asarray(values[:, np.searchsorted(instants, refined[:-1], side="right") - 1], dtype=np.float64)
+
+
+def _number(spans: tuple[Ints, Ints], amounts: Floats | Ints, num_instants: int) -> Floats:
+    """Return a sum of whole numbers from each instant to the next."""
+    return stepwise(spans, amounts.astype(np.float64), num_instants)[:-1]
+
+
+def _of_links(observed: Observed, until: Floats) -> dict[str, Floats]:
+    """Return load (MB/s) and share of each link in the steps that end at these instants."""
+    loads = observed.links.before(until)
+    shares = observed.links.shares(loads)
+    named = zip(observed.links.names, loads, shares, strict=True)
+    return {key: values for name, *both in named for key, values in zip((LOAD + name, SHARE + name), both, strict=True)}
+
+
+def _edges(begin: float, finish: float, every: float) -> Floats:
+    """Return where steps of equal length begin and end, s."""
+    length = min(every, finish - begin)
+    num_steps = (finish - begin) / length * (1.0 - INSTANT_PRECISION)
+    if num_steps > MAX_STEPS:
+        raise CoallocError(
+            f"every={every:g} s cuts {finish - begin:.12g} s into {num_steps:.3g} steps, and at most {MAX_STEPS} are "
+            "made: take longer ones"
+        )
+    return np.append(begin + length * np.arange(math.ceil(num_steps)), finish)

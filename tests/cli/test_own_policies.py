@@ -1,0 +1,88 @@
+"""``coalloc simulate --policy module:Class``: a policy of the user's own, its arguments, and one line per fault."""
+
+import json
+import sys
+
+import pytest
+
+from tests.cli.running import TINY, run, write
+
+MINE = '''
+from coalloc import Start
+
+
+class Widest:
+    """Starts the job with most tasks among those that fit, one at a pass."""
+
+    scope = "platform"
+
+    def __init__(self, at_most, order=None):
+        if at_most < 0:
+            raise ValueError("at_most is a number of jobs")
+        self.at_most = at_most
+
+    def decide(self, state):
+        fitting = [job for job in state.queue if job.tasks <= state.free[0] / self.at_most]
+        for job in sorted(fitting, key=lambda job: -job.tasks)[:1]:
+            yield Start(job.id, (job.tasks,))
+
+
+class Nothing:
+    """No policy."""
+'''
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Return a folder, the current one, with an instance and modules."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    write(tmp_path / "tiny.json", TINY)
+    write(tmp_path / "mine.py", MINE)
+    write(tmp_path / "broken.py", "import a_library_that_is_not_there\n")
+    write(tmp_path / "wrong.py", "1 +\n")
+    yield tmp_path
+    for name in ("mine", "broken", "wrong"):
+        sys.modules.pop(name, None)
+
+
+def test_a_class_of_the_current_folder_decides(here):
+    # Two nodes. J1 takes both until 100; J2 starts then, and J3 at the next pass, when J2 is done.
+    result = run("simulate", "tiny.json", "--policy", "mine:Widest", "-p", "at_most=1", "--json", "-o", "out.json")
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    assert document["policy"] == "mine:Widest"
+    assert document["options"]["at_most"] == 1
+    starts = {p["job"]: p["start"] for p in json.loads((here / "out.json").read_text())["placements"]}
+    assert starts == {"J1": 0.0, "J2": 100.0, "J3": 200.0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["nowhere:Widest"], "--policy: there is no module 'nowhere' here or among those installed"),
+        (["mine.inner:Widest"], "--policy: there is no module 'mine.inner' here or among those installed"),
+        ([":Widest"], "--policy: module '' cannot be imported: ValueError: Empty module name"),
+        (["broken:X"], "--policy: module 'broken' cannot be imported: ModuleNotFoundError: No module named 'a_library"),
+        (["wrong:X"], "--policy: module 'wrong' cannot be imported: SyntaxError: invalid syntax"),
+        (["mine:Widst"], "--policy: module 'mine' has no class 'Widst' (did you mean 'Widest'?)"),
+        (["mine:"], "--policy: module 'mine' has no class ''"),
+        (["mine:Widest"], "mine:Widest(at_most, order=None): missing a required argument: 'at_most'"),
+        (
+            ["mine:Widest", "-p", "at_most=1", "-p", "ordr=x"],
+            "mine:Widest(at_most, order=None): got an unexpected keyword argument 'ordr'",
+        ),
+        (["mine:Widest", "-p", "at_most=-1"], "mine:Widest raised ValueError: at_most is a number of jobs (mine.py, "),
+        (
+            ["mine:Widest", "-p", "at_most=0"],
+            "mine:Widest raised ZeroDivisionError: division by zero (mine.py, line 16)",
+        ),
+        (["mine:Nothing"], "mine:Nothing is no policy: it must have a scope and decide(state)"),
+    ],
+)
+def test_a_fault_is_one_line(here, arguments, line):
+    result = run("simulate", "tiny.json", "--policy", *arguments, "--quiet", "--jobs", "jobs.csv")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"coalloc: {line}")
+    assert len(result.stderr.splitlines()) == 1
+    assert not (here / "jobs.csv").exists()

@@ -1,0 +1,66 @@
+"""Rooms: processors and memory as one vector, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from coalloc.allocation import node_classes
+from coalloc.instance import Cluster, Job, NodeGroup, Platform
+from coalloc.rules.allocation_rules import allocator
+from coalloc.rules.memories import UNITS, Memories, memories_of
+from coalloc.rules.reservations import reservation
+
+GROUPS = (NodeGroup(1, 1.0, cores=4, memory=1000.0), NodeGroup(2, 0.5, memory=300.0), NodeGroup(2, 0.25))
+CLASSES = node_classes(Platform((Cluster("C", GROUPS, 1.0),)), task_memory=400.0)
+MEMORIES = memories_of(CLASSES, 400.0)
+"""A node of 4 cores and 1000 MB, whose tasks share that, two of one core and 300 MB, two without a limit."""
+
+
+def job(tasks: int, memory: float | None) -> Job:
+    return Job("J", tasks, 100.0, memory=memory)
+
+
+def test_only_what_may_be_too_little_is_kept() -> None:
+    assert MEMORIES.shared == (0,)
+    assert MEMORIES.limits == pytest.approx((1000.0, 300.0, math.inf))
+    assert not MEMORIES.is_ample
+    assert memories_of(CLASSES, 250.0).is_ample
+    assert memories_of(CLASSES, 0.0) == Memories((math.inf,) * 3, ())
+
+
+@pytest.mark.parametrize(
+    ("memory", "expected"),
+    # Of 4, 2 and 2 free processors: 1000 MB are for two tasks of 400 MB, three of 333 MB, four of 250 MB.
+    [(400.0, (2, 0, 2)), (333.0, (3, 0, 2)), (300.0, (3, 2, 2)), (250.0, (4, 2, 2)), (None, (4, 2, 2))],
+)
+def test_how_many_tasks_fit(memory: float | None, expected: tuple[int, ...]) -> None:
+    assert tuple(MEMORIES.usable(job(1, memory), (4, 2, 2, UNITS))) == expected
+
+
+def test_what_is_taken_can_be_taken_away_and_given_back() -> None:
+    two = MEMORIES.taken(job(2, 400.0), (2, 0, 0))
+    left = tuple(a - b for a, b in zip((4, 2, 2, UNITS), two, strict=True))
+    assert MEMORIES.megabytes(left) == pytest.approx((200.0, 300.0, math.inf))
+    assert tuple(MEMORIES.usable(job(1, 201.0), left)) == (0, 2, 2)
+    assert tuple(MEMORIES.usable(job(1, 200.0), left)) == (1, 2, 2)
+    assert MEMORIES.taken(job(2, 400.0), (0, 0, 2)) == (0, 0, 2, 0)
+
+
+def test_a_rule_chooses_where_there_is_memory() -> None:
+    # The fastest node has memory for two of the three tasks; the small ones have too little.
+    choose = allocator("fastest-first", CLASSES, memories=MEMORIES).choose
+    taken = choose(job(3, 400.0), (4, 2, 2, UNITS))
+    assert taken is not None
+    assert taken[:3] == (2, 0, 1)
+    assert taken[3] == pytest.approx(0.8 * UNITS)
+    assert choose(job(5, 400.0), (4, 2, 2, UNITS)) is None
+
+
+def test_a_reservation_waits_for_memory() -> None:
+    # Two cores are free, with 200 MB; at 5 s a core comes without memory, at 7 s one with 400 MB.
+    choose = allocator("fastest-first", CLASSES, memories=MEMORIES).choose
+    released = [(5.0, (1, 0, 0, 0)), (7.0, MEMORIES.taken(job(1, 400.0), (1, 0, 0)))]
+    kept = reservation(job(1, 300.0), (2, 0, 0, UNITS // 5), released, choose)
+    assert (kept.start, kept.extra[:3]) == (7.0, (3, 0, 0))

@@ -1,0 +1,116 @@
+"""Constraints of a user's own against brute force: every formulation, in slots and in continuous time."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import coalloc
+from coalloc.constraint import Constraint, LatestEnd
+from coalloc.instance import Instance
+from coalloc.solvers.backends import cpsat
+from coalloc.testing import SmallSize, brute_force_oas
+from coalloc.testing.brute_force import Objective
+from coalloc.testing.constraints import KINDS, Kind, small_constraint
+from tests.small_instances import TINY, small_instance
+
+FEW = SmallSize(max_jobs=4, max_slots=14)
+"""What brute force still enumerates in a moment where every start is tried."""
+OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
+LIMIT = 600.0
+"""Seconds, far beyond what is needed."""
+CLOSE = 1e-6
+
+
+@pytest.fixture(params=["with CP-SAT", "without"])
+def _cpsat(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let CP-SAT be installed, or not."""
+    if request.param == "without":
+        monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+
+
+def drawn(kind: Kind, seed: int, size: SmallSize = FEW) -> tuple[Instance, float, Constraint]:
+    """Return an instance, a slot (s) and a constraint of a kind; of a later seed where this has but one job."""
+    for number in range(seed, seed + 100):
+        instance, slot = small_instance(number, size)
+        constraint = small_constraint(kind, number, instance, slot)
+        if constraint is not None:
+            return instance, slot, constraint
+    raise AssertionError("none of a hundred instances has two jobs")
+
+
+def assert_agrees(
+    instance: Instance, slot: float, constraint: Constraint, objective: Objective, formulation: str
+) -> None:
+    best = brute_force_oas(instance, slot, objective, constraints=[constraint])
+    result = coalloc.solve(
+        instance, slot=slot, objective=objective, formulation=formulation, constraints=[constraint], time_limit=LIMIT
+    )
+    if not best.feasible:
+        assert (result.status, result.schedule) == ("infeasible", None)
+        assert result.message
+        return
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(best.objective, rel=CLOSE, abs=CLOSE)
+    assert result.schedule is not None
+    assert list(constraint.faults(instance, result.schedule)) == []
+
+
+@pytest.mark.usefixtures("_cpsat")
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [0, 10, 20])
+def test_the_portfolio_keeps_a_constraint(seed: int, kind: Kind, objective: Objective) -> None:
+    assert_agrees(*drawn(kind, seed), objective, "auto")
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("formulation", ["mode", "count"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [5, 15])
+def test_a_formulation_keeps_a_constraint(seed: int, kind: Kind, formulation: str, objective: Objective) -> None:
+    assert_agrees(*drawn(kind, seed), objective, formulation)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", [0, 5])
+def test_the_node_model_keeps_a_constraint(seed: int, kind: Kind) -> None:
+    assert_agrees(*drawn(kind, seed, TINY), "makespan", "node")
+
+
+@pytest.mark.usefixtures("_cpsat")
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_continuous_time_keeps_a_constraint(kind: Kind, objective: Objective) -> None:
+    # It holds whenever time runs out, so little is given.
+    instance, _, constraint = drawn(kind, 3)
+    best = brute_force_oas(instance, None, objective, constraints=[constraint]).objective
+    result = coalloc.solve(instance, objective=objective, constraints=[constraint], time_limit=1.0)
+    assert math.isfinite(best) or result.status in ("infeasible", "unknown")
+    assert math.isinf(best) or result.status != "infeasible"
+    assert (result.lower_bound or 0.0) <= best + CLOSE
+    if result.schedule is not None:
+        assert result.objective is not None
+        assert result.objective >= best - CLOSE
+        assert result.status == "feasible" or result.objective == pytest.approx(best, rel=CLOSE)
+        assert list(constraint.faults(instance, result.schedule)) == []
+
+
+@pytest.mark.usefixtures("_cpsat")
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("share", [0.4, 0.95, 1.0, 1.2])
+@pytest.mark.parametrize("seed", [3, 9])
+def test_a_limit_on_the_makespan(seed: int, share: float, objective: Objective) -> None:
+    instance, slot = small_instance(seed, FEW)
+    limit = share * brute_force_oas(instance, slot).objective
+    best = brute_force_oas(instance, slot, objective, constraints=[LatestEnd(instance.origin + limit)])
+    assert best.feasible == (share >= 1.0)
+    result = coalloc.solve(instance, slot=slot, objective=objective, makespan_limit=limit, time_limit=LIMIT)
+    if share < 1.0:
+        assert (result.status, result.schedule, result.objective) == ("infeasible", None, None)
+        assert result.message
+    else:
+        assert (result.status, result.objective) == ("optimal", pytest.approx(best.objective, rel=CLOSE))
+        assert result.schedule is not None
+        assert max(p.end for p in result.schedule) <= instance.origin + limit + CLOSE

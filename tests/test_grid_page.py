@@ -1,0 +1,31 @@
+"""docs/grid.md defines the metrics of a grid as the code does, and no other."""
+
+import re
+from pathlib import Path
+
+from coalloc.grid_measures import GRID_METRICS
+from coalloc.studies.grid import COLUMNS
+from coalloc.workloads.weeks.spec import MergeSpec, TraceSpec
+
+PAGE = (Path(__file__).parents[1] / "docs" / "grid.md").read_text(encoding="utf-8")
+
+
+def section(title):
+    return PAGE.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def test_the_metrics_are_those_of_the_code():
+    rows = [line.strip("| ").split(" | ") for line in section("Metrics").splitlines() if line.startswith("| `")]
+    assert rows == [[f"`{name}`", metric.unit, metric.definition] for name, metric in GRID_METRICS.items()]
+
+
+def test_the_columns_of_a_study_are_defined():
+    named = re.findall(r"`(\w+)`", section("Study").split("| others")[0].rsplit("|---", 1)[1])
+    assert named == [name for name in COLUMNS if name not in GRID_METRICS]
+
+
+def test_the_example_of_a_specification_has_every_key():
+    # The comments of the example say what goes without a key.
+    example = section("Weeks from traces").split("```toml")[1].split("```")[0]
+    keys = set(re.findall(r"^(\w+) =", example, re.MULTILINE))
+    assert keys == {*MergeSpec.__dataclass_fields__, *TraceSpec.__dataclass_fields__} - {"traces"}
