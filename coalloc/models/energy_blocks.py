@@ -128,21 +128,21 @@ def _add_blocks(model: pyo.ConcreteModel, latest: float, blocks: int) -> None:
     model.blocks_in_order = pyo.Constraint(
         [(g, k) for g, k in model.blocks if k > 0], rule=lambda m, g, k: m.end[g, k - 1] <= m.begin[g, k]
     )
-    model.area = pyo.Constraint(model.blocks, rule=lambda m, g, k: _area(m, durations, g, k))
+    work: dict[tuple[int, int], list[Any]] = {block: [] for block in model.blocks}
+    for (j, g, k), y in model.y.items():
+        work[g, k].append(problem.jobs[j].tasks * durations[j, g] * y)
+    model.area = pyo.Constraint(model.blocks, rule=lambda m, g, k: _area(m, work[g, k], g, k))
     model.longest = pyo.Constraint(
         list(model.y), rule=lambda m, j, g, k: durations[j, g] * m.y[j, g, k] <= m.end[g, k] - m.begin[g, k]
     )
     model.within_makespan = pyo.Constraint(model.J, rule=lambda m, j: m.start[j] + m.duration[j] <= m.makespan)
 
 
-def _area(model: pyo.ConcreteModel, durations: dict[tuple[int, int], float], g: int, k: int) -> object:
-    """Return (B6): the core-seconds in a block fit into it."""
+def _area(model: pyo.ConcreteModel, work: Sequence[Any], g: int, k: int) -> object:
+    """Return (B6): the core-seconds in a block, a term for each job that may be there, fit into it."""
     problem: Problem = model.problem
-    work = pyo.quicksum(
-        problem.jobs[j].tasks * durations[j, h] * y for (j, h, b), y in model.y.items() if (h, b) == (g, k)
-    )
     held = sum(cores_until(problem, g)) / model.unit if k == 0 else 0.0
-    return held + work <= problem.capacities[g] * (model.end[g, k] - model.begin[g, k])
+    return held + pyo.quicksum(work) <= problem.capacities[g] * (model.end[g, k] - model.begin[g, k])
 
 
 def _add_order(model: pyo.ConcreteModel, latest: float) -> None:

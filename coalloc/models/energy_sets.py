@@ -17,8 +17,7 @@ from coalloc.models.energy_running import cores_until, last_end
 from coalloc.problem import Problem
 from coalloc.rules.node_sets import MAX_JOBS, NodeJobs, least_busy, least_ends
 
-
-EFFORT = 100
+EFFORT = 30
 """What finding the bounds of a set takes, in nonzeros that are built in that time."""
 
 

@@ -193,7 +193,7 @@ class EnergyRun:
         return sum(map(self.problem.count_allocations, self.problem.jobs)) <= MAX_MODES
 
     def _unfit(self, makespan_limit: float | None) -> StoppedBy | None:
-        """Return why no model is built, and say so: it would be too large, or take longer than the time that is left."""
+        """Return why no model is built, and say so: it is too large, or takes longer to build than the time left."""
         call, problem = self.call, self.problem
         if not self._has_modes:
             call.message = f"the jobs have more than {MAX_MODES:,} allocation vectors: {LEFT}"
