@@ -91,7 +91,7 @@ def _with_job(node: NodeJobs, j: int, states: States) -> States:
 def _undominated(states: States) -> States:
     """Return the states to which no other is equal or better in all, in lexicographic order."""
     distinct = np.unique(states, axis=0)
-    no_worse = (distinct[:, None, :] <= distinct[None, :, :]).all(axis=2)
+    no_worse: NDArray[np.bool_] = np.all(distinct[:, None, :] <= distinct[None, :, :], axis=2)
     np.fill_diagonal(no_worse, val=False)
     kept: States = distinct[~no_worse.any(axis=0)]
     return kept

@@ -25,6 +25,9 @@ from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on
 from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, ROUNDING_GAP, grid_cells
 from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, RunModel, SolveStatus, StoppedBy, TracePoint
 
+SAME_ENERGY = 0.5 * PROOF_TOLERANCE
+"""Share up to which two energies are one: so much less than a proof leaves open that both are proven."""
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -95,6 +98,18 @@ def _remedy(problem: Problem) -> str:
     return "a slot or fewer jobs" if problem.slot is None else "a coarser slot, a makespan_limit, or fewer jobs"
 
 
+def _minimise_makespan(model: pyo.ConcreteModel, joules: float) -> None:
+    """Make a model of energy one of the least makespan, in units, of schedules that take no more joules.
+
+    The row is in hundredths of these, so that a solver's tolerance of 1e-6 is 1e-8 of them.
+    """
+    scale = 100.0 / joules if joules > 0.0 else 1.0
+    most = joules + 0.5 * SAME_ENERGY * abs(joules)
+    model.objective.deactivate()
+    model.within_joules = pyo.Constraint(expr=scale * model.objective.expr <= scale * most)
+    model.shortest = pyo.Objective(expr=model.makespan)
+
+
 LEFT = "the schedule is the best of lists of jobs, the bound that of the linear programme"
 """What is known where no model is built."""
 
@@ -163,6 +178,29 @@ class EnergyRun:
         if known.point is not None:
             raise InternalError("the model has no solution, though a schedule is known that is one")
         return known
+
+    def shortest(self, joules: float, makespan_limit: float) -> tuple[Point | None, float]:
+        """Return the shortest schedule of those that take no more joules and end within a limit (s), if one is known.
+
+        No shorter one ends before the second value, s.
+        """
+        if self._unfit(makespan_limit) is not None:
+            return self._shortest_known(joules), 0.0
+        with self.call.timed("build"):
+            model = build(self.problem, self._horizon(makespan_limit), makespan_limit)
+            _minimise_makespan(model, joules)
+        solution = self._run(model, makespan_limit)
+        if solution.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        if solution.objective is not None:
+            self.know(formulation_for(self.problem).extract(model), "model")
+        is_bound = math.isfinite(solution.lower_bound)
+        return self._shortest_known(joules), solution.lower_bound * model.unit if is_bound else 0.0
+
+    def _shortest_known(self, joules: float) -> Point | None:
+        most = joules + SAME_ENERGY * abs(joules)
+        within = (point for point in self.known if point.joules <= most)
+        return min(within, key=lambda point: point.makespan, default=None)
 
     def _run(self, model: pyo.ConcreteModel, makespan_limit: float | None) -> ModelSolution:
         """Run a model, from the best known schedule where it is in slots."""
