@@ -237,7 +237,7 @@ class _Front:
         return found
 
     def _shorten(self, limit: float) -> bool:
-        """Find the shortest schedule with the least energy known within a limit, s; return whether it is proven to be."""
+        """Find the shortest schedule with the least energy known within a limit, s; return whether it is proven."""
         best = self._best(limit)
         self._say(f"{self._instance.name}: least makespan with {best.joules:g} J")
         schedule, bound = shortest_of(self._instance, self._solve_options, best.schedule)
@@ -254,7 +254,7 @@ class _Front:
         """Return the limit after a step, s, with so many left; None where there is none, or nothing more to be found.
 
         It is just below the makespan found. Where the step is not closed (its energy proven, and the makespan as the
-        least with that energy), or where limits are few, it is further below: so that these are enough for what is left.
+        least with that energy), or where limits are few, it is further below, so that these are enough.
         """
         makespan = self._best(step.limit).makespan
         below = makespan * (1.0 - STEP)
