@@ -242,7 +242,7 @@ class _Front:
         self._say(f"{self._instance.name}: least makespan with {best.joules:g} J")
         schedule, bound = shortest_of(self._instance, self._solve_options, best.schedule)
         self._known.append(Point.of(self._instance, schedule))
-        return bound >= self._best(limit).makespan * (1.0 - STEP)
+        return is_shortest(self._best(limit).makespan, bound)
 
     def _best(self, limit: float) -> Point:
         return _best(self._known, limit)
@@ -258,7 +258,7 @@ class _Front:
         """
         makespan = self._best(step.limit).makespan
         below = makespan * (1.0 - STEP)
-        if left < 1 or below < self._least_makespan:
+        if left < 1 or is_shortest(makespan, self._least_makespan):
             return None
         shortest = min(self._known, key=lambda point: point.makespan)
         if not is_closed:
@@ -306,6 +306,11 @@ def _refuse_wider(instance: Instance, label: str, policy: Policy | Broker, scope
     may_saturate = getattr(policy, "links", "shared") != "strict" and any(job.task_bandwidth for job in instance.jobs)
     if scope != "node" and may_saturate:
         raise CoallocError(f"policy {label!r} may saturate links, and the front does not: compare jobs without traffic")
+
+
+def is_shortest(makespan: float, bound: float) -> bool:
+    """Return whether a bound leaves no room below a makespan, s, for another point of the front."""
+    return bound >= makespan * (1.0 - STEP) * (1.0 - BOUND_TOLERANCE)
 
 
 def _as_limit(point: Point) -> float:
@@ -357,8 +362,7 @@ def _is_same(row: Row, after: Row | None) -> bool:
 
 def _open_from(row: Row, low: float) -> float:
     """Return the limit below a row, s, where between the two there may be other points of the front; else nan."""
-    is_closed = row["gap"] == 0.0 and low >= row["makespan"] * (1.0 - STEP) * (1.0 - BOUND_TOLERANCE)
-    return math.nan if is_closed else low
+    return math.nan if row["gap"] == 0.0 and is_shortest(row["makespan"], low) else low
 
 
 def _open_strip(row: Row) -> tuple[float, float]:
