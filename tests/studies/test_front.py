@@ -101,8 +101,8 @@ def test_a_front_beside_a_running_job_is_that_of_brute_force(seed):
 
 def test_a_point_is_the_shortest_of_its_energy(monkeypatch):
     # Without idle watts jobs may all start later, and take the same: the solver returns schedules that start up to 6 s
-    # later than they can. So 160 J come in 46 s, then again within a limit just below that, likewise 280 J in 26 s; each
-    # time the shortest schedule of that energy is asked for once, in place of a walk in small steps.
+    # later than they can. So 160 J come in 46 s, then again within a limit just below that, likewise 280 J in 26 s;
+    # each time the shortest schedule of that energy is asked for once, in place of a walk in small steps.
     solve = front_module.solve
 
     def late(*arguments, **options):
