@@ -264,8 +264,9 @@ class _Front:
         if not is_closed:
             left = min(left, POINTS)
         spaced = min(below, makespan - (self._best(math.inf).makespan - shortest.makespan) / left)
-        if makespan > _as_limit(shortest):
-            spaced = max(spaced, _as_limit(shortest))
+        is_longer = makespan > _as_limit(shortest)
+        floor = _as_limit(shortest) if is_longer else self._least_makespan * (1.0 + LIMIT_MARGIN)
+        spaced = max(spaced, min(below, floor))
         return max([spaced, *(limit for limit in map(_as_limit, self._between) if spaced < limit <= below)])
 
     def table(self, steps: Sequence[Step]) -> pd.DataFrame:
@@ -331,9 +332,9 @@ def _best(known: Iterable[Point], limit: float) -> Point:
 
 
 def _rows_of(instance: Instance, known: Sequence[Point], steps: Sequence[Step], least_makespan: float) -> list[Row]:
-    """Return a row per step that says something new, limits ascending: a proven point is there once.
+    """Return a row per step that says something new, limits ascending: a proven point, or a bound, is there once.
 
-    Of the limits within which it takes least, the largest stays: up to there, to wait saves nothing.
+    Of the limits within which a point takes least, the largest stays: up to there, to wait saves nothing.
     """
     rows: list[Row] = [
         {
@@ -354,8 +355,8 @@ def _rows_of(instance: Instance, known: Sequence[Point], steps: Sequence[Step], 
 
 
 def _is_same(row: Row, after: Row | None) -> bool:
-    """Return whether two rows are the same point of the front, proven in both."""
-    if after is None or row["gap"] != 0.0 or after["gap"] != 0.0:
+    """Return whether two rows are the same point of the front, proven in both or with the same bound."""
+    if after is None or not (row["bound"] == after["bound"] or row["gap"] == after["gap"] == 0.0):
         return False
     return all(math.isclose(row[name], after[name], rel_tol=LIMIT_MARGIN) for name in ("makespan", "energy"))
 

@@ -193,17 +193,21 @@ class _FrontSearch(_Search):
     def is_hopeless(self, placed: tuple[_PlacedOption, ...]) -> bool:
         """Return whether a schedule is known that is no worse in either."""
         own = self._pair(placed)
-        return any(all(a <= b + time_tolerance(b) for a, b in zip(pair, own, strict=True)) for pair in self.front)
+        return any(_is_no_worse(pair, own) for pair in self.front)
 
     def keep(self, placed: tuple[_PlacedOption, ...]) -> None:
         """Keep a schedule instead of those that are no better in either."""
         own = self._pair(placed)
-        self.front = [pair for pair in self.front if any(a < b for a, b in zip(pair, own, strict=True))]
-        self.front.append(own)
+        self.front = [*(pair for pair in self.front if not _is_no_worse(own, pair)), own]
 
     def _pair(self, placed: tuple[_PlacedOption, ...]) -> tuple[float, float]:
         end = max((p.end for p in placed), default=self.instance.origin)
         return end - self.instance.origin, self._value(placed)
+
+
+def _is_no_worse(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Return whether the first is no worse in either, rounding aside."""
+    return all(a <= b + time_tolerance(b) for a, b in zip(one, other, strict=True))
 
 
 def _union(intervals: Sequence[tuple[float, float]]) -> float:

@@ -81,6 +81,10 @@ def assert_is_front(table: pd.DataFrame, expected) -> None:
     assert table.attrs["complete"]
 
 
+def test_brute_force_has_the_points_that_can_be_derived():
+    assert brute_force_front(two_nodes(), None, "node") == (pytest.approx((20.0, 280.0)), pytest.approx((40.0, 160.0)))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_front_is_that_of_brute_force(seed):
     instance = drawn_instance(seed)
@@ -176,6 +180,18 @@ def test_what_is_not_proven_is_open_and_takes_a_bounded_number_of_solves(monkeyp
     assert table.attrs["open"][-1][1] == math.inf
     assert (table["gap"] > 0.0).all()
     assert_bounds(table, brute_force_front(instance, None, "node"))
+
+
+def test_limits_within_which_nothing_new_is_known_are_one_row(monkeypatch):
+    # Nothing but 0 J is proven: within every limit from 40 s on 160 J are known, within others 280 J in 20 s.
+    monkeypatch.setattr(front_module, "solve", weakened(0.0, "energy"))
+    table = coalloc.energy_front(two_nodes())
+    assert table["makespan"].tolist() == pytest.approx([20.0, 40.0])
+    assert table["bound"].tolist() == [0.0, 0.0]
+    assert table.attrs["open"] == [
+        pytest.approx((20.0, table["makespan_limit"][0])),
+        (table["makespan_limit"][0], math.inf),
+    ]
 
 
 def test_a_least_makespan_that_is_not_proven_is_proven_by_the_walk(monkeypatch):
