@@ -35,6 +35,9 @@ from coalloc.workloads.weeks.spec import DAY, MAX_WEEKS, WEEK, Plan, Trace, plan
 MONDAY = 4 * DAY
 """Unix time of a Monday 0:00: 5 January 1970."""
 
+LONGEST = MAX_WEEKS * WEEK
+"""Most that a job may request, s: sums stay finite."""
+
 _checked_job = unchecked(Job)
 """A job of what the filters let pass: they keep all that the fields of a job ask for."""
 
@@ -178,6 +181,9 @@ class _Reading:
             self.dropped[drop] += 1
             return
         processors, request = record.allocated_processors, record.requested_time
+        if request > LONGEST and len(self.faults) < MAX_FAULTS:
+            where = f"{quoted(self.trace.spec.swf)}: job {record.number}"
+            self.faults.append(Fault("swf", f"{where} must request at most {LONGEST} s, requests {request:g} s"))
         self.jobs.append(LoggedJob(record.number, record.submit, processors, record.run, request, record.user))
 
     def drop_of(self, record: SwfRecord) -> Drop | None:
@@ -284,7 +290,8 @@ class _Merging:
 
 def _job(job: LoggedJob, trace: Trace, arrival: float, user: str) -> Job:
     """Return a job of a week; its run time is cut to its request."""
-    return _checked_job(
+    make = _checked_job if trace.factor == 1.0 else Job  # times that are multiplied need to be looked at
+    return make(
         f"{trace.spec.site}-{job.number}",
         job.tasks,
         min(job.run, job.request) * trace.factor,

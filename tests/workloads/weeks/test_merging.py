@@ -212,6 +212,7 @@ def test_all_that_traces_lack_is_said_at_once(tmp_path):
         (line(1, 0) + " 3", "'b.swf': is not an SWF trace: no line has 18 numbers"),
         (line(1, 0, run=0), "'b.swf': no job passes the filters and fits a site"),
         ("", "'b.swf': no job passes the filters and fits a site"),
+        (line(1, 0, request="1e300"), "'b.swf': job 1 must request at most 6048000000 s, requests 1e+300 s"),
         (line(1, "1e200"), "'b.swf': must span at most 10000 weeks, a job comes at 1e+200 s"),
     ],
 )
