@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from sampling import HERE, RESULTS, code_columns, command_of, exit_with, run_shown
-from simulator_process import LIMIT, LUBLIN, TRACES, Sample
+from simulator_process import LARGE, LIMIT, LUBLIN, TRACES, Sample
 
 from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Outcome, Row
@@ -38,6 +38,7 @@ NUM_HPC2N = 202_871
 LUBLIN_JOBS = 20_000
 MESD_JOBS, MESD_QUEUE = 15_000, 200
 PAS_JOBS = 60
+LARGE_JOBS = 10_000
 GRACE = 60.0
 """Seconds beyond the limit of AccaSim after which a sample is killed."""
 
@@ -81,6 +82,7 @@ def samples(folder: Path, runs: int, peer: str, peer_jobs: int) -> Iterator[Samp
             yield from (make("replay", name, policy, 0, run) for name in others for policy in ("easy", "fcfs"))
             yield make("replay", main, "mesd", MESD_JOBS, run)
             yield make("first-decisions", main, "mesd", MESD_QUEUE, run)
+        yield make("replay", LARGE, "easy", LARGE_JOBS, run)
         yield make("all-decisions", "thesis-pas", "pas", PAS_JOBS, run)
 
 
@@ -203,6 +205,13 @@ def verdicts(measured: Mapping[Group, Sequence[Row]]) -> Iterator[str]:
         peak = min(row["simulate_peak"] for row in easy)
         yield f"Memory of it, reading included, final check aside: {peak:.0f} MB, target 150 MB: {met(peak / 150)}."
         yield growth(measured, easy)
+    if large := measured.get(("replay", LARGE, "easy", LARGE_JOBS)):
+        seconds = min(row["simulate_cpu"] + row["check_cpu"] for row in large)
+        peak = min(row["check_peak"] for row in large)
+        yield (
+            f"EASY on {LARGE_JOBS:,} jobs and 100,000 nodes, with names, metrics and check: {seconds:.1f} s of CPU, "
+            f"target 5 s: {met(seconds / 5)}; {peak:.0f} MB, target 500 MB: {met(peak / 500)}."
+        )
     if mesd := measured.get(("replay", MAIN, "mesd", MESD_JOBS)):
         seconds = min(row["simulate_cpu"] for row in mesd)
         yield f"MESD on {MESD_JOBS:,} jobs, 4 clusters of 60: {seconds:.1f} s of CPU, target 20 s: {met(seconds / 20)}."

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import coalloc
 from coalloc.checker import check
 from coalloc.heuristics.registry import policy_named
@@ -37,6 +39,8 @@ TRACES: Mapping[str, tuple[str, int]] = {
 LUBLIN = "lublin"
 """The synthetic trace that stands in where there are no others, and its processors."""
 LUBLIN_PROCESSORS = 256
+LARGE, LARGE_PROCESSORS = "large-platform", 100_000
+"""Made-up jobs of one to all processors of a large platform, and how many these are."""
 CLUSTERS, CLUSTER_SIZE = 4, 60
 MESD_QUEUES = 20
 LIMIT = 900.0
@@ -111,10 +115,29 @@ def simulate(instance: coalloc.Instance, policy: Policy) -> tuple[Schedule, Mapp
     return schedule, metrics(instance, schedule)
 
 
+def large_platform(num_jobs: int, load: float = 0.9) -> coalloc.Instance:
+    """Return jobs on one cluster: tasks and run times (a minute to a day) by powers, estimates up to three times."""
+    rng = np.random.default_rng(1)
+    tasks = np.exp(rng.uniform(0.0, np.log(LARGE_PROCESSORS), num_jobs)).astype(int)
+    run_times = np.exp(rng.uniform(np.log(60.0), np.log(86_400.0), num_jobs))
+    estimates = run_times * rng.uniform(1.0, 3.0, num_jobs)
+    arrivals = np.cumsum(rng.exponential(1.0, num_jobs))
+    arrivals *= (tasks * run_times).sum() / LARGE_PROCESSORS / load / arrivals[-1]
+    columns = zip(tasks.tolist(), run_times.tolist(), arrivals.tolist(), estimates.tolist(), strict=True)
+    jobs = [
+        coalloc.Job(f"J{n}", size, base_time, arrival=arrival, estimate=estimate)
+        for n, (size, base_time, arrival, estimate) in enumerate(columns)
+    ]
+    cluster = coalloc.Cluster("C1", [coalloc.NodeGroup(LARGE_PROCESSORS, power=1.0)], link_bandwidth=0.0)
+    return coalloc.Instance(coalloc.Platform([cluster]), jobs, name=LARGE)
+
+
 def read(sample: Sample, first: int = 0) -> coalloc.Instance:
     """Return jobs ``first`` to ``first + num_jobs`` of the trace, on one pool or (MESD) on four clusters."""
     if sample.trace == LUBLIN:
         return coalloc.generate("lublin", seed=1, jobs=sample.num_jobs, nodes=LUBLIN_PROCESSORS, clusters=1)
+    if sample.trace == LARGE:
+        return large_platform(sample.num_jobs)
     file, processors = TRACES[sample.trace]
     part = f"{first}:{first + sample.num_jobs}" if sample.num_jobs else None
     path = Path(sample.folder, file)

@@ -11,7 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
+
 from coalloc.instance import CoallocError, NodeGroup, Platform
+from coalloc.instance.numbering import Numbering, intervals_of, places_within
+from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import capacity_limit
 
 Allocation = tuple[int, ...]
@@ -105,6 +109,27 @@ def tasks_per_cluster(allocation: Sequence[int], classes: Sequence[NodeClass], n
 def is_coallocated(tasks: Iterable[int]) -> bool:
     """Return whether tasks per cluster are spread over two or more clusters."""
     return sum(1 for count in tasks if count) > 1
+
+
+def allocations_of(
+    numbering: Numbering, sets: Sequence[ProcessorNames], classes: Sequence[NodeClass]
+) -> list[Allocation]:
+    """Return the allocation vector of each set of processors, by name; of many sets on many processors at once."""
+    class_of = np.empty(sum(node_class.capacity for node_class in classes), dtype=np.int64)
+    for g, node_class in enumerate(classes):
+        class_of[np.array(node_class.processors)] = g
+    begins = np.append(0, np.flatnonzero(np.diff(class_of)) + 1)  # of adjacent processors of one class
+    unique, which = distinct(sets)
+    held = intervals_of(numbering, unique)
+    low = np.searchsorted(begins, held.first, side="right") - 1
+    parts = np.searchsorted(begins, held.stop - 1, side="right") - low
+    interval, part = np.repeat(np.arange(len(parts)), parts), np.repeat(low, parts) + places_within(parts)
+    stops = np.append(begins[1:], len(class_of))
+    sizes = np.minimum(held.stop[interval], stops[part]) - np.maximum(held.first[interval], begins[part])
+    counts = np.zeros((len(unique), len(classes)), dtype=np.int64)
+    np.add.at(counts, (held.holder[interval], class_of[begins[part]]), sizes)
+    allocations = [tuple(row) for row in counts.tolist()]
+    return [allocations[i] for i in which.tolist()]
 
 
 def allocation_of(processors: Iterable[int], classes: Sequence[NodeClass]) -> Allocation:

@@ -15,7 +15,7 @@ from typing import ClassVar, Literal, Protocol
 
 from coalloc.allocation import NodeClass
 from coalloc.documents.text import quoted
-from coalloc.instance import Instance, Job
+from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import time_tolerance
 
 Times = Mapping[str, tuple[float, float]]
@@ -51,10 +51,20 @@ class NotTogether:
 
 @dataclass(frozen=True, slots=True)
 class TimeRow:
-    """A row: the sum of ``terms``, (whole factor, "start" or "end", job), is at least ``least`` (s)."""
+    """A row: the sum of ``terms``, (factor, "start" or "end", job), is at least ``least`` (s).
+
+    It is of one time, or of one less another, with factors 1 and -1: with such rows every order of the jobs fits into
+    the horizon of a model, with others not (docs/mathematics.md, "Horizons").
+    """
 
     terms: tuple[tuple[int, Literal["start", "end"], str], ...]
     least: float
+
+    def __post_init__(self) -> None:
+        """Refuse other factors."""
+        factors = sorted(factor for factor, _, _ in self.terms)
+        if factors not in ([1], [-1], [-1, 1]):
+            raise CoallocError(f"a TimeRow is of one time, or of one less another: factors 1 and -1, got {factors}")
 
 
 Row = NotTogether | TimeRow

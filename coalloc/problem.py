@@ -135,7 +135,7 @@ class NotTogetherRow:
 
 @dataclass(frozen=True, slots=True)
 class TimeSumRow:
-    """The sum of ``terms``, (whole factor, "start" or "end", job by index), is at least ``least`` ticks."""
+    """The sum of ``terms``, (1 or -1, "start" or "end", job by index), is at least ``least`` ticks."""
 
     terms: tuple[tuple[int, Literal["start", "end"], int], ...]
     least: float

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from coalloc.display.chart import Bar, in_order, svg
+from coalloc.display.chart import MOST_BARS, MOST_ROWS, Bar, in_order, svg
 from coalloc.display.html import heading, table
 from coalloc.display.wording import duration_text, plural
 from coalloc.documents.arguments import public
@@ -123,15 +123,23 @@ class Schedule(Value):
         The rows are the processors that it uses; with its instance all those of the platform, with the jobs that
         run already.
         """
+        columns = ("job", "start (s)", "end (s)", "nodes", "outcome")
+        return self._chart(instance) or table(
+            columns,
+            ((p.job, p.start, p.end, ", ".join(p.nodes.texts[:MOST_NAMED]), p.outcome) for p in self.placements),
+        )
+
+    def _chart(self, instance: Instance | None) -> str | None:
+        """Return the Gantt chart where it is small enough; processors are not named before that is known."""
+        num_rows = instance.platform.num_processors if instance is not None else 0
+        if len(self) > MOST_BARS or max([num_rows, *(len(p.nodes) for p in self.placements)]) > MOST_ROWS:
+            return None
         bars = [Bar(p.job, p.start, p.end, p.nodes, number) for number, p in enumerate(self.placements)]
         rows = in_order(node for p in self.placements for node in p.nodes)
         if instance is not None:
             rows = list(dict.fromkeys([*instance.platform.processor_names, *rows]))
             bars += [Bar(run.job.id, 0.0, run.end, run.nodes, None) for run in instance.running]
-        columns = ("job", "start (s)", "end (s)", "nodes", "outcome")
-        return svg(rows, bars) or table(
-            columns, ((p.job, p.start, p.end, ", ".join(p.nodes[:MOST_NAMED]), p.outcome) for p in self.placements)
-        )
+        return svg(rows, bars)
 
     @staticmethod
     def remedy_for(given: object) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import coalloc
-from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.constraint import TimeRow
 from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import discretise
 from coalloc.solvers.backends import cpsat
@@ -61,6 +62,14 @@ def test_a_job_that_cannot_take_so_long() -> None:
     lags = [Lag(("end", "J1"), ("start", "J1"), 30.0)]
     result = coalloc.solve(instance, slot=10.0, formulation="count", constraints=lags, time_limit=LIMIT)
     assert (result.status, result.schedule) == ("infeasible", None)
+
+
+@pytest.mark.parametrize("factors", [(), (1, 1), (2,), (1, -2), (-1, -1), (1, 1, -1)])
+def test_a_row_is_of_one_time_or_a_difference(factors: tuple[int, ...]) -> None:
+    # start >= 2 end asks for more than any sum of lags and run times: no horizon would be known to be enough.
+    terms = tuple((factor, "start", f"J{i}") for i, factor in enumerate(factors))
+    with pytest.raises(CoallocError, match="factors 1 and -1"):
+        TimeRow(terms, 0.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("cpsat_is", ["there, if installed", "not there"])

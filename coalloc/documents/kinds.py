@@ -11,7 +11,7 @@ import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, TypeVar
 
 import pydantic
 
@@ -19,6 +19,7 @@ from coalloc.documents.errors import Fault, InstanceError
 from coalloc.documents.sentences import faults_of, shown
 from coalloc.documents.storage import FILE_LIMIT, FilePath, compressed, read_bytes, write_atomically
 from coalloc.documents.strict_json import layout, parse
+from coalloc.documents.values import Written
 
 V = TypeVar("V")
 
@@ -27,14 +28,6 @@ ENVELOPE = ("format", "version")
 
 Document = dict[str, Any]
 """A parsed file: an object, whatever faults its fields have."""
-
-
-@runtime_checkable
-class Written(Protocol):
-    """What is not written as it is, but shorter."""
-
-    def written(self) -> list[str]:
-        """Return what a file says instead; it is read as the same."""
 
 
 def _no_faults(_: Document) -> list[Fault]:

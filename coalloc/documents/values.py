@@ -53,6 +53,16 @@ NONE: Any = ()
 """No elements, as the default of a :class:`Listed` field."""
 
 
+class Written:
+    """What is not written as it is, but shorter."""
+
+    __slots__ = ()
+
+    def written(self) -> list[str]:
+        """Return what a file says instead; it is read as the same."""
+        raise NotImplementedError
+
+
 class Value:
     """What every value can do: return a changed copy of itself."""
 

@@ -92,9 +92,10 @@ class Grid:
                     self._plans.start(site.number, running)
 
     def route(self, sites: Sequence[Site], job: Job) -> Site:
-        """Return the site that the strategy chooses."""
-        strategy = STRATEGIES[self.strategy]
-        number = strategy.choose(self._view(strategy.level, sites, job))
+        """Return the site that the strategy chooses; where only one is large enough nothing need be looked at."""
+        strategy, admissible = STRATEGIES[self.strategy], self._large_enough(sites, job)
+        is_forced = len(admissible) == 1
+        number = admissible[0] if is_forced else strategy.choose(self._view(strategy.level, sites, job))
         self._assignments.assign(number, job)
         if self._plans is not None:
             self._plans.assign(number, job)

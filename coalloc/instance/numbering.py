@@ -18,7 +18,6 @@ from coalloc.instance.processor_names import (
     PACKED,
     Ints,
     ProcessorNames,
-    Range,
     RangeColumns,
     distinct,
     range_columns,
@@ -156,41 +155,41 @@ def intervals_of(numbering: Numbering, sets: Sequence[ProcessorNames]) -> Interv
     In the order in which they are named, a processor as often as it is.
     """
     unique, which = distinct(sets)
-    return _within_platform(numbering, range_columns(unique)).taken(which)
-
-
-def _within_platform(numbering: Numbering, ranges: RangeColumns) -> Intervals:
-    """Return the processors of ranges."""
-    index = {name: c for c, name in enumerate(numbering.clusters)}
-    cluster = np.array([index.get(name, -1) for name in ranges.clusters], dtype=np.int64)[ranges.cluster]
-    num_nodes = numbering.num_nodes
-    _refuse(ranges, (cluster < 0) | (ranges.first < 0) | (ranges.last >= num_nodes[cluster]))
-    place = np.cumsum(num_nodes) - num_nodes  # of the first node of each cluster among all nodes
-    of_stretch = place[numbering.cluster] + numbering.node
-    low = np.searchsorted(of_stretch, place[cluster] + ranges.first, side="right") - 1
-    high = np.searchsorted(of_stretch, place[cluster] + ranges.last, side="right") - 1
-    parts = high - low + 1
-    stretch = np.repeat(low, parts) + places_within(parts)
-    row = np.repeat(np.arange(len(parts)), parts)
+    ranges = range_columns(unique)
+    row, stretch, is_unknown = _parts(numbering, ranges)
+    for unknown in np.flatnonzero(is_unknown)[:1].tolist():
+        raise UnknownProcessorError(ranges.text(unknown))
     cores = numbering.cores[stretch]
-    has_core = np.where(ranges.first_core[row] == NO_NUMBER, cores == 1, (cores > 1) & (ranges.last_core[row] < cores))
-    _refuse(ranges, np.bincount(row[~has_core], minlength=len(parts)) > 0)
     first = np.maximum(ranges.first[row] - numbering.node[stretch], 0)
     last = np.minimum(ranges.last[row] - numbering.node[stretch], numbering.count[stretch] - 1)
     first_core, last_core = np.maximum(ranges.first_core[row], 0), np.maximum(ranges.last_core[row], 0)
     is_whole = last_core - first_core + 1 == cores
     pieces = np.where(is_whole, 1, last - first + 1)  # an interval for each node of which not all cores are meant
-    begin = numbering.processor[stretch] + first * cores + first_core
     size = np.where(is_whole, (last - first + 1) * cores, last_core - first_core + 1)
-    step = np.repeat(cores, pieces) * places_within(pieces)
-    begin = np.repeat(begin, pieces) + step
-    return Intervals(np.repeat(ranges.holder[row], pieces), begin, begin + np.repeat(size, pieces))
+    begin = np.repeat(numbering.processor[stretch] + first * cores + first_core, pieces)
+    begin += np.repeat(cores, pieces) * places_within(pieces)
+    return Intervals(np.repeat(ranges.holder[row], pieces), begin, begin + np.repeat(size, pieces)).taken(which)
 
 
-def _refuse(ranges: RangeColumns, is_unknown: NDArray[np.bool_]) -> None:
-    """Raise for the first range that is unknown, with its first name that can be told."""
-    for i in np.flatnonzero(is_unknown)[:1].tolist():
-        columns = (ranges.first, ranges.last, ranges.first_core, ranges.last_core)
-        raise UnknownProcessorError(
-            Range(ranges.clusters[ranges.cluster[i]], *(int(column[i]) for column in columns)).text
-        )
+def unknown_ranges(numbering: Numbering, sets: Sequence[ProcessorNames]) -> list[str]:
+    """Return the ranges in which there is a name of no processor, once each, as texts."""
+    ranges = range_columns(distinct(sets)[0])
+    *_, is_unknown = _parts(numbering, ranges)
+    return list(dict.fromkeys(ranges.text(i) for i in np.flatnonzero(is_unknown).tolist()))
+
+
+def _parts(numbering: Numbering, ranges: RangeColumns) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Return the range and the stretch of each part of a range within one, and which ranges are not all known."""
+    index = {name: c for c, name in enumerate(numbering.clusters)}
+    cluster = np.array([index.get(name, -1) for name in ranges.clusters], dtype=np.int64)[ranges.cluster]
+    is_unknown = (cluster < 0) | (ranges.first < 0) | (ranges.last >= numbering.num_nodes[cluster])
+    before = np.cumsum(numbering.num_nodes) - numbering.num_nodes  # nodes of the clusters before
+    nodes = before[numbering.cluster] + numbering.node
+    low = np.searchsorted(nodes, before[cluster] + ranges.first, side="right") - 1
+    high = np.searchsorted(nodes, before[cluster] + ranges.last, side="right") - 1
+    counts = np.where(is_unknown, 0, high - low + 1)
+    row, stretch = np.repeat(np.arange(len(counts)), counts), np.repeat(low, counts) + places_within(counts)
+    cores, first_core, last_core = numbering.cores[stretch], ranges.first_core[row], ranges.last_core[row]
+    has_cores = np.where(first_core == NO_NUMBER, cores == 1, (cores > 1) & (last_core < cores))
+    is_unknown[row[~has_cores]] = True
+    return row, stretch, is_unknown

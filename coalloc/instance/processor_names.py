@@ -21,7 +21,7 @@ from pydantic import AfterValidator, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from coalloc.documents.text import quoted, visible
-from coalloc.documents.values import Text
+from coalloc.documents.values import Text, Written
 
 Ints = NDArray[np.int64]
 
@@ -137,7 +137,7 @@ def refuse_bad_range(text: str) -> str:
 # ------------------------------------------------------------------------------ sets of names
 
 
-class ProcessorNames(Sequence[str]):
+class ProcessorNames(Sequence[str], Written):
     """Names of processors in order, such as those that a job holds: a sequence of texts that is held as ranges.
 
     It equals a tuple or a list of the same names. ``ranges`` are as long as can be, so that equal names are equal
@@ -305,6 +305,11 @@ class RangeColumns:
     last: Ints
     first_core: Ints
     last_core: Ints
+
+    def text(self, place: int) -> str:
+        """Return a range as a file has it."""
+        columns = (self.first, self.last, self.first_core, self.last_core)
+        return Range(self.clusters[self.cluster[place]], *(int(column[place]) for column in columns)).text
 
 
 def range_columns(sets: Sequence[ProcessorNames]) -> RangeColumns:

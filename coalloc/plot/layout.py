@@ -17,6 +17,8 @@ from coalloc.allocation import is_coallocated
 from coalloc.display.wording import TimeUnit, duration_text, plural, unit_for
 from coalloc.execution import link_loads
 from coalloc.instance import Cluster, CoallocError, Instance, Job, Platform
+from coalloc.instance.numbering import intervals_of, unknown_ranges
+from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, time_tolerance
 from coalloc.schedule import Schedule
 
@@ -192,7 +194,7 @@ def layout_of(instance: Instance, schedule: Schedule) -> Layout:
 def check_names(instance: Instance, schedule: Schedule) -> None:
     """Raise :class:`CoallocError` if the schedule names jobs or processors that the instance has not."""
     jobs = sorted({p.job for p in schedule} - set(instance.job_by_id))
-    processors = sorted({name for p in schedule for name in p.nodes} - set(instance.platform.processor_index))
+    processors = sorted(unknown_ranges(instance.platform.numbering, [p.nodes for p in schedule]))
     unknown = [f"{what} {names[0]!a}" for what, names in (("job", jobs), ("processor", processors)) if names]
     if unknown:
         count = len(jobs) + len(processors)
@@ -205,11 +207,6 @@ def check_names(instance: Instance, schedule: Schedule) -> None:
 def gap_of(platform: Platform) -> float:
     """Return the gap between two bands, in rows."""
     return max(SMALLEST_GAP, GAP_SHARE * platform.num_processors)
-
-
-def row_of(platform: Platform, processor: int) -> float:
-    """Return the upper edge of the row of a processor."""
-    return processor + gap_of(platform) * platform.nodes[platform.processor_node[processor]].cluster
 
 
 def bands_of(platform: Platform) -> tuple[Band, ...]:
@@ -240,41 +237,54 @@ def cluster_detail(cluster: Cluster) -> str:
 
 def bars_of(instance: Instance, schedule: Schedule) -> tuple[Bar, ...]:
     """Return the bars of the jobs that run already, then one per placement, in the schedule's order."""
-    platform = instance.platform
+    running = [run for run in instance.running if run.end > 0.0]
     number = {job.id: i for i, job in enumerate(instance.jobs)}
-    bars = [
-        Bar(run.job, None, 0.0, run.end, *places_of(platform, run.nodes)) for run in instance.running if run.end > 0.0
-    ]
+    places = iter(places_of(instance.platform, [*(run.nodes for run in running), *(p.nodes for p in schedule)]))
+    bars = [Bar(run.job, None, 0.0, run.end, *next(places)) for run in running]
     for p in schedule:
         job, killed = instance.job_by_id[p.job], p.outcome == "killed"
         # One that ends before it starts (schedules need not be valid) gets no length.
-        bars.append(Bar(job, number[p.job], p.start, max(p.start, p.end), *places_of(platform, p.nodes), killed))
+        bars.append(Bar(job, number[p.job], p.start, max(p.start, p.end), *next(places), killed))
     return tuple(bars)
 
 
-def places_of(platform: Platform, names: Sequence[str]) -> tuple[tuple[int, ...], tuple[Piece, ...]]:
-    """Return where the named processors are: how many in each cluster, and their pieces."""
-    processors = [platform.processor_index[name] for name in names]
-    tasks = [0] * len(platform.clusters)
-    for processor in processors:
-        tasks[platform.nodes[platform.processor_node[processor]].cluster] += 1
-    return tuple(tasks), pieces_of(platform, sorted(set(processors)))
+Places = tuple[tuple[int, ...], tuple[Piece, ...]]
+"""How many processors of a job are in each cluster, and the pieces that they are."""
 
 
-def pieces_of(platform: Platform, processors: Sequence[int]) -> tuple[Piece, ...]:
-    """Return the rectangles' rows of sorted processors: adjacent ones of a cluster are one piece."""
-    names = platform.processor_names
-    cluster = [platform.nodes[platform.processor_node[p]].cluster for p in processors]
-    breaks = [
-        i for i in range(1, len(processors)) if processors[i] != processors[i - 1] + 1 or cluster[i] != cluster[i - 1]
-    ]
-    pieces = []
-    for i, j in zip([0, *breaks], [*breaks, len(processors)], strict=True):
-        if i < j:
-            first, last = processors[i], processors[j - 1]
-            top, bottom = row_of(platform, first), row_of(platform, last) + 1.0
-            pieces.append(Piece(cluster[i], top, bottom, names[first], names[last]))
-    return tuple(pieces)
+def places_of(platform: Platform, nodes: Sequence[ProcessorNames]) -> list[Places]:
+    """Return where the processors of each list of names are."""
+    unique, which = distinct(nodes)
+    held = intervals_of(platform.numbering, unique)
+    cluster = np.searchsorted(np.cumsum([c.num_processors for c in platform.clusters]), held.first, side="right")
+    tasks = np.zeros((len(unique), len(platform.clusters)), dtype=np.int64)
+    np.add.at(tasks, (held.holder, cluster), held.size)
+    spans: list[list[Span]] = [[] for _ in unique]
+    columns = (held.holder.tolist(), held.first.tolist(), held.stop.tolist(), cluster.tolist())
+    for holder, first, stop, c in zip(*columns, strict=True):
+        spans[holder].append((first, stop, c))
+    places = [(tuple(row), pieces_of(platform, own)) for row, own in zip(tasks.tolist(), spans, strict=True)]
+    return [places[i] for i in which.tolist()]
+
+
+Span = tuple[int, int, int]
+"""Processors ``[first, stop)`` by index, and their cluster."""
+
+
+def pieces_of(platform: Platform, spans: Iterable[Span]) -> tuple[Piece, ...]:
+    """Return the rectangles' rows of processors: adjacent ones of a cluster are one piece."""
+    joined: list[Span] = []
+    for span in sorted(spans):
+        first, stop, cluster = joined[-1] if joined else (0, -1, -1)
+        if span[2] == cluster and span[0] <= stop:
+            joined[-1] = first, max(stop, span[1]), cluster
+        else:
+            joined.append(span)
+    gap, names = gap_of(platform), platform.processor_names
+    return tuple(
+        Piece(cluster, first + gap * cluster, stop + gap * cluster, names[first], names[stop - 1])
+        for first, stop, cluster in joined
+    )
 
 
 def link_curves(platform: Platform, bars: Iterable[Bar]) -> tuple[LinkCurve, ...]:

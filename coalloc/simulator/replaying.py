@@ -10,12 +10,16 @@ from dataclasses import dataclass, replace
 from operator import gt
 from typing import Literal
 
-from coalloc.allocation import allocation_of
+import numpy as np
+
+from coalloc.allocation import allocations_of
 from coalloc.checker import check
 from coalloc.documents.arguments import public
 from coalloc.documents.text import visible
 from coalloc.execution import Load, processing_slowdown, shared_link_ends
-from coalloc.instance import CoallocError, Instance
+from coalloc.instance import CoallocError, Instance, Platform
+from coalloc.instance.numbering import intervals_of
+from coalloc.instance.processor_names import ProcessorNames
 from coalloc.problem import Assignment, Mode, Problem, discretise
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import book, earliest_start
@@ -82,13 +86,18 @@ class _PlacedMode:
     mode: Mode
 
 
+Span = tuple[int, int]
+"""Processors ``[first, stop)`` by index."""
+
+
 def _placed(problem: Problem, schedule: Schedule) -> Iterator[_PlacedMode]:
     """Yield the placements in the order of their starts, those of one instant as the schedule lists them."""
-    index = problem.instance.platform.processor_index
     number = {job.id: j for j, job in enumerate(problem.jobs)}
-    for placement in sorted(schedule, key=lambda p: p.start):
+    in_order = sorted(schedule, key=lambda p: p.start)
+    numbering = problem.instance.platform.numbering
+    allocations = allocations_of(numbering, [p.nodes for p in in_order], problem.classes)
+    for placement, allocation in zip(in_order, allocations, strict=True):
         j = number[placement.job]
-        allocation = allocation_of((index[name] for name in placement.nodes), problem.classes)
         mode = problem.mode(problem.jobs[j], allocation)
         if placement.outcome == "killed":
             mode = replace(mode, duration=placement.end - placement.start)
@@ -117,17 +126,30 @@ def _load(problem: Problem, item: _PlacedMode) -> Load:
 def _moved_left(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
     """Return the earliest starts in the given order, on the same nodes, and their ends; no link saturates."""
     profile = Profile(problem)
-    free_from = {name: run.end for run in problem.instance.running for name in run.nodes}
+    platform, running = problem.instance.platform, problem.instance.running
+    free_from = np.zeros(platform.num_processors)
+    for run, held in zip(running, _spans(platform, [run.nodes for run in running]), strict=True):
+        for first, stop in held:
+            free_from[first:stop] = run.end
     times = {}
-    for item in placed:
+    for item, held in zip(placed, _spans(platform, [item.placement.nodes for item in placed]), strict=True):
         _refuse_impossible(problem, item)
-        nodes = item.placement.nodes
-        ready = max(problem.releases[item.job], *(free_from.get(name, 0.0) for name in nodes))
+        ready = max(problem.releases[item.job], *(float(free_from[first:stop].max()) for first, stop in held))
         assignment = Assignment(item.job, earliest_start(profile, ready, item.mode), item.mode)
         book(profile, assignment)
-        free_from |= dict.fromkeys(nodes, assignment.end)
+        for first, stop in held:
+            free_from[first:stop] = assignment.end
         times[item.placement.job] = assignment.start, assignment.end
     return times
+
+
+def _spans(platform: Platform, nodes: Sequence[ProcessorNames]) -> list[list[Span]]:
+    """Return the processors of each list of names."""
+    spans: list[list[Span]] = [[] for _ in nodes]
+    held = intervals_of(platform.numbering, nodes)
+    for row, first, stop in zip(held.holder.tolist(), held.first.tolist(), held.stop.tolist(), strict=True):
+        spans[row].append((first, stop))
+    return spans
 
 
 def _refuse_impossible(problem: Problem, item: _PlacedMode) -> None:

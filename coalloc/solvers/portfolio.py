@@ -15,11 +15,20 @@ from coalloc.solvers.backends import cpsat
 from coalloc.solvers.bounds import feasible_set, simple
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
-from coalloc.solvers.search import annealing, beam_search, beam_worker, branch_and_bound, large_neighbourhoods, sampling
+from coalloc.solvers.search import (
+    annealing,
+    beam_search,
+    beam_worker,
+    branch_and_bound,
+    large_neighbourhoods,
+    latest_ends,
+    sampling,
+)
 
 METHODS: tuple[Method, ...] = (
     simple.METHOD,
     list_schedules.METHOD,
+    latest_ends.METHOD,
     feasible_set.METHOD,
     beam_worker.METHOD,
     branch_and_bound.METHOD,

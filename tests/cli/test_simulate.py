@@ -44,7 +44,7 @@ def test_a_run_is_printed_and_written(tiny, tmp_path):
     assert run("check", tiny, files["s.json"]).exit_code == 0
     table = pd.read_csv(files["jobs.csv"])
     assert table[["job", "start", "wait", "nodes"]].values.tolist() == [
-        ["J1", 0.0, 0.0, "C1/0 C1/1"],
+        ["J1", 0.0, 0.0, "C1/0-1"],
         ["J2", 100.0, 100.0, "C1/0"],
         ["J3", 100.0, 100.0, "C1/1"],
     ]

@@ -65,7 +65,7 @@ def test_a_cluster_is_described_by_size_and_powers(groups, detail):
 
 def test_adjacent_processors_of_a_cluster_merge_and_clusters_never_do():
     # Processors 0 to 2 are C1's nodes, 3 to 6 the cores of C2's two nodes.
-    pieces = pieces_of(PLATFORM, [0, 2, 3, 4, 6])
+    pieces = pieces_of(PLATFORM, [(0, 1, 0), (2, 3, 0), (3, 4, 1), (4, 5, 1), (6, 7, 1)])
     assert [(p.cluster, p.first, p.last) for p in pieces] == [
         (0, "C1/0", "C1/0"),
         (0, "C1/2", "C1/2"),
@@ -77,7 +77,7 @@ def test_adjacent_processors_of_a_cluster_merge_and_clusters_never_do():
 
 @given(st.sets(st.integers(0, 6)))
 def test_pieces_cover_exactly_the_processors(processors):
-    pieces = pieces_of(PLATFORM, sorted(processors))
+    pieces = pieces_of(PLATFORM, [(p, p + 1, int(p > 2)) for p in processors])
     assert sum(p.bottom - p.top for p in pieces) == pytest.approx(len(processors))
     index = PLATFORM.processor_index
     covered = [i for p in pieces for i in range(index[p.first], index[p.last] + 1)]

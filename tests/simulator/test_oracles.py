@@ -43,11 +43,10 @@ def test_every_job_starts_when_the_independent_program_starts_it(file, processor
         ("start_easy_pyss", "easy", "per-event"),
     ],
 )
-@pytest.mark.parametrize("strategy", ["MaxAR_v", "MCT"])
-def test_and_so_it_does_at_the_one_site_of_a_broker(column, local, passes, strategy):
+def test_and_so_it_does_at_the_one_site_of_a_broker(column, local, passes):
     file, processors = KTH
     instance, starts = read(file, processors, column)
-    run = coalloc.simulate(instance, "grid", strategy=strategy, local=local, passes=passes)
+    run = coalloc.simulate(instance, "grid", local=local, passes=passes)
     assert differing(run, starts) == 0
 
 

@@ -1,0 +1,70 @@
+"""A first schedule that keeps latest ends: the problem without them is searched for the least tardiness.
+
+A list whose jobs have to end by an instant mostly fails at some job, and says nothing of how far it is from a schedule.
+Without latest ends every list is a schedule, and annealing has something to make less, the time by which jobs are late
+in all: where that is nothing, the schedule is one of the problem. All other constraints stay.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from functools import cached_property
+
+from coalloc.instance import Job
+from coalloc.objectives.objective import RegularObjective
+from coalloc.problem import Problem
+from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+from coalloc.solvers.search.annealing import ITERATIONS, improve
+
+SHARE = 0.1
+"""Share of the remaining time of a portfolio after which it stops: complete methods need no first schedule."""
+
+
+class Tardiness(RegularObjective):
+    """How long after the latest ends (s, infinite where there is none) that a problem allows its jobs end, in all."""
+
+    name = "tardiness"
+
+    def __init__(self, problem: Problem) -> None:
+        latest = map(problem.seconds, problem.latest_ends)
+        self._latest = dict(zip((job.id for job in problem.jobs), latest, strict=True))
+
+    def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - a regular objective of the end
+        """Return by how much a job is late, s."""
+        return max(0.0, end - self._latest[job.id])
+
+
+class _WithoutLatestEnds(Problem):
+    """A problem whose jobs may end whenever they do."""
+
+    @cached_property
+    def latest_ends(self) -> tuple[float, ...]:
+        """Infinity for every job."""
+        return (math.inf,) * len(self.jobs)
+
+
+def _run(context: Context) -> None:
+    """Anneal from the list schedules of the problem without latest ends; later attempts draw otherwise."""
+    problem, tardiness = context.problem, Tardiness(context.problem)
+    free = _WithoutLatestEnds(**{field.name: getattr(problem, field.name) for field in fields(problem)})
+    found = improve(
+        free,
+        best_list_schedule(free),
+        objective=tardiness,
+        iterations=context.limited(ITERATIONS * len(problem.jobs) ** 2 << context.attempt),
+        seed=context.call.options.seed + context.attempt,
+        target=0.0,
+        deadline=context.deadline,
+    )
+    if all(assignment.end <= problem.latest_ends[assignment.job] for assignment in found):
+        context.take(found, METHOD.name)
+
+
+def _accepts(context: Context) -> bool:
+    return not context.best and not all(map(math.isinf, context.problem.latest_ends))
+
+
+METHOD = Method("latest ends", _run, _accepts, share=SHARE, repeats=True)
