@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from coalloc.problem import Problem
 from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, held_by_running, levelled_jobs, speed_capacities
-from coalloc.solvers.bounds.simple import longest_job, rounded, simple_bound
+from coalloc.solvers.bounds.safe_side import rounded
+from coalloc.solvers.bounds.simple import longest_job, simple_bound
 
 MAX_SUFFIXES = 6
 """Releases whose LP is solved; its prices are tried on all the others."""

@@ -32,7 +32,8 @@ from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, may_list
 from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
 from coalloc.solvers.bounds.pricing import ListedPricing, Pricing, pricing_for
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
-from coalloc.solvers.bounds.simple import rounded, simple_bound
+from coalloc.solvers.bounds.safe_side import rounded
+from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.bounds.wide_jobs import WidePairs
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
