@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
-from scenarios import ALWAYS_ON, BEST, GRIDS, SCENARIOS, SPEEDS, Scenario, energy_bounds, run, write_table
+from scenarios import ALWAYS_ON, BEST, GRIDS, SCENARIOS, SPEEDS, Scenario, run, weekly, write_table
 from verdicts import CLAIMS, JOINT, Study, interval, number, signed
 
 from coalloc.bench.tables import Table, markdown
@@ -60,8 +60,8 @@ def _run(options: argparse.Namespace) -> None:
             store = options.store / f"{scenario.name}.sqlite"
             table = run(scenario, options.traces, options.weeks, store, options.jobs)
             write_table(options.output / f"{scenario.name}.csv", table)
-            bounds = energy_bounds(scenario, options.traces, options.weeks)
-            write_table(options.output / f"{scenario.name}-bounds.csv", bounds)
+            weeks = weekly(scenario, options.traces, options.weeks)
+            write_table(options.output / f"{scenario.name}-weeks.csv", weeks)
 
 
 def write_pages(folder: Path) -> Iterator[Path]:
@@ -82,10 +82,10 @@ def write_pages(folder: Path) -> Iterator[Path]:
 
 def read(scenario: Scenario, folder: Path) -> Study | None:
     """Return the study of a scenario from its tables; None where it has none."""
-    path, bounds = (folder / f"{scenario.name}{suffix}.csv" for suffix in ("", "-bounds"))
-    if not path.exists():
+    runs, weeks = (folder / f"{scenario.name}{suffix}.csv" for suffix in ("", "-weeks"))
+    if not (runs.exists() and weeks.exists()):
         return None
-    return Study(scenario, pd.read_csv(path), pd.read_csv(bounds) if bounds.exists() else None)
+    return Study(scenario, pd.read_csv(runs), pd.read_csv(weeks))
 
 
 def _drawn(study: Study) -> pd.DataFrame:
@@ -143,8 +143,7 @@ def _strategy_cells(study: Study, name: str) -> Iterator[str]:
     yield f"{study.mean('energy').of_strategy(name).value / 1e9:.4g}"
     yield "0" if name == BEST else interval(study.mean("energy").excess(name, [BEST]))
     yield number(study.makespan_gap(name).mean)
-    gap = study.energy_gap(name)
-    yield "not measured" if gap is None else interval(gap)
+    yield interval(study.energy_gap(name))
 
 
 def savings_lines(study: Study) -> Iterator[str]:

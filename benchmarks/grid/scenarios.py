@@ -31,6 +31,8 @@ CORES_PER_BOARD = (1, 8)
 """Cores per board tried at every site, beside those of the machines."""
 AS_BUILT = 0
 """What the column ``cores_per_board`` has where the boards are those of the machines."""
+WEEKLY = ("week", "energy_bound", "startup_energy", "startups")
+"""What the week takes at least with power management, J; what the start-ups of ``BEST`` take of it, J; how many."""
 DIGITS = 10
 """Of the numbers in a table: what is beyond is rounding."""
 
@@ -88,13 +90,16 @@ def run(scenario: Scenario, traces: Path, number: int, store: Path, processes: i
     return pd.concat(parts, ignore_index=True)
 
 
-def energy_bounds(scenario: Scenario, traces: Path, number: int) -> pd.DataFrame:
-    """Return what each week takes at least with power management, J, whatever the strategy."""
-    bounds = {
-        week.name: coalloc.lower_bound(week, "energy", scope="cluster", power_management=True)
-        for week in weeks_of(scenario, traces, number)
-    }
-    return pd.DataFrame(bounds.items(), columns=["week", "energy_bound"])
+def weekly(scenario: Scenario, traces: Path, number: int) -> pd.DataFrame:
+    """Return what is known of each week besides its runs: :data:`WEEKLY`."""
+    return pd.DataFrame([_of_week(week) for week in weeks_of(scenario, traces, number)], columns=list(WEEKLY))
+
+
+def _of_week(week: Instance) -> tuple[str, float, float, int]:
+    bound = coalloc.lower_bound(week, "energy", scope="cluster", power_management=True)
+    run = coalloc.simulate(week, "grid", strategy=BEST, power_management=True)
+    metered = coalloc.energy(week, run.schedule, power_management=True)
+    return week.name, bound, metered.parts["startup"], sum(metered.startups.values())
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 import pytest
-from scenarios import AS_BUILT, BEST, SCENARIOS, Scenario, with_boards, write_table
+from scenarios import AS_BUILT, BEST, SCENARIOS, WEEKLY, Scenario, with_boards, write_table
 from standing import Standing, by_coverage, by_efficiency, by_mean
 from verdicts import CLAIMS, JOINT, PLANS, SPEED_PAIRS, Study
 
@@ -60,9 +60,15 @@ def drawn(num_weeks: int = 6, seed: int = 1) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def weekly(num_weeks: int = 6, bound: float = 5e8) -> pd.DataFrame:
+    """Return what is known of each week besides its runs: start-ups take 1 J."""
+    weeks = [(f"week-{week}", bound, 1.0, 2) for week in range(num_weeks)]
+    return pd.DataFrame(weeks, columns=list(WEEKLY))
+
+
 def test_standings_are_those_of_the_study():
     table = drawn()
-    study = Study(SCENARIOS[0], table, None)
+    study = Study(SCENARIOS[0], table, weekly())
     ours, theirs = study.coverage, coverage(study.managed)
     assert dict(zip(ours.names, ours.values, strict=True)) == pytest.approx(theirs["coverage"].to_dict())
     ours, theirs = study.efficiency, efficiency(study.managed)
@@ -130,8 +136,7 @@ def test_boards_hold_as_many_processors_as_before():
 def test_every_claim_has_a_cell(tmp_path):
     write_table(tmp_path / "runs.csv", drawn())
     table = pd.read_csv(tmp_path / "runs.csv")
-    bounds = pd.DataFrame({"week": [f"week-{week}" for week in range(6)], "energy_bound": 5e8})
-    studies = [Study(Scenario(grid, "site"), table, bounds) for grid in ("grid1", "grid2")]
+    studies = [Study(Scenario(grid, "site"), table, weekly()) for grid in ("grid1", "grid2")]
     cells = [claim.cell(studies[claim.grid == "grid2"]) for claim in CLAIMS]
     cells += [claim.cell(*studies) for claim in JOINT]
     assert all(cells)
@@ -139,14 +144,16 @@ def test_every_claim_has_a_cell(tmp_path):
 
 
 def test_the_share_saved_and_the_distance_to_the_bound():
-    # 3 J of 4 J in both weeks: a quarter saved; the bound is 2 J, so 3 J are 50 % above it.
+    # 3 J of 4 J in both weeks: a quarter saved. The bound is 2 J, so 3 J are 50 % above it; without 1 J for start-ups,
+    # a third of them, they meet it.
     table = drawn(2)
     is_best = table["strategy"] == BEST
     table.loc[is_best, "energy"] = np.where(table.loc[is_best, "power_management"], 3.0, 4.0)
-    study = Study(SCENARIOS[0], table, pd.DataFrame({"week": ["week-0", "week-1"], "energy_bound": [2.0, 2.0]}))
+    study = Study(SCENARIOS[0], table, weekly(2, bound=2.0))
     assert study.saving().mean == 0.25
     assert study.energy_gap(BEST).mean == pytest.approx(50.0)
-    assert Study(SCENARIOS[0], table, None).energy_gap(BEST) is None
+    assert study.energy_gap(BEST, is_without_startups=True).mean == pytest.approx(0.0)
+    assert study.startup_share().mean == pytest.approx(1 / 3)
 
 
 def test_a_standing_is_the_same_for_the_same_seed():
