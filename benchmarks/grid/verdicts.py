@@ -249,7 +249,7 @@ def loss(metric: str, unit: str = "") -> Callable[[Study], str]:
 
 def signed(found: ConfidenceInterval) -> str:
     """Return a change and its interval."""
-    return f"{found.mean:+.2g} ({found.low:+.2g} to {found.high:+.2g})"
+    return f"{found.mean:+.3g} ({found.low:+.3g} to {found.high:+.3g})"
 
 
 def nobody_waits(study: Study) -> str:
