@@ -101,7 +101,9 @@ def page_of(speeds: str, studies: Sequence[Study]) -> Iterator[str]:
     rests = ", ".join(f"{study.num_weeks} weeks of {study.scenario.grid}" for study in studies)
     yield f"# The two-level grid study, speeds `{speeds}`"
     yield ""
-    yield f"Speed is {SAYS[speeds]}. On {rests}; grid2 without the logs of DAS2, which are not available."
+    yield f"Speed is {SAYS[speeds]}. On {rests}."
+    if studies[-1].scenario.grid == "grid2":
+        yield "The logs of DAS2 are not available: the nine sites of grid2 share the jobs of the other four."
     yield "Written by `python benchmarks/grid/report.py`; [README](../README.md) says what follows."
     yield "In brackets: the middle 95 % over weeks drawn with replacement (ranks, coverages, degradations), 95 %"
     yield "intervals of means over weeks (all else). Power management is on where nothing else is said."
