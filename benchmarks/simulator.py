@@ -142,7 +142,7 @@ def report(rows: Sequence[Row], command: str, note: str) -> str:
         replay_table(measured),
         "## Beside AccaSim",
         *peer_section(measured),
-        *([] if shutil.which("python2.7") else [PYSS]),
+        pyss_sentence(),
         "## What was not measured",
         "\n".join(f"- {line}" for line in unmeasured(rows)) or "Nothing.",
     ]
@@ -217,8 +217,17 @@ AccaSim 1.1.3 computes the reservation of a blocked job once, and does not try t
 instant although processors may become free earlier; and it starts any job behind it that fits, since it passes no
 reserved nodes to its allocator. Times under EASY therefore compare two policies on the same jobs."""
 
-PYSS = """pyss, the Python Scheduler Simulator, needs Python 2.7, which is not at hand, and is not on the package index
-(`pyss` there is another project): it cannot be installed, and is not compared."""
+
+def pyss_sentence() -> str:
+    """Return why pyss is not among the peers here."""
+    has_python = (
+        bool(shutil.which("python2.7"))
+        and not subprocess.run(["python2.7", "-V"], capture_output=True, check=False).returncode
+    )
+    return (
+        "pyss, the Python Scheduler Simulator, cannot be installed: it is not on the package index (`pyss` there is "
+        f"another project) and needs Python 2.7, which is {'' if has_python else 'not '}at hand. It is not compared."
+    )
 
 
 def verdicts(measured: Mapping[Group, Sequence[Row]]) -> Iterator[str]:

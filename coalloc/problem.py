@@ -506,6 +506,11 @@ class Problem:
         rooms = {self.capacities, *(self.rooms(job) for job in self.jobs)}
         return frozenset(allowed for of_classes in rooms for _, allowed, _ in self._prefixes(of_classes))
 
+    @property
+    def speed_prefixes(self) -> tuple[tuple[int, ...], ...]:
+        """For each effective power, greatest first, the classes (by index) that are at least as fast."""
+        return tuple(allowed for _, allowed, _ in self._prefixes(self.capacities))
+
     def _levels_of(self, job: Job) -> tuple[SpeedLevel, ...]:
         levels: dict[float, SpeedLevel] = {}
         for power, allowed, room in self._prefixes(self.rooms(job)):

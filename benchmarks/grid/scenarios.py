@@ -31,6 +31,20 @@ CORES_PER_BOARD = (1, 8)
 """Cores per board tried at every site, beside those of the machines."""
 AS_BUILT = 0
 """What the column ``cores_per_board`` has where the boards are those of the machines."""
+COLUMNS = (
+    "week",
+    "strategy",
+    "power_management",
+    "cores_per_board",
+    "jobs",
+    "competitive_factor",
+    "wait_mean",
+    "waited_share",
+    "sd_b",
+    "energy",
+    "energy_efficiency",
+)
+"""Columns of the table of runs; docs/grid.md defines them."""
 WEEKLY = ("week", "energy_bound", "startup_energy", "startups")
 """What the week takes at least with power management, J; what the start-ups of ``BEST`` take of it, J; how many."""
 DIGITS = 10
@@ -87,7 +101,7 @@ def run(scenario: Scenario, traces: Path, number: int, store: Path, processes: i
     for cores in CORES_PER_BOARD:
         others = [with_boards(week, cores) for week in weeks]
         parts.append(study(others, [BEST], [BEST]).assign(cores_per_board=cores))
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
 
 
 def weekly(scenario: Scenario, traces: Path, number: int) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator, RuleName
-from coalloc.rules.orders import Order, key_at
+from coalloc.rules.orders import Order, ordered_at
 from coalloc.rules.queues import WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import Release, Reservation, reservation
 from coalloc.simulator.policy import Start, State
@@ -80,8 +80,8 @@ class Easy:
         if gap is None:
             gap = self._gap = self._gap_before(jobs[head], [(jobs[k], s) for k, s in enumerate(starts)], free, state)
         if self.candidates != "queue":
-            key = key_at(self.candidates, now)
-            candidates = sorted(candidates, key=lambda place: key(jobs[place]))
+            places = {jobs[place].id: int(place) for place in candidates}
+            candidates = [places[job.id] for job in ordered_at([jobs[k] for k in candidates], self.candidates, now)]
         passing: list[int] = []
         for place in waiting.passing(candidates, gap, now):
             counts = gap.admit(jobs[place], now)

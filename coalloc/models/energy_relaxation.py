@@ -7,6 +7,7 @@ docs/mathematics.md.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import pyomo.environ as pyo
@@ -63,20 +64,13 @@ def build(
 
 def grouped(problem: Problem, makespan_limit: float | None) -> list[JobGroup]:
     """Return the jobs of a problem in continuous time, in groups, by what room they have to end within a limit, s."""
+    last = math.inf if makespan_limit is None else problem.instance.origin + makespan_limit
     together: dict[tuple[int, float, tuple[int, ...]], list[float]] = {}
     for j, job in enumerate(problem.jobs):
         durations = [execution_time(job, 1.0 / c.effective_power) for c in problem.classes]
-        rooms = problem.rooms_in_scope(job)
-        if makespan_limit is not None:
-            rest = _rest(problem, j, makespan_limit)
-            rooms = tuple(n if duration <= rest else 0 for n, duration in zip(rooms, durations, strict=True))
+        rest = last + time_tolerance(problem.releases[j]) - problem.releases[j]
+        rooms = tuple(n if d <= rest else 0 for n, d in zip(problem.rooms_in_scope(job), durations, strict=True))
         sums = together.setdefault((job.tasks, job.processing_share, rooms), [0.0] * len(rooms))
         for g, duration in enumerate(durations):
             sums[g] += duration if rooms[g] else 0.0
     return [JobGroup(tasks, rooms, tuple(sums)) for (tasks, _, rooms), sums in together.items()]
-
-
-def _rest(problem: Problem, j: int, makespan_limit: float) -> float:
-    """Return the seconds between the release of a job and the limit."""
-    last = problem.instance.origin + makespan_limit
-    return last - problem.releases[j] + time_tolerance(last)

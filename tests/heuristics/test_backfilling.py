@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coalloc
-from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.heuristics.backfilling import Easy
 from coalloc.testing.small import small_instance
 
@@ -117,6 +117,14 @@ def test_the_order_of_candidates_is_an_option(candidates, first):
     found = starts("easy", jobs, candidates=candidates)
     assert found["J2"] == 20
     assert {job for job in ("J3", "J4", "J5") if found[job] == 0} == {first}
+
+
+def test_keys_of_candidates_that_do_not_compare_are_one_clear_fault():
+    # J1 leaves one node of three; J3 and J4 could pass J2.
+    jobs = [Job("J1", 2, 20.0), Job("J2", 3, 10.0), Job("J3", 1, 10.0), Job("J4", 1, 10.0)]
+    keys = {"J2": 2.0, "J3": 1.0, "J4": None}
+    with pytest.raises(CoallocError, match="keys of the order do not compare"):
+        starts("easy", jobs, candidates=lambda job, now: keys[job.id])
 
 
 def test_a_job_takes_other_nodes_where_the_preferred_ones_are_promised():

@@ -308,13 +308,15 @@ def narrow(seed: int, share: float) -> Instance:
 
 @given(
     st.integers(0, 10_000),
-    st.sampled_from(["one-per-pass", "fcfs", "easy", "conservative", "mesd"]),
+    st.sampled_from(["one-per-pass", "fcfs", "easy", "easy, wfp3", "conservative", "conservative, spt", "mesd"]),
     st.floats(0.05, 0.5),
     st.sampled_from(["batch", "per-event"]),
 )
 def test_no_policy_is_asked_and_no_job_starts_when_nothing_happens(seed, name, share, passes):
     instance = narrow(seed, share)
-    policy = Watched(OnePerPass() if name == "one-per-pass" else policy_named(name, {}))
+    named, _, order = name.partition(", ")
+    options = {"queue_order": order} if order else {}
+    policy = Watched(OnePerPass() if name == "one-per-pass" else policy_named(named, options))
     run = Engine(instance, [Partition(policy)], passes=passes).run()
     assert policy.asked <= policy.happened
     assert set(run.starts) <= policy.asked

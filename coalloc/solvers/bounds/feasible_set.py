@@ -204,10 +204,13 @@ class FeasibleSets:
             self._keep(suffix, search)
             yield rounded(self._problem, suffix.release + lower)
             if rounded(self._problem, suffix.release + upper) <= self.best * (1.0 + IMPROVEMENT):
-                return
+                return  # the value of the master only falls, and no bound of this suffix exceeds it
 
     def _keep(self, suffix: ReleaseSuffix, search: ColumnGeneration) -> None:
-        """Keep the dual prices of the jobs of a suffix where its bound is the greatest."""
+        """Keep the dual prices of the jobs of a suffix where its bound is the greatest.
+
+        No set of all jobs is worth more at them than one of the suffix: the others are worth nothing.
+        """
         if search.bound > 0.0 and suffix.release + search.bound > self._greatest:  # no bound: no prices yet
             self._greatest = suffix.release + search.bound
             self.dual_prices = [0.0] * len(self._problem.jobs)

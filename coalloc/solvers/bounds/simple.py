@@ -87,7 +87,7 @@ def simple_bound(problem: Problem) -> float:
 
 def _by_memory(problem: Problem) -> Iterator[float]:
     """Yield bounds for memory: megabyte ticks of jobs over megabytes of nodes, and packing on what memory leaves."""
-    if problem.is_restricted and any(job.memory for job in problem.jobs):
+    if any(job.memory for job in problem.jobs) and problem.is_restricted:
         yield _memory_area(problem)
         yield from map(packing, memory_relaxations(problem))
 
