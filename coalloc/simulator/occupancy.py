@@ -19,7 +19,10 @@ from coalloc.simulator.processors import Processors, lowest_of, preferred_of, pr
 
 
 class Occupancy:
-    """The ``free`` processors of a platform, and its ``memories``; tasks ask for ``task_memory`` MB at most."""
+    """The ``free`` processors of a platform, and their ``counts`` per class, shape ``(num_classes,)``.
+
+    ``memories`` are those of its nodes; tasks ask for ``task_memory`` MB at most.
+    """
 
     def __init__(
         self, platform: Platform, classes: Sequence[NodeClass], scope: Scope, task_memory: float = 0.0
@@ -31,17 +34,12 @@ class Occupancy:
         self._cluster = [node_class.cluster for node_class in classes]
         self._scope = scope
         self.free = processors_of(chain.from_iterable(node_class.processors for node_class in classes))
-        self._counts = [node_class.capacity for node_class in classes]
-
-    @property
-    def counts(self) -> Allocation:
-        """Free processors of each class, shape ``(num_classes,)``."""
-        return tuple(self._counts)
+        self.counts: Allocation = tuple(node_class.capacity for node_class in classes)
 
     @property
     def room(self) -> Allocation:
         """Free processors of each class, then units of memory of each node that shares too little of it."""
-        return (*self._counts, *self._units) if self._units else tuple(self._counts)
+        return (*self.counts, *self._units) if self._units else self.counts
 
     def take(self, job: Job, start: Start, preferred: Processors = 0) -> tuple[Allocation, Processors]:
         """Occupy what a start asks for; return the counts per class and the processors.
@@ -62,8 +60,7 @@ class Occupancy:
             self._refuse_little_memory(job, counts)
             self._hold_memory(job, counts)
         self.free ^= processors
-        for g, count in enumerate(counts):
-            self._counts[g] -= count
+        self.counts = tuple(map(sub, self.counts, counts))
         return counts, processors
 
     def occupy(self, job: Job, processors: Processors) -> Allocation:
@@ -76,17 +73,15 @@ class Occupancy:
         units = tuple(map(min, self._units, self.memories.taken(job, counts)[len(counts) :]))
         self._units = tuple(map(sub, self._units, units))
         self.free ^= processors
-        for g, count in enumerate(counts):
-            self._counts[g] -= count
+        self.counts = tuple(map(sub, self.counts, counts))
         return (*counts, *units)
 
     def release(self, taken: Allocation, processors: Processors) -> None:
         """Free processors again, so many of each class, and memory."""
         self.free |= processors
-        for g in range(len(self._counts)):
-            self._counts[g] += taken[g]
+        self.counts = tuple(map(add, self.counts, taken))
         if self._units:
-            self._units = tuple(map(add, self._units, taken[len(self._counts) :]))
+            self._units = tuple(map(add, self._units, taken[len(self.counts) :]))
 
     def _counted(self, processors: Processors) -> Allocation:
         """Return how many of some processors each class has."""
@@ -108,11 +103,11 @@ class Occupancy:
 
     def _lowest(self, job: Job, counts: Allocation, preferred: Processors) -> tuple[Allocation, Processors]:
         """Return the lowest free processors for counts per class; what of a room stands after them is left out."""
-        if self._units and len(counts) == len(self._counts) + len(self._units):
-            counts = counts[: len(self._counts)]
-        if len(counts) != len(self._counts):
+        if self._units and len(counts) == len(self.counts) + len(self._units):
+            counts = counts[: len(self.counts)]
+        if len(counts) != len(self.counts):
             raise DecisionError(
-                f"the policy gave {quoted(job.id)} {len(counts)} counts, there are {len(self._counts)} node classes"
+                f"the policy gave {quoted(job.id)} {len(counts)} counts, there are {len(self.counts)} node classes"
             )
         if sum(counts) != job.tasks or min(counts) < 0:
             raise DecisionError(
@@ -120,10 +115,10 @@ class Occupancy:
             )
         processors = 0
         for g, count in enumerate(counts):
-            if count > self._counts[g]:
+            if count > self.counts[g]:
                 raise DecisionError(
                     f"the policy gave {quoted(job.id)} {count} processors of class {g}, "
-                    f"of which {self._counts[g]} are free"
+                    f"of which {self.counts[g]} are free"
                 )
             if count:
                 free = self.free & self._members[g]
