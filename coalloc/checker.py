@@ -25,7 +25,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc import checker_shared_nodes as shared_nodes
+import coalloc.checker_shared_nodes as shared_nodes
 from coalloc.instance import CoallocError, Instance, Job, Link, Platform, PowerStates, public, visible
 from coalloc.instance.power import known_power_states, require_power_states
 from coalloc.instance.processor_names import ProcessorNames, Range, distinct, range_columns

@@ -70,13 +70,17 @@ class _Moment:
 
 @dataclass(slots=True)
 class _Node:
-    """A node at an instant: its user, the rows that are on it, and those stopped, in the order in which they were."""
+    """A node at an instant: its user, the rows that are on it, and those stopped, in the order in which they were.
+
+    ``pages``: those that are not stopped hold more than is for them.
+    """
 
     gamma: float
     memory: float
     user: LocalUser | None = None
     rows: list[int] = field(default_factory=list)
     stopped: list[int] = field(default_factory=list)
+    pages: bool = False
 
 
 def make_progress(instance: Instance, rows: Sequence[Row], bandwidths: Sequence[float] | None) -> None:
@@ -171,7 +175,7 @@ class _Passage:
         if self._bandwidths is not None and any(any(self._rows[row].loads) for row in changed):
             rows |= {row for row in self._active if any(self._rows[row].loads)}
         moments = {n: self._moment(self._nodes[n]) for n in {n for row in rows for n in self._rows[row].nodes}}
-        shares = _max_min_fair(moments) if self._sharing.cooperation else {}
+        shares = _max_min_fair(self._rows, moments) if self._sharing.cooperation else {}
         for row in rows:
             rate = 0.0 if self._is_halted(row) else self._rate(self._rows[row], moments, shares.get(row))
             self._rows[row].go_on(now, rate)
@@ -187,6 +191,7 @@ class _Passage:
             if math.fsum([self._held(node), self._rows[row].memory]) <= limit:
                 node.stopped.remove(row)
                 self._num_stopped[row] -= 1
+        node.pages = self._held(node) > capacity_limit(self._share_of_memory(node))
 
     def _held(self, node: _Node) -> float:
         """Return what the tasks on a node that are not stopped hold, MB."""
@@ -220,9 +225,8 @@ class _Passage:
         """Return what there is of a node: with cooperation nobody is runnable who is stopped elsewhere."""
         runnable = [row for row in node.rows if row not in node.stopped]
         if self._sharing.cooperation:
-            runnable = [row for row in runnable if not self._is_halted(row)]
-        pages = self._held(node) > capacity_limit(self._share_of_memory(node))
-        return _Moment(runnable, self._cpu(node, len(runnable)), 1.0 / node.gamma, node.user is not None, pages)
+            runnable = [row for row in runnable if not self._num_stopped[row]]
+        return _Moment(runnable, self._cpu(node, len(runnable)), 1.0 / node.gamma, node.user is not None, node.pages)
 
     def _cpu(self, node: _Node, runnable: int) -> float:
         """Return the part of the CPU of a node that so many parallel tasks get."""
@@ -254,19 +258,25 @@ class _Passage:
         return slowdown
 
 
-def _max_min_fair(moments: Mapping[int, _Moment]) -> dict[int, float]:
+def _max_min_fair(rows: Sequence[Row], moments: Mapping[int, _Moment]) -> dict[int, float]:
     """Return the max-min fair shares of the rows that want the CPU of some nodes.
 
     In rounds: all that still rise are as high as the node that is full next, and the rows on it are done.
     """
     shares: dict[int, float] = {}
     rising = {number: moment.runnable for number, moment in moments.items() if moment.runnable}
+    left = {number: moments[number].cpu for number in rising}
     while rising:
-        given = {n: math.fsum(shares.get(row, 0.0) for row in moments[n].runnable) for n in rising}
-        levels = {n: (moments[n].cpu - given[n]) / len(on) for n, on in rising.items()}
-        full = min(levels, key=levels.__getitem__)
-        shares |= dict.fromkeys(rising[full], levels[full])
-        rising = {number: left for number, on in rising.items() if (left := [row for row in on if row not in shares])}
+        full = min(rising, key=lambda number: left[number] / len(rising[number]))
+        level = left[full] / len(rising[full])
+        done = dict.fromkeys(rising[full], level)
+        shares |= done
+        for number in {number for row in done for number in rows[row].nodes}:
+            still = [row for row in rising[number] if row not in done]
+            left[number] -= level * (len(rising[number]) - len(still))
+            rising[number] = still
+            if not still:
+                del rising[number]
     return shares
 
 
