@@ -400,6 +400,24 @@ class Problem:
             parts[node_class.cluster if self.scope == "cluster" else 0] += room
         return parts
 
+    def rooms_in_scope(self, job: Job) -> tuple[int, ...]:
+        """Return :meth:`rooms`, with none on parts of the platform that the scope would keep the job within in vain."""
+        rooms = self.rooms(job)
+        key = job.tasks, rooms
+        if key not in self._known_rooms_in_scope:
+            found = list(rooms) if not self.parts else [0] * len(rooms)
+            for part in self.parts:
+                if sum(rooms[g] for g in part) >= job.tasks:
+                    for g in part:
+                        found[g] = rooms[g]
+            self._known_rooms_in_scope[key] = tuple(found)
+        return self._known_rooms_in_scope[key]
+
+    @cached_property
+    def _known_rooms_in_scope(self) -> dict[tuple[int, tuple[int, ...]], tuple[int, ...]]:
+        """Those so far, by tasks and room."""
+        return {}
+
     def count_allocations(self, job: Job) -> int:
         """Return how many allocation vectors a job has, links and scope aside."""
         ways = [1] + [0] * job.tasks
@@ -488,6 +506,11 @@ class Problem:
         rooms = {self.capacities, *(self.rooms(job) for job in self.jobs)}
         return frozenset(allowed for of_classes in rooms for _, allowed, _ in self._prefixes(of_classes))
 
+    @property
+    def speed_prefixes(self) -> tuple[tuple[int, ...], ...]:
+        """For each effective power, greatest first, the classes (by index) that are at least as fast."""
+        return tuple(allowed for _, allowed, _ in self._prefixes(self.capacities))
+
     def _levels_of(self, job: Job) -> tuple[SpeedLevel, ...]:
         levels: dict[float, SpeedLevel] = {}
         for power, allowed, room in self._prefixes(self.rooms(job)):
@@ -499,13 +522,17 @@ class Problem:
         return tuple(levels.values())
 
     def _prefixes(self, rooms: tuple[int, ...]) -> list[tuple[float, tuple[int, ...], int]]:
-        """Return effective powers, greatest first, with the classes at least as fast that have room, and that room."""
+        """Return effective powers, greatest first, with the classes at least as fast that have room, and that room.
+
+        It is the largest that the scope allows one job of it.
+        """
         if rooms not in self._known_prefixes:
             usable = [g for g, room in enumerate(rooms) if room]
             prefixes = self._known_prefixes[rooms] = []
             for power in sorted({self._powers[g] for g in usable}, reverse=True):
                 allowed = tuple([g for g in usable if self._powers[g] >= power])
-                prefixes.append((power, allowed, sum([rooms[g] for g in allowed])))
+                inside = [room if self._powers[g] >= power else 0 for g, room in enumerate(rooms)]
+                prefixes.append((power, allowed, max(self.within_scope(inside))))
         return self._known_prefixes[rooms]
 
     @cached_property

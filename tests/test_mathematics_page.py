@@ -15,6 +15,7 @@ import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
 from coalloc.models import energy_relaxation
+from coalloc.models.energy_rates import node_rates
 from coalloc.problem import discretise
 from coalloc.testing.constraints import Lag
 
@@ -123,7 +124,8 @@ def two_equal_nodes() -> Instance:
 def built_for_energy(section_title: str) -> Iterator[pyo.ConcreteModel]:
     """Yield the models of a section on energy."""
     if "relaxation" in section_title:
-        yield energy_relaxation.build(discretise(two_equal_nodes(), None), least_makespan=100.0)
+        problem = discretise(two_equal_nodes(), None)
+        yield energy_relaxation.build(problem, node_rates(problem), least_makespan=100.0)
     elif "blocks" in section_title:
         yield coalloc.build_model(two_equal_nodes(), objective="energy", scope="node")
     else:

@@ -28,8 +28,10 @@ from coalloc.objectives import OBJECTIVES, Criterion, Objective, RegularObjectiv
 from coalloc.problem import Links, Slot, discretise, slot_seconds
 from coalloc.result_files import instance_hash
 from coalloc.schedule import Schedule
+from coalloc.site_meter import Working
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import METHODS, cost_bound
+from coalloc.solvers.feasibility import why_nowhere
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.result import Model, Progress, RunModel, SolveOptions, SolveResult, TracePoint
 from coalloc.versions import versions
@@ -256,19 +258,23 @@ def lower_bound(
     time_limit: float | None = 60.0,
     saturation: float = 0.0,
     makespan_limit: float | None = None,
+    scope: Scope = "platform",
+    power_management: bool | None = None,
+    working: Working = "total",
 ) -> float:
     """Return a proven lower bound on what ``solve`` with model oas can reach, in the unit that it reports.
+
+    That of energy is one on :func:`coalloc.energy` of every valid schedule, of clusters with power states as well.
 
     Parameters
     ----------
     objective
         ``"makespan"`` or ``"total-response-time"`` (each job alone; but for ``"longest-job"`` the
         squashed area as well), or a regular objective of your own
-        (each job alone); ``"energy"`` (J) or ``"edp"`` (J s), for schedules of any scope and makespan,
-        in slots or not.
+        (each job alone); ``"energy"`` (J) or ``"edp"`` (J s), for schedules of any makespan, in slots or not.
     method
-        ``"longest-job"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"`` of them all;
-        energy and EDP have ``"lp"`` alone.
+        ``"longest-job"``, ``"work"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"`` of them
+        all; energy and EDP have ``"lp"`` alone.
     slot
         Seconds, or ``"50%"`` of the mean base time: a bound on schedules in whole slots; ``None``: on all.
     time_limit
@@ -277,11 +283,17 @@ def lower_bound(
         Share above its bandwidth that a link may carry.
     makespan_limit
         For energy and EDP: seconds within which the schedules end.
+    scope
+        Where the tasks of a job may be, as for :func:`solve`: a bound on schedules within it.
+    power_management, working
+        For energy and EDP of clusters with power states, as for :func:`coalloc.energy`; by default the bound holds
+        with power management and without.
 
     Raises
     ------
     CoallocError
-        An argument is unknown; the message lists those that there are.
+        An argument is unknown, and the message lists those that there are; an option is for another objective or
+        platform; a job fits nowhere within the scope; no schedule keeps the limit.
     """
     asked = _asked(objective)
     methods = METHODS if isinstance(asked, RegularObjective) else ("lp",)
@@ -292,14 +304,31 @@ def lower_bound(
     options = SolveOptions(
         objective=asked.name, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=limit
     )
+    problem = discretise(instance, options.slot, saturation=options.saturation, scope=scope)
+    nowhere = [reason for job in instance.jobs if (reason := why_nowhere(problem, job))]
+    if nowhere:
+        raise CoallocError("\n".join(nowhere))
     if not isinstance(asked, RegularObjective):
         from coalloc.solvers.bounds.energy import energy_bound
 
-        return energy_bound(instance, asked.name, makespan_limit, options.seconds)
-    if makespan_limit is not None:
-        watts = " and ".join(name for name, known in OBJECTIVES.items() if known.needs_watts)
-        raise CoallocError(f"makespan_limit is for objectives {watts}, not {asked.name!r}")
-    problem = discretise(instance, options.slot, saturation=options.saturation)
+        return energy_bound(
+            instance,
+            asked.name,
+            makespan_limit,
+            options.seconds,
+            scope=scope,
+            power_management=power_management,
+            working=working,
+        )
+    metering = {
+        "makespan_limit": makespan_limit is not None,
+        "power_management": power_management is not None,
+        "working": working != "total",
+    }
+    for option, is_given in metering.items():
+        if is_given:
+            watts = " and ".join(name for name, known in OBJECTIVES.items() if known.needs_watts)
+            raise CoallocError(f"{option} is for objectives {watts}, not {asked.name!r}")
     criterion = Criterion(problem, asked)
     return criterion.reported(cost_bound(criterion, method, options.seconds))
 

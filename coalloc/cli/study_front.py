@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,23 +16,30 @@ from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note
 from coalloc.cli.studying import Plot, Policies, RunSeed, Table, Threads, TimeLimit, check_outputs, policies_of
 from coalloc.cli.tables import show_table, written_table
+from coalloc.display.wording import plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
 File = Annotated[str, Argument(metavar="FILE", help="Instance file with watts, or example:NAME for a bundled one.")]
-Points = Annotated[int, Option(min=2, help="Limits on the makespan, from the least makespan to that of least energy.")]
+Points = Annotated[
+    int | None,
+    Option(min=2, help="Most limits on the makespan, for a part of the front; else all it has."),
+]
 Slot = Annotated[
     str | None, Option(help='Seconds, or "10%" of the mean base time; needed unless jobs are within nodes.')
 ]
 Within = Annotated[Scope, Option(help="Where the tasks of a job may be.")]
+
+NAMED = 5
+"""Strips that are named, at most."""
 
 EXAMPLES = """
 Examples:
 
 coalloc study front example:pcbe-8 --policy pcbe --policy node-list --plot front.png
 
-coalloc study front pcbe.json --policy "pcbe criterion=edp" --policy node-list --points 40 -o front.csv
+coalloc study front pcbe.json --policy "pcbe criterion=edp" --policy node-list --points 10 -o front.csv
 """
 
 
@@ -39,7 +47,7 @@ def front(
     file: File,
     *,
     policy: Policies = None,
-    points: Points = 20,
+    points: Points = None,
     slot: Slot = None,
     scope: Within = "node",
     time_limit: TimeLimit = 20.0,
@@ -50,7 +58,7 @@ def front(
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Find the front of makespan and energy, each point proven or with a gap, and where policies are beside it."""
+    """Find the front of makespan and energy, complete or with its open strips, and where policies are beside it."""
     from coalloc.studies.front import draw
 
     check_outputs(output, plot, (file,))
@@ -86,12 +94,26 @@ def _shown(table: pd.DataFrame) -> str:
 
 
 def _conclusion(table: pd.DataFrame) -> str:
-    """Return how many points are proven, and what is known of the least EDP."""
+    """Return whether the front is complete or what of it is open, and what is known of the least EDP."""
     from coalloc.studies.front import EXACT
 
     front = table[table["label"] == EXACT]
-    text = f"{(front['gap'] == 0.0).sum()} of {len(front)} points of the front are proven"
     whose = "schedule" if table.attrs["slot"] is None else "schedule in slots"
     bound = f"no {whose} has an EDP below {table.attrs['edp_bound']:.6g} J s"
     best = table.sort_values("edp").iloc[0]
-    return f"{text}; {bound}, and {best['label']} has one of {best['edp']:.6g} J s"
+    return f"{_completeness(table, front)}; {bound}, and {best['label']} has one of {best['edp']:.6g} J s"
+
+
+def _completeness(table: pd.DataFrame, front: pd.DataFrame) -> str:
+    """Return how many points are proven, and between which makespans there may be others."""
+    from coalloc.studies.front import is_shortest
+
+    if table.attrs["complete"]:
+        return f"the front is complete, with {plural(len(front), 'point')}"
+    strips = table.attrs["open"]
+    named = [f"{low:.6g} to {high:.6g}" if math.isfinite(high) else f"{low:.6g} on" for low, high in strips[:NAMED]]
+    more = [f"and {len(strips) - NAMED} more strips"] if len(strips) > NAMED else []
+    text = f"{(front['gap'] == 0.0).sum()} of {len(front)} points of the front are proven"
+    text = f"{text}; open are makespans, s, from {', '.join([*named, *more])}"
+    least, shortest = table.attrs["least_makespan"], front["makespan"].min()
+    return text if is_shortest(shortest, least) else f"{text}; the least makespan, {least:.6g} s or more, is not proven"

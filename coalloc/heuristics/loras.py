@@ -53,6 +53,12 @@ class Loras:
         asked = {"node_limit": self.node_limit, "node_order": self.node_order}
         return next((f"{name}='memory'" for name, value in asked.items() if value == "memory"), "")
 
+    def begin(self, state: State) -> None:
+        """Refuse dedicated nodes whose cores share too little memory: a job may have several tasks there."""
+        groups = [group for cluster in state.platform.clusters for group in cluster.nodes]
+        if state.lacks_memory and any(group.cores > 1 and group.memory is not None for group in groups):
+            raise CoallocError("policy loras does not keep to the memory that the cores of a node share")
+
     def decide(self, state: State) -> Iterator[Start]:
         """Launch jobs until no more is selected."""
         order, selection = MIXES[self.mix or "FCFS-FFit"]

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyomo.environ as pyo
 
-from coalloc.instance import CoallocError
 from coalloc.models.energy_costs import Costs, costs_of, equal_pairs, unit_of
 from coalloc.models.energy_running import (
     add_running,
@@ -28,12 +27,10 @@ from coalloc.models.energy_running import (
     running_watts,
 )
 from coalloc.models.energy_sets import add_sets
+from coalloc.models.energy_sets import estimate_nonzeros as estimate_nonzeros_of_sets
 from coalloc.models.time_grid import chosen
 from coalloc.problem import Assignment, Mode, Problem
 from coalloc.schedule import Schedule, schedule_of
-
-MAX_FORBIDDEN = 50_000
-"""Minimal sets of jobs that exceed a node together, beyond which they are not enumerated."""
 
 Item = int | str
 """A job by index, or a running job by a name that is no index."""
@@ -131,27 +128,28 @@ def _add_blocks(model: pyo.ConcreteModel, latest: float, blocks: int) -> None:
     model.blocks_in_order = pyo.Constraint(
         [(g, k) for g, k in model.blocks if k > 0], rule=lambda m, g, k: m.end[g, k - 1] <= m.begin[g, k]
     )
-    model.area = pyo.Constraint(model.blocks, rule=lambda m, g, k: _area(m, durations, g, k))
+    work: dict[tuple[int, int], list[Any]] = {block: [] for block in model.blocks}
+    for (j, g, k), y in model.y.items():
+        work[g, k].append(problem.jobs[j].tasks * durations[j, g] * y)
+    model.area = pyo.Constraint(model.blocks, rule=lambda m, g, k: _area(m, work[g, k], g, k))
     model.longest = pyo.Constraint(
         list(model.y), rule=lambda m, j, g, k: durations[j, g] * m.y[j, g, k] <= m.end[g, k] - m.begin[g, k]
     )
     model.within_makespan = pyo.Constraint(model.J, rule=lambda m, j: m.start[j] + m.duration[j] <= m.makespan)
 
 
-def _area(model: pyo.ConcreteModel, durations: dict[tuple[int, int], float], g: int, k: int) -> object:
-    """Return (B6): the core-seconds in a block fit into it."""
+def _area(model: pyo.ConcreteModel, work: Sequence[Any], g: int, k: int) -> object:
+    """Return (B6): the core-seconds in a block, a term for each job that may be there, fit into it."""
     problem: Problem = model.problem
-    work = pyo.quicksum(
-        problem.jobs[j].tasks * durations[j, h] * y for (j, h, b), y in model.y.items() if (h, b) == (g, k)
-    )
     held = sum(cores_until(problem, g)) / model.unit if k == 0 else 0.0
-    return held + work <= problem.capacities[g] * (model.end[g, k] - model.begin[g, k])
+    return held + pyo.quicksum(work) <= problem.capacities[g] * (model.end[g, k] - model.begin[g, k])
 
 
 def _add_order(model: pyo.ConcreteModel, latest: float) -> None:
     """Add who precedes whom, with (B7) and (B8); no job precedes one that runs already."""
     problem: Problem = model.problem
     sets = {g: list(forbidden_sets(problem, g)) for g in range(len(problem.classes))}
+    blocks = {g: [k for h, k in model.blocks if h == g] for g in sets}
     running = {f"running {r}": busy.end / model.unit for r, busy in enumerate(problem.busy)}
     pairs = dict.fromkeys(pair for found in sets.values() for s in found for pair in _pairs(s))
     model.before = pyo.Var(list(pairs), domain=pyo.Binary)
@@ -164,7 +162,7 @@ def _add_order(model: pyo.ConcreteModel, latest: float) -> None:
     def separate(m: pyo.ConcreteModel, g: int, s: int) -> object:
         items = sets[g][s]
         jobs = [j for j in items if not isinstance(j, str)]
-        here = pyo.quicksum(m.y[j, g, k] for j in jobs for h, k in m.blocks if h == g)
+        here = pyo.quicksum(m.y[j, g, k] for j in jobs for k in blocks[g])
         return pyo.quicksum(m.before[pair] for pair in _pairs(items)) >= here - (len(jobs) - 1)
 
     model.precedes = pyo.Constraint(list(pairs), rule=precedes)
@@ -206,16 +204,41 @@ def forbidden_sets(problem: Problem, g: int) -> Iterator[tuple[Item, ...]]:
         asks = any(uses[i][1] for i in items if not isinstance(i, str))
         return sum(uses[i][0] for i in items) > cores or (asks and sum(uses[i][1] for i in items) > megabytes)
 
-    found = 0
-    for size in range(2, cores + 2):
-        for items in itertools.combinations(uses, size):
-            if exceeds(items) and not any(exceeds(items[:i] + items[i + 1 :]) for i in range(size)):
-                found += 1
-                if found > MAX_FORBIDDEN:
-                    raise CoallocError(
-                        f"more than {MAX_FORBIDDEN:,} sets of jobs exceed a node of {cores} cores together: give a slot"
-                    )
-                yield items
+    largest_first = sorted(uses, key=lambda item: uses[item], reverse=True)  # then most that exceed are minimal
+    yield from _minimal((), tuple(largest_first), exceeds)
+
+
+def _minimal(
+    fitting: tuple[Item, ...], others: tuple[Item, ...], exceeds: Callable[[Sequence[Item]], bool]
+) -> Iterator[tuple[Item, ...]]:
+    """Yield the minimal sets that exceed a node, made of all of some items that fit and of others, in this order."""
+    for n, item in enumerate(others):
+        if not exceeds((*fitting, *others[n:])):
+            return
+        grown = (*fitting, item)
+        if not exceeds(grown):
+            yield from _minimal(grown, others[n + 1 :], exceeds)
+        elif not any(exceeds(grown[:i] + grown[i + 1 :]) for i in range(len(fitting))):
+            yield grown
+
+
+def estimate_nonzeros(problem: Problem, most: float, blocks: int | None = None) -> int:
+    """Return roughly how many nonzeros the model will have, at least where that is more than ``most``.
+
+    Sets that exceed a node are counted one by one, and no further than that.
+    """
+    blocks = num_blocks(problem) if blocks is None else blocks
+    terms = [blocks * len(modes) for modes in problem.modes]  # of the duration of each job
+    total = estimate_nonzeros_of_sets(problem) + sum(count * (3 * count + 20) for count in terms)
+    pairs: set[tuple[Item, int]] = set()
+    for g in range(len(problem.classes)):
+        for items in forbidden_sets(problem, g):
+            new = {*_pairs(items)} - pairs
+            pairs |= new
+            total += len(items) * (len(items) + blocks) + sum(terms[j] + 5 for _, j in new)
+            if total > most:
+                return total
+    return total
 
 
 def _held(model: pyo.ConcreteModel) -> dict[tuple[int, int], Any]:

@@ -25,6 +25,7 @@ from coalloc.models.energy_running import (
     running_watts,
 )
 from coalloc.models.energy_sets import add_sets
+from coalloc.models.energy_sets import estimate_nonzeros as estimate_nonzeros_of_sets
 from coalloc.models.time_grid import Grid, Term, add_capacity_rows, add_resource_rows, by_slot, chosen
 from coalloc.problem import Assignment, Mode, Problem
 from coalloc.schedule import Schedule, schedule_of
@@ -234,7 +235,7 @@ def _renamed(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
 
 def estimate_nonzeros(problem: Problem, horizon: int) -> int:
     """Return roughly how many nonzeros the model will have."""
-    total = 0
+    total = estimate_nonzeros_of_sets(problem)
     for j, modes in enumerate(problem.modes):
         for mode in modes:
             starts = max(0, horizon - mode.duration - problem.releases[j] + 1)

@@ -1,64 +1,76 @@
-"""A linear programme below the energy of every schedule, for any number of jobs, any scope and any links.
+"""A linear programme below the energy of every schedule, for any number of jobs and any links.
 
-Tasks are spread freely over node groups; a task on a group takes at least as long as its job would there, and
-its share of the static watts is at least that on a node all of whose cores are busy. Equations: (L1) to (L5) of
+Tasks are spread freely over node groups; a task on a group takes at least as long as its job would there, and draws at
+least what :mod:`coalloc.models.energy_rates` says. Jobs of one size are one job. Equations: (L1) to (L3) of
 docs/mathematics.md.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import pyomo.environ as pyo
 
-from coalloc.allocation import NodeClass
 from coalloc.execution import execution_time
-from coalloc.instance.power import known_watts, require_watts
+from coalloc.instance.rounding import time_tolerance
 from coalloc.models.energy_costs import unit_of
+from coalloc.models.energy_rates import Rates
 from coalloc.problem import Problem
 
 
-def build(problem: Problem, *, least_makespan: float, makespan_limit: float | None = None) -> pyo.ConcreteModel:
+@dataclass(frozen=True, slots=True)
+class JobGroup:
+    """Jobs of so many ``tasks`` and one processing share that find the same ``rooms``, shape ``(num_classes,)``.
+
+    ``durations``, s, shape ``(num_classes,)``: of all of them in turn. 0 where there is no room.
+    """
+
+    tasks: int
+    rooms: tuple[int, ...]
+    durations: tuple[float, ...]
+
+
+def build(
+    problem: Problem, rates: Rates, *, least_makespan: float, makespan_limit: float | None = None
+) -> pyo.ConcreteModel:
     """Return the model, J, of a problem in continuous time; no schedule has a makespan below ``least_makespan`` s.
 
     Times of the model are in ``model.unit`` s.
     """
-    require_watts(problem.instance.platform)
-    jobs, classes = problem.jobs, problem.classes
+    groups, classes = grouped(problem, makespan_limit), problem.classes
     unit = unit_of(least_makespan)
-    durations = {
-        (j, g): execution_time(job, 1.0 / c.effective_power) / unit
-        for j, job in enumerate(jobs)
-        for g, c in enumerate(classes)
-    }
+    durations = {(k, g): group.durations[g] / unit for k, group in enumerate(groups) for g in range(len(classes))}
     model = pyo.ConcreteModel("energy relaxation")
-    rooms = [problem.rooms(job) for job in jobs]
-    model.tasks = pyo.Var(list(durations), bounds=lambda _, j, g: (0, min(jobs[j].tasks, rooms[j][g])))
+    model.tasks = pyo.Var(list(durations), bounds=lambda _, k, g: (0, min(groups[k].tasks, groups[k].rooms[g])))
     model.unit = unit
     most = None if makespan_limit is None else makespan_limit / unit
     model.makespan = pyo.Var(bounds=(least_makespan / unit, most))
     model.placed = pyo.Constraint(  # (L2)
-        range(len(jobs)),
-        rule=lambda m, j: pyo.quicksum(m.tasks[j, g] for g in range(len(classes))) == jobs[j].tasks,
+        range(len(groups)),
+        rule=lambda m, k: pyo.quicksum(m.tasks[k, g] for g in range(len(classes))) == groups[k].tasks,
     )
     model.area = pyo.Constraint(  # (L3)
         range(len(classes)),
         rule=lambda m, g: (
-            pyo.quicksum(durations[j, g] * m.tasks[j, g] for j in range(len(jobs))) <= classes[g].capacity * m.makespan
+            pyo.quicksum(durations[k, g] * m.tasks[k, g] for k in range(len(groups)))
+            <= classes[g].capacity * m.makespan
         ),
     )
-    idle = sum(c.capacity // c.group.cores * idle_watts(c) for c in classes)
-    own = pyo.quicksum(durations[j, g] * task_watts(classes[g]) * m for (j, g), m in model.tasks.items())
-    model.objective = pyo.Objective(expr=unit * (own + idle * model.makespan))  # (L1)
+    own = pyo.quicksum(durations[k, g] * rates.task[g] * m for (k, g), m in model.tasks.items())
+    model.objective = pyo.Objective(expr=unit * (own + rates.idle * model.makespan))  # (L1)
     return model
 
 
-def idle_watts(node_class: NodeClass) -> float:
-    """Return (L5): what a node draws at least, W."""
-    idle, static, core = known_watts(node_class.group)
-    return min(idle, static + core)
-
-
-def task_watts(node_class: NodeClass) -> float:
-    """Return (L4): what a busy core adds at least to a node's least draw, W."""
-    _, static, core = known_watts(node_class.group)
-    extra = static - idle_watts(node_class)
-    return core + (extra / node_class.group.cores if extra >= 0.0 else extra)
+def grouped(problem: Problem, makespan_limit: float | None) -> list[JobGroup]:
+    """Return the jobs of a problem in continuous time, in groups, by what room they have to end within a limit, s."""
+    last = math.inf if makespan_limit is None else problem.instance.origin + makespan_limit
+    together: dict[tuple[int, float, tuple[int, ...]], list[float]] = {}
+    for j, job in enumerate(problem.jobs):
+        durations = [execution_time(job, 1.0 / c.effective_power) for c in problem.classes]
+        rest = last + time_tolerance(problem.releases[j]) - problem.releases[j]
+        rooms = tuple(n if d <= rest else 0 for n, d in zip(problem.rooms_in_scope(job), durations, strict=True))
+        sums = together.setdefault((job.tasks, job.processing_share, rooms), [0.0] * len(rooms))
+        for g, duration in enumerate(durations):
+            sums[g] += duration if rooms[g] else 0.0
+    return [JobGroup(tasks, rooms, tuple(sums)) for (tasks, _, rooms), sums in together.items()]

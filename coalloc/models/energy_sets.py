@@ -17,6 +17,9 @@ from coalloc.models.energy_running import cores_until, last_end
 from coalloc.problem import Problem
 from coalloc.rules.node_sets import MAX_JOBS, NodeJobs, least_busy, least_ends
 
+EFFORT = 30
+"""What finding the bounds of a set takes, in nonzeros that are built in that time."""
+
 
 @dataclass(frozen=True, slots=True)
 class SetBound:
@@ -41,6 +44,15 @@ def node_jobs(problem: Problem, g: int) -> NodeJobs:
         free=cores_until(problem, g),
         running=last_end(problem, g),
     )
+
+
+def estimate_nonzeros(problem: Problem) -> int:
+    """Return roughly how many nonzeros the rows will have, and those that are built while their bounds are found."""
+    if not has_sets(problem):
+        return 0
+    num_jobs, num_nodes = len(problem.jobs), len(problem.classes)
+    different = len({node_jobs(problem, g) for g in range(num_nodes)})
+    return (num_nodes * (num_jobs // 2 + 3) + EFFORT * different) << num_jobs
 
 
 def set_bounds(problem: Problem, g: int, makespan_limit: float) -> dict[int, SetBound]:

@@ -67,6 +67,8 @@ def style(ax: Axes) -> None:
     for side in ("left", "bottom"):
         ax.spines[side].set_color(palette.MUTED)
     ax.tick_params(colors=palette.INK, labelsize=8, length=3)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.get_offset_text().set_fontsize(7)
 
 
 def title(ax: Axes, text: str) -> None:

@@ -141,11 +141,14 @@ def _draw_points(ax: Axes, front: pd.DataFrame, units: Units) -> None:
 
 def _proof(front: pd.DataFrame) -> str:
     """Return what the key says of the front."""
-    num_open = int((front["gap"] != 0.0).sum())
-    limits = f"exact front, {plural(len(front), 'limit')} on the makespan"
+    points = f"exact front, {plural(len(front), 'point')}"
+    num_strips, num_open = int(front["open_from"].notna().sum()), int((front["gap"] != 0.0).sum())
+    if not num_strips:
+        return f"{points}, complete"
+    strips = plural(num_strips, "open strip")
     if not num_open:
-        return f"{limits}, all proven"
-    return f"{limits}; hollow: {num_open} not proven, gap up to {100.0 * float(front['gap'].max()):.2f} %"
+        return f"{points}, all proven; {strips}"
+    return f"{points}; {strips}; hollow: {num_open} not proven, gap up to {100.0 * float(front['gap'].max()):.2f} %"
 
 
 def _draw_policies(ax: Axes, points: list[tuple[tuple[float, float], list[str]]], units: Units) -> None:

@@ -25,6 +25,9 @@ ROW = 0.15
 SIX = 6
 """Strategies that the source shows of each metric."""
 
+WIDE = 20.0
+"""Longest bar over the median one from which an axis is logarithmic."""
+
 NAMES: Mapping[str, str] = {
     "competitive_factor": "competitive factor",
     "wait_mean": "mean wait, s",
@@ -67,10 +70,13 @@ def draw_means(means: pd.DataFrame, deviations: pd.DataFrame) -> Figure:
     figure = page_figure(rows * height, rows=[2] * rows)
     for ax, metric in zip(figure.axes, means, strict=False):
         scale = GIGA.get(str(metric), 1.0)
-        _bars(ax, means[metric] / scale, deviations[metric] / scale)
-        label(ax, NAMES[str(metric)])
-        if ax.get_xlim()[0] < 0.0:
-            ax.set_xlim(left=0.0)  # none of them is negative, however far they spread
+        values = means[metric] / scale
+        _bars(ax, values, deviations[metric] / scale)
+        if _is_wide(values):
+            least = float(values[values > 0.0].min())
+            ax.set_xscale("symlog", linthresh=10.0 ** math.floor(math.log10(least)))
+        label(ax, NAMES[str(metric)] + (" (logarithmic)" if _is_wide(values) else ""))
+        ax.set_xlim(left=0.0)  # none of them is negative, however far they spread
     return figure
 
 
@@ -84,13 +90,17 @@ def draw_power_management(managed: pd.DataFrame, always_on: pd.DataFrame, name: 
         for number, (table, text) in enumerate([(managed, "switched off when idle"), (always_on, "always on")]):
             style = series_style(5 - 4 * number) | {"linewidth": 1.2, "label": text}
             ax.plot(weeks, table[metric].to_numpy(dtype=float) / GIGA.get(str(metric), 1.0), **style)
-        ax.set_ylim(bottom=0.0)
+        ax.set_ylim(0.0, 1.05 * ax.get_ylim()[1])
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        label(ax, y=NAMES[str(metric)])
+        label(ax, "week" if ax is figure.axes[-1] else "", NAMES[str(metric)])
     key(figure.axes[0])
-    label(figure.axes[-1], "week")
     figure.suptitle(name, fontsize=8, color=palette.MUTED, x=0.995, ha="right", **RAW)
     return figure
+
+
+def _is_wide(values: pd.Series[float]) -> bool:
+    """Return whether most bars would vanish beside the longest."""
+    return float(values.max()) > WIDE * float(values.median()) > 0.0
 
 
 def _bars(ax: Axes, values: pd.Series[float], deviations: pd.Series[float] | None = None) -> None:

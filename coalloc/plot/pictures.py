@@ -66,11 +66,6 @@ def gantt(instance: Instance, schedule: Schedule, path: str | os.PathLike[str] |
     return figure
 
 
-def write_gantt(instance: Instance, schedule: Schedule, path: str | os.PathLike[str]) -> None:
-    """Write the picture of a schedule, as :func:`gantt` does, without keeping the figure."""
-    gantt(instance, schedule, path)
-
-
 def write_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a chart as ``.png``, ``.svg`` or ``.pdf``; raises :class:`CoallocError` for another extension."""
     write_atomically(path, static_picture(figure, chart_format(path)))

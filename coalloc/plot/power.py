@@ -114,9 +114,18 @@ def draw(curve: PowerCurve, name: str) -> Figure:
     draw_parts(axes, shown)
     draw_frame(axes, shown)
     title = Writer().text(name, 48)
-    axes.set_title(title, loc="left", pad=22, fontsize=13, fontweight="bold", color=palette.INK, **RAW)
+    axes.set_title(title, loc="left", pad=36, fontsize=13, fontweight="bold", color=palette.INK, **RAW)
     text = summary(curve) + (f"; means over {duration_text(_step(shown))}" if shown is not curve else "")
-    axes.text(0.0, 1.03, text, transform=axes.transAxes, fontsize=9, color=palette.MUTED)
+    axes.annotate(
+        text,
+        (0.0, 1.0),
+        (0.0, 22.0),  # above the key
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="bottom",
+        fontsize=9,
+        color=palette.MUTED,
+    )
     return figure
 
 

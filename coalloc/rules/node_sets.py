@@ -8,14 +8,22 @@ and a block is busy for its length; so the least busy time of a set is that of i
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 MAX_JOBS = 12
 """Jobs beyond which sets are not enumerated."""
+MAX_STATES = 100
+"""States that are kept of a set of jobs, at most."""
+MAX_COMPARISONS = 2e9
+"""Comparisons of numbers in the states of all sets, beyond which fewer states are kept: about two seconds."""
 
-State = tuple[tuple[float, ...], float]
-"""When each core is free, sorted, and the last end of a job, s."""
+States = NDArray[np.float64]
+"""Shape ``(num_states, num_cores + 1)``: when each core is free, sorted, and the last end of a job, s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,42 +51,57 @@ class NodeJobs:
 
 @functools.lru_cache(maxsize=64)
 def least_ends(node: NodeJobs) -> Mapping[int, float]:
-    """Return when the last job of each set can end at the earliest, s; sets are bit masks.
+    """Return when the last job of each set can end at the earliest, s, or a bound on it; sets are bit masks.
 
-    Jobs of more tasks than the node has cores are in no set; the empty set ends at 0.
+    Jobs of more tasks than the node has cores are in no set; the empty set ends at 0. It is a bound where a set has
+    more states than are kept (:func:`states_kept`).
     """
+    most = states_kept(len(node.tasks), len(node.free))
     kinds = list(zip(node.tasks, node.durations, node.releases, strict=True))
     earlier = [[i for i in range(j) if kinds[i] == kinds[j]] for j in range(len(kinds))]
-    level: dict[int, list[State]] = {0: [(tuple(sorted(node.free)), 0.0)]}
+    level: dict[int, States] = {0: np.array([[*sorted(node.free), 0.0]])}
     ends = {0: 0.0}
     while level:
-        found: dict[int, set[State]] = {}
+        found: dict[int, list[States]] = {}
         for done, states in level.items():
             for j in range(len(kinds)):
                 if done >> j & 1 or node.tasks[j] > len(node.free) or any(not done >> i & 1 for i in earlier[j]):
                     continue
-                found.setdefault(done | 1 << j, set()).update(_with_job(node, j, state) for state in states)
-        level = {done: _undominated(states) for done, states in found.items()}
-        ends |= {done: min(end for _, end in states) for done, states in level.items()}
+                found.setdefault(done | 1 << j, []).append(_with_job(node, j, states))
+        level = {done: _merged(_undominated(np.concatenate(parts)), most) for done, parts in found.items()}
+        ends |= {done: float(states[:, -1].min()) for done, states in level.items()}
     return _of_equals(ends, earlier)
 
 
-def _with_job(node: NodeJobs, j: int, state: State) -> State:
-    """Return the state once a job has started as early as it can; nothing starts before it any more."""
-    free, end = state
-    count = node.tasks[j]
-    start = max(node.releases[j], free[count - 1])
-    after = sorted((start + node.durations[j],) * count + tuple(max(start, core) for core in free[count:]))
-    return tuple(after), max(end, start + node.durations[j])
+def states_kept(num_jobs: int, num_cores: int) -> int:
+    """Return how many states of a set are kept: fewer the more sets there are, so that the time is bounded."""
+    candidates = 2.0**num_jobs * max(1, num_jobs) ** 2 * (num_cores + 1)
+    return max(1, min(MAX_STATES, int(math.sqrt(MAX_COMPARISONS / candidates))))
 
 
-def _undominated(states: Iterable[State]) -> list[State]:
-    """Return the states to which no other is equal or better in all."""
-    kept: list[State] = []
-    for free, end in sorted(states):
-        if not any(e <= end and all(map(float.__le__, f, free)) for f, e in kept):
-            kept.append((free, end))
+def _with_job(node: NodeJobs, j: int, states: States) -> States:
+    """Return the states once a job has started as early as it can; nothing starts before it any more."""
+    free, count = states[:, :-1], node.tasks[j]
+    start = np.maximum(node.releases[j], free[:, count - 1 : count])
+    until = start + node.durations[j]
+    after = np.concatenate([np.repeat(until, count, axis=1), np.maximum(start, free[:, count:])], axis=1)
+    return np.concatenate([np.sort(after, axis=1), np.maximum(states[:, -1:], until)], axis=1)
+
+
+def _undominated(states: States) -> States:
+    """Return the states to which no other is equal or better in all, in lexicographic order."""
+    distinct = np.unique(states, axis=0)
+    no_worse: NDArray[np.bool_] = np.all(distinct[:, None, :] <= distinct[None, :, :], axis=2)
+    np.fill_diagonal(no_worse, val=False)
+    kept: States = distinct[~no_worse.any(axis=0)]
     return kept
+
+
+def _merged(states: States, most: int) -> States:
+    """Return so many states at most: neighbours become one that is as good as the best of them in everything."""
+    if len(states) <= most:
+        return states
+    return np.minimum.reduceat(states, np.linspace(0, len(states), most, endpoint=False).astype(np.int64))
 
 
 def _of_equals(ends: dict[int, float], earlier: Sequence[Sequence[int]]) -> dict[int, float]:

@@ -14,7 +14,11 @@ from collections.abc import Iterator, Sequence
 from coalloc.problem import Problem
 
 SUBTRACTION_NOISE = 1e-12
-"""Share of a limit that adding and taking away loads may lose in floating point."""
+"""Share of a limit (MB/s or MB where that is below 1) that adding and taking away loads may lose in floating point.
+
+The limit has the checker's tolerance in it, a thousand times as much. What needs the noise on top of that the checker
+refuses: such a schedule is an error, and never a result.
+"""
 
 
 class Profile:

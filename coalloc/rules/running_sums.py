@@ -7,10 +7,11 @@ from __future__ import annotations
 
 
 class RunningSums:
-    """Several sums of floats; ``totals`` are right to the last digit, and 0 where no term but 0 is left.
+    """Several sums of floats in twice their precision; a total is 0 where no term but 0 is left.
 
-    What a total has been rounded by is kept beside it (the sum of two floats and its rounding error are both floats:
-    Knuth, The Art of Computer Programming 2, 4.2.2, theorem B).
+    ``totals`` are wrong by no more than their last digit and 2^-104 of all that was ever added, per change. What a
+    total has been rounded by is kept beside it (the sum of two floats and its rounding error are both floats: Knuth,
+    The Art of Computer Programming 2, 4.2.2, theorem B).
     """
 
     __slots__ = ("_num_terms", "_rests", "totals")

@@ -3,7 +3,8 @@
 Every exact method starts from such a schedule: it gives the horizon and the first incumbent.
 Annealing generates thousands, so what a job may do and the allocations already chosen are kept in one
 :class:`Generation`. Source: R. Kolisch, S. Hartmann, "Heuristic algorithms for the resource-constrained project
-scheduling problem: classification and computational analysis", in Project Scheduling, Kluwer (1999).
+scheduling problem: classification and computational analysis", in Project Scheduling, Kluwer (1999). Whatever is left
+out here, a filling or a level, makes a schedule worse and no proof wrong: those are of bounds and complete searches.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class Generation:
         tasks = self.problem.jobs[j].tasks
         for start, first, last in profile.windows(release, level.duration, level.classes, tasks):
             if start + level.duration >= before:
-                return None
+                return None  # windows come in order of start, so what follows ends no sooner
             free = profile.least_free(first, last)
             if sum([free[g] for g in level.classes]) >= tasks:
                 allocation = self.filling(j, level.classes, rule, free, profile.least_contended(first, last))
@@ -128,7 +129,7 @@ class Generation:
 
         ``free`` are processors per class, ``left`` is what is left of each contended resource.
         """
-        key = (j, classes, rule, *free, *left)
+        key = (j, classes, rule, *free, *left)  # floats as they are: near is another key, never a wrong filling
         if key not in self._fillings:
             if len(self._fillings) >= MAX_REMEMBERED:
                 self._fillings.clear()
@@ -254,6 +255,7 @@ def earliest_start(profile: Profile, release: float, mode: Mode) -> float:
         free, left = profile.least_free(first, last), profile.least_left(first, last)
         if all(map(le, mode.allocation, free)) and all(map(le, mode.loads, left)):
             return start
+    # The last window has everything free, and the profile lets pass what its subtractions have lost.
     raise CoallocError("a mode that fits the platform must fit once everything has ended")
 
 

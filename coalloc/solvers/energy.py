@@ -19,8 +19,8 @@ from coalloc.problem import Problem, discretise_for_energy
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.energy import relaxed_energy
-from coalloc.solvers.call import Call
-from coalloc.solvers.energy_run import EnergyRun, build, horizon_within
+from coalloc.solvers.call import Call, fail_on
+from coalloc.solvers.energy_run import EnergyRun, Point, build, horizon_within
 from coalloc.solvers.energy_scan import least_edp
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
@@ -50,6 +50,27 @@ def solve_energy(
     except KeyboardInterrupt:
         call.stopped_by, status = "interrupt", None
     return call.result(status, formulation=name)
+
+
+def shortest_of(
+    instance: Instance,
+    options: SolveOptions,
+    start: Schedule,
+    *,
+    run_model: RunModel = solve_model,
+) -> tuple[Schedule, float]:
+    """Return the shortest schedule found that takes no more joules than a start does, and a bound on its makespan, s.
+
+    ``options`` are those of a solve for energy.
+    """
+    problem = energy_problem(instance, options, "auto")
+    call = Call(instance, options)
+    known = Point.of(instance, start)
+    found, bound = EnergyRun(call, problem, run_model, [known]).shortest(known.joules, known.makespan)
+    if found is None or found.makespan >= known.makespan:
+        return start, bound
+    fail_on(call.faults(found.schedule))
+    return found.schedule, bound
 
 
 def build_energy(

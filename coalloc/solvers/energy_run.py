@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from coalloc.instance.rounding import slots_down
 from coalloc.meter import energy
 from coalloc.models import energy_blocks, energy_mode
 from coalloc.models.energy_costs import costs_of
-from coalloc.problem import Problem
+from coalloc.problem import MAX_MODES, Problem
 from coalloc.rules.serial_generation import assignments_of, best_list_schedule, named_orders
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import SolverLimits
@@ -23,6 +24,9 @@ from coalloc.solvers.call import Call, is_within
 from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on_slots
 from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, ROUNDING_GAP, grid_cells
 from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, RunModel, SolveStatus, StoppedBy, TracePoint
+
+SAME_ENERGY = 0.5 * PROOF_TOLERANCE
+"""Share up to which two energies are one: so much less than a proof leaves open that both are proven."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,10 @@ def formulation_for(problem: Problem) -> Any:
     return energy_mode if problem.slot is not None else energy_blocks
 
 
-def nonzeros(problem: Problem, horizon: float) -> int:
-    """Return roughly how many nonzeros the model of a problem will have."""
+def nonzeros(problem: Problem, horizon: float, most: float, blocks: int | None = None) -> int:
+    """Return roughly how many nonzeros the model of a problem will have, at least where that is more than ``most``."""
     if problem.slot is None:
-        return 0
+        return energy_blocks.estimate_nonzeros(problem, most, blocks)
     return max(energy_mode.estimate_nonzeros(problem, int(horizon)), grid_cells(problem, int(horizon)))
 
 
@@ -77,28 +81,51 @@ def build(
     problem: Problem, horizon: float, makespan_limit: float | None, blocks: int | None = None
 ) -> pyo.ConcreteModel:
     """Return the model whose jobs end by a horizon, in ticks; ``blocks`` of each node are for continuous time."""
-    size = nonzeros(problem, horizon)
+    size = nonzeros(problem, horizon, MAX_NONZEROS, blocks)
     if size > MAX_NONZEROS:
-        raise CoallocError(
-            f"the model would have about {size:.2g} nonzeros in {horizon:,.0f} slots, more than {MAX_NONZEROS:,}: "
-            "take a coarser slot, a makespan_limit, or fewer jobs"
-        )
+        raise CoallocError(f"{_too_large(problem, horizon, size)}: take {_remedy(problem)}")
     if problem.slot is not None:
         return energy_mode.build(problem, horizon=int(horizon), makespan_limit=makespan_limit)
     return energy_blocks.build(problem, horizon=horizon, makespan_limit=makespan_limit, blocks=blocks)
 
 
+def _too_large(problem: Problem, horizon: float, size: int) -> str:
+    where = "in continuous time" if problem.slot is None else f"in {horizon:,.0f} slots"
+    return f"the model would have {size:.2g} nonzeros {where} or more, above {MAX_NONZEROS:,}"
+
+
+def _remedy(problem: Problem) -> str:
+    return "a slot or fewer jobs" if problem.slot is None else "a coarser slot, a makespan_limit, or fewer jobs"
+
+
+def _minimise_makespan(model: pyo.ConcreteModel, joules: float) -> None:
+    """Make a model of energy one of the least makespan, in units, of schedules that take no more joules.
+
+    The row is in hundredths of these, so that a solver's tolerance of 1e-6 is 1e-8 of them.
+    """
+    scale = 100.0 / joules if joules > 0.0 else 1.0
+    most = joules + 0.5 * SAME_ENERGY * abs(joules)
+    model.objective.deactivate()
+    model.within_joules = pyo.Constraint(expr=scale * model.objective.expr <= scale * most)
+    model.shortest = pyo.Objective(expr=model.makespan)
+
+
+LEFT = "the schedule is the best of lists of jobs, the bound that of the linear programme"
+"""What is known where no model is built."""
+
+
 class EnergyRun:
     """How to run the energy models within one call; the best by the call's objective goes to ``call``."""
 
-    def __init__(self, call: Call, problem: Problem, run_model: RunModel) -> None:
+    def __init__(self, call: Call, problem: Problem, run_model: RunModel, known: Sequence[Point] = ()) -> None:
         self.call = call
         self.problem = problem
         self.run_model = run_model
         self.costs = costs_of(problem)
-        self.known: list[Point] = []
-        if problem.jobs:
+        self.known = list(known)
+        if problem.jobs and not known:
             self.know(schedule_of(problem, best_list_schedule(problem)), "list schedule")
+        if problem.jobs:
             self._know_frugal(call.options.makespan_limit)
 
     def offer_start(self, start: Schedule | None) -> None:
@@ -119,14 +146,17 @@ class EnergyRun:
         """Keep list schedules in which jobs take few joules, as far as they end within a limit."""
         latest = math.inf if makespan_limit is None else self.call.instance.origin + makespan_limit
         for order in named_orders(self.problem):
+            if not self._has_modes or self.call.remaining <= 0.0:
+                return
             found = frugal_list_schedule(self.problem, self.costs, order, latest)
             self.know(schedule_of(self.problem, found), "list schedule")
 
     def least(self, makespan_limit: float | None) -> Least:
         """Return the least energy within a limit (s), in the time left."""
         call = self.call
-        if self._too_slow(makespan_limit):
-            return self._known_within(makespan_limit, -math.inf, "time")
+        unfit = self._unfit(makespan_limit)
+        if unfit is not None:
+            return self._known_within(makespan_limit, -math.inf, unfit)
         if makespan_limit != call.options.makespan_limit:
             self._know_frugal(makespan_limit)
         with call.timed("build"):
@@ -148,6 +178,29 @@ class EnergyRun:
         if known.point is not None:
             raise InternalError("the model has no solution, though a schedule is known that is one")
         return known
+
+    def shortest(self, joules: float, makespan_limit: float) -> tuple[Point | None, float]:
+        """Return the shortest schedule of those that take no more joules and end within a limit (s), if one is known.
+
+        No shorter one ends before the second value, s.
+        """
+        if self._unfit(makespan_limit) is not None:
+            return self._shortest_known(joules), 0.0
+        with self.call.timed("build"):
+            model = build(self.problem, self._horizon(makespan_limit), makespan_limit)
+            _minimise_makespan(model, joules)
+        solution = self._run(model, makespan_limit)
+        if solution.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        if solution.objective is not None:
+            self.know(formulation_for(self.problem).extract(model), "model")
+        is_bound = math.isfinite(solution.lower_bound)
+        return self._shortest_known(joules), solution.lower_bound * model.unit if is_bound else 0.0
+
+    def _shortest_known(self, joules: float) -> Point | None:
+        most = joules + SAME_ENERGY * abs(joules)
+        within = (point for point in self.known if point.joules <= most)
+        return min(within, key=lambda point: point.makespan, default=None)
 
     def _run(self, model: pyo.ConcreteModel, makespan_limit: float | None) -> ModelSolution:
         """Run a model, from the best known schedule where it is in slots."""
@@ -172,13 +225,27 @@ class EnergyRun:
     def _report(self, point: TracePoint) -> None:
         self.call.record(point.source, point.incumbent, point.lower_bound)
 
-    def _too_slow(self, makespan_limit: float | None) -> bool:
-        """Return whether building alone takes longer than the time that is left, and say so."""
-        size = nonzeros(self.problem, self._horizon(makespan_limit))
-        if size > MAX_NONZEROS or size / BUILT_PER_SECOND <= self.call.remaining:
-            return False
-        self.call.message = f"the model, of about {size:,} nonzeros, takes longer to build than the time limit"
-        return True
+    @property
+    def _has_modes(self) -> bool:
+        """Whether there are so few allocation vectors that they are enumerated."""
+        return sum(map(self.problem.count_allocations, self.problem.jobs)) <= MAX_MODES
+
+    def _unfit(self, makespan_limit: float | None) -> StoppedBy | None:
+        """Return why no model is built, and say so: it is too large, or takes longer to build than the time left."""
+        call, problem = self.call, self.problem
+        if not self._has_modes:
+            call.message = f"the jobs have more than {MAX_MODES:,} allocation vectors: {LEFT}"
+            return "work"
+        affordable = BUILT_PER_SECOND * call.remaining
+        horizon = self._horizon(makespan_limit)
+        size = nonzeros(problem, horizon, min(MAX_NONZEROS, affordable))
+        if size > affordable:
+            call.message = f"the model, of {size:,} nonzeros or more, takes longer to build than the time limit"
+            return "time"
+        if size > MAX_NONZEROS:
+            call.message = f"{_too_large(problem, horizon, size)}: {LEFT}"
+            return "work"
+        return None
 
     def _horizon(self, makespan_limit: float | None) -> float:
         """Return ticks within which an optimal schedule ends: see "Horizon" of docs/mathematics.md."""

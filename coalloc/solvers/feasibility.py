@@ -23,7 +23,7 @@ LEAST_LIMIT = 1e-12
 def why_infeasible(problem: Problem) -> list[str]:
     """Return a sentence for each job that fits nowhere, saturates a link, or cannot end in time."""
     spreading = Spreading(problem)
-    found = (_why_nowhere(problem, job) or _saturation(problem, spreading, j) for j, job in enumerate(problem.jobs))
+    found = (why_nowhere(problem, job) or _saturation(problem, spreading, j) for j, job in enumerate(problem.jobs))
     nowhere = [sentence for sentence in found if sentence]
     late = nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
     return late or list(_all_too_late(problem))
@@ -74,7 +74,7 @@ def why_not_together(problem: Problem) -> str:
     )
 
 
-def _why_nowhere(problem: Problem, job: Job) -> str:
+def why_nowhere(problem: Problem, job: Job) -> str:
     """Return why no part of the platform that the scope allows holds a job; nothing where one does."""
     if max(problem.within_scope(problem.capacities)) < job.tasks:
         return f"job {quoted(job.id)} fits on no {problem.scope}: it has {job.tasks} tasks"

@@ -1,7 +1,9 @@
 """Makespan against energy: the Pareto front, certified, with heuristics beside it.
 
-The front is scanned by limits on the makespan, from the least makespan to that of least energy. A limit gives a
-schedule and a proven bound: no schedule that ends within it takes less. So a schedule with a makespan above
+The front is walked from the schedule of least energy to the shortest, by limits on the makespan. A limit gives a
+schedule and a proven bound: no schedule that ends within it takes less. So the next point of the front is shorter
+than that schedule, and the next limit is just below its makespan; where that takes no more energy, the point before
+was none, and the shortest schedule of that energy is asked for. A schedule with a makespan above
 one limit, and up to the next, takes at least the bound of the next: the certified lower envelope. Its EDP
 is at least the lower limit times that bound. Source: errata 23; the epsilon-constraint method is that of
 Y. Y. Haimes, L. S. Lasdon and D. A. Wismer, IEEE Transactions on Systems, Man, and Cybernetics 1 (1971).
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +29,9 @@ from coalloc.instance.power import require_watts
 from coalloc.problem import Slot
 from coalloc.simulator.policy import Policy
 from coalloc.simulator.routing import Broker
-from coalloc.solvers.energy_run import Point
-from coalloc.solvers.result import SolveResult, relative_gap
+from coalloc.solvers.energy import shortest_of
+from coalloc.solvers.energy_run import SAME_ENERGY, Point
+from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus, relative_gap
 from coalloc.studies.comparison import BOUND_TOLERANCE, contestants_of
 from coalloc.studies.interruption import gathered, uninterrupted
 
@@ -42,13 +45,16 @@ EXACT = "exact"
 """Label of the rows of the front."""
 
 POINTS = 20
-"""Evenly spaced limits on the makespan, by default."""
+"""Parts of the front, at least as long as which are the steps where a solve is not proven."""
 
 MAX_POINTS = 10_000
 """Most limits that are worth a solve each."""
 
 LIMIT_MARGIN = 1e-6
 """Share by which a limit exceeds the makespan that it stands for, so that rounding does not exclude it."""
+
+STEP = 1e-5
+"""Share by which a limit is below the makespan of the point before: more than a solver's tolerances add up to."""
 
 COLUMNS = (
     "instance",
@@ -60,16 +66,40 @@ COLUMNS = (
     "gap",
     "edp",
     "edp_bound",
+    "open_from",
     "on_front",
     "status",
 )
 """Columns of the table; docs/studies.md defines them."""
 
-SUMMARY = ("label", "makespan_limit", "makespan", "energy", "bound", "gap", "edp", "on_front", "status")
+SUMMARY = (
+    "label",
+    "makespan_limit",
+    "makespan",
+    "energy",
+    "bound",
+    "gap",
+    "edp",
+    "open_from",
+    "on_front",
+    "status",
+)
 """Columns of :func:`summary`."""
+
+Row = dict[str, Any]
+"""A row of the table, by column."""
 
 SCOPES: tuple[Scope, ...] = ("node", "cluster", "platform")
 """From narrow to wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A limit on the makespan, s, no schedule within which takes less than the bound, J; the status of its solve."""
+
+    limit: float
+    bound: float
+    status: SolveStatus
 
 
 @public
@@ -77,7 +107,7 @@ def energy_front(
     instance: Instance,
     policies: Iterable[str | Policy | Broker] | Mapping[str, Mapping[str, Any]] = (),
     *,
-    points: int = POINTS,
+    points: int | None = None,
     slot: Slot = None,
     scope: Scope = "node",
     time_limit: float | None = 20.0,
@@ -92,8 +122,9 @@ def energy_front(
     policies
         As for :func:`coalloc.compare`; each within ``scope``.
     points
-        Limits on the makespan, evenly spaced from the least makespan to that of least energy. In continuous time
-        the makespans of policies in between are limits too, so that each policy meets a schedule as short.
+        Most limits on the makespan that are solved for; ``None``: as many as the front has points, or, where a solve
+        is not proven, :data:`POINTS` evenly spaced ones. In continuous time the makespans of policies that would be
+        left out are limits too, so that each policy meets a schedule as short.
     slot, scope
         As for :func:`coalloc.solve`. The bounds of a slotted front do not hold for policies, which know no
         slots: these get the bound of :func:`coalloc.lower_bound`.
@@ -107,12 +138,14 @@ def energy_front(
     Returns
     -------
     pandas.DataFrame
-        A row per limit, with label ``"exact"``, then one per policy. ``makespan`` and ``makespan_limit`` in s,
+        A row per point, with label ``"exact"``, then one per policy. ``makespan`` and ``makespan_limit`` in s,
         ``energy`` in J as metered, ``edp`` in J s. ``bound``: no schedule within the limit (policies: with that
         makespan) takes less; ``gap`` = (energy - bound)/energy. ``edp_bound`` holds for all makespans above the
         limit before; the least of the rows, also in ``attrs["edp_bound"]``, for all schedules (on the grid
-        ``attrs["slot"]``, where that is not None).
-        ``on_front``: no row is better in one and as good in the other.
+        ``attrs["slot"]``, where that is not None). ``on_front``: no row is better in one and as good in the other.
+        ``open_from``: other points of the front may lie between this makespan and that of the row (where the gap is
+        not 0: and its limit); nan where none can. ``attrs["open"]`` lists these strips, s; ``attrs["complete"]``:
+        there are none, so the rows are the front. ``attrs["least_makespan"]``: no schedule is shorter, s.
 
     Raises
     ------
@@ -125,7 +158,7 @@ def energy_front(
         At Ctrl-C between the first limit and the last, with the rows that are known
         (:mod:`coalloc.studies.interruption`). They bound all schedules, only less tightly.
     """
-    if not 2 <= points <= MAX_POINTS:
+    if points is not None and not 2 <= points <= MAX_POINTS:
         raise CoallocError(f"points: must be 2 to {MAX_POINTS}, got {picture_of(points)}")
     _refuse_instance(instance)
     say = progress or (lambda _: None)
@@ -139,9 +172,8 @@ def energy_front(
         say(f"{instance.name}: {label}")
         runs.append((label, Point.of(instance, simulate(instance, policy, seed=seed).schedule)))
     front = _Front(instance, options, runs, say)
-    limits = front.limits(points)
-    planned = [f"{instance.name}: point {number} of {len(limits) + 1}" for number in range(1, len(limits) + 1)]
-    return gathered(front.solved(limits, planned, say), planned, partial(front.table, limits))
+    begun: list[str] = []
+    return gathered(front.solved(points, begun), begun, front.table)
 
 
 class _Front:
@@ -154,73 +186,111 @@ class _Front:
         runs: Sequence[tuple[str, Point]],
         say: Callable[[str], None],
     ) -> None:
-        self._instance, self._options, self._runs = instance, options, runs
+        self._instance, self._options, self._runs, self._say = instance, options, runs, say
         self._on_grid = options["slot"] is not None
         self._between = [] if self._on_grid else [run for _, run in runs]
         say(f"{instance.name}: least makespan")
         shortest = uninterrupted(solve(instance, objective="makespan", **options))
         say(f"{instance.name}: least energy")
         start = _best(self._between, math.inf).schedule if self._between else None
-        self._frugal = uninterrupted(solve(instance, objective="energy", start=start, **options))
-        if shortest.schedule is None or self._frugal.schedule is None:
-            raise CoallocError(
-                f"no front of instance {shown(instance.name)}: {shortest.message or self._frugal.message}"
-            )
-        self._shortest = Point.of(instance, shortest.schedule)
-        self._known = [*self._between, self._shortest, Point.of(instance, self._frugal.schedule)]
+        frugal = uninterrupted(solve(instance, objective="energy", start=start, **options))
+        if shortest.schedule is None or frugal.schedule is None:
+            raise CoallocError(f"no front of instance {shown(instance.name)}: {shortest.message or frugal.message}")
+        ends = (shortest.schedule, frugal.schedule)
+        self._known = [*self._between, *(Point.of(instance, schedule) for schedule in ends)]
         self._least_makespan = shortest.lower_bound or 0.0
+        self._solve_options = frugal.options
+        self._frugal = Step(math.inf, frugal.lower_bound or 0.0, frugal.status)
 
-    def limits(self, points: int) -> list[float]:
-        """Return the limits from the least makespan on and before that of least energy, s."""
-        return _limits(self._shortest.makespan, _best(self._known, math.inf).makespan, self._between, points)
+    def solved(self, points: int | None, begun: list[str]) -> Iterator[Step]:
+        """Yield the limits from the widest down, each with what is proven of it; name in ``begun`` what is solved.
 
-    def solved(
-        self, limits: Sequence[float], names: Sequence[str], say: Callable[[str], None]
-    ) -> Iterator[SolveResult]:
-        """Yield the least energy within each limit; each solve starts from the best that is known."""
-        for limit, name in zip(limits, names, strict=True):
-            say(f"{name}, within {limit:g} s")
-            start = _best(self._known, limit).schedule
-            found = solve(self._instance, objective="energy", makespan_limit=limit, start=start, **self._options)
-            if found.schedule is not None:
-                self._known.append(Point.of(self._instance, found.schedule))
-            yield uninterrupted(found)
+        Each solve starts from the best that is known.
+        """
+        begun.append(f"{self._instance.name}: least energy")
+        yield self._frugal
+        step, left = self._frugal, math.inf if points is None else points - 1
+        is_closed = self._is_proven(step)
+        while (limit := self._next_limit(step, left, is_closed)) is not None:
+            found = self._solved(limit, begun)
+            left -= not any(limit == _as_limit(run) for run in self._between)
+            if found.schedule is None:
+                return
+            bound = max(step.bound, found.lower_bound or 0.0)
+            if self._is_proven(step) and _is_same_energy(self._best(limit).joules, self._best(step.limit).joules):
+                is_closed = self._shorten(step.limit)
+            else:
+                step = Step(limit, bound, found.status)
+                is_closed = self._is_proven(step)
+                yield step
 
-    def table(self, limits: Sequence[float], solved: Sequence[SolveResult]) -> pd.DataFrame:
-        """Return the table of as many limits as are solved, of the front's end, and of the runs."""
+    def _solved(self, limit: float, begun: list[str]) -> SolveResult:
+        """Return what is found within a limit, s; keep its schedule, or that there is none."""
+        begun.append(f"{self._instance.name}: least energy within {limit:g} s")
+        self._say(begun[-1])
+        start = self._best(limit).schedule if min(point.makespan for point in self._known) <= limit else None
+        found = solve(self._instance, objective="energy", makespan_limit=limit, start=start, **self._options)
+        if found.schedule is not None:
+            self._known.append(Point.of(self._instance, found.schedule))
+        if uninterrupted(found).status is SolveStatus.INFEASIBLE:
+            self._least_makespan = max(self._least_makespan, limit)
+        return found
+
+    def _shorten(self, limit: float) -> bool:
+        """Find the shortest schedule with the least energy known within a limit, s; return whether it is proven."""
+        best = self._best(limit)
+        self._say(f"{self._instance.name}: least makespan with {best.joules:g} J")
+        schedule, bound = shortest_of(self._instance, self._solve_options, best.schedule)
+        self._known.append(Point.of(self._instance, schedule))
+        return is_shortest(self._best(limit).makespan, bound)
+
+    def _best(self, limit: float) -> Point:
+        return _best(self._known, limit)
+
+    def _is_proven(self, step: Step) -> bool:
+        return _gap(self._best(step.limit).joules, step.bound) == 0.0
+
+    def _next_limit(self, step: Step, left: float, is_closed: bool) -> float | None:
+        """Return the limit after a step, s, with so many left; None where there is none, or nothing more to be found.
+
+        It is just below the makespan found. Where the step is not closed (its energy proven, and the makespan as the
+        least with that energy), or where limits are few, it is further below, so that these are enough.
+        """
+        makespan = self._best(step.limit).makespan
+        below = makespan * (1.0 - STEP)
+        if left < 1 or is_shortest(makespan, self._least_makespan):
+            return None
+        shortest = min(self._known, key=lambda point: point.makespan)
+        if not is_closed:
+            left = min(left, POINTS)
+        spaced = min(below, makespan - (self._best(math.inf).makespan - shortest.makespan) / left)
+        is_longer = makespan > _as_limit(shortest)
+        floor = _as_limit(shortest) if is_longer else self._least_makespan * (1.0 + LIMIT_MARGIN)
+        spaced = max(spaced, min(below, floor))
+        return max([spaced, *(limit for limit in map(_as_limit, self._between) if spaced < limit <= below)])
+
+    def table(self, steps: Sequence[Step]) -> pd.DataFrame:
+        """Return the table of the steps, from the widest limit down, and of the runs."""
         import pandas as pd
 
-        rows = _rows_of(
-            self._instance,
-            self._known,
-            [*limits[: len(solved)], math.inf],
-            [*solved, self._frugal],
-            self._least_makespan,
-        )
-        edp_bound = min(row["edp_bound"] for row in rows)
+        rows = _rows_of(self._instance, self._known, steps[::-1], self._least_makespan)
+        attrs = {
+            "edp_bound": min(row["edp_bound"] for row in rows),
+            "slot": self._options["slot"],
+            "least_makespan": self._least_makespan,
+            "open": [_open_strip(row) for row in rows if not math.isnan(row["open_from"])],
+        }
         envelope = [(row["makespan_limit"], row["bound"]) for row in rows] if not self._on_grid else None
         rows += [_policy_row(self._instance, label, run, envelope) for label, run in self._runs]
         table = pd.DataFrame(rows, columns=list(COLUMNS))
         table["on_front"] = _undominated(table)
-        table.attrs |= {"edp_bound": edp_bound, "slot": self._options["slot"]}
+        table.attrs |= attrs | {"complete": not attrs["open"]}
         return table
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of :func:`energy_front` that say something new: a proven point is there once.
-
-    Of the limits within which it is proven to take least, the largest stays: up to there, to wait saves nothing.
-    """
-    rows = table.to_dict("records")
-    kept = [not _is_same(row, after) for row, after in zip(rows, [*rows[1:], None], strict=True)]
-    return table.loc[kept, list(SUMMARY)]
-
-
-def _is_same(row: Mapping[Any, Any], after: Mapping[Any, Any] | None) -> bool:
-    """Return whether two rows are the same point of the front, proven in both."""
-    if after is None or {row["label"], after["label"]} != {EXACT} or row["gap"] != 0.0 or after["gap"] != 0.0:
-        return False
-    return all(math.isclose(row[name], after[name], rel_tol=LIMIT_MARGIN) for name in ("makespan", "energy"))
+    """Return the columns of :func:`energy_front` that say most."""
+    return table[list(SUMMARY)]
 
 
 def _refuse_instance(instance: Instance) -> None:
@@ -239,47 +309,66 @@ def _refuse_wider(instance: Instance, label: str, policy: Policy | Broker, scope
         raise CoallocError(f"policy {label!r} may saturate links, and the front does not: compare jobs without traffic")
 
 
-def _limits(shortest: float, frugal: float, runs: Iterable[Point], points: int) -> list[float]:
-    """Return the limits from one makespan on and before the other, s: evenly spaced, and those of runs in between.
+def is_shortest(makespan: float, bound: float) -> bool:
+    """Return whether a bound leaves no room below a makespan, s, for another point of the front."""
+    return bound >= makespan * (1.0 - STEP) * (1.0 - BOUND_TOLERANCE)
 
-    Those closer than the margin count once: there is but one if nothing is to be traded.
-    """
-    first = shortest * (1.0 + LIMIT_MARGIN)
-    others = (run.makespan * (1.0 + LIMIT_MARGIN) for run in runs)
-    even = np.linspace(first, max(first, frugal), points)[:-1].tolist()
-    limits = [first]
-    for limit in sorted(even + [limit for limit in others if first < limit < frugal]):
-        if limit > limits[-1] * (1.0 + LIMIT_MARGIN):
-            limits.append(limit)
-    return limits
+
+def _as_limit(point: Point) -> float:
+    """Return the limit, s, that stands for the makespan of a point."""
+    return point.makespan * (1.0 + LIMIT_MARGIN)
+
+
+def _is_same_energy(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=SAME_ENERGY, abs_tol=0.0)
 
 
 def _best(known: Iterable[Point], limit: float) -> Point:
     """Return the point of least energy among those within a limit, s; of equal ones the shortest."""
     within = [point for point in known if point.makespan <= limit * (1.0 + BOUND_TOLERANCE)]
-    least = min(point.joules for point in within) * (1.0 + BOUND_TOLERANCE)
-    return min((point for point in within if point.joules <= least), key=lambda point: point.makespan)
+    least = min(point.joules for point in within)
+    equal = (point for point in within if _is_same_energy(point.joules, least))
+    return min(equal, key=lambda point: point.makespan)
 
 
-def _rows_of(
-    instance: Instance, known: list[Point], limits: list[float], solved: list[SolveResult], least_makespan: float
-) -> list[dict[str, Any]]:
-    """Return a row per limit. What is proven within a limit is true within every smaller one."""
-    proven = [found.lower_bound if found.lower_bound is not None else 0.0 for found in solved]
-    bounds = np.maximum.accumulate(proven[::-1])[::-1].tolist()
-    below = [least_makespan, *limits[:-1]]
-    rows = zip(limits, bounds, below, solved, strict=True)
-    return [
+def _rows_of(instance: Instance, known: Sequence[Point], steps: Sequence[Step], least_makespan: float) -> list[Row]:
+    """Return a row per step that says something new, limits ascending: a proven point, or a bound, is there once.
+
+    Of the limits within which a point takes least, the largest stays: up to there, to wait saves nothing.
+    """
+    rows: list[Row] = [
         {
             "instance": instance.name,
             "label": EXACT,
-            "makespan_limit": limit,
-            **_measures(_best(known, limit), bound),
-            "edp_bound": low * bound,
-            "status": found.status.value,
+            "makespan_limit": step.limit,
+            **_measures(_best(known, step.limit), step.bound),
+            "status": step.status.value,
         }
-        for limit, bound, low, found in rows
+        for step in steps
     ]
+    kept = [row for row, after in zip(rows, [*rows[1:], None], strict=True) if not _is_same(row, after)]
+    below = [least_makespan, *(row["makespan_limit"] for row in kept[:-1])]
+    return [
+        {**row, "edp_bound": low * row["bound"], "open_from": _open_from(row, low)}
+        for row, low in zip(kept, below, strict=True)
+    ]
+
+
+def _is_same(row: Row, after: Row | None) -> bool:
+    """Return whether two rows are the same point of the front, proven in both or with the same bound."""
+    if after is None or not (row["bound"] == after["bound"] or row["gap"] == after["gap"] == 0.0):
+        return False
+    return all(math.isclose(row[name], after[name], rel_tol=LIMIT_MARGIN) for name in ("makespan", "energy"))
+
+
+def _open_from(row: Row, low: float) -> float:
+    """Return the limit below a row, s, where between the two there may be other points of the front; else nan."""
+    return math.nan if row["gap"] == 0.0 and is_shortest(row["makespan"], low) else low
+
+
+def _open_strip(row: Row) -> tuple[float, float]:
+    """Return the makespans, s, between which other points of the front may be: those that end a row's open strip."""
+    return row["open_from"], row["makespan"] if row["gap"] == 0.0 else row["makespan_limit"]
 
 
 def _measures(point: Point, bound: float) -> dict[str, float]:
@@ -309,14 +398,15 @@ def _policy_row(
         "makespan_limit": math.nan,
         **_measures(run, bound),
         "edp_bound": run.makespan * bound,
+        "open_from": math.nan,
         "status": "policy",
     }
 
 
 def _gap(joules: float, bound: float) -> float:
-    """Return (energy - bound)/energy; what is only rounding is 0."""
+    """Return (energy - bound)/energy; 0 up to what counts as a proof."""
     gap = relative_gap(joules, bound)
-    return gap if gap is not None and gap > BOUND_TOLERANCE else 0.0
+    return gap if gap is not None and gap > PROOF_TOLERANCE else 0.0
 
 
 def _undominated(table: pd.DataFrame) -> list[bool]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coalloc.api.simulating import simulate
+from coalloc.api.solving import lower_bound
 from coalloc.bench.outcomes import Outcome, is_failed
 from coalloc.bench.protocol import Task, digest
 from coalloc.bench.provenance import decisive_versions
@@ -32,6 +33,7 @@ from coalloc.instance.files import INSTANCE
 from coalloc.result_files import instance_hash
 from coalloc.rules.brokering import STRATEGIES
 from coalloc.site_meter import Working
+from coalloc.solvers.result import relative_gap
 from coalloc.studies.grid_report import coverage
 from coalloc.studies.instances import instances_of
 from coalloc.studies.interruption import Interrupted
@@ -45,7 +47,12 @@ TIME_LIMIT = 3600.0
 MEMORY = 4000.0
 """MB at which a run is killed."""
 
-COLUMNS = ("week", "strategy", "power_management", "jobs", *GRID_METRICS)
+BOUNDED = ("energy", "makespan")
+"""What has a column of the bound and one of the gap."""
+
+OF_BOUNDS = tuple(f"{name}_{column}" for name in BOUNDED for column in ("bound", "gap"))
+
+COLUMNS = ("week", "strategy", "power_management", "jobs", *GRID_METRICS, "makespan", *OF_BOUNDS)
 """Columns of the table; docs/grid.md defines them."""
 
 Rows = list[dict[str, Any]]
@@ -76,9 +83,10 @@ def _text_of(week: Week) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class GridRun:
-    """A strategy on a week; ``options`` are those of :func:`run_strategy`."""
+class Call:
+    """A function of options and a week, as the store knows it."""
 
+    function: Callable[[Mapping[str, Any], Instance], Outcome]
     week: Week
     options: Mapping[str, Any]
     time_limit: float
@@ -87,7 +95,7 @@ class GridRun:
     def label(self) -> str:
         """What it is called where it is missing."""
         always_on = "" if self.options["power_management"] else ", always on"
-        return f"{self.week.instance.name}: {self.options['strategy']}{always_on}"
+        return f"{self.week.instance.name}: {self.options.get('strategy', 'bounds')}{always_on}"
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -107,15 +115,23 @@ class GridRun:
 
     @property
     def task(self) -> Task:
-        """The run as a worker gets it."""
-        function, week = f"{__name__}:{run_strategy.__name__}", self.week
+        """The call as a worker gets it."""
+        function, week = f"{__name__}:{self.function.__name__}", self.week
         return Task(function, self.options, self.time_limit, MEMORY, sha256=week.sha256, text=lambda: week.text)
 
-    def row(self, outcome: Outcome) -> dict[str, Any]:
-        """Return the row of the table."""
+    def row(self, outcome: Outcome, bounds: Outcome) -> dict[str, Any]:
+        """Return the row of the table for a run, with the bounds of its week."""
         week, options = self.week.instance, self.options
         known = {"week": week.name, "strategy": options["strategy"], "power_management": options["power_management"]}
-        return {**known, "jobs": len(week.jobs), **outcome["metrics"]}
+        return {**known, "jobs": len(week.jobs), **_with_gaps(outcome["metrics"], bounds["metrics"])}
+
+
+def _with_gaps(metrics: Mapping[str, float], bounds: Mapping[str, float]) -> dict[str, float]:
+    """Return metrics with the bounds, and with the gaps: which share of a value is above its bound."""
+    found = {**metrics, **bounds}
+    for name in BOUNDED:
+        found[f"{name}_gap"] = relative_gap(found[name], found[f"{name}_bound"]) or 0.0
+    return found
 
 
 def run_strategy(options: Mapping[str, Any], week: Instance) -> Outcome:
@@ -123,7 +139,16 @@ def run_strategy(options: Mapping[str, Any], week: Instance) -> Outcome:
     asked = {name: options[name] for name in ("strategy", "local", "power_management")}
     run = simulate(week, "grid", seed=options["seed"], **asked)
     metered = {name: options[name] for name in ("power_management", "working")}
-    return {"status": "done", "metrics": grid_metrics(week, run.schedule, **metered)}
+    metrics = {**grid_metrics(week, run.schedule, **metered), "makespan": run.metrics["makespan"]}
+    return {"status": "done", "metrics": metrics}
+
+
+def bound_week(options: Mapping[str, Any], week: Instance) -> Outcome:
+    """Return lower bounds on what every strategy reaches: on energy, J, and on the makespan, s."""
+    metered = {name: options[name] for name in ("power_management", "working")}
+    joules = lower_bound(week, "energy", scope="cluster", time_limit=None, **metered)
+    seconds = lower_bound(week, method="work", scope="cluster")
+    return {"status": "done", "metrics": {"energy_bound": joules, "makespan_bound": seconds}}
 
 
 @public
@@ -166,7 +191,8 @@ def grid_study(
     Returns
     -------
     pandas.DataFrame
-        ``week``, ``strategy``, ``power_management``, ``jobs``, and the metrics of :func:`coalloc.grid_metrics`.
+        ``week``, ``strategy``, ``power_management``, ``jobs``, the metrics of :func:`coalloc.grid_metrics`, the
+        ``makespan``, s, and of it and of the energy the bound and the gap.
 
     Raises
     ------
@@ -204,20 +230,29 @@ class _Study:
 
     def rows(self, strategies: Sequence[str], power_management: bool, before: Rows) -> Rows:
         """Return the rows of ``before`` and those of strategies on all weeks, after running what is not kept."""
-        asked = [{"strategy": name, "power_management": power_management, **self.options} for name in strategies]
-        runs = [GridRun(week, options, self.time_limit) for week in self.weeks for options in asked]
-        done = run_calls(runs, self.path, lambda: LocalWorkers(self.processes), self._tell)
-        ended = list(zip(runs, outcomes_of(runs, self.path), strict=True))
-        faults = [_fault(run, outcome) for run, outcome in ended if outcome and is_failed(outcome)]
+        ways = {"power_management": power_management, **self.options}
+        runs = [
+            Call(run_strategy, week, {"strategy": name, **ways}, self.time_limit)
+            for week in self.weeks
+            for name in strategies
+        ]
+        of_weeks = {name: ways[name] for name in ("power_management", "working")}
+        bounds = [Call(bound_week, week, of_weeks, self.time_limit) for week in self.weeks]
+        calls = [*bounds, *runs]
+        done = run_calls(calls, self.path, lambda: LocalWorkers(self.processes), self._tell)
+        ended = list(zip(calls, outcomes_of(calls, self.path), strict=True))
+        faults = [_fault(call, outcome) for call, outcome in ended if outcome and is_failed(outcome)]
         if faults:
             raise CoallocError("\n".join(faults))
-        rows = [*before, *(run.row(outcome) for run, outcome in ended if outcome)]
+        bound_of = {call.week: outcome for call, outcome in ended[: len(bounds)]}
+        pairs = [(run, outcome, bound_of[run.week]) for run, outcome in ended[len(bounds) :]]
+        rows = [*before, *(run.row(outcome, bound) for run, outcome, bound in pairs if outcome and bound)]
         if done.is_interrupted:
-            raise Interrupted(_table(rows), [run.label for run, outcome in ended if not outcome])
+            raise Interrupted(_table(rows), [call.label for call, outcome in ended if not outcome])
         return rows
 
-    def _tell(self, run: GridRun, _: Outcome, state: Progress) -> None:
-        self.say(f"{run.label} ({state.in_store} of {state.planned})")
+    def _tell(self, call: Call, _: Outcome, state: Progress) -> None:
+        self.say(f"{call.label} ({state.in_store} of {state.planned})")
 
 
 def _table(rows: Rows) -> pd.DataFrame:
@@ -227,8 +262,8 @@ def _table(rows: Rows) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"power_management": bool})
 
 
-def _fault(run: GridRun, outcome: Outcome) -> str:
-    return f"{visible(run.label)}: {outcome['status']}: {outcome.get('message', '')}"
+def _fault(call: Call, outcome: Outcome) -> str:
+    return f"{visible(call.label)}: {outcome['status']}: {outcome.get('message', '')}"
 
 
 @contextmanager

@@ -73,6 +73,18 @@ def brute_force_energy(
     return BruteForceResult((search.best,), Schedule(tuple(placements), slot, instance.name))
 
 
+def brute_force_front(
+    instance: Instance, slot: float | None, scope: Scope = "platform"
+) -> tuple[tuple[float, float], ...]:
+    """Return makespan (s) and energy (J) of all schedules that none beats in one and equals in the other, in order.
+
+    For a makespan that is no longer than another's, optimal schedules are among those that are tried: see above.
+    """
+    search = _FrontSearch(instance, slot, scope)
+    search.extend((), tuple(range(len(instance.jobs))))
+    return tuple(sorted(search.front))
+
+
 class _Search:
     """Depth-first search; energy and EDP of a part of a schedule are never more than those of the whole."""
 
@@ -105,11 +117,10 @@ class _Search:
 
     def extend(self, placed: tuple[_PlacedOption, ...], remaining: tuple[int, ...]) -> None:
         """Put the remaining jobs in every way that may still improve."""
-        is_hopeless = self._value(placed) >= self.best - time_tolerance(self.best)
-        if is_hopeless and (self.is_monotone or not remaining):
+        if self.is_hopeless(placed) and (self.is_monotone or not remaining):
             return
         if not remaining:
-            self.best, self.best_placed = self._value(placed), placed
+            self.keep(placed)
             return
         for j in remaining[:1] if self.slot is not None else remaining:
             others = tuple(k for k in remaining if k != j)
@@ -120,6 +131,14 @@ class _Search:
                     put = _PlacedOption(j, option, start, end, end)
                     if end <= self.latest + time_tolerance(end) and self._fits(put, placed):
                         self.extend((*placed, put), others)
+
+    def is_hopeless(self, placed: tuple[_PlacedOption, ...]) -> bool:
+        """Return whether what is placed is no better than the best known."""
+        return self._value(placed) >= self.best - time_tolerance(self.best)
+
+    def keep(self, placed: tuple[_PlacedOption, ...]) -> None:
+        """Keep a schedule that is better than the best known."""
+        self.best, self.best_placed = self._value(placed), placed
 
     def _held(self, seconds: float) -> float:
         return seconds if self.slot is None else self.slot * slots_up(seconds, self.slot)
@@ -162,6 +181,33 @@ class _Search:
             joules += cores * (group.core_watts or 0.0) + busy * (group.static_watts or 0.0)
             joules += (makespan - busy) * (group.idle_watts or 0.0)
         return joules if self.objective == "energy" else joules * makespan
+
+
+class _FrontSearch(_Search):
+    """The same for makespan (s) and energy (J) at once; both of a part are never more than those of the whole."""
+
+    def __init__(self, instance: Instance, slot: float | None, scope: Scope) -> None:
+        super().__init__(instance, slot, "energy", scope, math.inf)
+        self.front: list[tuple[float, float]] = []
+
+    def is_hopeless(self, placed: tuple[_PlacedOption, ...]) -> bool:
+        """Return whether a schedule is known that is no worse in either."""
+        own = self._pair(placed)
+        return any(_is_no_worse(pair, own) for pair in self.front)
+
+    def keep(self, placed: tuple[_PlacedOption, ...]) -> None:
+        """Keep a schedule instead of those that are no better in either."""
+        own = self._pair(placed)
+        self.front = [*(pair for pair in self.front if not _is_no_worse(own, pair)), own]
+
+    def _pair(self, placed: tuple[_PlacedOption, ...]) -> tuple[float, float]:
+        end = max((p.end for p in placed), default=self.instance.origin)
+        return end - self.instance.origin, self._value(placed)
+
+
+def _is_no_worse(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Return whether the first is no worse in either, rounding aside."""
+    return all(a <= b + time_tolerance(b) for a, b in zip(one, other, strict=True))
 
 
 def _union(intervals: Sequence[tuple[float, float]]) -> float:

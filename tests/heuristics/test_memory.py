@@ -11,7 +11,7 @@ from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.heuristics.registry import POLICIES
 from tests.small_instances import SmallSize, small_memory_instance
 
-KEEPING = [name for name in POLICIES if name != "mesd"]
+KEEPING = [name for name in POLICIES if name not in ("mesd", "loras")]
 WITHIN_NODES = ("pcbe", "node-list")
 SIZE = SmallSize(max_jobs=8, max_slots=200)
 
@@ -133,3 +133,14 @@ def test_mesd_refuses_what_could_exceed_memory():
     with pytest.raises(CoallocError, match="policy mesd does not keep to the memory of nodes"):
         coalloc.simulate(node(2, 1000.0, Job("J1", 1, 10.0, memory=600.0)), "mesd")
     assert len(coalloc.simulate(node(2, 1000.0, Job("J1", 1, 10.0, memory=500.0)), "mesd").schedule) == 1
+
+
+def test_loras_refuses_cores_that_share_too_little_memory():
+    jobs = [Job(f"J{n}", 1, 10.0, memory=600.0) for n in (1, 2)]
+    with pytest.raises(CoallocError, match="policy loras does not keep to the memory that the cores of a node share"):
+        coalloc.simulate(node(2, 1000.0, *jobs), "loras")
+    assert starts(node(2, 1000.0, *(job.replace(memory=500.0) for job in jobs)), "loras") == {"J1": 0.0, "J2": 0.0}
+    # On nodes of one core memory decides which nodes a job may have: J2 waits for the only one with enough.
+    groups = [NodeGroup(1, power=1.0, memory=megabytes) for megabytes in (1000.0, 500.0)]
+    small = Instance(Platform([Cluster("C1", groups, link_bandwidth=10.0)]), jobs)
+    assert starts(small, "loras") == {"J1": 0.0, "J2": 10.0}

@@ -5,7 +5,7 @@ import matplotlib.figure
 import pytest
 
 from coalloc.instance import CoallocError
-from coalloc.plot.pictures import gantt, picture_format, write_gantt
+from coalloc.plot.pictures import gantt, picture_format
 from tests.plot.schedules import list_schedule, random_instance
 from tests.plot.strange import strange_instance
 
@@ -18,7 +18,7 @@ BEGINNINGS = {"png": b"\x89PNG\r\n", "svg": b"<?xml", "pdf": b"%PDF-", "html": b
 def test_files_have_the_type_of_their_extension_and_repeat_byte_for_byte(extension, tmp_path):
     first, second = tmp_path / f"a.{extension}", tmp_path / f"b.{extension.upper()}"
     figure = gantt(INSTANCE, SCHEDULE, first)
-    write_gantt(INSTANCE, SCHEDULE, second)
+    gantt(INSTANCE, SCHEDULE, second)
     assert isinstance(figure, matplotlib.figure.Figure)
     assert first.read_bytes().startswith(BEGINNINGS[extension])
     assert first.read_bytes() == second.read_bytes()

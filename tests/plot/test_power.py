@@ -1,9 +1,12 @@
 """The picture of power over time."""
 
+import itertools
+
 import matplotlib.pyplot
 import numpy as np
 import pytest
 from matplotlib.patches import StepPatch
+from matplotlib.text import Text
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
@@ -52,6 +55,23 @@ def test_the_parts_of_a_site_are_stacked():
     colours = {patch.get_facecolor() for patch in steps(figure)}
     assert len(colours) == 6
     assert steps(coalloc.power_plot(instance, schedule))[0].get_data().values.tolist() == [50.0] * 4
+
+
+def test_title_summary_and_key_are_one_above_the_other():
+    # The longest there are: means of a curve with the six parts of a site, and a name that fills the title.
+    instance, schedule = grid(
+        [Job(f"J{k}", 1, 600.0, arrival=1000.0 * k) for k in range(600)],
+        [placed(f"J{k}", 1000.0 * k + 20.0, 1000.0 * k + 620.0, [0]) for k in range(600)],
+    )
+    figure = coalloc.power_plot(instance.replace(name="week " * 9), schedule, power_management=True)
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    summary = axes.texts[0]
+    assert "means over" in summary.get_text()
+    title = next(text for text in axes.findobj(Text) if text.get_text().startswith("week"))
+    boxes = [artist.get_window_extent() for artist in (axes.get_legend(), summary, title)]
+    assert all(below.y1 <= above.y0 for below, above in itertools.pairwise(boxes))
+    assert boxes[-1].y1 <= figure.bbox.y1
 
 
 def test_as_published_an_unused_node_draws_nothing():

@@ -8,7 +8,8 @@ import pytest
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
 from coalloc.instance.rounding import slots_up
-from coalloc.rules.node_sets import NodeJobs, least_busy, least_ends
+from coalloc.rules import node_sets
+from coalloc.rules.node_sets import NodeJobs, least_busy, least_ends, states_kept
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.brute_force_energy import brute_force_energy
 
@@ -98,3 +99,20 @@ def test_equal_jobs_are_interchangeable():
     for count in range(1, 5):
         sets = itertools.combinations(range(4), count)
         assert {ends[sum(1 << j for j in members)] for members in sets} == {2.5 * count}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_fewer_states_are_kept_the_ends_are_bounds(seed, monkeypatch):
+    node = node_of(jobs_of(seed), None)
+    exact = least_ends(node)
+    monkeypatch.setattr(node_sets, "MAX_STATES", 1)
+    bounds = least_ends.__wrapped__(node)  # without the cache
+    assert bounds.keys() == exact.keys()
+    assert all(bounds[mask] <= exact[mask] for mask in exact)
+    longest = max(job.base_time for job in jobs_of(seed))
+    assert bounds[15] >= longest
+
+
+def test_fewer_states_are_kept_of_more_sets():
+    assert states_kept(4, CORES) == node_sets.MAX_STATES
+    assert 1 <= states_kept(12, 64) < states_kept(12, 4) < node_sets.MAX_STATES

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coalloc.rules.running_sums import RunningSums
@@ -27,14 +27,15 @@ def test_the_rest_is_exactly_zero_where_only_zeros_are_left():
     assert sums.totals == [0.0]
 
 
-@given(st.lists(st.floats(1e-3, 1e15), min_size=1), st.data())
-def test_a_total_is_right_to_the_last_digit(terms, data):
-    kept = data.draw(st.lists(st.booleans(), min_size=len(terms), max_size=len(terms)))
+@example([(1.0, False), (1.0, False), (562949953421310.06, False), (0.0125, True)])
+@given(st.lists(st.tuples(st.floats(1e-3, 1e15), st.booleans()), min_size=1))
+def test_a_total_is_right_in_twice_the_precision(terms):
     sums = RunningSums(1)
-    for term in terms:
+    for term, _ in terms:
         sums.add(0, term)
-    for term, is_kept in zip(terms, kept, strict=True):
+    for term, is_kept in terms:
         if not is_kept:
             sums.take_away(0, term)
-    exact = sum((Fraction(term) for term, is_kept in zip(terms, kept, strict=True) if is_kept), Fraction())
-    assert abs(Fraction(sums.totals[0]) - exact) <= exact * Fraction(2) ** -52
+    exact = sum((Fraction(term) for term, is_kept in terms if is_kept), Fraction())
+    lost = 2 * len(terms) * sum(Fraction(term) for term, _ in terms) / 2**104  # by at most two changes per term
+    assert abs(Fraction(sums.totals[0]) - exact) <= exact / 2**52 + lost

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
+from coalloc.models import energy_blocks
+from coalloc.problem import discretise_for_energy
+from coalloc.solvers import energy_run
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.call import Call
 from coalloc.testing.brute_force_energy import brute_force_energy
@@ -440,6 +446,82 @@ def test_the_time_limit_may_strike_at_every_stage(monkeypatch, objective, slot, 
         allowed += 1
     assert found.status == ("optimal" if slot is None or makespan_limit is None else "infeasible")
     assert cut >= 2
+
+
+# ------------------------------------------------------------------------------ models that are too large
+
+
+def many(jobs: int, nodes: int) -> Instance:
+    """Return jobs of PCBE's profiles on equal nodes of four cores."""
+    drawn = coalloc.generate("pcbe", seed=1, jobs=jobs)
+    (cluster,) = drawn.platform.clusters
+    return drawn.replace(platform=Platform([cluster.replace(nodes=[cluster.nodes[0].replace(count=nodes)])]))
+
+
+def test_building_is_counted_in_continuous_time():
+    # About 5 s are counted for building: before, it was begun, and went on for 40 s.
+    found = coalloc.solve(many(50, 8), objective="energy", scope="node", time_limit=2.0)
+    assert_honest(found)
+    assert found.timings["build"] == 0.0
+    assert found.message.endswith("takes longer to build than the time limit")
+    assert found.lower_bound == pytest.approx(coalloc.lower_bound(many(50, 8), "energy"))
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize(("slot", "where"), [(None, "in continuous time"), (1.0, "slots")])
+def test_beyond_the_size_limit_the_best_schedule_and_the_bound_of_the_relaxation_are_left(
+    monkeypatch, objective, slot, where
+):
+    monkeypatch.setattr(energy_run, "MAX_NONZEROS", 100)
+    instance = random_instance(7)
+    found = coalloc.solve(instance, objective=objective, scope="node", slot=slot)
+    assert (found.status, found.stopped_by, found.timings["build"]) == ("feasible", "work", 0.0)
+    assert where in found.message
+    assert found.message.endswith("the best of lists of jobs, the bound that of the linear programme")
+    assert coalloc.lower_bound(instance, objective) <= found.lower_bound * (1.0 + 1e-9)
+    assert found.lower_bound <= found.objective
+    with pytest.raises(CoallocError, match="above 100: take a"):
+        coalloc.build_model(instance, objective="energy", scope="node", slot=slot)
+
+
+def test_more_allocation_vectors_than_are_enumerated_leave_a_schedule_and_a_bound(monkeypatch):
+    # Three jobs of 1 or 2 tasks on 2 nodes of 2 cores have more than 5 of them.
+    monkeypatch.setattr(energy_run, "MAX_MODES", 5)
+    found = coalloc.solve(random_instance(7), objective="energy", scope="node")
+    assert (found.status, found.stopped_by) == ("feasible", "work")
+    assert "more than 5 allocation vectors" in found.message
+
+
+def test_nonzeros_of_blocks_are_estimated():
+    # Counted in the matrix that the solver gets, of jobs that arrive all at once and of jobs that do not.
+    for last_arrival in (0.0, 40.0):
+        jobs = coalloc.generate("pcbe", seed=3, jobs=14, last_arrival=last_arrival)
+        problem = discretise_for_energy(jobs, None, scope="node")
+        model = energy_blocks.build(problem, horizon=problem.horizon_in_turn)
+        nonzeros = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None).A.nnz
+        estimate = energy_blocks.estimate_nonzeros(problem, np.inf)
+        assert nonzeros <= estimate <= 3 * nonzeros
+        assert nonzeros / 4 < energy_blocks.estimate_nonzeros(problem, nonzeros / 4) <= estimate
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_forbidden_sets_are_those_of_the_definition(seed):
+    # Every set whose jobs ask for more cores, or memory, than a node has, and no part of it does.
+    instance = with_memory(random_instance(seed, cores=4, jobs=6), seed)
+    problem = discretise_for_energy(instance, None, scope="node")
+    for g, node in enumerate(problem.classes):
+        here = [j for j, modes in enumerate(problem.modes) if any(c.allocation[g] for c in modes)]
+
+        def exceeds(jobs, node=node):
+            tasks = sum(instance.jobs[j].tasks for j in jobs)
+            asked = sum(instance.jobs[j].tasks * (instance.jobs[j].memory or 0.0) for j in jobs)
+            return tasks > 4 or (node.group.memory is not None and asked > node.group.memory)
+
+        sets = [set(s) for size in range(2, 7) for s in itertools.combinations(here, size) if exceeds(s)]
+        minimal = {frozenset(s) for s in sets if not any(exceeds(s - {j}) for j in s)}
+        found = [frozenset(items) for items in energy_blocks.forbidden_sets(problem, g)]
+        assert len(found) == len(set(found))
+        assert set(found) == minimal
 
 
 # ------------------------------------------------------------------------------ models to extend

@@ -67,7 +67,7 @@ def test_there_is_a_row_for_each_week_and_strategy(table, said):
         ["week-01", "MLp", False, 2],
         ["week-02", "MLp", False, 1],
     ]
-    assert len(said) == 6
+    assert len(said) == 10  # the six, and the bounds of two weeks, both ways
     assert any(line.startswith("week-02: MLp, always on (") for line in said)
 
 
@@ -83,6 +83,20 @@ def test_a_row_has_the_metrics_of_its_run(table):
     assert rows["MLp", True].competitive_factor == pytest.approx(85 / 35)
 
 
+def test_a_row_has_the_distance_to_the_bounds_of_its_week(table):
+    # Week 2: a busy core has 5 W and half of 10 W. 2 * 60 s on the slow site: 1200 J, 2 * 30 s on the fast one: 600 J.
+    # The makespan is 30 s at least; start-ups of 20 s are in neither bound.
+    rows = {(row.strategy, row.power_management): row for row in table.itertuples() if row.week == "week-02"}
+    of_fast = rows["MLp_v", True]
+    assert of_fast.energy_bound == pytest.approx(600.0)
+    assert of_fast.energy_gap == pytest.approx(1.0 - 600.0 / (20 * 12 + 600))
+    assert (of_fast.makespan, of_fast.makespan_bound, of_fast.makespan_gap) == pytest.approx((50.0, 30.0, 0.4))
+    assert rows["MLp", True].energy_bound == of_fast.energy_bound
+    # Always on: 24 W for 30 s, and 2 * 30 core-seconds on the fast site at 5 - 1 W.
+    assert rows["MLp", False].energy_bound == pytest.approx(24 * 30 + 60 * 4)
+    assert (table[["energy_gap", "makespan_gap"]] >= 0.0).all(axis=None)
+
+
 def test_what_is_kept_is_not_run_again(table, folder):
     said = []
     again = coalloc.grid_study(WEEKS, STRATEGIES, always_on=["MLp"], store=folder / "kept.sqlite", progress=said.append)
@@ -96,8 +110,8 @@ def test_an_interrupted_study_keeps_what_has_ended(tmp_path):
 
     with pytest.raises(Interrupted) as caught:
         coalloc.grid_study(WEEKS[1], STRATEGIES, store=tmp_path / "kept.sqlite", progress=interrupt)
-    assert len(caught.value.table) == 1
-    assert caught.value.missing == ("week-02: MLp_v",)
+    assert len(caught.value.table) == 0
+    assert caught.value.missing == ("week-02: MLp", "week-02: MLp_v")
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
         },
         "horizon": horizon,
         "capacities": list(problem.capacities),
-        "prefixes": _prefixes(problem),
+        "prefixes": problem.speed_prefixes,
         "resources": [{"capacity": capacities[k], "classes": problem.resources[k].classes} for k in resources],
         "jobs": [
             {
@@ -195,12 +195,6 @@ def _held(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
         held[b] = _whole(problem.busy[b].loads[k], unit, left)
         left -= held[b]
     return held
-
-
-def _prefixes(problem: Problem) -> list[list[int]]:
-    """Return for each speed the classes that are at least as fast."""
-    speeds = sorted({c.effective_power for c in problem.classes}, reverse=True)
-    return [[g for g, c in enumerate(problem.classes) if c.effective_power >= speed] for speed in speeds]
 
 
 # --- as methods of the portfolio ---------------------------------------------------------------------

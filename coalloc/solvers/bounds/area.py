@@ -13,7 +13,8 @@ cutting planes: a cut is the work of one assignment of levels. At any prices
     r + (sum_j min_l d_jl (need_jl y + w_j) + R y) / (Cap y + sum_j w_j)
 
 is a bound, for every release at once, and it is computed here, so no tolerance of a solver matters.
-Derivation: docs/mathematics.md, "Bounds".
+Derivation: docs/mathematics.md, "Bounds". Source of the cutting planes: J. Kelley, "The cutting-plane method for
+solving convex programs", Journal of the Society for Industrial and Applied Mathematics 8 (1960).
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from numpy.typing import NDArray
 from coalloc.problem import Problem
 from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, held_by_running, levelled_jobs, speed_capacities
-from coalloc.solvers.bounds.simple import longest_job, rounded, simple_bound
+from coalloc.solvers.bounds.safe_side import rounded
+from coalloc.solvers.bounds.simple import longest_job, simple_bound
 
 MAX_SUFFIXES = 6
 """Releases whose LP is solved; its prices are tried on all the others."""
@@ -181,6 +183,7 @@ class Work:
         """Return the longest of the jobs that may take longer than a bound on the whole suffix."""
         first = self._first[suffix]
         longest = self._durations[first:].max(axis=1)
+        # A job without a price only weakens the bound, and one that is shorter than it at every level does not bind.
         candidates = first + np.flatnonzero(longest > ticks)
         order = np.argsort(-self._durations[candidates, 0], kind="stable")
         return np.asarray(candidates[order][:MAX_LONG_JOBS], dtype=np.intp)
@@ -209,6 +212,7 @@ class _Master:
         row = np.concatenate([[1.0], -gains / self._unit])
         self._lp.add_row(-math.inf, 0.0, range(len(row)), row)
         solution = self._lp.solve()
+        # Any prices from 0 on give a bound; those a tolerance below 0 would not.
         found = np.zeros(len(row)) if solution is None else np.maximum(solution.columns, 0.0)
         jobs = np.zeros(len(durations))
         jobs[self._long_jobs] = found[1 + self._num_speeds :]

@@ -5,6 +5,9 @@ level faster than the range counts as at the first of the range, for what fits w
 is slow; a member at a slower one counts for nothing. At any values mu >= 0 of the jobs, and v at least
 the price of every set, ``sum_j mu_j / v`` is a valid bound, where (j, l) costs mu_j / d_jl a tick:
 whatever the tolerances of the LP solver, and whenever it stops. Derivation: docs/mathematics.md, "Bounds".
+Source of the bound: A. Farley, "A note on bounding a class of linear programming problems, including cutting stock
+problems", Operations Research 38 (1990); of the prices that are tried: P. Wentges, "Weighted Dantzig-Wolfe
+decomposition for linear mixed-integer programming", International Transactions in Operational Research 4 (1997).
 """
 
 from __future__ import annotations
@@ -108,7 +111,7 @@ class ColumnGeneration:
                 continue
             improved = self._try(trial, deadline, dual)
             if not improved and smoothing == 0.0:
-                return
+                return  # a mixture that fails proves nothing of the master, so its own prices are tried before the end
             smoothing = SMOOTHING if improved else 0.0
 
     def level_shares(self) -> list[list[float]]:
@@ -123,6 +126,7 @@ class ColumnGeneration:
     def _try(self, trial: Values, deadline: float, dual: Values | None = None) -> bool:
         """Price a trial exactly; return whether that raised the bound or found a set that the master lacks."""
         priced = self._pricing.price(self._prices(trial), deadline)
+        # The trial divided by what the best set is worth is feasible in the dual: Farley's bound.
         bound = float(trial @ self._least) / priced.value if priced.value > 0.0 else 0.0
         raised = bound > self.bound
         if raised:
@@ -187,7 +191,7 @@ class _Master:
             self._ticks = []
             return math.inf, np.zeros(len(self._shares))
         self._ticks = (solution.columns * self._unit).tolist()
-        return solution.value * self._unit, np.maximum(solution.duals, 0.0)
+        return solution.value * self._unit, np.maximum(solution.duals, 0.0)  # the bound holds at any prices from 0 on
 
     def chosen(self) -> Iterator[tuple[Set, float]]:
         """Yield the sets of the last solution with their ticks."""

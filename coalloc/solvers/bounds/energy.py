@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import math
 
+from coalloc.allocation import Scope
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.power import has_power_states
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
+from coalloc.models.energy_rates import Rates, always_on_rates, node_rates, switched_rates
 from coalloc.models.energy_relaxation import build
-from coalloc.problem import discretise
+from coalloc.problem import Problem, discretise
+from coalloc.site_meter import Working
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.result import SolveStatus
 
 
 def energy_bound(
-    instance: Instance, objective: str = "energy", makespan_limit: float | None = None, time_limit: float = 60.0
+    instance: Instance,
+    objective: str = "energy",
+    makespan_limit: float | None = None,
+    time_limit: float = 60.0,
+    *,
+    scope: Scope = "platform",
+    power_management: bool | None = None,
+    working: Working = "total",
 ) -> float:
-    """Return a lower bound on ``"energy"`` (J) or ``"edp"`` (J s), whatever the scope and the links.
+    """Return a lower bound on ``"energy"`` (J) or ``"edp"`` (J s), whatever the links.
 
     Raises :class:`CoallocError` where watts are missing, or where no schedule keeps ``makespan_limit`` (s).
     """
-    joules, makespan = relaxed_energy(instance, makespan_limit, time_limit)
+    problem = discretise(instance, None, scope=scope)
+    rates = _rates(problem, power_management, working)
+    joules, makespan = _relaxed(problem, rates, makespan_limit, time_limit)
     if math.isinf(joules):
         raise CoallocError(
             f"no schedule ends within makespan_limit={makespan_limit:g} s: {_why(makespan, makespan_limit)}"
@@ -33,16 +46,34 @@ def _why(makespan: float, limit: float | None) -> str:
     return f"it takes {makespan:g} s at least" if is_long else "the nodes have too few cores"
 
 
+def _rates(problem: Problem, power_management: bool | None, working: Working) -> Rates:
+    """Return the rates of nodes, or of clusters: switched off where that is not said, for then they draw least."""
+    if has_power_states(problem.instance.platform) or power_management:
+        rates = always_on_rates if power_management is False else switched_rates
+        return rates(problem, working)
+    if working != "total":
+        raise CoallocError(f"working={working!r} is for clusters with power_states, not for nodes with watts")
+    return node_rates(problem)
+
+
 def relaxed_energy(instance: Instance, makespan_limit: float | None, time_limit: float) -> tuple[float, float]:
-    """Return lower bounds on the energy (J; infinite where no schedule keeps the limit) and on the makespan (s)."""
-    if not instance.jobs:
-        return 0.0, 0.0
+    """Return lower bounds on the energy of nodes and on the makespan (s), whatever the scope.
+
+    The energy, J, is infinite where no schedule keeps the limit.
+    """
     problem = discretise(instance, None)
-    least = max(0.0, simple_bound(problem) - instance.origin) * (1.0 - RELATIVE_TOLERANCE)
+    return _relaxed(problem, node_rates(problem), makespan_limit, time_limit)
+
+
+def _relaxed(problem: Problem, rates: Rates, makespan_limit: float | None, time_limit: float) -> tuple[float, float]:
+    """Return the bounds of :func:`relaxed_energy` at given rates and within the scope of the problem."""
+    if not problem.jobs:
+        return 0.0, 0.0
+    least = max(0.0, simple_bound(problem) - problem.instance.origin) * (1.0 - RELATIVE_TOLERANCE)
     if makespan_limit is not None and least > makespan_limit:
         return math.inf, least
     most = None if makespan_limit is None else makespan_limit * (1.0 + RELATIVE_TOLERANCE)
-    model = build(problem, least_makespan=least, makespan_limit=most)
+    model = build(problem, rates, least_makespan=least, makespan_limit=most)
     solution = solve_model(model, SolverLimits(time=time_limit), integral=False)
     if solution.status is SolveStatus.INFEASIBLE:
         return math.inf, least

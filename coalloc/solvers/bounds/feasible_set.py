@@ -32,7 +32,8 @@ from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, may_list
 from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
 from coalloc.solvers.bounds.pricing import ListedPricing, Pricing, pricing_for
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
-from coalloc.solvers.bounds.simple import rounded, simple_bound
+from coalloc.solvers.bounds.safe_side import rounded
+from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.bounds.wide_jobs import WidePairs
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
@@ -203,10 +204,13 @@ class FeasibleSets:
             self._keep(suffix, search)
             yield rounded(self._problem, suffix.release + lower)
             if rounded(self._problem, suffix.release + upper) <= self.best * (1.0 + IMPROVEMENT):
-                return
+                return  # the value of the master only falls, and no bound of this suffix exceeds it
 
     def _keep(self, suffix: ReleaseSuffix, search: ColumnGeneration) -> None:
-        """Keep the dual prices of the jobs of a suffix where its bound is the greatest."""
+        """Keep the dual prices of the jobs of a suffix where its bound is the greatest.
+
+        No set of all jobs is worth more at them than one of the suffix: the others are worth nothing.
+        """
         if search.bound > 0.0 and suffix.release + search.bound > self._greatest:  # no bound: no prices yet
             self._greatest = suffix.release + search.bound
             self.dual_prices = [0.0] * len(self._problem.jobs)

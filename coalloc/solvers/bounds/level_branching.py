@@ -19,7 +19,7 @@ from coalloc.problem import Problem
 from coalloc.solvers.bounds.column_generation import Allowed, ColumnGeneration, Set, Values, all_levels
 from coalloc.solvers.bounds.pricing import Pricing
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix
-from coalloc.solvers.bounds.simple import rounded
+from coalloc.solvers.bounds.safe_side import rounded
 
 MAX_NODES = 2_000
 """Nodes of one suffix, solved and open."""

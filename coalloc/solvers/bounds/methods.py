@@ -11,8 +11,9 @@ from coalloc.solvers.bounds.area import area
 from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
 from coalloc.solvers.bounds.level_branching import MAX_NODES
 from coalloc.solvers.bounds.simple import longest_job, packing, quick_bound
+from coalloc.solvers.bounds.work import work
 
-METHODS = ("longest-job", "area", "packing", "feasible-set", "best")
+METHODS = ("longest-job", "work", "area", "packing", "feasible-set", "best")
 """The methods; ``best`` takes the others in turn, the cheapest first, then branches on the levels of jobs."""
 
 
@@ -22,6 +23,8 @@ def latest_end_bound(problem: Problem, method: str, time_limit: float = math.inf
         return longest_job(problem)
     if method == "packing":
         return packing(problem)
+    if method == "work":
+        return max(longest_job(problem), work(problem))
     if method == "area":
         return area(problem, time_limit=time_limit)
     if method == "feasible-set":
@@ -32,7 +35,7 @@ def latest_end_bound(problem: Problem, method: str, time_limit: float = math.inf
 def _best(problem: Problem, time_limit: float) -> float:
     """Return the best bound that the time allows: what the cheap ones leave of it is the feasible sets'."""
     deadline = time.perf_counter() + time_limit
-    cheap = max(longest_job(problem), packing(problem), area(problem, time_limit=time_limit))
+    cheap = max(longest_job(problem), work(problem), packing(problem), area(problem, time_limit=time_limit))
     sets = FeasibleSets(problem)
     sets.bound(time_limit=deadline - time.perf_counter())
     return max(cheap, sets.branch(max_nodes=MAX_NODES, time_limit=deadline - time.perf_counter()))

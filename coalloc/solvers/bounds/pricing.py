@@ -4,6 +4,8 @@ A knapsack with one constraint per prefix of the speeds. While the states (free 
 speed) are few, a dynamic programme is exact; beyond, a MIP with its dual bound, and a greedy
 heuristic that finds sets quickly and proves nothing. Where all sets are listed, links between jobs
 and all (:mod:`coalloc.solvers.bounds.link_sets`), a product does. Prices are per tick, one per job and level.
+A knapsack as pricing: P. Gilmore, R. Gomory, "A linear programming approach to the cutting-stock problem", Operations
+Research 9 (1961).
 """
 
 from __future__ import annotations
@@ -29,7 +31,13 @@ MAX_SETS = 16
 MIP_GAP = 1e-3
 """Relative gap at which a pricing MIP may stop; its dual bound is used, so the bound stays valid."""
 MIP_MARGIN = 1e-6
-"""Share by which a MIP's dual bound is raised, for the tolerances of the solver."""
+"""Share by which a MIP's dual bound is raised, for the tolerances of the solver (:data:`LARGEST_PRICE`)."""
+LARGEST_PRICE = 1_000.0
+"""Largest price that a MIP sees, and so the least that its best set is worth.
+
+HiGHS leaves nodes that are better by less than 1e-6, and reduced costs of 1e-7 for each job of a set: absolute
+numbers, which are shares of 1e-9 and 1e-10 then, and within the margin for sets of up to 9,990 jobs.
+"""
 Floats = NDArray[np.float64]
 
 GREEDY_SEED = 1
@@ -90,6 +98,7 @@ class TablePricing:
 
     def price(self, prices: JobPrices, deadline: float) -> Priced:
         """Return the greatest value of a set; the sets are the best that end with each of the jobs."""
+        # A sum of n prices may lose n * 1e-16 of itself; what becomes of it is rounded with 1e-9, or proven to 1e-6.
         levels = [list(useful_levels(of_job)) for of_job in prices]
         columns = [np.zeros(self._num_states + 1)]
         columns[0][-1] = -math.inf
@@ -198,14 +207,18 @@ class MipPricing:
         if left <= 0.0:
             return Priced(math.inf, ())
         costs = np.array([prices[j][level] for j, level in self._members])
+        largest = float(costs.max(initial=0.0))
+        if largest <= 0.0:
+            return Priced(math.inf, ())
         columns = np.arange(len(costs), dtype=np.int32)
-        checked(self._mip.changeColsCost(len(costs), columns, costs), "setting prices")
+        unit = largest / LARGEST_PRICE
+        checked(self._mip.changeColsCost(len(costs), columns, costs / unit), "setting prices")
         if math.isfinite(left):
             checked(self._mip.setOptionValue("time_limit", self._mip.getRunTime() + left), "setting time_limit")
         if self._mip.run() == highspy.HighsStatus.kError:
             return Priced(math.inf, ())
         info = self._mip.getInfo()
-        value = info.mip_dual_bound * (1.0 + MIP_MARGIN) if info.mip_dual_bound > 0.0 else math.inf
+        value = info.mip_dual_bound * unit * (1.0 + MIP_MARGIN) if info.mip_dual_bound > 0.0 else math.inf
         if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
             return Priced(value, ())
         chosen = self._mip.getSolution().col_value

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.instance.rounding import RELATIVE_TOLERANCE
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.rules.dual_feasible import weightings
 from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
+from coalloc.solvers.bounds.safe_side import rounded
+from coalloc.solvers.bounds.work import work
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 
@@ -68,12 +69,6 @@ def _supply(times: Floats, supplied: Floats, instants: Floats) -> Floats:
     return after_last + np.interp(instants, times, supplied)
 
 
-def rounded(problem: Problem, ticks: float) -> float:
-    """Return a bound with the last digits of its arithmetic taken off, up to the next slot if there are slots."""
-    safe = ticks * (1.0 - RELATIVE_TOLERANCE)
-    return safe if problem.slot is None else float(math.ceil(safe - RELATIVE_TOLERANCE))
-
-
 def fastest_durations(problem: Problem) -> list[float]:
     """Return the least ticks that each job can take, shape ``(num_jobs,)``."""
     return [levels[0].duration for levels in problem.levels]
@@ -85,13 +80,14 @@ def earliest_ends(problem: Problem) -> list[float]:
 
 
 def simple_bound(problem: Problem) -> float:
-    """Return the best of :func:`longest_job`, :func:`packing`, and what memory adds."""
-    return max([longest_job(problem), packing(problem), *_by_memory(problem)])
+    """Return the best of :func:`longest_job`, :func:`packing`, and what memory and the scope add."""
+    by_scope = [work(problem)] if problem.parts and problem.jobs else []
+    return max([longest_job(problem), packing(problem), *by_scope, *_by_memory(problem)])
 
 
 def _by_memory(problem: Problem) -> Iterator[float]:
     """Yield bounds for memory: megabyte ticks of jobs over megabytes of nodes, and packing on what memory leaves."""
-    if problem.is_restricted and any(job.memory for job in problem.jobs):
+    if any(job.memory for job in problem.jobs) and problem.is_restricted:
         yield _memory_area(problem)
         yield from map(packing, memory_relaxations(problem))
 
@@ -128,9 +124,9 @@ def squashed_area(problem: Problem) -> float:
     arrivals = sorted(zip(problem.releases, (job.tasks * d / processors for job, d in pairs), strict=True))
     now, total, waiting = 0.0, 0.0, list[float]()
     following = [*(release for release, _ in arrivals), math.inf][1:]
-    for (release, work), interrupted in zip(arrivals, following, strict=True):
+    for (release, ticks), interrupted in zip(arrivals, following, strict=True):
         now = max(now, release)
-        heapq.heappush(waiting, work)
+        heapq.heappush(waiting, ticks)
         while waiting and now + waiting[0] <= interrupted:
             now += heapq.heappop(waiting)
             total += now

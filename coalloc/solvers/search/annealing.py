@@ -4,7 +4,8 @@ Serial generation (:mod:`coalloc.rules.serial_generation`) makes the schedule of
 early as its way allows, which is up to a slowest level, in a filling rule, or in one mode.
 Neighbours move a job, swap two, or give one another way. Which are taken is decided by simulated
 annealing, in rounds that each begin at the best list and last twice as long as the one before. Only
-what follows the first change is placed anew. Source: S. Kirkpatrick et al., Science 220 (1983).
+what follows the first change is placed anew. Source: S. Kirkpatrick, C. Gelatt, M. Vecchi, "Optimization by simulated
+annealing", Science 220 (1983).
 """
 
 from __future__ import annotations
@@ -185,7 +186,7 @@ class _Decoder:
             cost = criterion.cost(j, placed.start, placed.end)
             done = done + cost if is_sum else max(done, cost)
             if done + (later if is_sum else 0.0) > worst + NOISE * abs(worst):
-                return None
+                return None  # no job costs less beside others than alone, so the whole list would cost more as well
             book(profile, placed)
             assignments.append(placed)
             profiles.append(profile.copy())

@@ -3,8 +3,10 @@
 A stage ends at an instant, the same for all. Each schedule that has come so far goes on by several random plans
 (:mod:`coalloc.solvers.search.sampling`); of all that this gives, those survive whose started jobs are worth
 most. The dual prices are those of a bound: at those no tick can be worth more than 1, so what a schedule falls
-short of that is ticks by which it must end after the bound (docs/mathematics.md, "Serial schedules").
-Source: D. Aldous, U. Vazirani, "Go with the winners algorithms", FOCS (1994).
+short of that is ticks by which it must end after the bound (docs/mathematics.md, "Serial schedules"). That guides, and
+proves nothing: whoever is dropped might have become the best, and no bound is drawn from it.
+Source: P. Ow, T. Morton, "Filtered beam search in scheduling", International Journal of Production Research 26 (1988);
+that several plans go on from one schedule: D. Aldous, U. Vazirani, "Go with the winners algorithms", FOCS (1994).
 """
 
 from __future__ import annotations
@@ -167,6 +169,7 @@ def _loss(assignments: Sequence[Assignment], dual_prices: Sequence[float], insta
 
 def _survivors(grown: Sequence[_Grown]) -> list[_Grown]:
     """Return the best, no two that have done the same."""
+    # Equal in what they did and in how many started: nearly always the same jobs, and else one of many is lost.
     different: dict[tuple[float, int], _Grown] = {}
     for one in sorted(grown, key=lambda one: one.loss):
         different.setdefault((one.loss, len(one.partial.assignments)), one)

@@ -41,7 +41,11 @@ MAX_NODES = 60_000
 SHARE = 0.25
 """Share of the remaining time of a portfolio after which it stops."""
 SLOT_NOISE, NOISE = 1e-6, 1e-12
-"""What the sums of a bound may lose: in slots, and as a share of its size."""
+"""What the sums of a bound may lose: in slots, and as a share of its size.
+
+A bound is a sum of some hundred floats, each right to 1e-16 of its size, so both are ample; and a node that is as close
+as that to the ceiling is kept, not left. In slots ends are whole: what is kept for the noise is no new end.
+"""
 
 OnSchedule = Callable[[list[Assignment]], bool]
 
@@ -134,7 +138,7 @@ class BranchAndBound:
         self._count()
         for child, start in sorted(self._children(node), key=lambda pair: (pair[0].bound, -pair[0].running.rate)):
             if child.bound > self._ceiling:
-                return
+                return  # those after it are bounded no lower, and the ceiling only falls
             self._starts |= dict.fromkeys(start.keys, node.now)
             self._path.append(start.running)
             if not child.waiting:
@@ -190,7 +194,11 @@ class BranchAndBound:
         return self._longest[jobs]
 
     def _is_known(self, node: _Node) -> bool:
-        """Return whether a node was seen that is no worse; remember this one where not."""
+        """Return whether a node was seen that is no worse; remember this one where not.
+
+        Depth first, and as no node is like one that it came from, what was seen has been searched to its end.
+        Source: the cutset rule of Demeulemeester and Herroelen.
+        """
         arrived = bisect_right(self._arrivals, node.now)
         known = self._seen.setdefault((node.waiting, arrived, node.running.keys), [])
         if any(_is_no_worse(other, node) for other in known):
@@ -217,7 +225,13 @@ class BranchAndBound:
 
 
 def _is_no_worse(one: _Node, other: _Node) -> bool:
-    """Return whether what can follow the other can follow the one; the same jobs run and wait at both."""
+    """Return whether what can follow the other can follow the one; the same jobs run and wait at both.
+
+    Each at the same duration, that is: only their choices of modes may differ. Whatever starts after the other can
+    start then after the one, where nothing that runs ends later. It fits if the choice beside which it fits is there,
+    too: so the one must have every choice that the other has, and what a choice leaves follows from the choice alone.
+    Moved left it ends no later, in floats as well, for their sums are rounded monotonically.
+    """
     is_earlier = one.now <= other.now and all(map(le, one.ends, other.ends))
     return is_earlier and (one.running is other.running or one.running.rooms.keys() >= other.running.rooms.keys())
 

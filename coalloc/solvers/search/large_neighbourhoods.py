@@ -163,6 +163,8 @@ class _Repair:
         options = [self._options(profile, j) for j in left]
         best.placements -= sum(map(len, options))
         soonest = [min(of_job, key=lambda a: a.end) for of_job in options]
+        # Where all modes are tried, a start that is left out has another way that is no dearer (Giffler and Thompson):
+        # in order of start, or with the job first that could end before. Beside one more job no other ends sooner.
         horizon = min(a.end for a in soonest)
         since = placed[-1].start if placed else -math.inf
         for i, of_job in enumerate(options):

@@ -4,7 +4,9 @@ A node has placed some jobs. It is given up where what is placed and the bound o
 best package, where a job of the rest fits nowhere any more, or where the same was left for less. A search that
 comes to its end has proven the best package, or that there is none; its work is counted in allocations tried.
 What jobs cost, and in which order they are placed, is said by :class:`PackageCosts`. Derivation:
-docs/mathematics.md, "Packages without a MIP".
+docs/mathematics.md, "Packages without a MIP". Jobs as tasks and clusters as agents make it a generalised assignment
+problem: G. Ross, R. Soland, "A branch and bound algorithm for the generalized assignment problem", Mathematical
+Programming 8 (1975); bounds and allocations are our own.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ from coalloc.rules.packages import package_limits
 from coalloc.rules.spreading import Spreading
 
 PRICE_NOISE = 1e-9
-"""Share by which a package must cost less than another to be better."""
+"""Share by which a package must cost less than another to be better.
+
+Sums of prices lose about 1e-15 of themselves, and ``optimal`` allows for a millionth: what is lost by this is neither.
+"""
 
 Price = tuple[float, ...]
 """What is to be paid: one number for each objective, in order of priority."""
@@ -186,6 +191,8 @@ class PackageSearch:
         """Return whether a node may lead to a better package, is new, and leaves each job alone room; remember it."""
         if not self._improves(_sum(node.price, tree.costs.bound(node.place, node.free))):
             return False
+        # What may follow, and what it adds to the price, depends on the state alone; depth first, whatever was seen at
+        # this place before has been searched to its end. Floats that differ in their last digits are different states.
         state = (node.place, self._left(node))
         if state in tree.known and not is_cheaper(node.price, tree.known[state]):
             return False

@@ -5,7 +5,10 @@ something that starts later rules some out. So a running set is a set of jobs, e
 *all* choices that are left; another job joins a choice where one of its modes fits into what
 the choice leaves. Processors and what is left of links and memories are the digits of one whole number, so that
 whether something fits is one subtraction: each digit has a guard bit above it that borrowing clears. Loads are
-counted in units, a share of ``1 / LOAD_UNITS`` of the limit each, and rounded down: less than the checker tolerates.
+counted in units, a share of ``1 / LOAD_UNITS`` of the limit each, and rounded down: no choice that fits is lost, and
+those that are won exceed a limit by a share of 2e-12, where the checker refuses them and nothing is proven.
+Source of the sets of jobs that start together: J. Stinson, E. Davis, B. Khumawala, "Multiple resource-constrained
+scheduling using branch and bound", AIIE Transactions 10 (1978).
 """
 
 from __future__ import annotations
@@ -25,9 +28,13 @@ MAX_ALTERNATIVES = 10_000
 FEW_ALTERNATIVES = 150
 """Such sets below which all are kept together, whoever waits."""
 LOAD_UNITS = 2**44
-"""Units that the limit of a link, or a memory, is counted in."""
+"""Units that the limit of a link, or a memory, is counted in.
+
+Floats have 9 bits more, so a load is in the unit above for its last digits only, and hundreds of them add up to no unit
+more than the limit. Each of them loses less than a unit, 6e-14 of the limit: twenty lose about the noise below.
+"""
 NOISE_UNITS = math.ceil(SUBTRACTION_NOISE * LOAD_UNITS)
-"""Units that adding and taking away loads may lose."""
+"""Units that adding and taking away loads may lose: what fits in other searches (:class:`Profile`) has to fit here."""
 
 ModeChoice = tuple[int, ...]
 """For each job of a running set, the index of its mode among those of its duration."""
@@ -114,7 +121,7 @@ class RunningSets:
         if ready not in running.starts or ready == everyone:
             running.starts[ready] = self._starts(running, ready, MAX_ALTERNATIVES)
             if len(running.starts[ready]) == MAX_ALTERNATIVES:
-                raise TooManyError
+                raise TooManyError  # some may be missing, and a search without them would prove nothing
         return running.starts[ready]
 
     def _starts(self, running: RunningSet, ready: int, most: int) -> list[ExtensionAlternative]:
@@ -183,7 +190,10 @@ def _by_duration(modes: Iterator[Mode]) -> dict[float, list[Mode]]:
 
 
 class _Digits:
-    """How processors and loads are written into one whole number; ``guards`` are the bits above the digits."""
+    """How processors and loads are written into one whole number; ``guards`` are the bits above the digits.
+
+    What a mode takes exceeds no digit, so a digit borrows from its own guard and never from the next digit.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self._contended = [(k, problem.limits[k]) for k in problem.contended_resources]

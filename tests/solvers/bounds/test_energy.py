@@ -20,11 +20,18 @@ def test_one_job_takes_the_frugal_node_and_a_limit_drives_it_to_the_fast_one():
     # Frugal: 20 s, 2 * 20 * (1 + (3 - 1)/2) = 80 J, and 2 W idle for the 10 s that any schedule takes at least.
     # By area 40 core-seconds need 20 s of the node: 40 J idle. 120 J in all, as a schedule takes.
     assert coalloc.lower_bound(instance, "energy") == pytest.approx(120.0)
-    # Within 10 s the frugal node does half of the work: 10 s, 10 core-seconds at 10 W and 20 at 2 W: 100 + 40 + 20 J.
-    assert coalloc.lower_bound(instance, "energy", makespan_limit=10.0) == pytest.approx(160.0)
+    # Within 10 s no task ends on the frugal node: 20 core-seconds at 10 W on the fast one, and 2 W idle: 200 + 20 J.
+    assert coalloc.lower_bound(instance, "energy", makespan_limit=10.0) == pytest.approx(220.0)
     assert coalloc.lower_bound(instance, "edp") == pytest.approx(120.0 * 10.0)
     with pytest.raises(CoallocError, match="makespan_limit=9"):
         coalloc.lower_bound(instance, "energy", makespan_limit=9.0)
+
+
+def test_within_a_limit_the_frugal_node_has_no_time_for_all():
+    # Both jobs, of 40 core-seconds each there, do not fit into its 2 * 20 s: one goes to the fast node, 80 + 200 J, and
+    # 2 W idle for 20 s.
+    instance = two_nodes(Job("J1", 2, 10.0), Job("J2", 2, 10.0))
+    assert coalloc.lower_bound(instance, "energy", makespan_limit=20.0) == pytest.approx(320.0)
 
 
 def test_no_jobs_take_nothing():

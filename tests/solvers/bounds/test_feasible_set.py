@@ -190,6 +190,20 @@ def test_the_area_bound_is_its_lp(drawn) -> None:
         assert found <= exact * (1 + 1e-9)
 
 
+def test_a_mip_bounds_every_set_however_small_prices_are() -> None:
+    # No two of these jobs fit on 3 processors, so the best set is the job worth 7 units. All differ by less than what
+    # HiGHS leaves at an end, 1e-6: told of prices as they are it stops at the job worth 6.
+    jobs = [LevelledJob((10.0,), ((tasks,),)) for tasks in (2, 2, 3)]
+    prices = [[6e-7], [7e-7], [5e-7]]
+    assert TablePricing((3,), jobs).price(prices, math.inf).value == 7e-7
+    assert 7e-7 <= MipPricing((3,), jobs).price(prices, math.inf).value <= 7e-7 * (1 + 2e-3)
+
+
+def test_a_mip_bounds_nothing_without_prices() -> None:
+    priced = MipPricing((3,), [LevelledJob((10.0,), ((2,),))]).price([[0.0]], math.inf)
+    assert priced.value == math.inf
+
+
 @given(st.integers(0, 300), st.integers(0, 2**32 - 1))
 @LAW
 def test_table_and_mip_find_the_best_set(instance_seed: int, price_seed: int) -> None:
