@@ -76,16 +76,6 @@ def test_statistics_of_claims() -> None:
     assert found == pytest.approx(by_load)
 
 
-def small(**changes) -> object:
-    """Return an experiment of two small studies with two seeds."""
-    grid = {"scenario": [2, 3], "load": ["net", "cpu"], "jobs": [8]}
-    studies = {
-        "scenarios": Study("scenarios", 2, {"jobs": [8], "scenario": [1, 2, 3], "load": ["net", "mixed", "cpu"]}),
-        "modules": Study("modules", 2, {**grid, "off": list(OFF)}, "none"),
-    }
-    return dataclasses.replace(experiment(), studies=studies | changes)
-
-
 def test_an_experiment_runs_resumes_and_reports(tmp_path) -> None:
     sweep = Study("contract", 2, {"jobs": [8], "scenario": [2, 3], "contract": [0.25, 0.5]}, 0.5)
     wanted = dataclasses.replace(experiment(), studies={"contract": sweep})
