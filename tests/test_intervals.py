@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coalloc import intervals
-from coalloc.intervals import ConfidenceInterval, mean_interval
+from coalloc.intervals import ConfidenceInterval, mean_interval, statistic_interval
 
 
 def test_the_interval_covers_the_mean_as_often_as_it_says():
@@ -44,3 +44,33 @@ def test_what_cannot_be_known_is_not_made_up():
     assert math.isnan(low)
     assert math.isnan(high)
     assert math.isnan(mean_interval([]).mean)
+
+
+# ------------------------------------------------------------------------------ other statistics
+
+
+def test_the_interval_of_a_mean_is_that_of_means():
+    values = np.random.default_rng(1).exponential(1.0, 20)
+    found = statistic_interval(values, lambda samples: samples.mean(axis=-1))
+    assert found == pytest.approx(mean_interval(values.tolist()))
+
+
+def test_what_belongs_to_one_sample_stays_together():
+    # The second value is twice the first in every sample: so is every ratio of means, and the interval has no width.
+    values = np.random.default_rng(1).exponential(1.0, (12, 1)) * np.array([1.0, 2.0])
+    found = statistic_interval(values, lambda samples: samples[..., 1].mean(axis=-1) / samples[..., 0].mean(axis=-1))
+    assert found == pytest.approx((2.0, 2.0, 2.0, 12))
+
+
+def test_the_interval_of_a_deviation_covers_it_mostly():
+    # Standard normal: the deviation is 1. The bootstrap of 25 samples covers it a little less often than it says.
+    rng = np.random.default_rng(0)
+    samples = (rng.standard_normal(25) for _ in range(100))
+    found = [statistic_interval(values, lambda values: values.std(axis=-1)) for values in samples]
+    assert 80 <= sum(interval.low <= 1.0 <= interval.high for interval in found) <= 99
+
+
+def test_of_one_sample_no_interval_is_known():
+    found = statistic_interval(np.array([3.0]), lambda samples: samples.mean(axis=-1))
+    assert (found.mean, found.samples) == (3.0, 1)
+    assert math.isnan(found.low)

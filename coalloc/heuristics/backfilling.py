@@ -119,12 +119,10 @@ class _Gap:
 
         Nothing has ended since, nothing is due, and the same job waits first: only the clock has moved on.
         """
-        return (
-            free == self._free
-            and head is self._head
-            and len(free) == 1
-            and (not state.running or state.running[0].estimated_end > state.now)
-        )
+        if free != self._free or head is not self._head or len(free) > 1:
+            return False
+        first = next(iter(state.running), None)
+        return first is None or first.estimated_end > state.now
 
     def admit(self, job: Job, now: float) -> Allocation | None:
         """Take the processors of a job that does not delay the reservation; return them, None where it would.

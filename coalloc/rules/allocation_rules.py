@@ -82,6 +82,9 @@ def allocator(
     def least_time(job: Job) -> float:
         return execution_time(job, fastest)
 
+    def time_anywhere(job: Job, _: Sequence[int]) -> float:
+        return execution_time(job, fastest)
+
     def time(job: Job, counts: Sequence[int]) -> float:
         return execution_time(job, max(compress(slowness, counts)))
 
@@ -89,7 +92,7 @@ def allocator(
     choose = allocation_rule(name, classes, scope)
     if memories is not None and not memories.is_ample:
         choose = _with_memory(choose, memories)
-    return Allocator(choose, (lambda job, _: least_time(job)) if is_uniform else time, least_time)
+    return Allocator(choose, time_anywhere if is_uniform else time, least_time)
 
 
 def _with_memory(choose: Choose, memories: Memories) -> Choose:

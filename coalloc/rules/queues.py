@@ -92,7 +92,8 @@ class WaitingJobs:
 
     def update(self, queue: Sequence[Job], now: float) -> None:  # noqa: ARG002
         """Take up a queue in order of arrival at ``now`` (s): but for those told to ``leave`` its jobs are known."""
-        self.jobs = queue if len(queue) >= FEW else queue[:]
+        few = queue[:FEW]
+        self.jobs = few if len(few) < FEW else queue
 
     def leave(self, num_first: int, others: Collection[int]) -> None:
         """Take the first jobs, so many, and those at other places off the queue."""

@@ -8,9 +8,10 @@ never happens: it makes no instant and moves no clock.
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import repeat
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -73,8 +74,6 @@ class Clock:
 
     def __init__(self, arrivals: Sequence[float], passes: Passes = "batch", changes: Iterable[Change] = ()) -> None:
         self.now = 0.0
-        self._arrivals = arrivals
-        self._arrival_order = iter(np.argsort(arrivals, kind="stable").data)
         self._changes = enumerate(changes)
         self._kinds = ORDERS[passes]
         self._end_rank, self._arrival_rank, self._wake_rank = map(self._kinds.index, ("end", "arrival", "wake"))
@@ -83,7 +82,10 @@ class Clock:
         self._heap: list[Entry] = [END_OF_TIME]
         self._ends: dict[int, float] = {}
         self._wakes: set[tuple[float, int]] = set()
-        self._push_next_arrival()
+        order = np.argsort(arrivals, kind="stable")
+        jobs, times = order.data, np.asarray(arrivals, dtype=float)[order].data
+        self._arrivals: Iterator[Entry] = zip(times, repeat(self._arrival_rank), jobs, repeat(0.0), jobs, strict=False)
+        self._follow_up(self._arrival_rank)
         self._push_next_change()
 
     def expect_end(self, job: int, end: float, start: float, arrival: float) -> None:
@@ -91,16 +93,17 @@ class Clock:
 
         ``start`` and ``arrival`` are its own, s.
         """
-        is_new = self._ends.get(job) != end
+        if self._ends.get(job) == end:
+            return
         self._ends[job] = end
-        if is_new and end < math.inf:
-            heapq.heappush(self._heap, (end, self._end_rank, start, arrival, job))
+        if end < math.inf:
+            heappush(self._heap, (end, self._end_rank, start, arrival, job))
 
     def wake(self, site: int, time: float) -> None:
         """Wake a site up at ``time`` (s); once, however often that is asked for."""
         if (time, site) not in self._wakes:
             self._wakes.add((time, site))
-            heapq.heappush(self._heap, (time, self._wake_rank, site, 0.0, site))
+            heappush(self._heap, (time, self._wake_rank, site, 0.0, site))
 
     def events(self) -> Iterator[Event]:
         """Yield all that happens, a pass after each instant; the clock goes with it.
@@ -108,15 +111,13 @@ class Clock:
         What is asked for, or comes to be expected, while it goes on happens in its turn.
         """
         heap, ends, kinds, is_batch = self._heap, self._ends, self._kinds, self._is_batch
-        arrival_rank, end_rank, wake_rank, pop = self._arrival_rank, self._end_rank, self._wake_rank, heapq.heappop
+        end_rank, wake_rank = self._end_rank, self._wake_rank
         while heap[0] is not END_OF_TIME:
-            entry = pop(heap)
+            entry = heappop(heap)
             time, rank, _, _, what = entry
             if rank == end_rank:
                 if ends.get(what) != time:
                     continue
-            elif rank == arrival_rank:
-                self._push_next_arrival()
             else:
                 self._follow_up(rank)
             limit = time + (INSTANT_TOLERANCE if time < EARLY else INSTANT_PRECISION * time) if is_batch else -math.inf
@@ -138,10 +139,10 @@ class Clock:
         heap = self._heap
         while due or heap[0][0] <= limit:
             while heap[0][0] <= limit:
-                entry = heapq.heappop(heap)
+                entry = heappop(heap)
                 self._follow_up(entry[1])
-                heapq.heappush(due, (entry[1], entry))
-            rank, (time, _, _, _, what) = heapq.heappop(due)
+                heappush(due, (entry[1], entry))
+            rank, (time, _, _, _, what) = heappop(due)
             if rank == self._end_rank:
                 if self._ends.get(what) != time:
                     continue
@@ -154,16 +155,11 @@ class Clock:
     def _follow_up(self, rank: int) -> None:
         """Push the next arrival after an arrival, and so for changes: there is one at most, so the heap stays small."""
         if rank == self._arrival_rank:
-            self._push_next_arrival()
+            heappush(self._heap, next(self._arrivals, END_OF_TIME))
         elif rank in self._change_ranks:
             self._push_next_change()
-
-    def _push_next_arrival(self) -> None:
-        job = next(self._arrival_order, None)
-        if job is not None:
-            heapq.heappush(self._heap, (self._arrivals[job], self._arrival_rank, job, 0.0, job))
 
     def _push_next_change(self) -> None:
         number, change = next(self._changes, (0, None))
         if change is not None:
-            heapq.heappush(self._heap, (change.time, self._change_ranks[not change.is_leaving], number, 0.0, change))
+            heappush(self._heap, (change.time, self._change_ranks[not change.is_leaving], number, 0.0, change))

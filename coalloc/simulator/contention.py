@@ -27,6 +27,11 @@ class Contention:
         self._loads: dict[int, tuple[float, ...]] = {}
 
     @property
+    def is_possible(self) -> bool:
+        """Whether a job can load a link: there are clusters to be connected."""
+        return len(self._clusters) > 1
+
+    @property
     def loads(self) -> tuple[float, ...]:
         """What jobs put on each link together, MB/s, shape ``(num_links,)``."""
         return tuple(self._totals)

@@ -133,7 +133,7 @@ class Engine:
             changes = merge(changes, user_changes(instance), key=lambda change: change.time)
         self._clock = Clock([job.arrival for job in self._jobs], passes, changes)
         self._contention = Contention(instance.platform)
-        self._progress = Progress([self._contention, *sources])
+        self._progress = Progress([self._contention, *sources] if self._contention.is_possible else sources)
         self._sites = self._made(partitions, instance, np.random.default_rng(seed))
         self._router = router
         self._hears_starts = router if isinstance(router, HearsStarts) else None
@@ -245,7 +245,7 @@ class Engine:
             for site in sites:
                 if site.is_due:
                     site.is_due = False
-                    if site.can_decide:
+                    if site.queue and site.is_up:
                         self._pass(site)
             if is_followed:
                 self._end_instant()
@@ -273,7 +273,7 @@ class Engine:
 
     def _pass(self, site: Site) -> None:
         """Let the policy of a site decide, and do what it says."""
-        num_waiting, num_starts, num_wakes = site.num_waiting, 0, 0
+        num_waiting, num_starts, num_wakes = len(site.queue), 0, 0
         try:
             decisions = site.decide()
             if self._interrupts.have_come:
@@ -334,13 +334,13 @@ class Engine:
         """End a job; one that counts as finished already only has its pass."""
         site = self._homes.pop(index)
         site.is_due = True
-        if index in self._running:
-            self._finish(site, index)
+        running = self._running.pop(index, None)
+        if running is not None:
+            self._finish(site, index, running)
 
-    def _finish(self, site: Site, index: int) -> None:
+    def _finish(self, site: Site, index: int, running: Running) -> None:
         self._ended += 1
-        running = self._running.pop(index)
-        if index in self._progress:
+        if index in self._progress.members:
             self._expect(self._progress.end(index, self._clock.now))
         site.end(running)
         if self._hears_ends is not None:
@@ -355,7 +355,7 @@ class Engine:
             if running.estimated_end <= now and self._ends[index] <= now
         ]
         for index in due:
-            self._finish(self._homes[index], index)
+            self._finish(self._homes[index], index, self._running.pop(index))
 
     def _change(self, change: Change) -> None:
         """Let something happen outside; who has processors there may decide anew."""

@@ -6,21 +6,23 @@ and the tasks on a node ask for no more than its memory.
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Callable, Iterable, Sequence
-from operator import add, sub
+from itertools import chain
+from operator import add, index, sub
 
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job, Platform
 from coalloc.rules.memories import memories_of
 from coalloc.simulator.decisions import DecisionError, Start, shown
-from coalloc.simulator.processors import Processors, preferred_of, processors_of
+from coalloc.simulator.processors import Processors, lowest_of, preferred_of, processors_of
 
 
 class Occupancy:
-    """The free processors of a platform, by class, and its ``memories``; tasks ask for ``task_memory`` MB at most."""
+    """The ``free`` processors of a platform, and their ``counts`` per class, shape ``(num_classes,)``.
+
+    ``memories`` are those of its nodes; tasks ask for ``task_memory`` MB at most.
+    """
 
     def __init__(
         self, platform: Platform, classes: Sequence[NodeClass], scope: Scope, task_memory: float = 0.0
@@ -31,23 +33,13 @@ class Occupancy:
         self._members = [processors_of(node_class.processors) for node_class in classes]
         self._cluster = [node_class.cluster for node_class in classes]
         self._scope = scope
-        self._free = list(self._members)
-        self._counts = [node_class.capacity for node_class in classes]
-
-    @property
-    def counts(self) -> Allocation:
-        """Free processors of each class, shape ``(num_classes,)``."""
-        return tuple(self._counts)
+        self.free = processors_of(chain.from_iterable(node_class.processors for node_class in classes))
+        self.counts: Allocation = tuple(node_class.capacity for node_class in classes)
 
     @property
     def room(self) -> Allocation:
         """Free processors of each class, then units of memory of each node that shares too little of it."""
-        return (*self._counts, *self._units) if self._units else tuple(self._counts)
-
-    @property
-    def free(self) -> Processors:
-        """The free processors of all classes."""
-        return functools.reduce(operator.or_, self._free)
+        return (*self.counts, *self._units) if self._units else self.counts
 
     def take(self, job: Job, start: Start, preferred: Processors = 0) -> tuple[Allocation, Processors]:
         """Occupy what a start asks for; return the counts per class and the processors.
@@ -57,22 +49,18 @@ class Occupancy:
         Raises :class:`DecisionError` where the start is not possible.
         """
         try:
-            nodes, asked = tuple(start.nodes), tuple(map(operator.index, start.counts))
+            nodes, asked = tuple(start.nodes), tuple(map(index, start.counts))
         except TypeError:
             given = shown(start.nodes or start.counts)
             raise DecisionError(f"the policy gave {quoted(job.id)} {given}, not names or whole numbers") from None
-        counts, parts = self._named(job, nodes) if nodes else self._lowest(job, asked, preferred)
+        counts, processors = self._named(job, nodes) if nodes else self._lowest(job, asked, preferred)
         if self._scope != "platform" and not self._is_within_scope(counts):
             raise DecisionError(f"the policy started {quoted(job.id)} outside its scope, one {self._scope}")
         if job.memory:
             self._refuse_little_memory(job, counts)
             self._hold_memory(job, counts)
-        processors = 0
-        for g, part in enumerate(parts):
-            if part:
-                self._free[g] ^= part
-                self._counts[g] -= counts[g]
-                processors |= part
+        self.free ^= processors
+        self.counts = tuple(map(sub, self.counts, counts))
         return counts, processors
 
     def occupy(self, job: Job, processors: Processors) -> Allocation:
@@ -81,24 +69,23 @@ class Occupancy:
         Where it asks for more than the memory of its nodes, it has what is left. Of several such jobs those that end
         last come first: what each gives back at its end is then what is free from there on.
         """
-        parts = [processors & members for members in self._members]
-        counts = tuple(part.bit_count() for part in parts)
+        counts = self._counted(processors)
         units = tuple(map(min, self._units, self.memories.taken(job, counts)[len(counts) :]))
         self._units = tuple(map(sub, self._units, units))
-        for g, part in enumerate(parts):
-            self._free[g] ^= part
-            self._counts[g] -= counts[g]
+        self.free ^= processors
+        self.counts = tuple(map(sub, self.counts, counts))
         return (*counts, *units)
 
     def release(self, taken: Allocation, processors: Processors) -> None:
         """Free processors again, so many of each class, and memory."""
-        num_classes = len(self._counts)
-        for g, count in enumerate(taken[:num_classes]):
-            if count:
-                self._free[g] |= processors & self._members[g]
-                self._counts[g] += count
+        self.free |= processors
+        self.counts = tuple(map(add, self.counts, taken))
         if self._units:
-            self._units = tuple(map(add, self._units, taken[num_classes:]))
+            self._units = tuple(map(add, self._units, taken[len(self.counts) :]))
+
+    def _counted(self, processors: Processors) -> Allocation:
+        """Return how many of some processors each class has."""
+        return tuple((processors & members).bit_count() for members in self._members)
 
     def _hold_memory(self, job: Job, counts: Allocation) -> None:
         if self._units:
@@ -114,30 +101,32 @@ class Occupancy:
                     f"{self.memories.megabytes(self.room)[g]:g} MB left: its tasks ask for {job.memory:g} MB each"
                 )
 
-    def _lowest(self, job: Job, counts: Allocation, preferred: Processors) -> tuple[Allocation, list[Processors]]:
+    def _lowest(self, job: Job, counts: Allocation, preferred: Processors) -> tuple[Allocation, Processors]:
         """Return the lowest free processors for counts per class; what of a room stands after them is left out."""
-        if self._units and len(counts) == len(self._counts) + len(self._units):
-            counts = counts[: len(self._counts)]
-        if len(counts) != len(self._counts):
+        if self._units and len(counts) == len(self.counts) + len(self._units):
+            counts = counts[: len(self.counts)]
+        if len(counts) != len(self.counts):
             raise DecisionError(
-                f"the policy gave {quoted(job.id)} {len(counts)} counts, there are {len(self._counts)} node classes"
+                f"the policy gave {quoted(job.id)} {len(counts)} counts, there are {len(self.counts)} node classes"
             )
         if sum(counts) != job.tasks or min(counts) < 0:
             raise DecisionError(
                 f"the policy gave {quoted(job.id)} {_listed(counts)} processors per class, it has {job.tasks} tasks"
             )
-        parts = []
+        processors = 0
         for g, count in enumerate(counts):
-            if count > self._counts[g]:
+            if count > self.counts[g]:
                 raise DecisionError(
                     f"the policy gave {quoted(job.id)} {count} processors of class {g}, "
-                    f"of which {self._counts[g]} are free"
+                    f"of which {self.counts[g]} are free"
                 )
-            parts.append(preferred_of(self._free[g], count, preferred) if count else 0)
-        return counts, parts
+            if count:
+                free = self.free & self._members[g]
+                processors |= preferred_of(free, count, preferred) if preferred else lowest_of(free, count)
+        return counts, processors
 
-    def _named(self, job: Job, nodes: Sequence[str]) -> tuple[Allocation, list[Processors]]:
-        """Return the processors of these names, by class."""
+    def _named(self, job: Job, nodes: Sequence[str]) -> tuple[Allocation, Processors]:
+        """Return the processors of these names, and how many each class has."""
         unknown = [name for name in nodes if name not in self._index]
         if unknown:
             raise DecisionError(
@@ -148,11 +137,9 @@ class Occupancy:
             raise DecisionError(
                 f"the policy gave {quoted(job.id)} {processors.bit_count()} processors, it has {job.tasks} tasks"
             )
-        parts = [processors & members for members in self._members]
-        for part, free in zip(parts, self._free, strict=True):
-            if part & ~free:
-                raise DecisionError(f"the policy gave {quoted(job.id)} processors that another job holds")
-        return tuple(part.bit_count() for part in parts), parts
+        if processors & ~self.free:
+            raise DecisionError(f"the policy gave {quoted(job.id)} processors that another job holds")
+        return self._counted(processors), processors
 
     def _is_within_scope(self, counts: Allocation) -> bool:
         """Return whether counts are within one cluster, or one node (then each class is one)."""

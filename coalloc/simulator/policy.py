@@ -8,14 +8,13 @@ A policy is any object with a ``scope`` and a method ``decide(state)`` that retu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
 
 from coalloc.allocation import Allocation, NodeClass, Scope
-from coalloc.documents.values import unchecked
+from coalloc.documents.values import copying
 from coalloc.instance import Job, Platform
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.rules.node_choice import NodeLoad
@@ -257,16 +256,9 @@ __all__ = [
     "as_described",
 ]
 
-_FIELDS = tuple(f.name for f in fields(Job))
-_BASE_TIME = _FIELDS.index("base_time")
-_values = attrgetter(*_FIELDS)
-_job = unchecked(Job)
+_described = copying(Job, base_time="estimate")
 
 
 def as_described(job: Job) -> Job:
     """Return a job as its user describes it: its base time is the estimate."""
-    if job.base_time == job.estimate:
-        return job
-    values = list(_values(job))
-    values[_BASE_TIME] = job.estimate
-    return _job(*values)
+    return job if job.base_time == job.estimate else _described(job)

@@ -61,20 +61,19 @@ class Advance:
 
 
 class Progress:
-    """The jobs that run, by index: those that a source may slow down, the pace of others never changes."""
+    """The jobs that run, by index: those that a source may slow down, the pace of others never changes.
+
+    ``members`` are those that a source has taken in: it slows them down, or they slow others down.
+    """
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self._sources = tuple(sources)
-        self._members: set[int] = set()
+        self.members: set[int] = set()
         self._advances: dict[int, Advance] = {}
-
-    def __contains__(self, index: int) -> bool:
-        """Return whether a source slows a job down, or is slowed down by it."""
-        return index in self._members
 
     def begin(self, index: int, job: Job, processors: Processors, processing: float, now: float) -> Ends:
         """Let a job run from ``now`` (s), by itself with SP ``processing``; return the ends that this changes."""
-        affected = self.hold(index, job, processors)
+        affected = self.hold(index, job, processors) if self._sources else None
         if affected is None:  # as for most jobs
             return ((index, now + execution_time(job, processing)),)
         self._advances[index] = Advance(job, processing, now)
@@ -83,7 +82,7 @@ class Progress:
 
     def end(self, index: int, now: float) -> Ends:
         """Let a job go at ``now`` (s); return the ends that this changes."""
-        self._members.remove(index)
+        self.members.remove(index)
         self._advances.pop(index, None)
         return self.updated({other for source in self._sources for other in source.leave(index)}, now)
 
@@ -101,7 +100,7 @@ class Progress:
             found = source.enter(index, job, processors)
             if found is not None:
                 affected = set(found) if affected is None else affected.union(found)
-                self._members.add(index)
+                self.members.add(index)
         return affected
 
     def updated(self, affected: Iterable[int], now: float) -> Ends:

@@ -77,6 +77,7 @@ class Site:
         self._occupancy = Occupancy(own, classes, scope, task_memory)
         self._shares_memory = bool(self._occupancy.memories.shared)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
+        self._is_uniform = len(set(self._slowness)) == 1
         self._clock, self._sharing = clock, sharing
         self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
         self.queue: list[Job] = []
@@ -117,9 +118,9 @@ class Site:
             self.policy.begin(self.state)
 
     @property
-    def can_decide(self) -> bool:
-        """Whether jobs wait, and can start: the site does not start up."""
-        return bool(self.queue) and (self.power is None or self.power.is_up(self._clock.now))
+    def is_up(self) -> bool:
+        """Whether jobs can start: the site does not start up."""
+        return self.power is None or self.power.is_up(self._clock.now)
 
     def arrive(self, index: int, job: Job) -> None:
         """Put a job, as its user describes it, into the queue."""
@@ -162,7 +163,7 @@ class Site:
         counts, processors = self._occupancy.take(described, start, cores_on)
         del self._waiting[start.job_id]
         self._left.add(number)
-        slowdown = max(compress(self._slowness, counts))
+        slowdown = self._slowness[0] if self._is_uniform else max(compress(self._slowness, counts))
         taken = self._occupancy.memories.taken(described, counts) if self._shares_memory else counts
         running = Running(described, counts, processors, now, now + execution_time(described, slowdown), taken)
         self._hold(running)
@@ -199,10 +200,11 @@ class Site:
 
     def end(self, running: Running) -> None:
         """Free the processors of a job that has ended."""
-        place = bisect_left(self._estimated_ends, running.estimated_end)
-        while self._by_estimate[place] is not running:
+        by_estimate, estimated_ends = self._by_estimate, self._estimated_ends
+        place = bisect_left(estimated_ends, running.estimated_end)
+        while by_estimate[place] is not running:
             place += 1
-        del self._by_estimate[place], self._estimated_ends[place]
+        del by_estimate[place], estimated_ends[place]
         self._occupancy.release(running.taken, running.processors)
         if self.power is not None:
             self.power.ended(running.processors, self._clock.now)

@@ -4,4 +4,4 @@ import sys
 from pathlib import Path
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "thesis"), str(BENCHMARKS / "grid")]
+sys.path[:0] = [str(BENCHMARKS), *(str(BENCHMARKS / name) for name in ("thesis", "grid", "cisne"))]

@@ -126,7 +126,7 @@ def test_a_job_that_no_source_slows_down_is_not_followed():
     assert progress.begin(0, Job("J1", tasks=2, base_time=100.0, task_bandwidth=10.0), 0b0011, 2.0, 5.0) == (
         (0, 205.0),
     )
-    assert 0 not in progress
+    assert 0 not in progress.members
 
 
 def test_the_loads_are_those_of_the_jobs_that_run():
