@@ -162,7 +162,7 @@ def simulate(
     options = parameters_of(parameter or [], "--parameter")
     engine: dict[str, Any] = {"passes": passes, "kill": kill, "seed": seed}
     is_own = SEPARATOR in policy
-    chosen = own_policy(policy, options) if is_own else policy_named(policy, options)  # a long trace is not read first
+    named = own_policy(policy, options) if is_own else policy_named(policy, options)  # a long trace is not read first
     instance = _read(file, processors, platform, quiet)
     if energy or power is not None:
         from coalloc.instance.power import require_metered
@@ -171,7 +171,10 @@ def simulate(
     measuring.check_window(instance)
     blaming = faults_of(policy) if is_own else nullcontext()
     with shown_run(len(instance.jobs), quiet) as progress, redirect_stdout(sys.stderr), blaming:
-        run = coalloc.simulate(instance, chosen, progress=progress, **engine)
+        if is_own:
+            run = coalloc.simulate(instance, named, progress=progress, **engine)
+        else:
+            run = coalloc.simulate(instance, policy, progress=progress, **engine, **options)  # messages say its name
     run = replace(run, policy=policy, options=options)
     measured = measuring.of(run)
     paths = {"schedule": output, "jobs": jobs, "trace": swf, "gantt": plot, "power": power}

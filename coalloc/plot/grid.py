@@ -59,6 +59,7 @@ def draw_degradations(degradations: pd.DataFrame, judged: Sequence[str]) -> Figu
 def _draw_best(ax: Axes, values: pd.Series[float], number: int, text: str) -> None:
     """Draw the least so many degradations."""
     _bars(ax, values.sort_values(kind="stable").head(number))
+    ax.locator_params(axis="x", nbins=5)  # small percentages have long labels
     title(ax, f"{text} (undefined: the best is 0)" if values.isna().any() else text)
     label(ax, "worse than the best, %")
 

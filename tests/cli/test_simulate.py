@@ -224,3 +224,10 @@ def test_a_file_that_cannot_be_written_after_all_costs_nothing_else(tiny, tmp_pa
     assert done.stderr.splitlines() == ["coalloc: /dev/full: cannot be written: no space left on device"]
     assert "makespan   200 s" in done.stdout
     assert table.read_text().count("\n") == 4  # a head and three jobs
+
+
+def test_a_fault_names_the_policy_as_it_was_given(tmp_path):
+    coalloc.write_instance(coalloc.generate("cisne", seed=1, jobs=2), tmp_path / "shared.json")
+    shown = run("simulate", str(tmp_path / "shared.json"), "--policy", "easy")
+    assert shown.exit_code == 2
+    assert "policy 'easy' knows nothing of shared nodes" in shown.stderr
