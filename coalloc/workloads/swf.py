@@ -221,6 +221,8 @@ class _Reading:
             self.shared(str(record.user)) if record.user >= 0 else None,
             None,
             None,
+            1.0,
+            None,
         )
 
     def shared(self, number_or_text: V) -> V:
