@@ -21,6 +21,7 @@ from coalloc.problem import Assignment, Problem, on_another_grid
 from coalloc.rules.serial_generation import on_grid, start_in_order
 from coalloc.solvers.backends.worker import Worker, assignments_in
 from coalloc.solvers.context import Context
+from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.method import Method
 
 LOAD_UNITS = 10**9
@@ -42,7 +43,6 @@ UNITS = (3600.0, 60.0, 1.0, 0.5, 0.1, 0.01, 0.001)
 """Slots, s, that are tried for a grid that all times of an instance lie on."""
 
 OnBound = Callable[[float], None]
-OnSchedule = Callable[[list[Assignment]], None]
 
 
 def is_installed() -> bool:
