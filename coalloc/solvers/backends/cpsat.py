@@ -99,7 +99,14 @@ def cost_unit(criterion: Criterion, start: Sequence[Assignment]) -> float:
     if criterion.is_integral:
         return 1.0
     horizon = criterion.horizon(start)
-    greatest = max((abs(criterion.cost(j, 0.0, horizon)) for j in range(len(criterion.problem.jobs))), default=0.0)
+    greatest = max(
+        (
+            abs(criterion.cost(j, horizon - level.duration, horizon))
+            for j, levels in enumerate(criterion.problem.levels)
+            for level in levels
+        ),
+        default=0.0,
+    )
     return max(greatest, abs(criterion.value(start)), *map(abs, criterion.alone)) / COST_UNITS or 1.0
 
 
