@@ -147,7 +147,9 @@ def audit(
     length = seconds_of(window)
     if not length:
         raise BadParameter(f"must be a length like 7d, 12h or 3600, got {window!r}", param_hint="--window")
-    of_trace = _of_trace(trace, processors, platform, unit, partition)
+    asked = _of_trace(trace, processors, platform, unit, partition)
+    if against:
+        asked["policies"] = policies_of(against)
     study = partial(
         coalloc.audit,
         policy=_policy(policy),
@@ -160,8 +162,7 @@ def audit(
         processes=jobs,
         scheduler=scheduler,
         progress=None if quiet else note,
-        **({} if not against else {"policies": policies_of(against)}),
-        **of_trace,
+        **asked,
     )
     try:
         found = study()
