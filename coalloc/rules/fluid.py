@@ -114,7 +114,7 @@ def least_total_delay(jobs: FluidJobs, supply: Supply, weights: Floats | None = 
 def _sum_of_ends(jobs: FluidJobs, supply: Supply) -> float:
     """Return the least sum of ends on one machine: the shortest remaining work first."""
     ends = {job: finish for job, _, finish in _pieces(jobs, supply)}
-    return float(np.maximum(supply.instant(np.array([ends[j] for j in range(len(ends))])), jobs.earliest_end).sum())
+    return float(supply.instant(np.array(list(ends.values()))).sum())
 
 
 def _sum_of_busy_times(jobs: FluidJobs, supply: Supply, weights: Floats) -> float:
