@@ -20,8 +20,6 @@ from coalloc.schedule import Schedule
 
 Model = Literal["oas", "pas", "cbs", "jpr"]
 StoppedBy = Literal["proof", "gap", "time", "work", "interrupt"]
-Progress = Callable[["TracePoint"], None]
-
 RunModel = Callable[..., "ModelSolution"]
 """Runs a Pyomo model: the signature of :func:`coalloc.solvers.backends.highs.solve_model`."""
 
@@ -69,6 +67,9 @@ class TracePoint:
             return True
         pairs = ((self.incumbent, other.incumbent), (self.lower_bound, other.lower_bound))
         return any(new is not None and (old is None or abs(new - old) > NEWS * abs(old)) for new, old in pairs)
+
+
+Progress = Callable[[TracePoint], None]
 
 
 @dataclass
