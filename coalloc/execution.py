@@ -42,7 +42,8 @@ def link_load_table(most: int, job: Job) -> list[float]:
     if job.tasks <= 1:
         return [0.0] * (most + 1)
     inside = np.arange(most + 1, dtype=float)
-    loads: list[float] = all_to_all_load(inside, float(job.tasks), job.task_bandwidth).tolist()
+    of_job = np.asarray(float(job.tasks)), np.asarray(job.task_bandwidth)
+    loads: list[float] = all_to_all_load(inside, *of_job).tolist()
     return loads
 
 

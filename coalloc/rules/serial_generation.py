@@ -91,14 +91,17 @@ class Generation:
         best: Assignment | None = None
         release = max(since, self.problem.releases[j])
         for level in levels if slowest is None else levels[: slowest + 1]:
-            found = self._earliest_start(profile, j, level, rule, release, math.inf if best is None else best.end)
+            before = math.inf if best is None else best.end
+            found = self._earliest_start(profile, j, level, rule, release=release, before=before)
             best = found or best
         if best is not None:
             return best
-        return _any_assignment(self.problem, profile, j) if slowest is None else self.earliest_end(profile, j)
+        return (
+            _any_assignment(self.problem, profile, j) if slowest is None else self.earliest_end(profile, j, since=since)
+        )
 
     def _earliest_start(
-        self, profile: Profile, j: int, level: SpeedLevel, rule: int, release: float, before: float
+        self, profile: Profile, j: int, level: SpeedLevel, rule: int, *, release: float, before: float
     ) -> Assignment | None:
         """Return the first assignment from ``release`` on that nothing forbids, if it ends before ``before``."""
         while (found := self._first_that_fits(profile, j, level, rule, release=release, before=before)) is not None:
@@ -163,9 +166,10 @@ class Generation:
 def list_schedule(problem: Problem, jobs: Sequence[int], deadline: float = math.inf) -> list[Assignment]:
     """Place the jobs (indices) in this order, each where it ends first (then where it starts first).
 
-    Past the deadline, an instant of ``time.perf_counter()``, s, none starts before the one placed last: no gaps are
-    looked for. A job that constraints keep from running beside those before it waits for others; nothing is returned where none of
-    those that are left can be placed. Raises :class:`CoallocError` where a job has no allocation on an empty platform.
+    A job that constraints keep from running beside those before it waits for others; nothing is returned where none of
+    those that are left can be placed. Past the deadline, an instant of ``time.perf_counter()``, s, none starts before
+    the one placed last: no gaps are looked for. Raises :class:`CoallocError` where a job has no allocation on an empty
+    platform.
     """
     return _list_schedule(Generation(problem), jobs, deadline)
 
@@ -193,9 +197,7 @@ def named_orders(problem: Problem) -> list[list[int]]:
     return [[index[job.id] for job in ordered(problem.jobs, name)] for name in ORDERS]
 
 
-def best_list_schedule(
-    problem: Problem, target: float = -math.inf, deadline: float = math.inf
-) -> list[Assignment]:
+def best_list_schedule(problem: Problem, target: float = -math.inf, deadline: float = math.inf) -> list[Assignment]:
     """Return the schedule with the least latest end among those of all named orders; nothing where none is one.
 
     No further order is tried once one ends by ``target`` (ticks), a proven bound, or at the deadline (an instant of
