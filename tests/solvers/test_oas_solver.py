@@ -204,7 +204,10 @@ def test_without_a_complete_method_the_search_goes_on_until_its_time_is_up(monke
     result = coalloc.solve(instance, slot="1%", time_limit=2.0)
     assert (result.status, result.stopped_by, result.model_size) == ("feasible", "time", None)
     assert "no complete method fits" in result.message
-    assert "search" in result.timings
+    assert result.timings["search"] > 0.0
+    *stages, total = result.timings.values()
+    assert (list(result.timings)[-1], sum(stages)) == ("total", pytest.approx(total))
+    assert dict(result.lines())["time"].startswith(f"{total:.2f} s (search ")
 
 
 def test_a_work_limit_ends_the_search_by_work_and_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
