@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coalloc.display import palette
-from coalloc.display.wording import plural
+from coalloc.display.wording import plural, shortened
 from coalloc.plot.axes import RAW, key, label, page_figure, series_style, title
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 ROW = 0.24
 """Height of the row of a policy, inches."""
 
+
+MOST_SHOWN = 30
+"""Characters of a policy's name with its options that fit below a panel."""
 
 SMALLEST = 0.1
 """Least end of the axis of gaps, %: what is proven within a millionth is not spread over the whole width."""
@@ -63,7 +66,7 @@ def _draw_gaps(ax: Axes, table: pd.DataFrame, labels: list[str]) -> None:
         spread = np.linspace(-0.16, 0.16, len(gaps)) if len(gaps) > 1 else np.zeros(1)
         ax.plot(gaps, row + spread, linestyle="none", alpha=0.75, **series_style(row))
     _name_rows(ax, labels)
-    label(ax, "(makespan - bound) / makespan, %")
+    label(ax, "(makespan - bound)\n/ makespan, %")
     low, high = ax.get_xlim()
     ax.set_xlim(min(0.0, low, -SMALLEST / 20.0), max(high, SMALLEST))
 
@@ -91,7 +94,9 @@ def _draw_differences(ax: Axes, differences: pd.DataFrame, labels: list[str], ba
         ax.plot([mean], [row], **series_style(row))
     ax.plot([0.0], [labels.index(baseline)], **series_style(labels.index(baseline)))
     _name_rows(ax, labels)
-    ax.set_xlabel(f"makespan longer than that of {baseline}, %", fontsize=8, color=palette.INK, **RAW)
+    # In two lines, for the panel is narrow and the axis at its left has a label as well.
+    than = f"makespan longer, in %, than that of\n{shortened(baseline, MOST_SHOWN)}"
+    ax.set_xlabel(than, fontsize=8, color=palette.INK, **RAW)
 
 
 def _name_rows(ax: Axes, labels: list[str]) -> None:
