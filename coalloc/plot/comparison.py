@@ -20,7 +20,7 @@ ROW = 0.24
 
 
 MOST_SHOWN = 30
-"""Characters of a policy's name with its options that fit below a panel."""
+"""Characters of a policy's name with its options that fit beside, or below, a panel."""
 
 SMALLEST = 0.1
 """Least end of the axis of gaps, %: what is proven within a millionth is not spread over the whole width."""
@@ -47,7 +47,7 @@ def draw_comparison(table: pd.DataFrame, profile: pd.DataFrame, differences: pd.
 
 def _draw_gaps(ax: Axes, table: pd.DataFrame, labels: list[str]) -> None:
     """Draw a box of the gaps for each policy, and each gap as a dot."""
-    title(ax, "Gap to the certified bound")
+    title(ax, "Gap to the bound")
     for row, name in enumerate(labels):
         gaps = 100.0 * table.loc[table["policy"] == name, "gap"].dropna().to_numpy()
         if not len(gaps):
@@ -77,7 +77,14 @@ def _draw_profile(ax: Axes, profile: pd.DataFrame, labels: list[str]) -> None:
     factors = profile.index.to_numpy()
     for number, name in enumerate(labels):
         style = series_style(number) | {"markevery": max(1, len(factors) // 8)}
-        ax.step(factors, 100.0 * profile[name].to_numpy(), where="post", linewidth=1.4, label=name, **style)
+        ax.step(
+            factors,
+            100.0 * profile[name].to_numpy(),
+            where="post",
+            linewidth=1.4,
+            label=shortened(name, MOST_SHOWN),
+            **style,
+        )
     label(ax, "factor of the best makespan on the instance", "share of instances, %")
     ax.set_ylim(-3.0, 103.0)
     key(ax)
@@ -85,7 +92,7 @@ def _draw_profile(ax: Axes, profile: pd.DataFrame, labels: list[str]) -> None:
 
 def _draw_differences(ax: Axes, differences: pd.DataFrame, labels: list[str], baseline: str) -> None:
     """Draw the mean difference of each policy to the baseline, with its interval."""
-    title(ax, "Mean difference, 95 % interval")
+    title(ax, "Mean, 95 % interval")
     ax.axvline(0.0, color=palette.MUTED, linewidth=1.0)
     for found in differences.itertuples():
         row = labels.index(str(found.policy))
@@ -102,6 +109,6 @@ def _draw_differences(ax: Axes, differences: pd.DataFrame, labels: list[str], ba
 def _name_rows(ax: Axes, labels: list[str]) -> None:
     """Name the policies at the left, the first on top."""
     ax.set_yticks(range(len(labels)))
-    ax.set_yticklabels(labels, **RAW)
+    ax.set_yticklabels([shortened(name, MOST_SHOWN) for name in labels], **RAW)
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")
