@@ -140,8 +140,8 @@ def audit(
         from coalloc.plot.pictures import chart_format
 
         chart_format(plot)
-    first = page or output
-    kept = store or (None if first is None else first.with_suffix(".sqlite"))
+    beside = [path for path in (page, output) if path is not None and path.suffix]
+    kept = store or (beside[0].with_suffix(".sqlite") if beside else None)
     files = {"--output": output, "--page": page, "--plot": plot, "--store": kept}
     check_writable(files, inputs=(trace, platform))
     length = seconds_of(window)

@@ -21,6 +21,7 @@ def written_table(study: Callable[[], pd.DataFrame], output: Path | None, json: 
     Then the rows that are complete are written there, or else printed: as CSV, or as ``json``. An interrupt
     before the first of them is raised.
     """
+    from coalloc.documents.spreadsheet import csv_of_table
     from coalloc.studies.interruption import Interrupted
 
     try:
@@ -43,14 +44,15 @@ def keep_rows(interrupt: Interrupted, output: Path | None, json: bool) -> None:
     if json:
         say_json(interrupt.table.to_dict("records"))
     elif output is None:
-        say(interrupt.table.to_csv(index=False).rstrip())
+        say(csv_of_table(interrupt.table).rstrip())
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV; a file that is there is replaced in one step."""
+    from coalloc.documents.spreadsheet import csv_of_table
     from coalloc.documents.storage import write_atomically
 
-    write_atomically(path, table.to_csv(index=False))
+    write_atomically(path, csv_of_table(table))
 
 
 def show_table(
