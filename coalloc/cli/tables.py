@@ -21,7 +21,6 @@ def written_table(study: Callable[[], pd.DataFrame], output: Path | None, json: 
     Then the rows that are complete are written there, or else printed: as CSV, or as ``json``. An interrupt
     before the first of them is raised.
     """
-    from coalloc.documents.spreadsheet import csv_of_table
     from coalloc.studies.interruption import Interrupted
 
     try:
@@ -36,6 +35,8 @@ def written_table(study: Callable[[], pd.DataFrame], output: Path | None, json: 
 
 def keep_rows(interrupt: Interrupted, output: Path | None, json: bool) -> None:
     """Write the rows of an interrupted study where ``output`` is, or else print them; raise where it has none."""
+    from coalloc.documents.spreadsheet import csv_of_table
+
     if interrupt.table.empty:
         raise interrupt
     note(f"coalloc: {interrupt}")
