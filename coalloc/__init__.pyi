@@ -31,6 +31,7 @@ from coalloc.measures import metrics_of as metrics_of
 from coalloc.meter import energy as energy
 from coalloc.plot.pictures import gantt as gantt
 from coalloc.plot.power import power_plot as power_plot
+from coalloc.plot.progress import progress_plot as progress_plot
 from coalloc.plot.timeline import series_plot as series_plot
 from coalloc.result_files import read_result as read_result
 from coalloc.result_files import write_result as write_result
@@ -62,6 +63,7 @@ from coalloc.workloads.grids import platforms as platforms
 from coalloc.workloads.irmasim import read_irmasim as read_irmasim
 from coalloc.workloads.library import example as example
 from coalloc.workloads.library import examples as examples
+from coalloc.workloads.sacct import read_sacct as read_sacct
 from coalloc.workloads.swf import read_swf as read_swf
 from coalloc.workloads.swf_writing import write_swf as write_swf
 from coalloc.workloads.weeks.merging import merge_swf as merge_swf
