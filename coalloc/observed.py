@@ -37,14 +37,15 @@ class Jobs:
     """Placed jobs as columns, shape ``(num_jobs,)`` each, in groups of adjacent rows.
 
     Group g begins at row ``first[g]`` and ends where the next begins; ungrouped jobs are one group.
-    ``processors`` are those held. ``met_saturation``: at some instant the job loads a link whose total load is
-    above its bandwidth.
+    ``deadline`` is infinite where there is none. ``processors`` are those held. ``met_saturation``: at some instant
+    the job loads a link whose total load is above its bandwidth.
     """
 
     arrival: Floats
     start: Floats
     end: Floats
     base_time: Floats
+    deadline: Floats
     processors: Ints
     is_coallocated: Truths
     met_saturation: Truths
@@ -65,6 +66,7 @@ class Jobs:
             self.start[rows],
             self.end[rows],
             self.base_time[rows],
+            self.deadline[rows],
             self.processors[rows],
             self.is_coallocated[rows],
             self.met_saturation[rows],
@@ -159,6 +161,7 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             start=start,
             end=end,
             base_time=np.fromiter([job.base_time for job in placed], np.float64, len(placed)),
+            deadline=_deadlines(instance, placed),
             processors=tasks.sum(axis=1),
             is_coallocated=(tasks > 0).sum(axis=1) > 1,
             met_saturation=met_saturation[: len(placed)],
@@ -170,6 +173,13 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
         finish=float(end.max()) if len(end) else instance.origin,
         num_processors=instance.platform.num_processors,
     )
+
+
+def _deadlines(instance: Instance, jobs: Sequence[Job]) -> Floats:
+    """Return the deadline of each job, s; infinity where it has none."""
+    if "deadline" not in instance.words:
+        return np.full(len(jobs), np.inf)
+    return np.array([np.inf if job.deadline is None else job.deadline for job in jobs])
 
 
 def placed_jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:

@@ -11,7 +11,19 @@ from typing import Annotated
 
 from pydantic import Field
 
-from coalloc.documents.values import LEFT_OUT, Count, Listed, NonNegative, Positive, PositiveShare, Text, Value, value
+from coalloc.documents.values import (
+    LEFT_OUT,
+    NONE,
+    SINCE_2,
+    Count,
+    Listed,
+    NonNegative,
+    Positive,
+    PositiveShare,
+    Text,
+    Value,
+    value,
+)
 from coalloc.instance.power_states import PowerStates
 
 
@@ -39,6 +51,8 @@ class NodeGroup(Value):
         MB per node, for all tasks on it together; without it nothing is limited.
     multiprogramming
         Places for tasks on each node (MPL): above 1 so many tasks share its only core.
+    features
+        What its nodes have, such as ``gpu``: jobs may require it.
     """
 
     count: Count
@@ -53,6 +67,7 @@ class NodeGroup(Value):
     flops_per_cycle: Positive | None = None
     memory: NonNegative | None = None
     multiprogramming: Count = field(default=1, metadata=LEFT_OUT)
+    features: Listed[Text] = field(default=NONE, metadata=SINCE_2)
 
     @property
     def effective_power(self) -> float:

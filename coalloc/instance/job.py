@@ -5,10 +5,14 @@ Source: thesis, section 2.2 (tau_j, Tb_j, sigma_j, PTBW_j).
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import cast
 
 from coalloc.documents.values import (
+    NONE,
+    SINCE_2,
     Count,
+    Listed,
     NonNegative,
     PositiveSeconds,
     Seconds,
@@ -17,6 +21,7 @@ from coalloc.documents.values import (
     Value,
     value,
 )
+from coalloc.instance.clusters import NodeGroup
 
 
 @value()
@@ -43,6 +48,14 @@ class Job(Value):
         Memory that one task asks for, MB; nothing where none is given.
     user, energy_estimate
         Optional facts that some policies use (energy in J per task).
+    deadline
+        Instant by which it must have ended, s; a simulation counts those that it misses.
+    after
+        Ids of the jobs, to schedule or running, that must have ended before it starts.
+    eligible
+        Names of the clusters that it may use; none: all.
+    requires
+        Features that each node it uses must have.
     """
 
     id: Text
@@ -55,7 +68,20 @@ class Job(Value):
     user: Text | None = None
     memory: NonNegative | None = None
     energy_estimate: NonNegative | None = None
+    deadline: Seconds | None = field(default=None, metadata=SINCE_2)
+    after: Listed[Text] = field(default=NONE, metadata=SINCE_2)
+    eligible: Listed[Text] = field(default=NONE, metadata=SINCE_2)
+    requires: Listed[Text] = field(default=NONE, metadata=SINCE_2)
 
     def __post_init__(self) -> None:
         if self.estimate is None:
             object.__setattr__(self, "estimate", self.base_time)
+
+    @property
+    def is_choosy(self) -> bool:
+        """Whether it says which clusters or nodes it may use."""
+        return bool(self.eligible or self.requires)
+
+    def may_use(self, cluster: str, group: NodeGroup) -> bool:
+        """Return whether it may have tasks on nodes of a group of a cluster."""
+        return (not self.eligible or cluster in self.eligible) and set(self.requires) <= set(group.features)
