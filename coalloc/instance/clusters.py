@@ -41,12 +41,18 @@ class NodeGroup(Value):
         Share of its CPU that jobs get (A).
     cores
         Processors of each node.
-    off_watts, idle_watts
-        What a node draws that a policy has switched off, and one without a busy core, W.
-    static_watts, core_watts
-        What a node with a busy core draws, and what each of its busy cores draws beside, W.
-    clock, flops_per_cycle
-        Clock in GHz, and operations per cycle; some policies use them.
+    off_watts
+        What a node draws that a policy has switched off, W.
+    idle_watts
+        What a node without a busy core draws, W.
+    static_watts
+        What a node with a busy core draws, W.
+    core_watts
+        What each busy core of a node draws beside its static watts, W.
+    clock
+        Clock in GHz; some policies use it.
+    flops_per_cycle
+        Operations per cycle; some policies use them.
     memory
         MB per node, for all tasks on it together; without it nothing is limited.
     multiprogramming
@@ -121,7 +127,17 @@ class Cluster(Value):
 
 @value()
 class Switch(Value):
-    """A switch below ``parent``, over a link of ``bandwidth`` MB/s; the root of the tree is not listed."""
+    """A switch; the root of the tree is not listed.
+
+    Parameters
+    ----------
+    name
+        Unique within a platform.
+    parent
+        The switch above it, or the root.
+    bandwidth
+        Of the link between the two, MB/s.
+    """
 
     name: Text
     parent: Text

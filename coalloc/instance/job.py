@@ -46,8 +46,10 @@ class Job(Value):
         The user's estimate of the base time, s; the base time itself where none is given.
     memory
         Memory that one task asks for, MB; nothing where none is given.
-    user, energy_estimate
-        Optional facts that some policies use (energy in J per task).
+    user
+        Whose it is; some policies and groupings use it.
+    energy_estimate
+        What its user expects it to consume, J per task; some policies use it.
     deadline
         Instant by which it must have ended, s; a simulation counts those that it misses.
     after
