@@ -62,6 +62,7 @@ from coalloc.workloads.grids import platforms as platforms
 from coalloc.workloads.irmasim import read_irmasim as read_irmasim
 from coalloc.workloads.library import example as example
 from coalloc.workloads.library import examples as examples
+from coalloc.workloads.sacct import read_sacct as read_sacct
 from coalloc.workloads.swf import read_swf as read_swf
 from coalloc.workloads.swf_writing import write_swf as write_swf
 from coalloc.workloads.weeks.merging import merge_swf as merge_swf

@@ -78,8 +78,9 @@ def solve(
         ``"auto"``, or by model: oas ``"node"``, ``"count"``, ``"mode"``; pas ``"node"``,
         ``"mode"``; or an object of your own with ``build`` and ``extract``.
     objective
-        oas ``"makespan"`` (default), ``"total-response-time"``, any regular objective of your own (a
-        :class:`coalloc.objectives.RegularObjective`), ``"energy"`` (J, as :func:`coalloc.energy` meters
+        oas ``"makespan"`` (default), ``"total-response-time"``, ``"total-weighted-response-time"``, ``"mean-wait"``,
+        ``"mean-bounded-slowdown"``, ``"weighted-tardiness"``, ``"maximum-lateness"``, any regular objective of your own
+        (a :class:`coalloc.objectives.RegularObjective`), ``"energy"`` (J, as :func:`coalloc.energy` meters
         the schedule that is returned) or ``"edp"`` (J s, proven by a scan over makespans); pas
         ``"total-execution-time"``.
     slot
@@ -296,6 +297,7 @@ def lower_bound(
         platform; a job fits nowhere within the scope; no schedule keeps the limit.
     """
     asked = _asked(objective)
+    asked.refuse(instance)
     methods = METHODS if isinstance(asked, RegularObjective) else ("lp",)
     method = method or ("feasible-set" if isinstance(asked, RegularObjective) else "lp")
     if method not in methods:

@@ -31,7 +31,8 @@ Formulation = Annotated[
 Objective = Annotated[
     str | None,
     Option(
-        help="oas: makespan, total-response-time, energy, edp; the others have one each.",
+        help="oas: makespan, total-response-time, total-weighted-response-time, mean-wait, mean-bounded-slowdown, "
+        "weighted-tardiness, maximum-lateness, energy, edp; the others have one each.",
         show_default="what the model is for",
         rich_help_panel=MODEL,
     ),

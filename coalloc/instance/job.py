@@ -9,6 +9,7 @@ from dataclasses import field
 from typing import cast
 
 from coalloc.documents.values import (
+    LEFT_OUT,
     NONE,
     SINCE_2,
     Count,
@@ -50,6 +51,10 @@ class Job(Value):
         Whose it is; some policies and groupings use it.
     energy_estimate
         What its user expects it to consume, J per task; some policies use it.
+    weight
+        What a second of its response, or of its tardiness, counts in weighted objectives, without a unit.
+    due_date
+        Instant by which it should have ended, s; lateness and tardiness count from there. None: it is never late.
     deadline
         Instant by which it must have ended, s; a simulation counts those that it misses.
     after
@@ -70,6 +75,8 @@ class Job(Value):
     user: Text | None = None
     memory: NonNegative | None = None
     energy_estimate: NonNegative | None = None
+    weight: NonNegative = field(default=1.0, metadata=LEFT_OUT)
+    due_date: Seconds | None = None
     deadline: Seconds | None = field(default=None, metadata=SINCE_2)
     after: Listed[Text] = field(default=NONE, metadata=SINCE_2)
     eligible: Listed[Text] = field(default=NONE, metadata=SINCE_2)

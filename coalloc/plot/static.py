@@ -18,11 +18,14 @@ from coalloc.display import palette
 from coalloc.display.wording import duration_text, share_text, shortened
 from coalloc.plot.layout import (
     OVERLOADED,
+    USER_SHARE,
     Band,
     Bar,
     Layout,
     LinkCurve,
     Piece,
+    Presence,
+    StoppedPart,
     is_hatched,
     is_joined,
     most_loaded,
@@ -57,8 +60,9 @@ MARGIN = 1.012
 ARRIVAL: dict[str, Any] = {"marker": "v", "markersize": 4, "linestyle": "none", "color": palette.MUTED, "mew": 0}
 COALLOCATED: dict[str, Any] = {"hatch": "//", "edgecolor": "#22252B33"}
 RUNNING: dict[str, Any] = {"hatch": "\\\\\\\\", "edgecolor": "#FFFFFFB0"}
+STOPPED: dict[str, Any] = {"hatch": "xxxxx", "edgecolor": "#22252BC0", "facecolor": "#FFFFFF99"}
 KEY: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": palette.INK, "handlelength": 1.8}
-"""How arrivals, co-allocated jobs, running jobs and the key to them look."""
+"""How arrivals, co-allocated jobs, running jobs, tasks that are stopped and the key to them look."""
 
 
 SPIKE = 0.5
@@ -176,6 +180,7 @@ def draw(layout: Layout) -> Figure:
     draw_bands(chart, sheet, writer)
     draw_times(chart, sheet)
     draw_bars(chart, sheet)
+    draw_shared_nodes(chart, sheet)
     draw_connectors(chart, sheet)
     draw_labels(chart, sheet, writer)
     draw_makespan(chart, sheet)
@@ -263,6 +268,29 @@ def draw_bars(axes: Axes, sheet: Sheet) -> None:
     if any(node.bottom - node.top > ONE_ROW for band in sheet.layout.bands for node in band.nodes):
         lines = [node.top for band in sheet.layout.bands for node in band.nodes[1:]]
         axes.hlines(lines, 0, 1, transform=axes.get_yaxis_transform(), color="#22252B40", linewidth=0.7, zorder=2.2)
+
+
+def draw_shared_nodes(axes: Axes, sheet: Sheet) -> None:
+    """Shade the rows of a node while a local user is there, mark him above the bars, and hatch what is stopped."""
+    from matplotlib.collections import PolyCollection
+
+    layout = sheet.layout
+    nodes = [box(sheet, each, each.top, each.bottom) for each in layout.presences]
+    marks = [box(sheet, each, each.top, each.top + USER_SHARE) for each in layout.presences]
+    still = [box(sheet, each, each.top, each.bottom) for each in layout.stopped]
+    for corners, style in (
+        (nodes, {"facecolor": palette.RUNNING, "zorder": 1.0}),
+        (marks, {"facecolor": palette.USER, "zorder": 2.3}),
+        (still, STOPPED | {"zorder": 2.05}),
+    ):
+        if corners:
+            axes.add_collection(PolyCollection(corners, linewidth=0, **style), autolim=False)
+
+
+def box(sheet: Sheet, span: Presence | StoppedPart, top: float, bottom: float) -> list[tuple[float, float]]:
+    """Return the corners of what lasts for a span of time, between two rows."""
+    left, right = sheet.x(span.start), sheet.x(span.end)
+    return [(left, top), (right, top), (right, bottom), (left, bottom)]
 
 
 def styles(layout: Layout) -> Iterator[tuple[list[Bar], dict[str, Any]]]:
@@ -466,11 +494,15 @@ def draw_header(figure: Figure, sheet: Sheet, writer: Writer) -> None:
     coallocated = Patch(facecolor=palette.bar_colour(0), linewidth=0, label="co-allocated", **COALLOCATED)
     running = Patch(facecolor=palette.RUNNING, linewidth=0, label="running already", **RUNNING)
     killed = Patch(facecolor=palette.PAPER, edgecolor=palette.OVERLOAD, label="killed")
+    user = Patch(facecolor=palette.USER, linewidth=0, label="local user")
+    stopped = Patch(linewidth=0, label="stopped", **STOPPED)
     arrival = Line2D([], [], label="arrival", **ARRIVAL)
     handles = [
         *([coallocated] if layout.num_coallocated and is_hatched(layout) else []),
         *([running] if layout.num_running else []),
         *([killed] if any(bar.killed for bar in layout.bars) else []),
+        *([user] if layout.presences else []),
+        *([stopped] if layout.stopped else []),
         *([arrival] if layout.arrivals else []),
     ]
     if handles:

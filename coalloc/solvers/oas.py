@@ -52,6 +52,7 @@ def solve_oas(
     """
     objective = objective or objective_of(options.objective)
     _refuse_constraints(constraints, objective)
+    objective.refuse(instance)
     if objective.needs_watts:
         from coalloc.solvers.energy import solve_energy
 
@@ -130,6 +131,7 @@ def build_oas(
     """Return the model of an instance; without a horizon (ticks) every order of the jobs fits into it."""
     objective = objective or objective_of(options.objective)
     _refuse_constraints(constraints, objective)
+    objective.refuse(instance)
     if objective.needs_watts:
         from coalloc.solvers.energy import build_energy
 

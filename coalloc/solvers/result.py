@@ -25,8 +25,8 @@ Progress = Callable[["TracePoint"], None]
 RunModel = Callable[..., "ModelSolution"]
 """Runs a Pyomo model: the signature of :func:`coalloc.solvers.backends.highs.solve_model`."""
 
-UNITS = {"chunks": "tasks", "energy": "J", "edp": "J s"}
-"""Units of objectives that are not in seconds."""
+UNITS = {"chunks": "tasks", "energy": "J", "edp": "J s", "mean-bounded-slowdown": ""}
+"""Units of objectives that are not in seconds; none of a ratio."""
 
 NO_TIME_LIMIT = 1e9
 """Seconds that stand for no limit: thirty years, a number that every solver takes and shares divide."""
@@ -177,11 +177,11 @@ class SolveResult:
     bound, ``timings`` seconds by stage (build, solve, check, total, ...), ``options`` what was asked for after
     defaults, ``model_size`` the size of the last model (None: none was needed).
 
-    ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks; energy: J; edp: J s). ``objective`` is
-    recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a lexicographic model's
-    objectives by name, and ``simulated_objective`` the objective with the ends that shared links
-    cause, where the model's slowdown is static. ``instance`` is what was solved; a file does not hold it, only
-    its ``instance_sha256``.
+    ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks; energy: J; edp: J s; a slowdown: a ratio).
+    ``objective`` is recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a
+    lexicographic model's objectives by name, and ``simulated_objective`` the objective with the ends that shared links
+    cause, where the model's slowdown is static. ``instance`` is what was solved; a file does not hold it, only its
+    ``instance_sha256``.
     """
 
     status: SolveStatus
@@ -242,4 +242,6 @@ class SolveResult:
 
 
 def _shown(number: float | None, unit: str) -> str:
-    return "unknown" if number is None else f"{number:.6g} {unit}" if abs(number) < 1e5 else f"{number:.1f} {unit}"
+    if number is None:
+        return "unknown"
+    return (f"{number:.6g} {unit}" if abs(number) < 1e5 else f"{number:.1f} {unit}").rstrip()

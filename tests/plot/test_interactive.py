@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 import pytest
 
 from coalloc.instance import Instance, Job, RunningJob
-from coalloc.plot.interactive import draw, hover_text, page
+from coalloc.plot.interactive import NO_JOB, draw, hover_text, page
 from coalloc.plot.layout import Layout, layout_of
 from coalloc.plot.pictures import gantt
 from coalloc.schedule import Placement, Schedule
-from tests.plot.schedules import list_schedule, random_instance
+from tests.plot.schedules import SHARED, SHARED_SCHEDULE, list_schedule, random_instance
 from tests.plot.strange import strange_instance
 
 
@@ -173,3 +173,14 @@ def test_killed_jobs_are_outlined_and_the_page_says_so():
     for schedule, says in ((whole, False), (whole.replace(placements=placements), True)):
         figure = go.Figure(draw(layout_of(instance, schedule)))
         assert any("red outline: killed" in note.text for note in figure.layout.annotations) == says
+
+
+def test_local_users_and_stopped_tasks_tell_who_and_when():
+    figure = go.Figure(draw(layout_of(SHARED, SHARED_SCHEDULE)))
+    told = {trace.hovertext[0]: trace for trace in figure.data if trace.type == "bar" and len(trace.hovertext) == 1}
+    user = told["shell user on C1/0<br>from 0.16667 to 0.33333 min"]
+    stopped = told["<b>J1</b><br>stopped on C1/1<br>from 0.83333 to 2.5 min"]
+    # A user is of no job; what is stopped stands out with its job, the first bar.
+    assert (user.customdata, stopped.customdata) == ((NO_JOB,), (0,))
+    assert (stopped.base[0], stopped.x[0], stopped.y[0], stopped.width[0]) == pytest.approx((50 / 60, 100 / 60, 2.5, 1))
+    assert any("dark mark: local user; crossed: stopped" in note.text for note in figure.layout.annotations)

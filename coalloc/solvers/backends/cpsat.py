@@ -21,6 +21,7 @@ from coalloc.problem import Assignment, Problem, on_another_grid
 from coalloc.rules.serial_generation import on_grid, start_in_order
 from coalloc.solvers.backends.worker import Worker, assignments_in
 from coalloc.solvers.context import Context
+from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.method import Method
 
 LOAD_UNITS = 10**9
@@ -42,7 +43,6 @@ UNITS = (3600.0, 60.0, 1.0, 0.5, 0.1, 0.01, 0.001)
 """Slots, s, that are tried for a grid that all times of an instance lie on."""
 
 OnBound = Callable[[float], None]
-OnSchedule = Callable[[list[Assignment]], None]
 
 
 def is_installed() -> bool:
@@ -99,7 +99,14 @@ def cost_unit(criterion: Criterion, start: Sequence[Assignment]) -> float:
     if criterion.is_integral:
         return 1.0
     horizon = criterion.horizon(start)
-    greatest = max((abs(criterion.cost(j, 0.0, horizon)) for j in range(len(criterion.problem.jobs))), default=0.0)
+    greatest = max(
+        (
+            abs(criterion.cost(j, horizon - level.duration, horizon))
+            for j, levels in enumerate(criterion.problem.levels)
+            for level in levels
+        ),
+        default=0.0,
+    )
     return max(greatest, abs(criterion.value(start)), *map(abs, criterion.alone)) / COST_UNITS or 1.0
 
 

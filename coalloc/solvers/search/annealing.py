@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import FILLING_RULES, Generation, Way, book, named_orders
 from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.context import Context
+from coalloc.solvers.effort import Effort
 from coalloc.solvers.method import Method
 
 FIRST_ROUND = 25
@@ -44,8 +45,6 @@ MOST_FOR_IDEAL_ORDER = 60
 
 NOISE = 1e-12
 """Share of a cost that its last digits may differ by."""
-
-OnSchedule = Callable[[list[Assignment]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,54 +72,32 @@ class _Decoded:
 def improve(
     problem: Problem,
     assignments: Sequence[Assignment],
+    effort: Effort,
     *,
     objective: str | Objective = "makespan",
-    iterations: int,
-    seed: int,
-    target: float = -math.inf,
-    deadline: float = math.inf,
-    on_schedule: OnSchedule = lambda _: None,
 ) -> list[Assignment]:
     """Return the best schedule found, never worse than ``assignments``.
 
-    Parameters
-    ----------
-    objective
-        A regular objective, or its name.
-    iterations
-        Lists tried after the first ones. The same seed and iterations give the same schedule,
-        unless the deadline strikes.
-    target
-        Cost (:class:`Criterion`) at which the search stops: a proven bound.
-    deadline
-        Instant of ``time.perf_counter()``, s, at which it stops.
-    on_schedule
-        Hears of every better schedule.
+    ``effort.iterations`` are the lists tried after the first ones; ``objective`` is a regular one, or its name.
     """
     decoder = _Decoder(Criterion.of(problem, objective))
     best = list(assignments)
     value = decoder.criterion.value(best)
-    for decoded in _search(decoder, assignments, iterations, np.random.default_rng(seed), deadline):
+    for decoded in _search(decoder, assignments, effort):
         if decoded is not None and decoded.objective < value:
             best, value = decoded.assignments, decoded.objective
-            on_schedule(list(best))
-        if value <= target or time.perf_counter() > deadline:
+            effort.on_schedule(list(best))
+        if effort.ends_at(value):
             break
     return best
 
 
-def _search(
-    decoder: _Decoder,
-    assignments: Sequence[Assignment],
-    iterations: int,
-    rng: np.random.Generator,
-    deadline: float,
-) -> Iterator[_Decoded | None]:
+def _search(decoder: _Decoder, assignments: Sequence[Assignment], effort: Effort) -> Iterator[_Decoded | None]:
     """Yield what each list tried gives: None where it was given up, for it would not be taken."""
     if not assignments:
         return
     best: _Decoded | None = None
-    for jobs in _first_lists(decoder, assignments, deadline):
+    for jobs in _first_lists(decoder, assignments, effort.deadline):
         decoded = decoder.decode(jobs)
         if decoded is None:
             continue
@@ -128,7 +105,7 @@ def _search(
         yield decoded
     if best is None:
         return
-    length = FIRST_ROUND * len(assignments)
+    rng, iterations, length = np.random.default_rng(effort.seed), effort.iterations, FIRST_ROUND * len(assignments)
     while iterations > 0:
         length = min(length, iterations)
         best = yield from _round(decoder, best, length, rng)
@@ -269,16 +246,12 @@ def _another_way(generation: Generation, j: int, rng: np.random.Generator) -> Wa
 
 
 def _run(context: Context) -> None:
-    """Anneal from the best assignments; later attempts draw otherwise and take longer."""
+    """Anneal from the best assignments."""
     improve(
         context.problem,
         context.best,
+        context.effort(ITERATIONS * len(context.problem.jobs) ** 2, METHOD.name),
         objective=context.criterion.objective,
-        iterations=context.limited(ITERATIONS * len(context.problem.jobs) ** 2 << context.attempt),
-        seed=context.call.options.seed + context.attempt,
-        target=context.goal,
-        deadline=context.deadline,
-        on_schedule=lambda assignments: context.take(assignments, METHOD.name),
     )
 
 
