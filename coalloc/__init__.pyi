@@ -31,6 +31,7 @@ from coalloc.measures import metrics_of as metrics_of
 from coalloc.meter import energy as energy
 from coalloc.plot.pictures import gantt as gantt
 from coalloc.plot.power import power_plot as power_plot
+from coalloc.plot.progress import progress_plot as progress_plot
 from coalloc.plot.timeline import series_plot as series_plot
 from coalloc.result_files import read_result as read_result
 from coalloc.result_files import write_result as write_result

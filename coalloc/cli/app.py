@@ -28,7 +28,8 @@ from coalloc.cli import (
     study,
 )
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.output import say, say_fields
+from coalloc.cli.options import Json
+from coalloc.cli.output import say, say_fields, say_json
 from coalloc.cli.shell import PROGRAM, Shell
 
 EPILOG = """
@@ -43,7 +44,6 @@ app = typer.Typer(
     cls=Shell,
     name=PROGRAM,
     epilog=EPILOG,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -62,11 +62,14 @@ def start(
         raise typer.Exit(ExitCode.BAD_INPUT)
 
 
-def versions() -> ExitCode:
+def versions(as_json: Json = False) -> ExitCode:
     """Print the versions of coalloc and of the libraries that decide a result, for a bug report."""
     from coalloc.versions import versions as found
 
-    say_fields(found().items(), width=12)
+    if as_json:
+        say_json(found())
+    else:
+        say_fields(found().items(), width=12)
     return ExitCode.DONE
 
 

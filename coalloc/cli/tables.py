@@ -19,6 +19,7 @@ def written_table(study: Callable[[], pd.DataFrame], output: Path | None, json: 
     Then the rows that are complete are written there, or else printed: as CSV, or as ``json``. An interrupt
     before the first of them is raised.
     """
+    from coalloc.documents.spreadsheet import csv_of_table
     from coalloc.studies.interruption import Interrupted
 
     try:
@@ -36,15 +37,16 @@ def written_table(study: Callable[[], pd.DataFrame], output: Path | None, json: 
     if json:
         say_json(table.to_dict("records"))
     elif output is None:
-        say(table.to_csv(index=False).rstrip())
+        say(csv_of_table(table).rstrip())
     return None
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV; a file that is there is replaced in one step."""
+    from coalloc.documents.spreadsheet import csv_of_table
     from coalloc.documents.storage import write_atomically
 
-    write_atomically(path, table.to_csv(index=False))
+    write_atomically(path, csv_of_table(table))
 
 
 def show_table(

@@ -343,7 +343,7 @@ def test_brackets_in_texts_do_not_nest(tmp_path):
     assert read_instance(path).jobs[0].id == '\\"[' * 200
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe{\x00}\x00", b'{"name": "\xc3"}', b"\x1f\x8b\x08"])
+@pytest.mark.parametrize("content", [b"\xff\xfe{\x00}\x00", b'{"name": "\xc3"}'])
 def test_bytes_that_are_no_utf_8(tmp_path, content):
     path = tmp_path / "wl1.json"
     path.write_bytes(content)
