@@ -58,11 +58,11 @@ class Position:
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was interrupted; ``position`` says where it was."""
+    """A run was interrupted; ``position`` says where it was, ``policy`` whose ``decide`` was at work, if one was."""
 
-    def __init__(self, position: Position) -> None:
-        self.position = position
-        super().__init__(f"interrupted: {position}")
+    def __init__(self, position: Position, policy: str = "") -> None:
+        self.position, self.policy = position, policy
+        super().__init__(f"interrupted{f' in decide of policy {policy}' if policy else ''}: {position}")
 
 
 class PolicyError(CoallocError):
@@ -188,8 +188,8 @@ class Engine:
         try:
             with noted_interrupts() as self._interrupts:
                 self._loop()
-        except KeyboardInterrupt:
-            raise Interrupted(self.position) from None
+        except KeyboardInterrupt as interrupt:
+            raise interrupt if isinstance(interrupt, Interrupted) else Interrupted(self.position) from None
         except PolicyError:
             raise
         except Exception as error:
@@ -279,10 +279,7 @@ class Engine:
         """Let the policy of a site decide, and do what it says."""
         num_waiting, num_starts, num_wakes = len(site.queue), 0, 0
         try:
-            decisions = site.decide()
-            if self._interrupts.have_come:
-                raise KeyboardInterrupt  # whoever has caught it
-            for decision in decisions:
+            for decision in self._decisions(site):
                 if isinstance(decision, Start):
                     self._start(site, decision)
                     num_starts += 1
@@ -298,6 +295,16 @@ class Engine:
         if num_starts:
             self._idle_instants = 0
             site.leave_queue(num_starts)
+
+    def _decisions(self, site: Site) -> list[object]:
+        """Return what the policy of a site decides; an interrupt meanwhile stops the run, whoever has caught it."""
+        try:
+            decisions = site.decide()
+            if self._interrupts.have_come:
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise Interrupted(self.position, type(site.policy).__name__) from None
+        return decisions
 
     def _refuse_idleness(self) -> None:
         """Raise where a policy puts jobs off, again and again, though nothing runs."""

@@ -274,21 +274,24 @@ class SolveResult:
         """Return the six (name, text) lines that printing shows."""
         status = f"{self.status.value} (stopped by {self.stopped_by})"
         unit = UNITS.get(self.options.objective, "s")
-        size = self.model_size
-        unused = "" if self.options.solver == "highs" else f", so {visible(self.options.solver)} did nothing"
-        shape = (
-            f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros"
-            if size
-            else f"no model needed{unused}"
-        )
         return [
             ("status", f"{status}: {self.message}" if self.message else status),
             ("objective", f"{_shown(self.objective, unit)} ({self.options.objective})"),
             ("bound", _shown(self.lower_bound, unit)),
             ("gap", "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"),
             ("time", _times(self.timings)),
-            ("model", f"{self.options.model}/{self.options.formulation}, {shape}"),
+            ("model", f"{self.options.model}/{self.options.formulation}, {self._shape}"),
         ]
+
+    @property
+    def _shape(self) -> str:
+        """The size of the model, or why there is none."""
+        size, solver = self.model_size, self.options.solver
+        if size is not None:
+            return f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros"
+        if self.timings.get("build", 0.0) > 0.0:
+            return "a model that was not solved to its end"
+        return "no model needed" if solver == "highs" else f"no model needed, so {visible(solver)} did nothing"
 
 
 def _times(timings: Mapping[str, float]) -> str:

@@ -276,7 +276,8 @@ def test_an_interrupted_run_says_where_it_was():
 
     with pytest.raises(Interrupted) as interrupt:
         coalloc.simulate(TWO, Impatient({"J1": (1,), "J2": (2,)}))
-    assert str(interrupt.value) == "interrupted: at 9 s 1 jobs have ended, 0 run, 1 wait, 0 are still to come"
+    where = "at 9 s 1 jobs have ended, 0 run, 1 wait, 0 are still to come"
+    assert str(interrupt.value) == f"interrupted in decide of policy Impatient: {where}"
     assert isinstance(interrupt.value, KeyboardInterrupt)
 
 
