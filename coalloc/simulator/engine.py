@@ -23,7 +23,7 @@ from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, wake_time
 from coalloc.simulator.interruption import Interrupts, noted_interrupts
 from coalloc.simulator.node_sharing import refuse_unshared, sharing_of, user_changes
-from coalloc.simulator.occupancy import refuse_little_memory, refuse_too_large
+from coalloc.simulator.occupancy import refuse_too_large, refuse_unplaceable
 from coalloc.simulator.policy import Running, as_described
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.progress import Ends, Progress, Source
@@ -141,7 +141,7 @@ class Engine:
         part = partitions[0].policy.scope if len(partitions) == 1 else "site"
         refuse_too_large(self._jobs, max(site.largest_job for site in self._sites), part)
         if self._sharing is None:
-            refuse_little_memory(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
+            refuse_unplaceable(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
         self._homes: dict[int, Site] = {}
         self._running: dict[int, Running] = {}
@@ -152,6 +152,9 @@ class Engine:
             "arrival": self._arrive,
             "wake": self._wake,
         }
+        self._awaited, self._followers = _precedences(instance)
+        self._held_back: set[int] = set()
+        """Jobs that have arrived before all that they come after have ended."""
         self._ended, self._idle_instants, self._num_instants = 0, 0, 0
         self._interrupts = Interrupts()
 
@@ -215,6 +218,7 @@ class Engine:
                 contention=self._contention,
                 rng=rng,
                 task_memory=0.0 if self._sharing else instance.largest_task_memory,
+                is_choosy=bool({"eligible", "requires"} & instance.words),
                 sharing=self._sharing,
             )
             for number, partition in enumerate(partitions)
@@ -318,7 +322,11 @@ class Engine:
     # -------------------------------------------------------------------------- what happens
 
     def _arrive(self, index: int) -> None:
+        """Let a job arrive at a site, unless others must end first."""
         self._idle_instants = 0
+        if self._awaited.get(index):
+            self._held_back.add(index)
+            return
         job = as_described(self._jobs[index])
         site = self._sites[0] if self._router is None else self._routed(job, self._router)
         site.arrive(index, job)
@@ -352,6 +360,11 @@ class Engine:
         site.end(running)
         if self._hears_ends is not None:
             self._hears_ends.ended(site, running)
+        for follower in self._followers.get(index, ()):
+            self._awaited[follower] -= 1
+            if not self._awaited[follower] and follower in self._held_back:
+                self._held_back.remove(follower)
+                self._arrive(follower)
 
     def _end_as_estimated(self) -> None:
         """End the jobs whose estimated end has come, if they do end now."""
@@ -443,3 +456,20 @@ class Engine:
             f"arrives, and it does not start {quoted(head.id)} (tasks: {head.tasks}) on "
             f"{site.state.platform.num_processors} processors",
         )
+
+
+def _precedences(instance: Instance) -> tuple[dict[int, int], dict[int, list[int]]]:
+    """Return how many others each job comes after, and the jobs that come after each, all by index."""
+    if "after" not in instance.words:
+        return {}, {}
+    jobs = [*instance.jobs, *(run.job for run in instance.running)]
+    number = {job.id: index for index, job in enumerate(jobs)}
+    awaited: dict[int, int] = {}
+    followers: dict[int, list[int]] = {}
+    for index, job in enumerate(instance.jobs):
+        others = {number[other] for other in job.after}
+        if others:
+            awaited[index] = len(others)
+        for other in sorted(others):
+            followers.setdefault(other, []).append(index)
+    return awaited, followers

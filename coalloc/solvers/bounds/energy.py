@@ -13,6 +13,7 @@ from coalloc.allocation import Scope
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import has_power_states
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
+from coalloc.instance.words import WORDS, refuse_words
 from coalloc.models.energy_rates import Rates, always_on_rates, node_rates, switched_rates
 from coalloc.models.energy_relaxation import build
 from coalloc.problem import Problem, discretise
@@ -21,6 +22,9 @@ from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.bounds.energy_by_makespan import MAX_PLACES, EnergyByMakespan, Span, span_bound, spans
 from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.result import SolveStatus
+
+UNKNOWN_WORDS = frozenset(WORDS)
+"""The words that energy and EDP do not know: all."""
 
 
 def energy_bound(
@@ -37,6 +41,7 @@ def energy_bound(
 
     Raises :class:`CoallocError` where watts are missing, or where no schedule keeps ``makespan_limit`` (s).
     """
+    refuse_words(instance, f"the bound of objective {objective!r}", UNKNOWN_WORDS)
     deadline = time.perf_counter() + time_limit
     problem = discretise(instance, None, scope=scope)
     rates = _rates(problem, power_management, working)
