@@ -1,4 +1,4 @@
-"""The pages of the project as programs: their blocks of code, run in order in one process per page, and what they print.
+"""The pages of the project as programs: their blocks of code, run in order in one process a page, what they print.
 
 A page is read from top to bottom, so later blocks may use what earlier ones made. A comment of HTML before a block says
 what a reader has and a test has not: ``<!-- given: COMMANDS -->`` are commands that make it, and ``<!-- shown only:

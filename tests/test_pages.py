@@ -12,7 +12,6 @@ import click
 import pytest
 import typer
 
-import coalloc
 from coalloc.cli.app import app
 from tests.pages import PAGES, ROOT, Block, blocks, missing, run_page, text_of
 
@@ -76,7 +75,7 @@ def inline_code(text: str) -> str:
 
 
 def misspelt(code: str) -> list[str]:
-    """Return the names below ``coalloc`` that code uses and that are not there; files such as ``coalloc.egg-info`` are none."""
+    """Return the names below ``coalloc`` that code uses and that are not there; ``coalloc.egg-info`` is none."""
     found = set(re.findall(r"(?<![\w./-])(coalloc(?:\.[A-Za-z_]\w*)+)(?!\w*[/-])", code))
     wrong = []
     for name in sorted(found):
@@ -165,4 +164,4 @@ def test_two_lines_set_up_everything_and_run_the_demo_and_the_tests():
 
 def test_a_block_knows_what_is_given_and_what_is_shown():
     assert Block("sh", "coalloc demo\n").shown_only == ""
-    assert [block.output for block in blocks("docs/extending.md")][0] == "optimal late-jobs\n"
+    assert blocks("docs/extending.md")[0].output == "optimal late-jobs\n"
