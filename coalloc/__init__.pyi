@@ -51,6 +51,8 @@ from coalloc.simulator.site import Partition as Partition
 from coalloc.solvers.result import SolveResult as SolveResult
 from coalloc.solvers.result import SolveStatus as SolveStatus
 from coalloc.solvers.result import TracePoint as TracePoint
+from coalloc.studies.audit import audit as audit
+from coalloc.studies.audit_report import Audit as Audit
 from coalloc.studies.comparison import compare as compare
 from coalloc.studies.front import energy_front as energy_front
 from coalloc.studies.grid import grid_study as grid_study

@@ -91,8 +91,7 @@ def solve(
     saturation
         Share above its bandwidth that a link may carry and still not count as saturated.
     scope
-        Where the tasks of a job may be: ``"platform"``, one ``"cluster"``, one ``"node"`` (oas). In continuous time
-        energy and edp are for ``"node"``.
+        Where the tasks of a job may be: ``"platform"``, one ``"cluster"``, one ``"node"`` (oas).
     makespan_limit
         Seconds within which the schedule must end (oas); it may make an instance infeasible.
     constraints

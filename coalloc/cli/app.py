@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from coalloc.cli import (
+    audit,
     bench,
     check,
     compare,
@@ -77,6 +78,7 @@ app.command(epilog=solve.EXAMPLES)(solve.solve)
 app.command(epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command(epilog=check.EXAMPLES)(check.check)
 app.command(epilog=compare.EXAMPLES)(compare.compare)
+app.command(epilog=audit.EXAMPLES)(audit.audit)
 app.add_typer(study.app)
 app.command(epilog=generate.EXAMPLES)(generate.generate)
 app.command(epilog=convert.EXAMPLES)(convert.convert)
