@@ -20,7 +20,7 @@ def found(jobs, objective="total-response-time", slot=None):
 
 
 def test_the_longest_job_has_the_cheapest_position():
-    # Positions cost 1 1 2 2 3 3 .. a second on the fast processors, 2 4 6 .. on the slow one; sorted 1 1 2 2 2 3 against
+    # Positions cost 1 1 2 2 3 3 .. a second on the fast processors, 2 4 6 .. on the slow one: 1 1 2 2 2 3 against
     # 9 8 5 4 2 1: 9 + 8 + 2 * (5 + 4 + 2) + 3 * 1 = 42.
     jobs = [Job(f"J{d:g}", 1, d) for d in (1.0, 2.0, 4.0, 5.0, 8.0, 9.0)]
     assert found(jobs).cost == pytest.approx(42.0)

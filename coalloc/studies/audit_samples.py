@@ -1,0 +1,196 @@
+"""What an audit asks of each window: bounds, the best schedules known, and what waits would be without fragmentation.
+
+All that is returned are means over the jobs, in s or the unit of the measure, but for makespans, s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.allocation import node_classes
+from coalloc.api.simulating import simulate
+from coalloc.api.solving import lower_bound, solve
+from coalloc.bench.outcomes import Outcome
+from coalloc.instance import Instance, Job
+from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
+from coalloc.rules.fluid import delays, least_total_delay
+from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
+from coalloc.solvers.result import SolveResult
+from coalloc.studies.audit_windows import Sample, bounded_slowdowns
+from coalloc.studies.interruption import uninterrupted
+
+Floats = NDArray[np.float64]
+
+MOST_SEARCHED = 4_000
+"""Jobs of a window up to which schedules are searched for; beyond, the best are those of policies."""
+
+HEAD_START = 1.0
+"""Seconds by which jobs that run already arrive before all others where policies are to know their estimates."""
+
+SHARES_OF_TIME = {"bound": 0.3, "search": 0.7}
+"""Shares of the time limit that the bounds and the searches of all measures get."""
+
+CLAIRVOYANT = "{} with true run times"
+SEARCH = "search"
+
+OBJECTIVES: Mapping[str, str] = {
+    "wait": "mean-wait",
+    "bounded_slowdown": "mean-bounded-slowdown",
+    "makespan": "makespan",
+}
+"""What is measured of a schedule, and the objective that says it."""
+
+
+# ------------------------------------------------------------------------------ bounds
+
+
+def bounds(sample: Sample, time_limit: float) -> dict[str, float]:
+    """Return a lower bound on the mean wait (s), the mean bounded slowdown and the makespan (s)."""
+    instance, each = sample.instance, time_limit / len(OBJECTIVES)
+    on_clock = {
+        "wait": lower_bound(instance, OBJECTIVES["wait"], time_limit=each),
+        "bounded_slowdown": lower_bound(instance, OBJECTIVES["bounded_slowdown"], time_limit=each),
+        "makespan": max(lower_bound(instance, method=method) for method in ("longest-job", "packing")),
+    }
+    found = {measure: of_objective(sample, measure, bound) for measure, bound in on_clock.items()}
+    divided = {"wait": _divided_wait(sample), "bounded_slowdown": _divided_slowdown(sample)}
+    return found | {measure: max(found[measure], bound) for measure, bound in divided.items()}
+
+
+def of_objective(sample: Sample, measure: str, bound: float) -> float:
+    """Return the bound on a measure that a bound on its objective gives, of which the clock begins with the window.
+
+    What jobs had waited before adds to their waits. With b waited before, the bounded slowdown of a job is at least
+    that without b, plus what b makes it more where it starts at once.
+    """
+    if measure == "wait":
+        return float(sample.waited.mean()) + bound
+    if measure == "bounded_slowdown":
+        return bound + float((bounded_slowdowns(sample.waited, sample.jobs.run) - 1.0).mean())
+    return max(sample.instance.origin + bound, *(run.end for run in sample.instance.running), 0.0)
+
+
+def _divided_wait(sample: Sample) -> float:
+    """Return what the mean wait is at least without fragmentation, s."""
+    delay = least_total_delay(sample.jobs, sample.supply)
+    return float(sample.waited.mean()) + delay / len(sample.waited)
+
+
+def _divided_slowdown(sample: Sample) -> float:
+    """Return what the mean bounded slowdown is at least without fragmentation.
+
+    With b waited before it is at least (b + wait + run) over the bounded run time: delays count by the inverse of that.
+    """
+    jobs, waited = sample.jobs, sample.waited
+    bounded = np.maximum(jobs.run, BOUNDED_SLOWDOWN_THRESHOLD)
+    weighted = least_total_delay(jobs, sample.supply, 1.0 / bounded) / len(waited)
+    return float(((waited + jobs.run) / bounded).mean()) + weighted
+
+
+# ------------------------------------------------------------------------------ schedules
+
+
+def policy_starts(sample: Sample, policy: Mapping[str, Any], *, knows_run_times: bool) -> Floats:
+    """Return the starts under a policy, s, which knows the users' estimates or the true run times.
+
+    Jobs that run already go first and alone, as jobs of what is left of their estimates.
+    """
+    held = zip(sample.instance.running, sample.remaining.tolist(), strict=True)
+    first = [_running_job(k, run.job.tasks, run.end, estimate) for k, (run, estimate) in enumerate(held)]
+    others = [job.replace(id=f"j{k}", arrival=job.arrival + HEAD_START) for k, job in enumerate(sample.instance.jobs)]
+    jobs = [*first, *others]
+    if knows_run_times:
+        jobs = [job.replace(estimate=job.base_time) for job in jobs]
+    options = {name: option for name, option in policy.items() if name != "policy"}
+    run = simulate(sample.instance.replace(jobs=jobs, running=()), policy["policy"], **options)
+    return np.array([placement.start for placement in run.schedule.placements[len(first) :]]) - HEAD_START
+
+
+def _running_job(number: int, tasks: int, end: float, estimated_end: float) -> Job:
+    """Return a job that runs already as one that arrives before the window."""
+    left = HEAD_START + end
+    return Job(f"r{number}", tasks=tasks, base_time=left, estimate=max(left, HEAD_START + estimated_end))
+
+
+def _schedule(instance: Instance, starts: Floats) -> Schedule | None:
+    """Return the schedule of starts on one pool of processors; None where there are several."""
+    classes = node_classes(instance.platform)
+    if len(classes) > 1:
+        return None
+    spans = [
+        Occupation(job.id, start, start + job.base_time, (job.tasks,))
+        for job, start in zip(instance.jobs, starts.tolist(), strict=True)
+    ]
+    nodes = assign_nodes(instance, classes, spans)
+    return Schedule(
+        [Placement(span.job, span.start, span.end, names) for span, names in zip(spans, nodes, strict=True)],
+        instance=instance.name,
+    )
+
+
+@dataclass(frozen=True)
+class Held:
+    """A schedule that is known: who made it, whether a policy with the users' estimates could, and its starts, s."""
+
+    label: str
+    is_online: bool
+    starts: Floats
+
+
+def of_policies(sample: Sample, policies: Mapping[str, Mapping[str, Any]]) -> list[Held]:
+    """Return the schedules of policies, with the users' estimates and with true run times."""
+    return [
+        Held(
+            CLAIRVOYANT.format(label) if knows else label,
+            not knows,
+            policy_starts(sample, policy, knows_run_times=knows),
+        )
+        for knows in (False, True)
+        for label, policy in policies.items()
+    ]
+
+
+def search(sample: Sample, measure: str, known: Sequence[Held], time_limit: float, seed: int) -> SolveResult:
+    """Return what ``solve`` finds from the best of the schedules that are known."""
+    first = min(known, key=lambda held: sample.measured(held.starts)[measure], default=None)
+    start = None if first is None else _schedule(sample.instance, first.starts)
+    objective = OBJECTIVES[measure]
+    return uninterrupted(solve(sample.instance, objective=objective, time_limit=time_limit, seed=seed, start=start))
+
+
+# ------------------------------------------------------------------------------ one window
+
+
+def measure_window(options: Mapping[str, Any], instance: Instance) -> Outcome:
+    """Return what is proven of a window, and the best that is known; called in a process of its own."""
+    sample = Sample(instance, *(np.array(options[name], dtype=np.float64) for name in ("waited", "remaining")))
+    low = bounds(sample, options["time_limit"] * SHARES_OF_TIME["bound"])
+    known = of_policies(sample, options["policies"])
+    each = options["time_limit"] * SHARES_OF_TIME["search"] / len(OBJECTIVES)
+    for measure in OBJECTIVES if len(sample.waited) <= MOST_SEARCHED else ():
+        result = search(sample, measure, known, each, options["seed"])
+        if result.lower_bound is not None:
+            low[measure] = max(low[measure], of_objective(sample, measure, result.lower_bound))
+        if result.schedule is not None:
+            starts = np.array([result.schedule[job.id].start for job in instance.jobs])
+            known.append(Held(SEARCH, False, starts))
+    return {
+        "status": "done",
+        "bounds": low,
+        "without_fragmentation": _divided(sample),
+        "schedules": [
+            {"label": held.label, "is_online": held.is_online, **sample.measured(held.starts)} for held in known
+        ],
+    }
+
+
+def _divided(sample: Sample) -> dict[str, float]:
+    """Return between what the least mean wait lies if jobs could be divided and interrupted, s."""
+    jobs, supply, before = sample.jobs, sample.supply, float(sample.waited.mean())
+    reached = min(float(delays(jobs, supply, priority).mean()) for priority in (jobs.work, jobs.run))
+    return {"bound": _divided_wait(sample), "best": before + reached, "waited": before}
