@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from itertools import accumulate
 from typing import Annotated, Literal
 
 from coalloc.allocation import (
@@ -24,9 +26,9 @@ from coalloc.allocation import (
     node_classes,
     switched_classes,
 )
-from coalloc.constraint import Constraint, NotTogether, Release, Times
+from coalloc.constraint import Constraint, NotTogether, Release, Stated, Times, stated
 from coalloc.documents.text import quoted
-from coalloc.execution import execution_time, link_load, processing_slowdown
+from coalloc.execution import execution_time, link_load, link_load_table, processing_slowdown
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
 
@@ -48,6 +50,7 @@ class LinkBandwidth:
     classes: tuple[int, ...]
     limit: float
     load = staticmethod(link_load)
+    load_table = staticmethod(link_load_table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,11 @@ class NodeMemory:
     def load(tasks: int, job: Job) -> float:
         """Return what tasks of a job on the node ask for, MB."""
         return tasks * (job.memory or 0.0)
+
+    @staticmethod
+    def load_table(most: int, job: Job) -> list[float]:
+        """Return what 0, 1, ..., ``most`` tasks of a job on the node ask for, MB."""
+        return [NodeMemory.load(tasks, job) for tasks in range(most + 1)]
 
 
 Resource = LinkBandwidth | NodeMemory
@@ -197,13 +205,44 @@ class Problem:
 
     @cached_property
     def releases(self) -> tuple[float, ...]:
-        """Earliest start of each job, ticks: the latest that a constraint asks for."""
-        return tuple(self.ticks(max(c.earliest_start(job) for c in self.constraints)) for job in self.jobs)
+        """Earliest start of each job, ticks: the latest that a constraint asks for, or that jobs before it leave."""
+        asked = [self.ticks(max(c.earliest_start(job) for c in self.constraints)) for job in self.jobs]
+        for j in self._in_turn:
+            asked[j] = max([asked[j], *(asked[i] + self.levels[i][0].duration for i in self.before[j])])
+        return tuple(asked)
 
     @cached_property
     def latest_ends(self) -> tuple[float, ...]:
-        """Latest end of each job, ticks: the earliest that a constraint asks for; infinity where none does."""
-        return tuple(self._last_tick(min(c.latest_end(job) for c in self.constraints)) for job in self.jobs)
+        """Latest end of each job, ticks: the earliest that a constraint, or a job after it, asks for; else infinity."""
+        asked = [self._last_tick(min(c.latest_end(job) for c in self.constraints)) for job in self.jobs]
+        for j in reversed(self._in_turn):
+            for i in self.before[j]:
+                asked[i] = min(asked[i], asked[j] - self.levels[j][0].duration)
+        return tuple(asked)
+
+    @cached_property
+    def before(self) -> tuple[tuple[int, ...], ...]:
+        """The jobs, by index, that rows ask to end before each job starts."""
+        found: list[list[int]] = [[] for _ in self.jobs]
+        for row in self.rows:
+            if isinstance(row, TimeSumRow) and row.least >= 0 and len(row.terms) == 2:
+                (_, late, j), (_, early, i) = sorted(row.terms, reverse=True)
+                if (late, early) == ("start", "end") and i != j:
+                    found[j].append(i)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def _in_turn(self) -> tuple[int, ...]:
+        """The jobs, by index, each behind all that end before it starts; none where a cycle, or a lack, forbids that.
+
+        Of a job that fits nowhere there is no time that it takes: :attr:`levels` says so, and not what it delays.
+        """
+        if not any(self.before) or any(max(self.within_scope(self.rooms(job))) < job.tasks for job in self.jobs):
+            return ()
+        try:
+            return tuple(TopologicalSorter(dict(enumerate(self.before))).static_order())
+        except CycleError:
+            return ()
 
     def _last_tick(self, seconds: float) -> float:
         if math.isinf(seconds):
@@ -332,11 +371,24 @@ class Problem:
         for k, resource in enumerate(self.resources):
             most = sum(busy.loads[k] for busy in self.busy)
             most += sum(
-                max((resource.load(n, job) for n in self.tasks_within(job, k)), default=0.0) for job in self.jobs
+                max(self.load_table(job, k)[self.tasks_within(job, k).start :], default=0.0) for job in self.jobs
             )
             if most > resource.limit:
                 contended.append(k)
         return tuple(contended)
+
+    def load_table(self, job: Job, resource: int) -> list[float]:
+        """Return what a job asks of a resource with 0, 1, ... tasks there, up to as many as can be; made once."""
+        most, of = self.tasks_within(job, resource).stop - 1, self.resources[resource]
+        key = type(of), most, job.tasks, job.task_bandwidth, job.memory
+        if key not in self._known_load_tables:
+            self._known_load_tables[key] = of.load_table(most, job)
+        return self._known_load_tables[key]
+
+    @cached_property
+    def _known_load_tables(self) -> dict[tuple[object, ...], list[float]]:
+        """Load tables so far; equal jobs, and links with equally many processors below, share them."""
+        return {}
 
     @cached_property
     def contended_links(self) -> tuple[int, ...]:
@@ -420,13 +472,15 @@ class Problem:
 
     def count_allocations(self, job: Job) -> int:
         """Return how many allocation vectors a job has, links and scope aside."""
-        ways = [1] + [0] * job.tasks
-        for room in self.rooms(job):
-            prefix = [0]
-            for count in ways:
-                prefix.append(prefix[-1] + count)
-            ways = [prefix[n + 1] - prefix[max(0, n - room)] for n in range(job.tasks + 1)]
-        return ways[job.tasks]
+        rooms = self.rooms(job)
+        if rooms not in self._known_counts:
+            self._known_counts[rooms] = _num_compositions(max(other.tasks for other in self.jobs), rooms)
+        return self._known_counts[rooms][job.tasks]
+
+    @cached_property
+    def _known_counts(self) -> dict[tuple[int, ...], list[int]]:
+        """Numbers of allocation vectors so far, by room and by tasks."""
+        return {}
 
     @cached_property
     def modes(self) -> tuple[tuple[Mode, ...], ...]:
@@ -541,6 +595,15 @@ class Problem:
         return {}
 
 
+def _num_compositions(most: int, limits: Sequence[int]) -> list[int]:
+    """Return how many vectors :func:`compositions` yields for each total from 0 to ``most``."""
+    ways = [1] + [0] * most
+    for limit in limits:
+        sums = [0, *accumulate(ways)]
+        ways = [sums[n + 1] - sums[max(0, n - limit)] for n in range(most + 1)]
+    return ways
+
+
 def compositions(total: int, limits: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Yield every vector of whole numbers with this total, each between 0 and its limit."""
     if not limits:
@@ -591,7 +654,7 @@ def discretise(
     kept that still forbid nothing else then.
     """
     instance.refuse_shared_nodes(EXACT_METHODS)
-    kept = (Release(), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
+    kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
     classes = node_classes(instance.platform, scope, instance.largest_task_memory)
     return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
 
@@ -605,7 +668,7 @@ def on_another_grid(problem: Problem, slot: float, rounding: Rounding) -> Proble
         links=problem.links,
         saturation=problem.saturation,
         scope=problem.scope,
-        constraints=[c for c in problem.constraints if not isinstance(c, Release)],
+        constraints=[c for c in problem.constraints if not isinstance(c, Stated)],
     )
 
 

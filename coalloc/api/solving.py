@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coalloc.allocation import Scope
@@ -33,7 +34,7 @@ from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import METHODS, cost_bound
 from coalloc.solvers.feasibility import why_nowhere
 from coalloc.solvers.oas import build_oas, solve_oas
-from coalloc.solvers.result import Model, Progress, RunModel, SolveOptions, SolveResult, TracePoint
+from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
 from coalloc.versions import versions
 
 if TYPE_CHECKING:
@@ -90,8 +91,7 @@ def solve(
     saturation
         Share above its bandwidth that a link may carry and still not count as saturated.
     scope
-        Where the tasks of a job may be: ``"platform"``, one ``"cluster"``, one ``"node"`` (oas). In continuous time
-        energy and edp are for ``"node"``.
+        Where the tasks of a job may be: ``"platform"``, one ``"cluster"``, one ``"node"`` (oas).
     makespan_limit
         Seconds within which the schedule must end (oas); it may make an instance infeasible.
     constraints
@@ -136,7 +136,7 @@ def solve(
         from coalloc.solvers.backends.pyomo_solver import solver_named
 
         run_model = solver_named(solver, work_limit=options.work_limit)
-    reporter = progress if callable(progress) else _print_point if progress else None
+    reporter = progress if callable(progress) else News(partial(print, file=sys.stderr)) if progress else None
     chosen: Any = formulation  # which of the two it must be depends on the model
     if options.model == "oas":
         result = solve_oas(
@@ -372,10 +372,3 @@ def _name_of_objective(model: Model, objective: str | Objective | None) -> str:
 def _name_of(formulation: Any) -> str:
     """Return the name of a formulation: its own, or its type's where it is an object of the user's."""
     return formulation if isinstance(formulation, str) else type(formulation).__name__
-
-
-def _print_point(point: TracePoint) -> None:
-    """Print a point of the trace as one line on standard error."""
-    incumbent = "-" if point.incumbent is None else f"{point.incumbent:.6g}"
-    bound = "-" if point.lower_bound is None else f"{point.lower_bound:.6g}"
-    print(f"{point.time:8.2f} s  incumbent {incumbent:>12}  bound {bound:>12}  {point.source}", file=sys.stderr)

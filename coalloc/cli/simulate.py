@@ -232,7 +232,7 @@ def _writers(run: SimulationResult, quiet: bool, every: float | None) -> dict[st
         "schedule": partial(coalloc.write_schedule, run.schedule),
         "jobs": partial(_write_jobs, run),
         "trace": partial(_write_trace, run, quiet=quiet),
-        "gantt": partial(coalloc.gantt, run.instance, run.schedule),
+        "gantt": partial(coalloc.gantt, run.instance, run.schedule, title=f"{run.instance.name} under {run.policy}"),
         "power": partial(coalloc.power_plot, run.instance, run.schedule, power_management=run.power_management),
         "series": lambda path: write_table(run.series(every), path),
         "timeline": partial(

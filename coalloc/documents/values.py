@@ -35,6 +35,9 @@ Flag = Annotated[bool, Field(strict=True)]
 LEFT_OUT = {"left out": True}
 """Metadata of a field whose default says as much as nothing: files leave it out then."""
 
+SINCE_2 = {"since": 2}
+"""Metadata of a field that files have from version 2 on."""
+
 CONFIG = pydantic.ConfigDict(extra="forbid")
 
 T = TypeVar("T")

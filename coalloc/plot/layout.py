@@ -148,14 +148,14 @@ class LinkCurve:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Everything a Gantt picture shows, between ``start`` and ``end`` (s), on ``rows`` rows with the gaps.
+    """What a Gantt picture shows under a ``title``, between ``start`` and ``end`` (s), on ``rows`` rows with the gaps.
 
     ``makespan`` is ``None`` for an empty schedule; ``slot_lines`` and ``arrivals`` are instants, s;
     ``curves`` has the links that are ever loaded, in the order of the platform. ``presences`` are those of local users
     before the last end, ``stopped`` the tasks that stood still on shared nodes.
     """
 
-    name: str
+    title: str
     bands: tuple[Band, ...]
     bars: tuple[Bar, ...]
     curves: tuple[LinkCurve, ...]
@@ -196,8 +196,8 @@ class Layout:
         return f"{jobs}{split}{running} on {nodes} in {plural(len(self.bands), 'cluster')}{slot}"
 
 
-def layout_of(instance: Instance, schedule: Schedule) -> Layout:
-    """Return what the picture of a schedule shows.
+def layout_of(instance: Instance, schedule: Schedule, title: str | None = None) -> Layout:
+    """Return what the picture of a schedule shows; without a title it has the name of the instance.
 
     The schedule need not be valid, but must name jobs of the instance and processors of its platform;
     otherwise a :class:`CoallocError` says which are unknown.
@@ -209,7 +209,7 @@ def layout_of(instance: Instance, schedule: Schedule) -> Layout:
     start = min([instance.origin, *(bar.start for bar in bars)])
     end = max([last_end, *(bar.end for bar in bars)])
     return Layout(
-        name=instance.name,
+        title=instance.name if title is None else title,
         bands=bands,
         bars=bars,
         curves=link_curves(instance.platform, bars),

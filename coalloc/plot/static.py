@@ -71,10 +71,14 @@ SPIKE = 0.5
 
 @dataclass(frozen=True)
 class Sheet:
-    """Sizes of the picture, inches; ``names_width`` is the room that the names of the bands take."""
+    """Sizes of the picture, inches; ``names_width`` is the room that the names of the bands take.
+
+    ``given`` are width and height of the chart where somebody else has made its axes.
+    """
 
     layout: Layout
     names_width: float
+    given: tuple[float, float] | None = None
 
     number_width = 0.42
     right = 0.3
@@ -91,13 +95,17 @@ class Sheet:
 
     @cached_property
     def chart_width(self) -> float:
-        """More jobs get a wider chart."""
-        return float(np.interp(len(self.layout.bars), [8, 40, 200], [8.0, 10.0, 14.0]))
+        """More jobs get a wider chart, where the size is not given."""
+        return self.given[0] if self.given else float(np.interp(len(self.layout.bars), [8, 40, 200], [8.0, 10.0, 14.0]))
 
     @cached_property
     def chart_height(self) -> float:
-        """Rows get lower as there are more of them, and the chart higher."""
-        return float(np.interp(self.layout.rows, [2, 6, 16, 64, 300], [1.2, 2.2, 4.2, 6.5, 10.5]))
+        """Rows get lower as there are more of them, and the chart higher, where the size is not given."""
+        return (
+            self.given[1]
+            if self.given
+            else float(np.interp(self.layout.rows, [2, 6, 16, 64, 300], [1.2, 2.2, 4.2, 6.5, 10.5]))
+        )
 
     @cached_property
     def strips(self) -> tuple[LinkCurve, ...]:
@@ -174,9 +182,34 @@ def draw(layout: Layout) -> Figure:
 
     figure = Figure(facecolor=palette.PAPER)
     writer = Writer()
-    sheet = Sheet(layout, max(writer.width(line, 9, "bold") for band in layout.bands for line in writer.lines(band)))
+    sheet = Sheet(layout, names_width(layout, writer))
     figure.set_size_inches(*sheet.size)
     chart = figure.add_axes(sheet.box(sheet.header, sheet.chart_height))
+    draw_chart(chart, sheet, writer)
+    finish_time_axis([chart, *draw_strips(figure, chart, sheet, writer)], sheet)
+    draw_header(figure, sheet, writer)
+    return figure
+
+
+def draw_within(axes: Axes, layout: Layout) -> None:
+    """Draw the chart of a layout, with its title but without the load of links, into axes of somebody else."""
+    writer = Writer()
+    figure = axes.get_figure(root=True)
+    box = axes.get_window_extent()
+    size = (box.width / figure.dpi, box.height / figure.dpi) if figure is not None else (1.0, 1.0)
+    sheet = Sheet(layout, names_width(layout, writer), size)
+    draw_chart(axes, sheet, writer)
+    finish_time_axis([axes], sheet)
+    axes.set_title(writer.text(layout.title, 64), loc="left", fontsize=11, color=palette.INK, pad=16, **RAW)
+
+
+def names_width(layout: Layout, writer: Writer) -> float:
+    """Return the room that the names of the bands take, inches."""
+    return max(writer.width(line, 9, "bold") for band in layout.bands for line in writer.lines(band))
+
+
+def draw_chart(chart: Axes, sheet: Sheet, writer: Writer) -> None:
+    """Draw the bars of the jobs on the rows of the processors, and what belongs to them."""
     draw_bands(chart, sheet, writer)
     draw_times(chart, sheet)
     draw_bars(chart, sheet)
@@ -184,9 +217,6 @@ def draw(layout: Layout) -> Figure:
     draw_connectors(chart, sheet)
     draw_labels(chart, sheet, writer)
     draw_makespan(chart, sheet)
-    finish_time_axis([chart, *draw_strips(figure, chart, sheet, writer)], sheet)
-    draw_header(figure, sheet, writer)
-    return figure
 
 
 def draw_bands(axes: Axes, sheet: Sheet, writer: Writer) -> None:
@@ -489,7 +519,7 @@ def draw_header(figure: Figure, sheet: Sheet, writer: Writer) -> None:
 
     layout = sheet.layout
     x, y = sheet.at(0.15, 0.14)
-    figure.text(x, y, writer.text(layout.name, 48), va="top", fontsize=13, fontweight="bold", color=palette.INK, **RAW)
+    figure.text(x, y, writer.text(layout.title, 64), va="top", fontsize=13, fontweight="bold", color=palette.INK, **RAW)
     figure.text(x, sheet.at(0, 0.4)[1], layout.summary, va="top", fontsize=9, color=palette.MUTED)
     coallocated = Patch(facecolor=palette.bar_colour(0), linewidth=0, label="co-allocated", **COALLOCATED)
     running = Patch(facecolor=palette.RUNNING, linewidth=0, label="running already", **RUNNING)

@@ -20,8 +20,8 @@ from coalloc.solvers.call import Call, fail_on
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
 
-LARGE = range(24, 501)
-"""Numbers of jobs at which complete methods add nothing to what beam search finds of the makespan."""
+LARGE = 24
+"""Number of jobs from which on complete methods add nothing to what beam search finds of the makespan."""
 
 T = TypeVar("T")
 
@@ -59,7 +59,7 @@ class Context:
     @property
     def is_large(self) -> bool:
         """Whether there are so many jobs that nothing complete is tried (:data:`LARGE`)."""
-        return self.criterion.objective.is_latest_end and len(self.problem.jobs) in LARGE
+        return self.criterion.objective.is_latest_end and len(self.problem.jobs) >= LARGE
 
     @property
     def is_free(self) -> bool:

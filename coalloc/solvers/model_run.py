@@ -241,7 +241,7 @@ def _run_on_a_grid(context: Context) -> None:
         context.take(moved, "model, moved left")
     _heed_interrupt(context)
     if not context.is_closed:
-        _, bound = _solve(context, down, best_list_schedule(down.problem), call.remaining)
+        _, bound = _solve(context, down, best_list_schedule(down.problem, deadline=context.deadline), call.remaining)
         if bound is not None:
             context.prove(bound, "model, rounded down", down)
         _heed_interrupt(context)

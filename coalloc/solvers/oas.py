@@ -210,7 +210,7 @@ def _given(context: Context, start: Schedule) -> list[Assignment]:
 def _run_named(context: Context, formulation: Formulation) -> None:
     """Run one formulation from the best known schedule, to its own proof, whatever cheaper bounds know."""
     quick = quick_bound(context.criterion)
-    context.take(best_list_schedule(context.problem), "list schedule")
+    context.take(best_list_schedule(context.problem, deadline=context.instant(1.0)), "list schedule")
     context.prove(quick, "longest job and packing")
     schedule, bound = ModelRun(context.call, context.run_model).run(
         context.criterion, formulation, context.best, time_limit=context.call.remaining, lower_bound=quick
@@ -226,7 +226,9 @@ def _run_own(context: Context, formulation: Formulation, start: Schedule | None)
     call, criterion = context.call, context.criterion
     quick = quick_bound(criterion)
     context.prove(quick, "longest job and packing")
-    first = best_list_schedule(context.problem) if start is None else _given(context, start)
+    first = (
+        best_list_schedule(context.problem, deadline=context.instant(1.0)) if start is None else _given(context, start)
+    )
     horizon = int(max([criterion.horizon(), *(a.end for a in first)]))
     schedule, bound = ModelRun(call, context.run_model).run(
         criterion, formulation, first, time_limit=call.remaining, lower_bound=quick, horizon=horizon

@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from coalloc.solvers import list_schedules, model_run
-from coalloc.solvers.backends import cpsat
+from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.bounds import feasible_set, simple
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
@@ -30,6 +30,7 @@ METHODS: tuple[Method, ...] = (
     list_schedules.METHOD,
     latest_ends.METHOD,
     feasible_set.METHOD,
+    pumpkin.BEGUN,
     beam_worker.METHOD,
     branch_and_bound.METHOD,
     feasible_set.BRANCHING,
@@ -39,6 +40,7 @@ METHODS: tuple[Method, ...] = (
     beam_search.METHOD,
     annealing.METHOD,
     large_neighbourhoods.METHOD,
+    pumpkin.METHOD,
     cpsat.METHOD,
     cpsat.ON_GRIDS,
     model_run.METHOD,
@@ -70,8 +72,8 @@ def close(context: Context) -> None:
 
 
 def _run(method: Method, context: Context) -> None:
-    """Run a method on what is open, if it accepts it."""
-    if context.is_closed or not method.accepts(context):
+    """Run a method on what is open, if it accepts it; out of time only until a schedule is known."""
+    if context.is_closed or (context.best and context.call.remaining <= 0.0) or not method.accepts(context):
         return
     timing = nullcontext() if method.stage is None else context.call.timed(method.stage)
     with timing, context.within(method.share):

@@ -20,8 +20,6 @@ from coalloc.schedule import Schedule
 
 Model = Literal["oas", "pas", "cbs", "jpr"]
 StoppedBy = Literal["proof", "gap", "time", "work", "interrupt"]
-Progress = Callable[["TracePoint"], None]
-
 RunModel = Callable[..., "ModelSolution"]
 """Runs a Pyomo model: the signature of :func:`coalloc.solvers.backends.highs.solve_model`."""
 
@@ -46,17 +44,82 @@ class SolveStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TracePoint:
-    """At ``time`` s: the best objective and bound known (None: nothing yet), and who found the news."""
+    """What is known at an instant of a call of ``solve``.
+
+    Parameters
+    ----------
+    time
+        Seconds since the call began.
+    incumbent
+        Objective of the best schedule known, in its unit; None: none yet.
+    lower_bound
+        The best bound known, in the unit of the objective; None: none yet.
+    source
+        Who found the news.
+    """
 
     time: float
     incumbent: float | None
     lower_bound: float | None
     source: str
 
+    def __str__(self) -> str:
+        incumbent, bound, gap = self.numbers
+        return f"{self.time:8.2f} s  incumbent {incumbent:>12}  bound {bound:>12}  gap {gap:>8}  {self.source}"
+
+    @property
+    def numbers(self) -> tuple[str, str, str]:
+        """Incumbent, bound and gap as they are shown, a dash for what is not known."""
+        gap = relative_gap(self.incumbent, self.lower_bound)
+        return _number(self.incumbent), _number(self.lower_bound), "-" if gap is None else f"{100 * gap:.2f} %"
+
+    def is_news_after(self, other: TracePoint | None) -> bool:
+        """Return whether something has changed by more than :data:`NEWS` since, or the gap has closed."""
+        if other is None or self.incumbent == self.lower_bound:
+            return True
+        pairs = ((self.incumbent, other.incumbent), (self.lower_bound, other.lower_bound))
+        return any(new is not None and (old is None or abs(new - old) > NEWS * abs(old)) for new, old in pairs)
+
+
+Progress = Callable[[TracePoint], None]
+
+
+@dataclass
+class News:
+    """Says the points of a trace that are news, a line each."""
+
+    say: Callable[[str], None]
+    last: TracePoint | None = None
+
+    def __call__(self, point: TracePoint) -> None:
+        """Hear of a point."""
+        if point.is_news_after(self.last):
+            self.last = point
+            self.say(str(point))
+
+
+def _number(number: float | None) -> str:
+    """Return an objective or a bound, a dash where it is not known."""
+    if number is None:
+        return "-"
+    return f"{number:.6g}" if abs(number) < 1e5 else f"{number:.1f}"
+
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
-    """Size of a model as it goes to the solver, before its presolve."""
+    """Size of a model as it goes to the solver, before its presolve.
+
+    Parameters
+    ----------
+    rows
+        How many constraints it has.
+    columns
+        How many variables it has.
+    nonzeros
+        How many coefficients it has.
+    integers
+        How many of the variables are whole numbers.
+    """
 
     rows: int
     columns: int
@@ -78,6 +141,13 @@ class ModelSolution:
     size: ModelSize
 
 
+NEWS = 0.001
+"""Share by which an incumbent or a bound must change for a line of its own while a solve runs."""
+
+SHORTEST_SHOWN = 0.005
+"""Seconds of a stage that are shown as more than nothing."""
+
+
 def relative_gap(objective: float | None, lower_bound: float | None) -> float | None:
     """Return (objective - lower bound)/objective, 0 for 0 against 0, None where either is unknown."""
     if objective is None or lower_bound is None or not math.isfinite(lower_bound):
@@ -91,8 +161,36 @@ def relative_gap(objective: float | None, lower_bound: float | None) -> float | 
 class SolveOptions(Value):
     """What ``solve`` was asked for, after defaults; the names are those of its keywords.
 
-    ``slot`` and ``makespan_limit`` are in seconds here (None: continuous time; no limit), and so is
-    ``time_limit`` (None: none).
+    Parameters
+    ----------
+    model
+        What is solved.
+    formulation
+        In which formulation.
+    objective
+        What is to be least.
+    slot
+        Length of a slot, s; None: continuous time.
+    links
+        Whether links may saturate.
+    saturation
+        Share above its bandwidth that a link may carry.
+    scope
+        Where the tasks of a job may be.
+    makespan_limit
+        Seconds within which the schedule must end; None: no limit.
+    time_limit
+        Seconds after which the search stops; None: no limit.
+    work_limit
+        Branch-and-bound nodes after which it stops; None: no limit.
+    gap
+        Relative gap at which it stops.
+    solver
+        What solves models.
+    threads
+        Cores of all that runs.
+    seed
+        What random numbers begin with.
     """
 
     model: Model = "oas"
@@ -122,8 +220,8 @@ class SolveResult:
 
     ``status`` is ``"optimal"`` only with a proof; ``stopped_by`` says what ended the search, and ``message`` why there
     is no schedule. ``gap`` is (objective - lower_bound)/objective. ``trace`` has a point for each new incumbent or
-    bound, ``timings`` seconds by stage (build, solve, check, total, ...), ``options`` what was asked for after
-    defaults, ``model_size`` the size of the last model (None: none was needed).
+    bound, ``timings`` seconds by stage (bound, search, build, solve, check, other; total is their sum), ``options``
+    what was asked for after defaults, ``model_size`` the size of the last model (None: none was needed).
 
     ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks; energy: J; edp: J s; a slowdown: a ratio).
     ``objective`` is recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a
@@ -176,20 +274,33 @@ class SolveResult:
         """Return the six (name, text) lines that printing shows."""
         status = f"{self.status.value} (stopped by {self.stopped_by})"
         unit = UNITS.get(self.options.objective, "s")
-        size = self.model_size
-        shape = f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros" if size else "no model needed"
-        build, solve = self.timings.get("build", 0.0), self.timings.get("solve", 0.0)
         return [
             ("status", f"{status}: {self.message}" if self.message else status),
             ("objective", f"{_shown(self.objective, unit)} ({self.options.objective})"),
             ("bound", _shown(self.lower_bound, unit)),
             ("gap", "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"),
-            ("time", f"{self.timings.get('total', 0.0):.2f} s (build {build:.2f} s, solve {solve:.2f} s)"),
-            ("model", f"{self.options.model}/{self.options.formulation}, {shape}"),
+            ("time", _times(self.timings)),
+            ("model", f"{self.options.model}/{self.options.formulation}, {self._shape}"),
         ]
+
+    @property
+    def _shape(self) -> str:
+        """The size of the model, or why there is none."""
+        size, solver = self.model_size, self.options.solver
+        if size is not None:
+            return f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros"
+        if self.timings.get("build", 0.0) > 0.0:
+            return "a model that was not solved to its end"
+        return "no model needed" if solver == "highs" else f"no model needed, so {visible(solver)} did nothing"
+
+
+def _times(timings: Mapping[str, float]) -> str:
+    """Return the total, and the stages that sum up to it, the longest first, but for those too short to be shown."""
+    stages = {stage: seconds for stage, seconds in timings.items() if stage != "total" and seconds >= SHORTEST_SHOWN}
+    longest = sorted(stages, key=lambda stage: -stages[stage])
+    parts = ", ".join(f"{stage} {stages[stage]:.2f} s" for stage in longest)
+    return f"{timings.get('total', 0.0):.2f} s" + (f" ({parts})" if parts else "")
 
 
 def _shown(number: float | None, unit: str) -> str:
-    if number is None:
-        return "unknown"
-    return (f"{number:.6g} {unit}" if abs(number) < 1e5 else f"{number:.1f} {unit}").rstrip()
+    return "unknown" if number is None else f"{_number(number)} {unit}".rstrip()

@@ -171,7 +171,7 @@ def _rows(
     *,
     say: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the table."""
+    """Yield the rows of the table; after Ctrl-C in a solve those of its instance, beside what was proven by then."""
     for instance in instances:
         say(f"{instance.name}: bounds")
         strict, shared, solved = _references(instance, exact, limits)
@@ -182,6 +182,8 @@ def _rows(
             policy = contestant.make()
             reference = strict if getattr(policy, "links", "shared") == "strict" else shared
             yield _row(contestant.label, run(instance, policy), reference)
+        if solved is not None and solved.stopped_by == "interrupt":
+            raise KeyboardInterrupt
 
 
 def contestants_of(policies: Iterable[str | Policy | Broker] | Mapping[str, Mapping[str, Any]]) -> list[Contestant]:
@@ -230,17 +232,18 @@ def _references(
         shared = Reference(quiet_bound, "bounds without links")
         return shared, shared, None
     solved = _solved(instance, limits)
-    strict = _reference(solved, "oas")
-    free = _reference(_solved(quiet, limits), "oas without links")
-    shared = max(free, Reference(quiet_bound, "bounds without links"), key=lambda reference: reference.bound)
-    shared = Reference(shared.bound, shared.source, free.optimum)
+    strict, shared = _reference(solved, "oas"), Reference(quiet_bound, "bounds without links")
+    if solved.stopped_by != "interrupt":
+        free = _reference(uninterrupted(_solved(quiet, limits)), "oas without links")
+        best = max(free, shared, key=lambda reference: reference.bound)
+        shared = Reference(best.bound, best.source, free.optimum)
     if shared.bound > strict.bound:
         strict = Reference(shared.bound, shared.source, strict.optimum)
     return strict, shared, solved
 
 
 def _solved(instance: Instance, limits: ReferenceLimits) -> SolveResult:
-    return uninterrupted(solve(instance, time_limit=limits.time, threads=limits.threads, seed=limits.seed))
+    return solve(instance, time_limit=limits.time, threads=limits.threads, seed=limits.seed)
 
 
 def _reference(result: SolveResult, source: str) -> Reference:

@@ -5,19 +5,14 @@ The limit keeps a file that is something else, or was made to do harm, from fill
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO, cast
 
-from coalloc.documents.storage import reason_of
+from coalloc.documents.storage import opened, reason_of
 from coalloc.instance import Fault, InstanceError
 
 MAX_LINE_BYTES = 65_536
 """Longest line that is read, comments included."""
-
-GZIP_MAGIC = b"\x1f\x8b"
 
 
 def numbered_lines(source: str) -> Iterator[tuple[int, bytes]]:
@@ -31,19 +26,8 @@ def numbered_lines(source: str) -> Iterator[tuple[int, bytes]]:
 def _bounded_lines(source: str) -> Iterator[bytes]:
     """Yield lines as they are, but of a longer one no more than a byte beyond the limit."""
     try:
-        with _opened(source) as stream:
+        with opened(source) as stream:
             while line := stream.readline(MAX_LINE_BYTES + 1):
                 yield line
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InstanceError([Fault("", f"cannot be read: {reason_of(error)}")], source) from None
-
-
-@contextmanager
-def _opened(source: str) -> Iterator[IO[bytes]]:
-    """Open a file or a pipe, through gzip where its first bytes say so; nothing is read twice."""
-    with open(source, "rb") as stream:
-        if stream.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
-            with gzip.open(stream) as decompressed:
-                yield cast(IO[bytes], decompressed)
-        else:
-            yield stream

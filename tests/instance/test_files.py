@@ -259,7 +259,7 @@ def test_all_faults_come_at_once(tmp_path):
         "platform.switches[1].bandwidth: is missing",
         "platform.switches[1].parent: is part of a cycle of switches, got 'A'",
         "running[0].nodes[1]: is held twice: 'C1/3' is also running[0].nodes[0]",
-        "version: must be 1 (the versions that are read), got 7",
+        "version: must be 1 or 2 (the versions that are read), got 7",
     ]
 
 
@@ -343,7 +343,7 @@ def test_brackets_in_texts_do_not_nest(tmp_path):
     assert read_instance(path).jobs[0].id == '\\"[' * 200
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe{\x00}\x00", b'{"name": "\xc3"}', b"\x1f\x8b\x08"])
+@pytest.mark.parametrize("content", [b"\xff\xfe{\x00}\x00", b'{"name": "\xc3"}'])
 def test_bytes_that_are_no_utf_8(tmp_path, content):
     path = tmp_path / "wl1.json"
     path.write_bytes(content)

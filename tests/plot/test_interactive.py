@@ -52,7 +52,7 @@ def test_hover_tells_times_allocation_and_nodes():
         "<b>J</b>",
         "start 30 s, end 155 s",
         "duration 125 s, wait 20 s",
-        "execution slowdown 1.25 (duration / base time)",
+        "execution slowdown 0.25 ((duration - base time) / base time)",
         "3 tasks: 2 on C1, 1 on C2",
         "nodes C1/0 to C1/1, C2/2",
     ]
@@ -70,7 +70,8 @@ def test_ids_are_escaped_for_plotly():
 def test_the_page_repeats_byte_for_byte_and_names_no_host_to_load_from():
     layout = layout_of(*strange())
     assert page(layout) == page(layout)
-    assert not re.search(r'<(script|link|img)[^>]+(src|href)="(?!data:)', page(layout).split("plotly.js", 1)[0])
+    assert not re.search(r'<(script|link|img)[^>]+(src|href)="(?!data:)', page(layout))
+    assert len(page(layout)) < 2_500_000
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,8 @@ def test_a_page_that_fails_and_asks_would_be_noticed(tmp_path):
 def test_pointing_at_a_job_fades_all_others(tmp_path):
     instance, schedule = strange()
     layout = layout_of(instance, schedule)
-    point = "<script>document.getElementById('gantt').emit('plotly_hover', {points: [{customdata: 5}]})</script>"
+    hover = "document.getElementById('gantt').emit('plotly_hover', {points: [{customdata: 5}]})"
+    point = f"<script>drawn.then(() => {hover})</script>"
     path = tmp_path / "hover.html"
     path.write_text(page(layout).replace("</body>", f"{point}</body>"))
     seen = visit(path, tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import pyomo.environ as pyo
@@ -24,6 +25,7 @@ from coalloc.solvers import portfolio
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.backends.worker import Worker
+from coalloc.solvers.call import Call
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
@@ -197,12 +199,15 @@ def test_no_optimal_sum_of_responses_ends_beyond_the_horizon(drawn: tuple[Instan
 def test_without_a_complete_method_the_search_goes_on_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     # No proof for this one by bounds and simulated annealing, and its model at 1 % is too large to build.
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    without(monkeypatch, "branch and bound")
+    without(monkeypatch, "branch and bound", "Pumpkin")
     instance = coalloc.generate("thesis-oas", seed=2)
     result = coalloc.solve(instance, slot="1%", time_limit=2.0)
     assert (result.status, result.stopped_by, result.model_size) == ("feasible", "time", None)
     assert "no complete method fits" in result.message
-    assert "search" in result.timings
+    assert result.timings["search"] > 0.0
+    *stages, total = result.timings.values()
+    assert (list(result.timings)[-1], sum(stages)) == ("total", pytest.approx(total))
+    assert dict(result.lines())["time"].startswith(f"{total:.2f} s (search ")
 
 
 def test_a_work_limit_ends_the_search_by_work_and_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,6 +267,30 @@ def test_many_jobs_are_searched_on_every_core_by_processes_that_end_with_it(help
     assert [helper.is_alive for helper in helpers] == [False, False]
 
 
+def test_out_of_time_no_method_runs_once_a_schedule_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Longest job and packing, then lists: 70 s where 60 s is the optimum (and the bound), so others would have more.
+    monkeypatch.setattr(Call, "remaining", property(lambda call: 60.0 if call.schedule is None else 0.0))
+    result = coalloc.solve(five())
+    assert {point.source for point in result.trace} == {"longest job and packing", "list schedule"}
+    assert (result.objective, result.stopped_by) == (70.0, "time")
+
+
+def test_no_process_is_started_for_which_no_time_is_left(
+    helpers: list[Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Every look at the clock takes 0.02 s of the 0.4 s that are left at first, less than a process takes to load.
+    looks = count()
+    started: list[str] = []
+    monkeypatch.setattr(Call, "remaining", property(lambda _: max(0.0, 0.4 - 0.02 * next(looks))))
+    monkeypatch.setattr(cpsat, "is_installed", lambda: True)
+    monkeypatch.setattr(cpsat, "start_worker", lambda: started.append("CP-SAT"))
+    without(monkeypatch, "branch and bound")
+    assert coalloc.solve(coalloc.generate("thesis-oas", seed=2, jobs=24), slot="15%", threads=2).status == "feasible"
+    looks = count()
+    assert coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2).schedule is not None
+    assert (helpers, started) == ([], [])
+
+
 def test_what_another_core_finds_is_taken(helpers: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
     # Here nothing else improves on the list schedule.
     without(monkeypatch, "sampling", "simulated annealing", "large neighbourhoods")
@@ -297,7 +326,7 @@ def test_branch_and_bound_proves_what_the_bounds_leave_open(slot: str | None) ->
 
 @pytest.mark.parametrize("slot", [10.0, None])
 def test_ctrl_c_in_a_model_ends_the_portfolio(monkeypatch: pytest.MonkeyPatch, slot: float | None) -> None:
-    # Without CP-SAT and search a model has to close the gap; HiGHS takes Ctrl-C as a reason to stop.
+    # Without CP-SAT, Pumpkin and search a model has to close the gap; HiGHS takes Ctrl-C as a reason to stop.
     runs = []
 
     def interrupted(*_: Any, **__: Any) -> ModelSolution:
@@ -305,7 +334,7 @@ def test_ctrl_c_in_a_model_ends_the_portfolio(monkeypatch: pytest.MonkeyPatch, s
         return ModelSolution(SolveStatus.UNKNOWN, "interrupt", None, 0.0, ModelSize(0, 0, 0, 0))
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    without(monkeypatch, "branch and bound", "sampling", "simulated annealing", "large neighbourhoods")
+    without(monkeypatch, "branch and bound", "sampling", "simulated annealing", "large neighbourhoods", "Pumpkin")
     result = solve_oas(five(), SolveOptions(slot=slot), run_model=interrupted)
     assert (result.stopped_by, result.status, len(runs)) == ("interrupt", "feasible", 1)
 

@@ -19,7 +19,7 @@ from coalloc.instance.rounding import time_tolerance
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, on_another_grid
 from coalloc.rules.serial_generation import on_grid, start_in_order
-from coalloc.solvers.backends.worker import Worker, assignments_in
+from coalloc.solvers.backends.worker import LOADING_TIME, Worker, assignments_in
 from coalloc.solvers.context import Context
 from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.method import Method
@@ -129,7 +129,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
     resources = problem.contended_resources
     units = {k: LOAD_UNITS / max(problem.limits[k], LEAST_LIMIT) for k in resources}
     capacities = {k: math.floor(problem.limits[k] * units[k]) for k in resources}
-    held = {k: _held(problem, k, units[k], capacities[k]) for k in resources}
+    held = {k: held_by_running(problem, k, units[k], capacities[k]) for k in resources}
     hint = sorted(start, key=lambda a: a.job)
     return {
         "objective": {
@@ -157,7 +157,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
                 ],
                 "loads": [
                     [
-                        _whole(problem.resources[k].load(n, job), units[k], capacities[k] + 1)
+                        whole_units(problem.resources[k].load(n, job), units[k], capacities[k] + 1)
                         for n in range(job.tasks + 1)
                     ]
                     for k in resources
@@ -186,12 +186,12 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
     }
 
 
-def _whole(load: float, unit: float, most: int) -> int:
+def whole_units(load: float, unit: float, most: int) -> int:
     """Return a load in whole units, at most ``most``: what exceeds the limit needs no larger number."""
     return math.floor(min(load * unit, most))
 
 
-def _held(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
+def held_by_running(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
     """Return what each running job takes of a resource, in units.
 
     All run from 0 on. Together they take the capacity at most: what they overload has nothing free until
@@ -199,7 +199,7 @@ def _held(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
     """
     held, left = [0] * len(problem.busy), capacity
     for b in sorted(range(len(held)), key=lambda b: -problem.busy[b].end):
-        held[b] = _whole(problem.busy[b].loads[k], unit, left)
+        held[b] = whole_units(problem.busy[b].loads[k], unit, left)
         left -= held[b]
     return held
 
@@ -275,20 +275,28 @@ ON_GRIDS = Method("CP-SAT on grids", _solve_on_grids, _accepts_seconds, stage="s
 
 def _grids(context: Context) -> list[float]:
     """Return slots of ever finer grids, s; one alone where every time is a whole number of it."""
-    problem, latest = context.problem, max(a.end for a in context.best)
+    latest = max(a.end for a in context.best)
+    common = common_slot(context.problem, latest / GRIDS[-1])
+    return [latest / slots for slots in GRIDS] if common is None else [common]
+
+
+def common_slot(problem: Problem, least: float) -> float | None:
+    """Return a slot, s, of ``least`` or more that every time of a problem is a whole number of; None if none is."""
     times = [*problem.releases, *(busy.end for busy in problem.busy)]
     times += [level.duration for levels in problem.levels for level in levels]
     for unit in UNITS:
-        if unit >= latest / GRIDS[-1] and all(abs(t - unit * round(t / unit)) <= time_tolerance(t) for t in times):
-            return [unit]
-    return [latest / slots for slots in GRIDS]
+        if unit >= least and all(abs(t - unit * round(t / unit)) <= time_tolerance(t) for t in times):
+            return unit
+    return None
 
 
 def _run(
     context: Context, criterion: Criterion, first: Sequence[Assignment], take: OnSchedule, time_limit: float
 ) -> None:
     """Run CP-SAT on the problem of a criterion: that of the context, or the same on another grid."""
-    options = context.call.options
+    options, worker = context.call.options, _living_worker(context)
+    if worker is None:
+        return
     solve_cpsat(
         criterion,
         first,
@@ -297,7 +305,7 @@ def _run(
         threads=options.threads,
         seed=options.seed,
         work_limit=None if options.work_limit is None else options.work_limit * WORK_UNIT,
-        worker=_living_worker(context),
+        worker=worker,
         on_bound=lambda cost: context.prove(cost, METHOD.name, criterion),
         on_schedule=take,
         on_infeasible=context.exclude,
@@ -305,10 +313,14 @@ def _run(
     )
 
 
-def _living_worker(context: Context) -> Worker:
+def _living_worker(context: Context) -> Worker | None:
+    """Return the process of the call, started if need be; None where there is no time left to load one."""
     worker = context.kept(Worker)
-    if worker is None or not worker.is_alive:
-        worker = start_worker()
-        context.keep(worker)
-        context.resources.callback(worker.close)
+    if worker is not None and worker.is_alive:
+        return worker
+    if context.call.remaining <= LOADING_TIME:
+        return None
+    worker = start_worker()
+    context.keep(worker)
+    context.resources.callback(worker.close)
     return worker

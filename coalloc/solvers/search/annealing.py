@@ -42,6 +42,8 @@ SHARE = 0.4
 """Share of the remaining time of a portfolio after which it stops."""
 MOST_FOR_IDEAL_ORDER = 60
 """Jobs up to which the order by difference to the ideal is tried, for it takes a square number of placements."""
+MOST_PROFILES = 1_000
+"""Jobs up to which what is free before each job of a list is kept: it takes the square of them in memory."""
 
 NOISE = 1e-12
 """Share of a cost that its last digits may differ by."""
@@ -57,7 +59,7 @@ class _List:
 
 @dataclass(frozen=True, slots=True)
 class _Decoded:
-    """A list and its schedule; ``profiles[i]`` is what is free before the i-th job is placed.
+    """A list and its schedule; ``profiles[i]`` is what is free before the i-th job is placed, if they are kept.
 
     ``objective`` is that of the criterion; ``cost`` is what the search goes by, no less than it.
     """
@@ -80,7 +82,7 @@ def improve(
 
     ``effort.iterations`` are the lists tried after the first ones; ``objective`` is a regular one, or its name.
     """
-    decoder = _Decoder(Criterion.of(problem, objective))
+    decoder = _Decoder(Criterion.of(problem, objective), effort.deadline)
     best = list(assignments)
     value = decoder.criterion.value(best)
     for decoded in _search(decoder, assignments, effort):
@@ -131,20 +133,31 @@ def _round(
 class _Decoder:
     """Makes schedules of lists."""
 
-    def __init__(self, criterion: Criterion) -> None:
+    def __init__(self, criterion: Criterion, deadline: float) -> None:
         self.criterion = criterion
+        self._deadline = deadline
         self.problem = problem = criterion.problem
         self.generation = Generation(problem)
         self._empty = Profile(problem)
+        self._keeps_profiles = len(problem.jobs) <= MOST_PROFILES
         self._weights = earliness_weights(criterion)
 
     def decode(self, jobs: _List) -> _Decoded | None:
-        """Return the schedule of a list; None where constraints forbid its order."""
+        """Return the schedule of a list; None where constraints forbid its order, or at the deadline."""
         return self._place(jobs, [], [self._empty], math.inf)
 
     def redecode(self, before: _Decoded, jobs: _List, first: int, worst: float) -> _Decoded | None:
         """Return the schedule of a list that is as ``before`` up to ``first``; None where it costs over ``worst``."""
-        return self._place(jobs, before.assignments[:first], before.profiles[: first + 1], worst)
+        kept = before.assignments[:first]
+        profiles = before.profiles[: first + 1] if self._keeps_profiles else [self._booked(kept)]
+        return self._place(jobs, kept, profiles, worst)
+
+    def _booked(self, assignments: Sequence[Assignment]) -> Profile:
+        """Return what assignments leave free."""
+        profile = self._empty.copy()
+        for assignment in assignments:
+            book(profile, assignment)
+        return profile
 
     def _place(
         self, jobs: _List, assignments: list[Assignment], profiles: list[Profile], worst: float
@@ -157,7 +170,7 @@ class _Decoder:
         profile = profiles[-1].copy()
         for j in jobs.order[len(assignments) :]:
             placed = self.generation.place(profile, j, jobs.ways[j])
-            if placed is None:
+            if placed is None or time.perf_counter() > self._deadline:
                 return None
             later -= alone[j]
             cost = criterion.cost(j, placed.start, placed.end)
@@ -166,7 +179,8 @@ class _Decoder:
                 return None  # no job costs less beside others than alone, so the whole list would cost more as well
             book(profile, placed)
             assignments.append(placed)
-            profiles.append(profile.copy())
+            if self._keeps_profiles:
+                profiles.append(profile.copy())
         objective = criterion.value(assignments)
         cost = objective + sum(self._weights[a.job] * a.end for a in assignments)
         return _Decoded(jobs, assignments, profiles, objective, cost) if cost <= worst else None

@@ -41,6 +41,8 @@ ROUNDS = 1
 """Neighbourhoods in a portfolio, per job."""
 SHARE = 0.2
 """Share of the remaining time of a portfolio after which it stops."""
+MOST_JOBS = 1_000
+"""Jobs up to which it runs in a portfolio: each neighbourhood moves all of them left."""
 
 
 def explore(
@@ -181,7 +183,8 @@ def _run(context: Context) -> None:
 
 def _accepts(context: Context) -> bool:
     """Accept jobs that are not tied to each other: the others are moved left while some are freed."""
-    return bool(context.best) and not context.problem.couples
+    is_small = len(context.problem.jobs) <= MOST_JOBS
+    return is_small and bool(context.best) and not context.problem.couples
 
 
 METHOD = Method("large neighbourhoods", _run, _accepts, share=SHARE, repeats=True)

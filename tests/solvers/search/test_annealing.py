@@ -14,6 +14,7 @@ from coalloc.problem import MAX_MODES, Assignment, Problem, discretise
 from coalloc.rules.serial_generation import best_list_schedule, list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.effort import Effort
+from coalloc.solvers.search import annealing
 from coalloc.solvers.search.annealing import improve
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import SmallSize, slotted_instances, small_instance
@@ -92,6 +93,16 @@ def test_the_same_seed_gives_the_same_schedule(objective: str) -> None:
     first = best_list_schedule(problem)
     runs = [improve(problem, first, Effort(iterations=100, seed=7), objective=objective) for _ in range(2)]
     assert runs[0] == runs[1]
+
+
+def test_without_kept_profiles_the_search_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance, slot = small_instance(3)
+    problem = discretise(instance, slot)
+    first, told = list_schedule(problem, range(len(problem.jobs))), list[list[Assignment]]()
+    kept = improve(problem, first, Effort(iterations=100, seed=7, on_schedule=told.append))
+    monkeypatch.setattr(annealing, "MOST_PROFILES", 0)
+    assert improve(problem, first, Effort(iterations=100, seed=7)) == kept
+    assert told
 
 
 @LAW
