@@ -240,9 +240,21 @@ def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
         raise CoallocError(f"model: must be one of coalloc.build_model, got {picture_of(model)}")
     import pyomo.environ as pyo
 
-    if not any(variable.value is not None for variable in model.component_data_objects(pyo.Var)):
+    from coalloc.solvers.backends.pyomo_solver import WHOLE
+
+    variables = list(model.component_data_objects(pyo.Var))
+    if not any(variable.value is not None for variable in variables):
         raise CoallocError("the model has no solution yet: its variables have no values")
-    schedule, problem = formulation.extract(model), model.problem
+    for variable in variables:
+        value = 0.0 if variable.is_continuous() or variable.value is None else variable.value
+        if abs(value - round(value)) > WHOLE:
+            raise CoallocError(
+                f"the values of the model are no solution: {variable.name} is {value:g}, and must be whole"
+            )
+    try:
+        schedule, problem = formulation.extract(model), model.problem
+    except ValueError as error:
+        raise CoallocError(f"the values of the model are no solution: {error}") from error
     broken = check(problem.instance, schedule, problem.links, problem.saturation, problem.scope)
     if broken:
         raise CoallocError(f"the values of the model are no valid schedule: {broken[0].sentence}")
