@@ -26,8 +26,15 @@ def texts(path: Path, kind: str) -> str:
 
 
 def test_there_are_notebooks():
-    names = ["audit", "energy", "grid", "policies_and_bounds", "quickstart", "slot_size"]
-    assert [path.stem for path in NOTEBOOKS] == names
+    assert [path.stem for path in NOTEBOOKS] == [
+        "audit",
+        "energy",
+        "grid",
+        "paper_model",
+        "policies_and_bounds",
+        "quickstart",
+        "slot_size",
+    ]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
