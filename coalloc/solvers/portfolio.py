@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from coalloc.solvers import list_schedules, model_run
-from coalloc.solvers.backends import cpsat
+from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.bounds import feasible_set, simple
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
@@ -30,6 +30,7 @@ METHODS: tuple[Method, ...] = (
     list_schedules.METHOD,
     latest_ends.METHOD,
     feasible_set.METHOD,
+    pumpkin.BEGUN,
     beam_worker.METHOD,
     branch_and_bound.METHOD,
     feasible_set.BRANCHING,
@@ -39,6 +40,7 @@ METHODS: tuple[Method, ...] = (
     beam_search.METHOD,
     annealing.METHOD,
     large_neighbourhoods.METHOD,
+    pumpkin.METHOD,
     cpsat.METHOD,
     cpsat.ON_GRIDS,
     model_run.METHOD,
