@@ -72,6 +72,8 @@ def build(
     _add_links(model, grid)
     # (M2) memory asked of each node that may have too little, in each slot
     add_resource_rows(model, "memory", by_slot(_memory_terms(model)), grid.left)
+    # (W2) units of each pool, in each slot
+    add_resource_rows(model, "pools", by_slot(_pool_terms(model)), grid.left)
     # (T5), (T6) jobs too large to run together, as dual feasible functions see them
     active = ((j, range(t, t + _duration(problem, j, level)), w) for (j, level, t), w in model.w.items())
     add_packing_rows(model, active, grid)
@@ -130,6 +132,16 @@ def _memory_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]
     for (j, level, t, g), n in model.n.items() if memory_of else ():
         if (g,) in memory_of and problem.jobs[j].memory:
             yield range(t, t + _duration(problem, j, level)), memory_of[g,], (problem.jobs[j].memory, n)
+
+
+def _pool_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
+    problem: Problem = model.problem
+    pools = [(k, problem.resources[k]) for k in problem.contended_pools]
+    for (j, level, t, g), n in model.n.items() if pools else ():
+        for k, pool in pools:
+            units = pool.load(1, problem.jobs[j]) if g in pool.classes else 0.0
+            if units:
+                yield range(t, t + _duration(problem, j, level)), k, (units, n)
 
 
 def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:

@@ -55,6 +55,8 @@ def build(
     add_resource_rows(model, "bandwidth", by_slot(_load_terms(model, problem.contended_links)), grid.left)
     # (M1) memory asked of each node that may have too little, in each slot
     add_resource_rows(model, "memory", by_slot(_load_terms(model, problem.contended_memories)), grid.left)
+    # (W1) units of each pool, in each slot
+    add_resource_rows(model, "pools", by_slot(_load_terms(model, problem.contended_pools)), grid.left)
     # (T5), (T6) jobs too large to run together, as dual feasible functions see them
     active = ((j, range(t, t + int(problem.modes[j][p].duration)), x) for (j, p, t), x in model.x.items())
     add_packing_rows(model, active, grid)

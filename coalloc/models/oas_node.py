@@ -43,6 +43,7 @@ def build(
     _add_durations(model)
     _add_links(model, horizon)
     _add_memories(model, horizon)
+    _add_pools(model, horizon)
     add_scope_rows(model, lambda j, part: pyo.quicksum(model.Z[j, r] for r in model.R if model.class_of[r] in part))
     _add_constraints(model)
     _add_exact_ends(model)
@@ -59,12 +60,21 @@ def _add_sets_and_variables(model: pyo.ConcreteModel, theta: int) -> None:
     model.T = pyo.RangeSet(1, theta)
     index = problem.instance.platform.processor_index
     free_from = dict.fromkeys(model.R, 0)
-    for run, busy in zip(problem.instance.running, problem.busy, strict=True):
+    started = (run for run in problem.instance.running if run.start <= 0.0)
+    for run, busy in zip(started, problem.busy, strict=True):
         free_from |= {index[name]: int(busy.end) for name in run.nodes}
+    closed = {
+        (g, t)
+        for block in problem.blocks
+        for g, held in enumerate(block.allocation)
+        if held
+        for t in range(int(block.start) + 1, int(block.end) + 1)
+    }
     first = {(j, r): max(int(problem.releases[j]), free_from[r]) + 1 for j in model.J for r in model.R}
     rooms = [problem.rooms(job) for job in problem.jobs]
     usable = [(j, r) for j in model.J for r in model.R if rooms[j][model.class_of[r]]]
-    model.X = pyo.Var([(j, r, t) for j, r in usable for t in range(first[j, r], theta + 1)], domain=pyo.Binary)
+    slots = ((j, r, t) for j, r in usable for t in range(first[j, r], theta + 1))
+    model.X = pyo.Var([(j, r, t) for j, r, t in slots if (model.class_of[r], t) not in closed], domain=pyo.Binary)
     model.Z = pyo.Var(model.J, model.R, domain=pyo.Binary)
     model.Y = pyo.Var(model.J, model.T, domain=pyo.Binary)
     model.s = pyo.Var(model.J, domain=pyo.NonNegativeReals)
@@ -203,6 +213,22 @@ def _add_memories(model: pyo.ConcreteModel, theta: int) -> None:
         rule=lambda _, k, t: (
             pyo.quicksum(share * x for share, x in on_node[k, t]) <= float(free[t - 1, k]) / problem.limits[k]
         ),
+    )
+
+
+def _add_pools(model: pyo.ConcreteModel, theta: int) -> None:
+    """Add (W3): the tasks on the classes of a pool take no more units than are left of it."""
+    problem: Problem = model.problem
+    free = Grid(problem, theta).left
+    pools = [(k, problem.resources[k]) for k in problem.contended_pools]
+    taken: dict[tuple[int, int], list[tuple[float, pyo.Var]]] = defaultdict(list)
+    for (j, t), placed in model.in_slot.items() if pools else ():
+        for k, pool in pools:
+            units = pool.load(1, problem.jobs[j])
+            taken[k, t] += [(units, x) for r, x in placed if units and model.class_of[r] in pool.classes]
+    model.pools = pyo.Constraint(
+        [key for key, terms in taken.items() if terms],
+        rule=lambda _, k, t: pyo.quicksum(units * x for units, x in taken[k, t]) <= float(free[t - 1, k]),
     )
 
 

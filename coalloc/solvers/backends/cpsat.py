@@ -167,11 +167,12 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
         ],
         "busy": [
             {
+                "start": int(max(0.0, busy.start)),
                 "end": int(busy.end),
                 "allocation": list(busy.allocation),
                 "loads": [held[k][b] for k in resources],
             }
-            for b, busy in enumerate(problem.busy)
+            for b, busy in enumerate((*problem.busy, *problem.blocks))
         ],
         "parts": problem.parts,
         "rows": [asdict(row) for row in problem.rows],
@@ -195,12 +196,18 @@ def _held(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
     """Return what each running job takes of a resource, in units.
 
     All run from 0 on. Together they take the capacity at most: what they overload has nothing free until
-    enough of them end, and that is no fault of the jobs to schedule.
+    enough of them end, and that is no fault of the jobs to schedule. Then come blocks, which take at most what all that
+    they overlap leave: less than they do perhaps, which only relaxes.
     """
     held, left = [0] * len(problem.busy), capacity
     for b in sorted(range(len(held)), key=lambda b: -problem.busy[b].end):
         held[b] = _whole(problem.busy[b].loads[k], unit, left)
         left -= held[b]
+    everything = [*problem.busy, *problem.blocks]
+    for b in range(len(held), len(everything)):
+        block = everything[b]
+        beside = (i for i in range(b) if everything[i].start < block.end and block.start < everything[i].end)
+        held.append(_whole(block.loads[k], unit, capacity - min(capacity, sum(held[i] for i in beside))))
     return held
 
 
@@ -276,7 +283,8 @@ ON_GRIDS = Method("CP-SAT on grids", _solve_on_grids, _accepts_seconds, stage="s
 def _grids(context: Context) -> list[float]:
     """Return slots of ever finer grids, s; one alone where every time is a whole number of it."""
     problem, latest = context.problem, max(a.end for a in context.best)
-    times = [*problem.releases, *(busy.end for busy in problem.busy)]
+    times = [*problem.releases, *(busy.end for busy in (*problem.busy, *problem.blocks))]
+    times += [block.start for block in problem.blocks]
     times += [level.duration for levels in problem.levels for level in levels]
     for unit in UNITS:
         if unit >= latest / GRIDS[-1] and all(abs(t - unit * round(t / unit)) <= time_tolerance(t) for t in times):
