@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import coalloc.checker_shared_nodes as shared_nodes
-from coalloc.instance import CoallocError, Instance, Job, Link, Platform, PowerStates, public, visible
+from coalloc.instance import CoallocError, Instance, Job, Link, NodeGroup, Platform, PowerStates, public, visible
 from coalloc.instance.power import known_power_states, require_power_states
 from coalloc.instance.processor_names import ProcessorNames, Range, distinct, range_columns
 from coalloc.instance.rounding import (
@@ -149,11 +149,14 @@ def check(
         states (each is named); never because of what the schedule says.
     """
     _refuse_unsupported(links, saturation)
+    if links == "shared" and "times" in instance.words:
+        raise CoallocError("check with links='shared' knows nothing of 'times', which this instance uses")
     if power_management:
         require_power_states(instance.platform)
     with np.errstate(all="ignore"):  # finite numbers of any size are allowed, and their sums may overflow
         rows = _rows(instance, schedule)
         loads = _loads(rows, instance)
+        named = _named_times(rows, instance) if "times" in instance.words else None
         overlaps = list(_overlap_violations(rows))
         return [
             *_job_violations(rows, instance),
@@ -164,7 +167,7 @@ def check(
             *(_precedence_violations(rows) if "after" in instance.words else ()),
             *(_eligibility_violations(rows, instance) if {"eligible", "requires"} & instance.words else ()),
             *(_window_violations(rows, instance) if instance.platform.unavailable else ()),
-            *_duration_violations(rows, schedule.slot, _made(rows, instance, links, loads)),
+            *_duration_violations(rows, schedule.slot, _made(rows, instance, links, loads), named),
             *overlaps,
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
             *_node_violations(rows, instance, loads, is_held_once=not overlaps),
@@ -683,14 +686,43 @@ def _made(rows: _Rows, instance: Instance, links: Links, loads: Floats) -> tuple
     return np.array([row.progress for row in shared]), np.array([row.fastest for row in shared])
 
 
-def _duration_violations(rows: _Rows, slot: float | None, made: tuple[Floats, Floats] | None) -> Iterator[Violation]:
-    """Yield jobs whose end does not follow from their start, nor from the progress that they ``made``."""
+def _named_times(rows: _Rows, instance: Instance) -> Floats:
+    """Return the execution time of each row whose job names times, s, with SC = 1; NaN for the others."""
+    groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
+    times = np.full(len(rows.ids), np.nan)
+    for row, _, job in rows.placed(np.array([job is not None and bool(job.times) for job in rows.jobs], dtype=bool)):
+        low, high = rows.sets.begin[rows.held[row]], rows.sets.begin[rows.held[row] + 1]
+        used = {int(g) for g in rows.sets.group[low:high]}
+        if job is not None and used and not math.isnan(rows.slowdown[row]):
+            times[row] = max(_named_time(job, groups[g]) for g in used)
+    return times
+
+
+def _named_time(job: Job, group: NodeGroup) -> float:
+    """Return ``T * (sigma / A + 1 - sigma)`` with the time T named for nodes of a group, else as of any job, s."""
+    share = job.processing_share
+    for feature in group.features:
+        if feature in job.times:
+            return job.times[feature] * (share / group.availability + (1.0 - share))
+    return _execution_time(job, 1.0 / group.effective_power)
+
+
+def _duration_violations(
+    rows: _Rows, slot: float | None, made: tuple[Floats, Floats] | None, named: Floats | None = None
+) -> Iterator[Violation]:
+    """Yield jobs whose end does not follow from their start, nor from the progress that they ``made``.
+
+    Jobs that name times last ``named``, s.
+    """
+    lengths = sum(_parts(rows))
+    if named is not None:
+        lengths = np.where(np.isnan(named), lengths, named)
     tolerance = _tolerances(rows.start, rows.end)
     if made is not None:
         progress, fastest = made
         is_right = np.abs(progress - 1.0) <= RELATIVE_TOLERANCE + fastest * tolerance
     else:
-        is_right = np.abs(rows.end - rows.start - sum(_parts(rows))) <= tolerance
+        is_right = np.abs(rows.end - rows.start - lengths) <= tolerance
     is_right &= (rows.end >= rows.start) & (made is not None or slot is None)
     for row, placement, job in rows.placed(~is_right):  # where a number is none, it is looked at closely
         if placement.end < placement.start - time_tolerance(placement.start, placement.end):
@@ -705,7 +737,10 @@ def _duration_violations(rows: _Rows, slot: float | None, made: tuple[Floats, Fl
         elif made is not None:
             yield from _progress_violation(placement, float(made[0][row]), float(made[1][row]), slot)
         else:
-            yield from _length_violation(placement, _execution_time(job, float(rows.slowdown[row])), slot)
+            time = _execution_time(job, float(rows.slowdown[row]))
+            if named is not None and job.times:
+                time = float(named[row])
+            yield from _length_violation(placement, time, slot)
 
 
 def _execution_time(job: Job, slowdown: float) -> float:

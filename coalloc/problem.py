@@ -28,7 +28,7 @@ from coalloc.allocation import (
 )
 from coalloc.constraint import Constraint, NotTogether, Release, Stated, Times, stated
 from coalloc.documents.text import quoted
-from coalloc.execution import execution_time, link_load, link_load_table, processing_slowdown
+from coalloc.execution import dedicated_time, execution_time, link_load, link_load_table, processing_slowdown
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
 
@@ -443,12 +443,27 @@ class Problem:
 
     def mode(self, job: Job, allocation: Sequence[int]) -> Mode:
         """Return the mode of an allocation vector."""
+        if job.times:
+            times = self.class_times(job)
+            seconds = max(time for time, count in zip(times, allocation, strict=True) if count)
+            return Mode(tuple(allocation), seconds, self.ticks(seconds), self.loads(job, allocation))
         used = [power for power, count in zip(self._powers, allocation, strict=True) if count]
         known, slowest = self._known_times.setdefault(job, {}), min(used)
         if slowest not in known:
             seconds = execution_time(job, processing_slowdown([slowest]))
             known[slowest] = seconds, self.ticks(seconds)
         return Mode(tuple(allocation), *known[slowest], self.loads(job, allocation))
+
+    def class_times(self, job: Job) -> tuple[float, ...]:
+        """Return how long a job takes on each class alone, s, shape ``(num_classes,)``: the slowest used decides."""
+        if job not in self._known_class_times:
+            self._known_class_times[job] = tuple(dedicated_time(job, node_class.group) for node_class in self.classes)
+        return self._known_class_times[job]
+
+    @cached_property
+    def _known_class_times(self) -> dict[Job, tuple[float, ...]]:
+        """Those so far."""
+        return {}
 
     def fits_alone(self, mode: Mode) -> bool:
         """Return whether the mode exceeds no resource when it is alone."""
@@ -664,7 +679,9 @@ class Problem:
     def class_sets(self) -> frozenset[tuple[int, ...]]:
         """All sets of classes that speed levels may have, by index."""
         rooms = {self.capacities, *(self.rooms(job) for job in self.jobs)}
-        return frozenset(allowed for of_classes in rooms for _, allowed, _ in self._prefixes(of_classes))
+        found = frozenset(allowed for of_classes in rooms for _, allowed, _ in self._prefixes(of_classes))
+        timed = (j for j, job in enumerate(self.jobs) if job.times)
+        return found.union(level.classes for j in timed for level in self.levels[j])
 
     @property
     def speed_prefixes(self) -> tuple[tuple[int, ...], ...]:
@@ -673,6 +690,8 @@ class Problem:
 
     def _levels_of(self, job: Job) -> tuple[SpeedLevel, ...]:
         levels: dict[float, SpeedLevel] = {}
+        if job.times:
+            return self._timed_levels_of(job)
         for power, allowed, room in self._prefixes(self.rooms(job)):
             if room >= job.tasks:
                 duration = self.ticks(execution_time(job, 1.0 / power))
@@ -680,6 +699,18 @@ class Problem:
         if not levels:
             raise CoallocError(self.shortage(job) or f"job {quoted(job.id)} fits nowhere")
         return tuple(levels.values())
+
+    def _timed_levels_of(self, job: Job) -> tuple[SpeedLevel, ...]:
+        """Return the speed levels of a job that names times: the classes on which it takes at most so many ticks."""
+        rooms, ticks = self.rooms(job), [self.ticks(seconds) for seconds in self.class_times(job)]
+        levels = []
+        for duration in sorted({ticks[g] for g, room in enumerate(rooms) if room}):
+            inside = [room if ticks[g] <= duration else 0 for g, room in enumerate(rooms)]
+            if max(self.within_scope(inside)) >= job.tasks:
+                levels.append(SpeedLevel(duration, tuple(g for g, room in enumerate(inside) if room)))
+        if not levels:
+            raise CoallocError(self.shortage(job) or f"job {quoted(job.id)} fits nowhere")
+        return tuple(levels)
 
     def _prefixes(self, rooms: tuple[int, ...]) -> list[tuple[float, tuple[int, ...], int]]:
         """Return effective powers, greatest first, with the classes at least as fast that have room, and that room.

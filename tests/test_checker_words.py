@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, RunningJob, Schedule
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, RunningJob, Schedule
 from coalloc.checker import RULES, check
 from coalloc.instance.windows import Window
 from tests.test_checker import changed, rules
@@ -115,3 +115,37 @@ def test_what_runs_already_counts_in_a_window_of_a_number_of_processors():
     elsewhere = Placement("B", 0.0, 10.0, ["C1/3"])
     (violation,) = check(reserved, Schedule([Placement("A", 43.0, 53.0, ["C1/1"]), elsewhere]))
     assert (violation.rule, violation.jobs, violation.amount, violation.limit) == ("unavailable", ("A",), 2, 1)
+
+
+TIMED = Instance(
+    Platform(
+        [
+            Cluster("C1", [NodeGroup(1, 2.0, availability=0.5, features=["fast"]), NodeGroup(1, 0.5)], 100.0),
+            Cluster("C2", [NodeGroup(2, 1.0, features=["slow"])], 100.0),
+        ]
+    ),
+    [Job("A", 2, 10.0, processing_share=0.6, times={"fast": 4.0, "slow": 30.0})],
+)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "seconds"),
+    [
+        # On C1/0: 4 (0.6/0.5 + 0.4) = 6.4. On C1/1, which no name fits: 10 (0.6/0.5 + 0.4) = 16. On C2: 30.
+        (["C1/0", "C1/1"], 16.0),
+        (["C1/0", "C2/0"], 30.0),
+        (["C2/1", "C2/0"], 30.0),
+    ],
+)
+def test_the_slowest_task_decides_by_the_times_that_a_job_names(nodes, seconds):
+    assert check(TIMED, Schedule([Placement("A", 5.0, 5.0 + seconds, nodes)])) == []
+    assert rules(check(TIMED, Schedule([Placement("A", 5.0, 5.1 + seconds, nodes)]))) == {"duration": 1}
+    in_slots = Schedule([Placement("A", 7.0, 42.0 if seconds > 21.0 else 28.0, nodes)], slot=7.0)
+    assert check(TIMED, in_slots) == []
+
+
+def test_named_times_and_shared_links_are_refused_together():
+    with pytest.raises(
+        CoallocError, match=r"^check with links='shared' knows nothing of 'times', which this instance uses$"
+    ):
+        check(TIMED, Schedule([]), links="shared")

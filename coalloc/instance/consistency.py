@@ -145,7 +145,12 @@ def workload_faults(instance: object) -> list[Fault]:
     processors = _num_processors(platform)
     if processors is not None:
         faults += _size_faults(jobs, processors)
-    faults += [*_eligible_faults(jobs, platform), *_after_faults(jobs, ids), *_closed_faults(running, platform)]
+    faults += [
+        *_eligible_faults(jobs, platform),
+        *_times_faults(jobs, platform),
+        *_after_faults(jobs, ids),
+        *_closed_faults(running, platform),
+    ]
     return faults + _running_faults(running, _clusters(platform)) + shared_workload_faults(instance)
 
 
@@ -175,6 +180,20 @@ def _eligible_faults(jobs: Sequence[object], platform: object) -> Iterator[Fault
             for n, name in enumerate(_list(job, key)):
                 if clusters and None not in clusters and isinstance(name, str) and name and name not in known:
                     yield Fault(f"jobs[{i}].{key}[{n}]", f"must be {what} of the platform, got {quoted(name)}")
+
+
+def _times_faults(jobs: Sequence[object], platform: object) -> Iterator[Fault]:
+    """Yield a fault for every job that names two features of one group of nodes: which time it takes is not said."""
+    timed = [(i, times) for i, job in enumerate(jobs) if isinstance(times := _field(job, "times"), Mapping) and times]
+    if not timed:
+        return
+    groups = [(path, _list(group, "features")) for path, group in _node_groups(platform)]
+    for i, times in timed:
+        for path, features in groups:
+            named = [feature for feature in features if isinstance(feature, str) and feature in times]
+            if len(named) > 1:
+                listed = " and ".join(map(quoted, named[:2]))
+                yield Fault(f"jobs[{i}].times", f"must name one feature of each group, got {listed} of platform.{path}")
 
 
 def _after_faults(jobs: Sequence[object], ids: Sequence[str | None]) -> Iterator[Fault]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 import pyomo.environ as pyo
 
-from coalloc.execution import execution_time, link_load
+from coalloc.execution import link_load
 from coalloc.instance import CoallocError
 from coalloc.models.time_grid import Grid, add_scope_rows, chosen, set_parts
 from coalloc.objectives import Criterion, Objective, RegularObjective
@@ -128,12 +128,11 @@ def _add_durations(model: pyo.ConcreteModel) -> None:
         used[j].append(x)
     # (3), missing from the list of the paper (errata 4): the slowest resource used
     model.slowest = pyo.Constraint(
-        model.J, model.R, rule=lambda m, j, r: m.SP[j] >= m.Z[j, r] / problem.classes[m.class_of[r]].effective_power
+        model.J, model.R, rule=lambda m, j, r: m.SP[j] >= m.Z[j, r] * _slowness(problem, j, m.class_of[r])
     )
-    # (18)
-    model.eq18 = pyo.Constraint(
-        model.J, rule=lambda m, j: m.ct[j] == jobs[j].processing_share * m.SP[j] + (1 - jobs[j].processing_share)
-    )
+    # (18); of a job that names times SP is all of its slowdown
+    share = [1.0 if job.times else job.processing_share for job in jobs]
+    model.eq18 = pyo.Constraint(model.J, rule=lambda m, j: m.ct[j] == share[j] * m.SP[j] + (1 - share[j]))
     # (19), with the rounding that errata 1 puts in
     room = [_rounding_room(problem, j) for j in model.J]
     model.eq19 = pyo.Constraint(model.J, rule=lambda m, j: m.f[j] - m.s[j] <= base_slots[j] * m.ct[j] + room[j])
@@ -143,13 +142,19 @@ def _add_durations(model: pyo.ConcreteModel) -> None:
     )
 
 
+def _slowness(problem: Problem, j: int, g: int) -> float:
+    """Return what SP is at least where job ``j`` has a task on class ``g``."""
+    job = problem.jobs[j]
+    return problem.class_times(job)[g] / job.base_time if job.times else 1.0 / problem.classes[g].effective_power
+
+
 def _rounding_room(problem: Problem, j: int) -> float:
     """Return the share of a slot that rounding up may add to the slots of a job in (19).
 
     Anything from the largest rounding of the job up to, but without, 1 is right. Halfway between keeps
     away from both by more than a solver's feasibility tolerance (errata 1 has 1 - 1e-6, which does not).
     """
-    seconds = [execution_time(problem.jobs[j], 1.0 / c.effective_power) for c in problem.classes]
+    seconds = problem.class_times(problem.jobs[j])
     largest = max(problem.ticks(time) - time / problem.seconds(1) for time in seconds)
     return (1.0 + largest) / 2.0
 
@@ -263,7 +268,7 @@ def _add_exact_ends(model: pyo.ConcreteModel) -> None:
         return
     levels = [(j, level) for j in problem.held_exactly for level in range(len(problem.levels[j]))]
     slowest = {(j, level): problem.slowest_classes(j, level) for j, level in levels}
-    slowness = {key: max(1.0 / problem.classes[g].effective_power for g in classes) for key, classes in slowest.items()}
+    slowness = {key: max(_slowness(problem, key[0], g) for g in classes) for key, classes in slowest.items()}
     used = {j: [x for (i, _, _), x in model.X.items() if i == j] for j in problem.held_exactly}
 
     def on_slowest(m: pyo.ConcreteModel, j: int, level: int) -> pyo.Expression:

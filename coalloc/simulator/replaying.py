@@ -41,8 +41,8 @@ STRUCTURE = (
 """Rules of the checker that say which jobs run on which processors."""
 
 UNKNOWN_WORDS: Mapping[Starts, frozenset[str]] = {
-    "keep": frozenset({"start"}),
-    "left": frozenset({"after", "unavailable", "start"}),
+    "keep": frozenset({"times", "start"}),
+    "left": frozenset({"after", "times", "unavailable", "start"}),
 }
 """The words that it does not know: jobs that are killed end before those after them might expect it."""
 

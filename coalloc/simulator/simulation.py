@@ -25,8 +25,8 @@ from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
 from coalloc.simulator.site import Partition
 
-UNKNOWN_WORDS = frozenset({"unavailable", "start"})
-"""The words that no policy knows: the simulator has no windows, and no job that is to start later."""
+UNKNOWN_WORDS = frozenset({"times", "unavailable", "start"})
+"""The words that no policy knows: the simulator has one speed per node, no windows, and no jobs that start later."""
 
 SETS_AT_ONCE = 2_000
 """Sets of processors that are named in one go, so that memory stays small."""

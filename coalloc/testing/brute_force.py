@@ -158,6 +158,8 @@ def _option(job: Job, allocation: Allocation, instance: Instance, classes: Seque
         loads.append(crossing * job.task_bandwidth)
     used = list(zip(classes, allocation, strict=True))
     slowdown = max(1.0 / c.effective_power for c, count in used if count)
+    if job.times:  # all of its slowdown, in units of the base time
+        slowdown = max(_named_time(job, c) for c, count in used if count) / job.base_time
     on_one_node = (count if c.group.cores > 1 else min(count, 1) for c, count in used)
     memory = tuple(count * (job.memory or 0.0) for count in on_one_node)
     return _Option(allocation, tasks, tuple(loads), slowdown, memory)
@@ -192,8 +194,19 @@ def _running_option(run: RunningJob, instance: Instance, classes: Sequence[NodeC
     return _option(run.job, allocation_of(processors, classes), instance, classes)
 
 
+def _named_time(job: Job, node_class: NodeClass) -> float:
+    """Return how long a job that names times takes on a class where no link saturates, s."""
+    group, share = node_class.group, job.processing_share
+    for feature in group.features:
+        if feature in job.times:
+            return job.times[feature] * (share / group.availability + 1.0 - share)
+    return job.base_time * (share / group.effective_power + 1.0 - share)
+
+
 def _execution_time(job: Job, processing: float, communication: float = 1.0) -> float:
-    """Return Te, s. Source: thesis, equations (2.2) and (2.3)."""
+    """Return Te, s. Source: thesis, equations (2.2) and (2.3); of a job that names times, without communication."""
+    if job.times:
+        return job.base_time * processing
     communicating = 0.0 if job.processing_share == 1.0 else (1.0 - job.processing_share) * communication
     return job.base_time * (job.processing_share * processing + communicating)
 

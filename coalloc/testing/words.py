@@ -156,11 +156,28 @@ def _where_possible(instance: Instance, **changes: Any) -> Instance:
         return instance
 
 
+def _with_times(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return an instance in which most jobs say how long they take on nodes of one kind or the other."""
+
+    def equipped(group: NodeGroup) -> NodeGroup:
+        kind = str(rng.choice(("a100", "v100", "")))
+        return group.replace(features=[*group.features, *([kind] if kind else [])])
+
+    def timed(job: Job) -> Job:
+        kinds = [kind for kind in ("a100", "v100") if rng.random() < 0.8]
+        return job.replace(times={kind: round(job.base_time * float(rng.uniform(0.3, 2.0)), 1) for kind in kinds})
+
+    clusters = [c.replace(nodes=[equipped(group) for group in c.nodes]) for c in instance.platform.clusters]
+    jobs = [timed(job) if rng.random() < 0.7 else job for job in instance.jobs]
+    return instance.replace(platform=instance.platform.replace(clusters=clusters), jobs=jobs)
+
+
 DRAWS: Mapping[str, Draw] = {
     "deadline": _with_deadlines,
     "after": _with_precedences,
     "eligible": _with_clusters,
     "requires": _with_features,
+    "times": _with_times,
     "unavailable": _with_windows,
     "start": _with_reservations,
 }

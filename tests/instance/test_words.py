@@ -22,6 +22,7 @@ WORDED = {
     "after": Instance(PLAIN, [Job("J1", 1, 10.0), Job("J2", 1, 10.0, after=["J1"])]),
     "eligible": Instance(PLAIN, [Job("J1", 1, 10.0, eligible=["C1"])]),
     "requires": Instance(EQUIPPED, [Job("J1", 1, 10.0, requires=["gpu"])]),
+    "times": Instance(EQUIPPED, [Job("J1", 1, 10.0, times={"gpu": 4.0})]),
     "unavailable": Instance(
         PLAIN.replace(unavailable=[Window("C1", 5.0, 10.0, nodes=["C1/0"])]), [Job("J1", 2, 10.0), Job("J2", 1, 5.0)]
     ),
@@ -173,3 +174,21 @@ def test_a_reservation_of_a_part_of_a_node_is_refused_where_nodes_are_counted():
     instance = Instance(platform, [Job("J1", 1, 1.0)], [RunningJob(Job("R1", 1, 5.0), ["C1/0.1"], 10.0, start=5.0)])
     with pytest.raises(CoallocError, match=r"^running job 'R1' starts at 5 s on a part of a node"):
         coalloc.solve(instance)
+
+
+def test_a_job_names_one_feature_of_each_group():
+    both = Platform([Cluster("C1", [NodeGroup(1, 1.0), NodeGroup(1, 1.0, features=["a", "b"])], link_bandwidth=1.0)])
+    with pytest.raises(InstanceError) as caught:
+        Instance(both, [Job("J1", 1, 1.0, times={"a": 1.0, "b": 2.0}), Job("J2", 1, 1.0, times={"b": 3.0, "c": 4.0})])
+    assert lines(caught) == [
+        "jobs[0].times: must name one feature of each group, got 'a' and 'b' of platform.clusters[0].nodes[1]"
+    ]
+
+
+def test_times_are_above_0_and_never_change():
+    with pytest.raises(InstanceError, match=r"^times\.a: must be above 0, got 0\.0$"):
+        Job("J1", 1, 1.0, times={"a": 0.0})
+    times = {"a": 5.0}
+    job = Job("J1", 1, 1.0, times=times)
+    times["a"] = 6.0
+    assert (job.times["a"], job.times, len({job, job.replace()})) == (5.0, {"a": 5.0}, 1)
