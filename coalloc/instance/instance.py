@@ -81,7 +81,7 @@ class Instance(Value):
         """The jobs to schedule, by id."""
         return {job.id: job for job in self.jobs}
 
-    @property
+    @cached_property
     def origin(self) -> float:
         """Instant from which the makespan counts, s: the earliest arrival, 0 where jobs run already."""
         if self.running or not self.jobs:

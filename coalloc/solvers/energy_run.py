@@ -21,6 +21,7 @@ from coalloc.models.energy_sets import estimate_nonzeros as estimate_nonzeros_of
 from coalloc.models.energy_sets import has_sets
 from coalloc.objectives.metered import metered_objective
 from coalloc.problem import MAX_MODES, Problem
+from coalloc.rules.node_sets import MAX_JOBS
 from coalloc.rules.serial_generation import assignments_of, best_list_schedule, named_orders
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import SolverLimits
@@ -235,6 +236,11 @@ class EnergyRun:
         affordable = BUILT_PER_SECOND * self.call.remaining
         return has_sets(self.problem) and estimate_nonzeros_of_sets(self.problem) <= affordable
 
+    @property
+    def may_be_proven(self) -> bool:
+        """Whether jobs are so few that a model is worth all the time that is left."""
+        return has_model(self.problem) and len(self.problem.jobs) <= MAX_JOBS
+
     def _is_enough(self, bound: float) -> bool:
         """Return whether a bound proves the best that is known."""
         known = self.call.objective
@@ -320,7 +326,7 @@ class EnergyRun:
         """Run a model, from the best known schedule where it is in slots."""
         call, options = self.call, self.call.options
         gap = max(options.gap if options.objective != "edp" else 0.0, ROUNDING_GAP)
-        share = 1.0 if has_sets(self.problem) else MODEL_SHARE
+        share = 1.0 if self.may_be_proven else MODEL_SHARE
         limits = SolverLimits(share * call.remaining, options.work_limit, gap, options.threads, options.seed)
         first = self.best_within(makespan_limit)
         starts = self.problem.slot is not None and first is not None

@@ -51,7 +51,7 @@ def least_edp(runner: EnergyRun) -> bool:
     window = runner.relax(shortest * (1.0 - 0.1 * PROOF_TOLERANCE))
     if window is None:
         return call.objective is not None
-    if call.is_closed or not runner.has_sets:
+    if call.is_closed or not runner.may_be_proven:
         return True
     least, high = window[0], window[1] * (1.0 + RELATIVE_TOLERANCE)
     spans = [Span(0.0, least, high, 0.0, high)]

@@ -1,6 +1,7 @@
 """The engine by hand: ends over shared links, kills, passes, running jobs, and what it refuses."""
 
 import contextlib
+import gc
 import signal
 import threading
 
@@ -337,6 +338,19 @@ def test_an_answer_that_is_no_start_is_refused_in_words(answer, message):
     with pytest.raises(CoallocError, match=message) as caught:
         coalloc.simulate(Instance(two_clusters(), [spread("J1")]), Answers(answer))
     assert "\n" not in str(caught.value)
+
+
+def test_an_asynchronous_policy_is_refused_without_a_warning(recwarn):
+    class Asynchronous:
+        scope = "platform"
+
+        async def decide(self, state):
+            return []
+
+    with pytest.raises(PolicyError, match=r"it is asynchronous, and nobody awaits it \(at 0 s"):
+        coalloc.simulate(TWO, Asynchronous())
+    gc.collect()
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize(
