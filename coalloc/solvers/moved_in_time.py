@@ -20,7 +20,7 @@ from coalloc.solvers.result import SolveOptions, SolveResult
 def move_of(instance: Instance, slot: float | None) -> float:
     """Return the seconds by which an instance is moved: 0 unless more time lies before it than in it."""
     origin = instance.origin
-    if origin <= time_span(instance) or instance.local_users:
+    if origin <= time_span(instance) or instance.local_users or instance.platform.unavailable:
         return 0.0
     seconds = origin if slot is None else slots_down(origin, slot) * slot
     instants = (instant for job in instance.jobs for instant in (job.due_date, job.deadline) if instant is not None)
