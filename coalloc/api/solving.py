@@ -31,7 +31,7 @@ from coalloc.result_files import instance_hash
 from coalloc.schedule import Schedule
 from coalloc.site_meter import Working
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.bounds.methods import METHODS, cost_bound
+from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
 from coalloc.solvers.feasibility import why_nowhere
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
@@ -282,12 +282,13 @@ def lower_bound(
     Parameters
     ----------
     objective
-        ``"makespan"`` or ``"total-response-time"`` (each job alone; but for ``"longest-job"`` the
-        squashed area as well), or a regular objective of your own
-        (each job alone); ``"energy"`` (J) or ``"edp"`` (J s), for schedules of any makespan, in slots or not.
+        ``"makespan"``, another regular objective by its name, or one of your own; ``"energy"`` (J) or ``"edp"`` (J s),
+        for schedules of any makespan, in slots or not.
     method
-        ``"longest-job"``, ``"work"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"`` of them
-        all; energy and EDP have ``"lp"`` alone.
+        Makespan: ``"longest-job"``, ``"work"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"``
+        of them all. Sums: ``"prices"`` (default, and best), prices of processors over time at which each job takes its
+        cheapest start, where costs are ramps (:meth:`coalloc.objectives.RegularObjective.ramp`); ``"longest-job"`` is
+        each job alone; the others are that and, for a sum of ends, the squashed area. Energy and EDP: ``"lp"`` alone.
     slot
         Seconds, or ``"50%"`` of the mean base time: a bound on schedules in whole slots; ``None``: on all.
     time_limit
@@ -310,8 +311,8 @@ def lower_bound(
     """
     asked = _asked(objective)
     asked.refuse(instance)
-    methods = METHODS if isinstance(asked, RegularObjective) else ("lp",)
-    method = method or ("feasible-set" if isinstance(asked, RegularObjective) else "lp")
+    methods = methods_of(asked) if isinstance(asked, RegularObjective) else ("lp",)
+    method = method or (default_method(asked) if isinstance(asked, RegularObjective) else "lp")
     if method not in methods:
         raise CoallocError(f"method of lower_bound must be one of {', '.join(methods)}, got {method!r}")
     limit = None if time_limit == math.inf else time_limit

@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from coalloc.instance import CoallocError, Instance, Job
-from coalloc.objectives.objective import Aggregate, RegularObjective
+from coalloc.objectives.objective import Aggregate, Ramp, RegularObjective
 
 
 class WeightedTardiness(RegularObjective):
@@ -18,6 +18,12 @@ class WeightedTardiness(RegularObjective):
     def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
         """Return the weighted tardiness, s; 0 where the job has no due date."""
         return 0.0 if job.due_date is None else job.weight * max(0.0, end - job.due_date)
+
+    def ramp(self, job: Job, duration: float) -> Ramp:
+        """Return the weighted tardiness by the start."""
+        if job.due_date is None:
+            return Ramp(0.0, 0.0, 0.0)
+        return Ramp(0.0, job.weight, job.weight * (duration - job.due_date))
 
 
 class MaximumLateness(RegularObjective):

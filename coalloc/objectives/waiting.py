@@ -6,11 +6,12 @@ Source of the bounded slowdown: D. Feitelson, L. Rudolph, "Metrics and benchmark
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from coalloc.instance import Instance, Job
 from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
-from coalloc.objectives.objective import RegularObjective
+from coalloc.objectives.objective import Ramp, RegularObjective
 
 
 class TotalWeightedResponseTime(RegularObjective):
@@ -22,6 +23,10 @@ class TotalWeightedResponseTime(RegularObjective):
     def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
         """Return the weighted response time, s."""
         return job.weight * (end - job.arrival)
+
+    def ramp(self, job: Job, duration: float) -> Ramp:
+        """Return the weighted response time by the start."""
+        return Ramp(-math.inf, job.weight, job.weight * (duration - job.arrival))
 
 
 class _Mean(RegularObjective):
@@ -42,6 +47,10 @@ class MeanWait(_Mean):
         """Return the wait, s."""
         return start - job.arrival
 
+    def ramp(self, job: Job, duration: float) -> Ramp:  # noqa: ARG002 - the start is all that counts
+        """Return the wait by the start."""
+        return Ramp(-math.inf, 1.0, -job.arrival)
+
 
 class MeanBoundedSlowdown(_Mean):
     """The mean over the jobs of response over run time, where short run times count as a threshold; 1 at least.
@@ -55,3 +64,8 @@ class MeanBoundedSlowdown(_Mean):
     def cost(self, job: Job, start: float, end: float) -> float:
         """Return the bounded slowdown."""
         return max(1.0, (end - job.arrival) / max(end - start, BOUNDED_SLOWDOWN_THRESHOLD))
+
+    def ramp(self, job: Job, duration: float) -> Ramp:
+        """Return the bounded slowdown by the start."""
+        run = max(duration, BOUNDED_SLOWDOWN_THRESHOLD)
+        return Ramp(1.0, 1.0 / run, (duration - job.arrival) / run)

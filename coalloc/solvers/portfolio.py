@@ -12,7 +12,7 @@ from contextlib import nullcontext
 
 from coalloc.solvers import list_schedules, model_run
 from coalloc.solvers.backends import cpsat, pumpkin
-from coalloc.solvers.bounds import feasible_set, simple
+from coalloc.solvers.bounds import feasible_set, positions, prices, simple
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import (
@@ -29,8 +29,10 @@ METHODS: tuple[Method, ...] = (
     simple.METHOD,
     list_schedules.METHOD,
     latest_ends.METHOD,
+    positions.METHOD,
     feasible_set.METHOD,
     pumpkin.BEGUN,
+    prices.METHOD,
     beam_worker.METHOD,
     branch_and_bound.METHOD,
     feasible_set.BRANCHING,
