@@ -14,9 +14,13 @@ from coalloc.solvers.bounds.area import area
 from coalloc.solvers.bounds.methods import cost_bound
 from coalloc.solvers.bounds.simple import earliest_ends, fastest_durations, packing, simple_bound
 from coalloc.solvers.bounds.work import work
+from coalloc.solvers.result import PROOF_TOLERANCE
 
-SAME = 1e-9
-"""Relative difference below which two bounds are one."""
+SAME = PROOF_TOLERANCE
+"""Relative difference below which two bounds are one: column generation ends before its last digits are right."""
+
+INTEGRALITY = 1e-9
+"""How far above a whole number of slots a bound may be, relatively, before it is rounded up."""
 
 BoundOf = Callable[[Instance], float]
 """The bound of an instance, as it is reported."""
@@ -80,7 +84,7 @@ def _area(criterion: Criterion) -> tuple[float, Reason] | None:
     }
     release, total = max(totals.items(), key=lambda item: item[0] + item[1] / processors)
     ticks = release + total / processors
-    ticks = ticks if problem.slot is None else math.ceil(ticks - SAME * max(1.0, ticks))
+    ticks = ticks if problem.slot is None else math.ceil(ticks - INTEGRALITY * max(1.0, ticks))
     jobs = tuple(job.id for job, r in zip(problem.jobs, problem.releases, strict=True) if r >= release)
     seconds, of_jobs = criterion.reported(ticks), problem.seconds(total)
     sentence = (
@@ -152,4 +156,4 @@ def what_moves(instance: Instance, bound: BoundOf, unit: str) -> list[Reason]:
             "neither twice the bandwidth of one link, nor a node more in one cluster, nor earlier arrivals move it"
         )
         return [Reason("capacity", "nothing", (), "", before, before, sentence)]
-    return sorted(found, key=lambda reason: reason.amount or 0.0)
+    return sorted(found, key=lambda reason: float(f"{reason.amount:.6g}"))  # those that are one stay in their order

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from coalloc.allocation import Allocation, allocation_of
+from coalloc.display.wording import plural
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance.rounding import slots_up, time_tolerance
@@ -176,9 +177,10 @@ class _Waiting:
             if obstacle.where
             else "it saturates a link"
         )
+        free = plural(int(limit), "processor")
         words = {
             "precedence": f"it comes after {others}, which ends at {limit:g} s",
-            "processors": f"it has {job.tasks} tasks, and at most {limit:g} processors for it are free{within}",
+            "processors": f"it has {plural(job.tasks, 'task')}, and never more than {free} free for it{within}",
             "memory": f"enough processors are free, but not {job.memory or 0.0:g} MB of memory for each of its tasks",
             "link": f"enough processors are free, but on them {link}",
             "reservation": f"it would fit, but takes {amount:g} s, and {others} {start} after {limit:g} s on what it "

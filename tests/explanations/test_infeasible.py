@@ -135,7 +135,7 @@ def test_an_instance_that_fails_in_one_way_names_it_and_what_is_missing(way, see
     assert (reason.about, reason.kind, reason.jobs[0]) == ("infeasible", case.kind, case.job)
     assert case.job in reason.sentence
     assert reason.amount > reason.limit
-    options = {**case.options, "formulation": "auto", "time_limit": 10.0}
+    options = {**case.options, "time_limit": 5.0}
     assert coalloc.solve(case.instance, **options).status == "infeasible"
     # What is missing mends it; a little less does not.
     assert coalloc.explain(case.given(reason, 1.0), **case.options).of("infeasible") == ()
