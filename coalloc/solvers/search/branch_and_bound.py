@@ -68,7 +68,7 @@ class _StoppedError(Exception):
 def may_search(problem: Problem) -> bool:
     """Return whether a problem is of the size, and the kind, that the search is for."""
     is_small = len(problem.jobs) <= MAX_JOBS and sum(map(problem.count_allocations, problem.jobs)) <= MAX_CHOICES
-    return is_small and not problem.busy
+    return is_small and problem.is_plain and not problem.busy
 
 
 class BranchAndBound:
