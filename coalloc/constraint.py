@@ -9,7 +9,7 @@ what the house itself knows is checked by a rule of its own, and a constraint of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
@@ -106,6 +106,13 @@ class Constraint:
         """Return a sentence for each way in which a schedule breaks it."""
         return ()
 
+    def tells_apart_by(self, job: Job) -> Hashable:
+        """Return what it tells jobs apart by: those for which it is equal may be exchanged, as far as it goes.
+
+        The id, unless a subclass says otherwise. Jobs of the same data are searched in one order only where they may.
+        """
+        return job.id
+
     @property
     def restricts_classes(self) -> bool:
         """Whether it keeps some job from some class."""
@@ -127,6 +134,10 @@ class Release(Constraint):
         """Return the arrival."""
         return job.arrival
 
+    def tells_apart_by(self, job: Job) -> Hashable:  # noqa: ARG002 - by nothing but the arrival
+        """Return nothing: the earliest start is all that it asks for."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class LatestEnd(Constraint):
@@ -138,6 +149,10 @@ class LatestEnd(Constraint):
     def latest_end(self, job: Job) -> float:  # noqa: ARG002 - the same for all
         """Return the instant."""
         return self.instant
+
+    def tells_apart_by(self, job: Job) -> Hashable:  # noqa: ARG002 - the same for all
+        """Return nothing."""
+        return None
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
         """Yield a sentence for each job that ends later."""

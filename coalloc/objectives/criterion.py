@@ -13,7 +13,7 @@ from functools import cached_property
 
 from coalloc.objectives.objective import Objective, RegularObjective
 from coalloc.objectives.registry import regular_objective
-from coalloc.problem import Assignment, Problem
+from coalloc.problem import Assignment, Problem, numbered
 
 ROUNDING = 1e-9
 """Share of a cost that its arithmetic may lose."""
@@ -47,6 +47,12 @@ class Criterion:
     def tick(self) -> float:
         """What a tick later costs a job that costs its end, in the unit of costs."""
         return 1.0 if self.objective.counts_ends else self.problem.seconds(1)
+
+    @cached_property
+    def kinds(self) -> tuple[int, ...]:
+        """The kind of each job, shape ``(num_jobs,)``: those of one may be exchanged, and cost the same then."""
+        told_apart = map(self.objective.tells_apart_by, self.problem.jobs)
+        return numbered(zip(self.problem.kinds, told_apart, strict=True))
 
     def cost(self, job: int, start: float, end: float) -> float:
         """Return what a job (by index) costs that runs from ``start`` to ``end`` (ticks)."""
