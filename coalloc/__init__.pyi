@@ -31,6 +31,7 @@ from coalloc.measures import metrics_of as metrics_of
 from coalloc.meter import energy as energy
 from coalloc.plot.pictures import gantt as gantt
 from coalloc.plot.power import power_plot as power_plot
+from coalloc.plot.progress import progress_plot as progress_plot
 from coalloc.plot.timeline import series_plot as series_plot
 from coalloc.result_files import read_result as read_result
 from coalloc.result_files import write_result as write_result
@@ -50,6 +51,8 @@ from coalloc.simulator.site import Partition as Partition
 from coalloc.solvers.result import SolveResult as SolveResult
 from coalloc.solvers.result import SolveStatus as SolveStatus
 from coalloc.solvers.result import TracePoint as TracePoint
+from coalloc.studies.audit import audit as audit
+from coalloc.studies.audit_report import Audit as Audit
 from coalloc.studies.comparison import compare as compare
 from coalloc.studies.front import energy_front as energy_front
 from coalloc.studies.grid import grid_study as grid_study
@@ -62,6 +65,7 @@ from coalloc.workloads.grids import platforms as platforms
 from coalloc.workloads.irmasim import read_irmasim as read_irmasim
 from coalloc.workloads.library import example as example
 from coalloc.workloads.library import examples as examples
+from coalloc.workloads.sacct import read_sacct as read_sacct
 from coalloc.workloads.swf import read_swf as read_swf
 from coalloc.workloads.swf_writing import write_swf as write_swf
 from coalloc.workloads.weeks.merging import merge_swf as merge_swf

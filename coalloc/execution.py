@@ -8,16 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from coalloc.instance import Job, Platform
 from coalloc.instance.rounding import time_tolerance
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-Amount = TypeVar("Amount", float, "NDArray[np.float64]")
+Amount = TypeVar("Amount", float, NDArray[np.float64])
 """A number, or a number for each of many jobs."""
 
 
@@ -36,6 +35,16 @@ def all_to_all_load(tasks_inside: Amount, tasks: Amount, task_bandwidth: Amount)
     """
     outside_share = (tasks - tasks_inside) / (tasks - 1)
     return tasks_inside * task_bandwidth * outside_share
+
+
+def link_load_table(most: int, job: Job) -> list[float]:
+    """Return :func:`link_load` of 0, 1, ..., ``most`` tasks inside, MB/s."""
+    if job.tasks <= 1:
+        return [0.0] * (most + 1)
+    inside = np.arange(most + 1, dtype=float)
+    of_job = np.asarray(float(job.tasks)), np.asarray(job.task_bandwidth)
+    loads: list[float] = all_to_all_load(inside, *of_job).tolist()
+    return loads
 
 
 def link_loads(job: Job, tasks: Sequence[int], platform: Platform) -> tuple[float, ...]:

@@ -2,9 +2,10 @@
 
 :data:`METRICS` names each metric, its unit, its definition as the documentation prints it, and the function that
 computes it. In the definitions j runs over the placed jobs, r_j is the arrival, s_j the start, e_j the end, Tb_j the
-base time and m_j the number of processors of job j; Te_j = e_j - s_j. Time runs from a to b: from the origin (the
-earliest arrival, or 0 where jobs run already) to the last end of a placement, or over a window of that. Sums, means,
-maxima and percentiles over nothing are 0. Source: thesis, sections 3.1.3 and 3.2.2; errata 13.
+base time, m_j the number of processors, w_j the weight and due_j the due date of job j; Te_j = e_j - s_j. Time runs
+from a to b: from the origin (the earliest arrival, or 0 where jobs run already) to the last end of a placement, or over
+a window of that. Sums, means, maxima and percentiles over nothing are 0. Source: thesis, sections 3.1.3 and 3.2.2;
+errata 13.
 
 Metrics of jobs are computed for any number of groups of jobs at once; all jobs are one group.
 """
@@ -178,6 +179,13 @@ BOUNDED_SLOWDOWN = Quantity(
     "-", f"max(1, (e_j - r_j) / max(Te_j, {BOUNDED_SLOWDOWN_THRESHOLD:g} s))", _bounded_slowdown
 )
 PROCESSOR_SECONDS = Quantity("processor s", "m_j Te_j", lambda jobs: jobs.processors * EXECUTION_TIME.values(jobs))
+WEIGHTED_RESPONSE = Quantity("s", "w_j (e_j - r_j)", lambda jobs: jobs.weight * RESPONSE.values(jobs))
+WEIGHTED_TARDINESS = Quantity(
+    "s",
+    "w_j max(0, e_j - due_j)",
+    lambda jobs: jobs.weight * np.where(np.isinf(jobs.due_date), 0.0, np.maximum(0.0, jobs.end - jobs.due_date)),
+)
+LATENESS = Quantity("s", "e_j - due_j", lambda jobs: jobs.end - jobs.due_date)
 COALLOCATED = Quantity("-", "use two or more clusters", lambda jobs: jobs.is_coallocated.astype(np.float64))
 SATURATED = Quantity(
     "-",
@@ -255,6 +263,11 @@ def _percentile_of(quantity: Quantity, percent: float) -> JobMetric:
     )
 
 
+def _maximum_lateness(measured: Measured) -> Floats:
+    greatest = maximum(measured[LATENESS])
+    return np.where(np.isinf(greatest), 0.0, greatest)
+
+
 def _execution_slowdown(measured: Measured) -> Floats:
     base = mean(measured[BASE_TIME])
     return np.divide(mean(measured[EXECUTION_TIME]), base, out=np.ones_like(base), where=base > 0.0) - 1.0
@@ -268,6 +281,11 @@ JOB_METRICS: Mapping[str, JobMetric] = {
     "processor_seconds": _sum_of(PROCESSOR_SECONDS),
     "total_execution_time": _sum_of(EXECUTION_TIME),
     "total_response_time": _sum_of(RESPONSE),
+    "total_weighted_response_time": _sum_of(WEIGHTED_RESPONSE),
+    "weighted_tardiness": _sum_of(WEIGHTED_TARDINESS),
+    "maximum_lateness": JobMetric(
+        "s", f"Maximum of {LATENESS.formula} over the jobs with a due date; 0 where there are none.", _maximum_lateness
+    ),
     "wait_mean": _mean_of(WAIT),
     **_percentiles_of("wait", WAIT),
     "wait_max": _maximum_of(WAIT),

@@ -7,6 +7,7 @@ fraction of a second. Times are in s. The jobs of the instance that the schedule
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -37,14 +38,16 @@ class Jobs:
     """Placed jobs as columns, shape ``(num_jobs,)`` each, in groups of adjacent rows.
 
     Group g begins at row ``first[g]`` and ends where the next begins; ungrouped jobs are one group.
-    ``processors`` are those held. ``met_saturation``: at some instant the job loads a link whose total load is
-    above its bandwidth.
+    ``processors`` are those held, ``due_date`` is infinite where there is none. ``met_saturation``: at some instant
+    the job loads a link whose total load is above its bandwidth.
     """
 
     arrival: Floats
     start: Floats
     end: Floats
     base_time: Floats
+    weight: Floats
+    due_date: Floats
     processors: Ints
     is_coallocated: Truths
     met_saturation: Truths
@@ -65,6 +68,8 @@ class Jobs:
             self.start[rows],
             self.end[rows],
             self.base_time[rows],
+            self.weight[rows],
+            self.due_date[rows],
             self.processors[rows],
             self.is_coallocated[rows],
             self.met_saturation[rows],
@@ -159,6 +164,8 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             start=start,
             end=end,
             base_time=np.fromiter([job.base_time for job in placed], np.float64, len(placed)),
+            weight=np.fromiter([job.weight for job in placed], np.float64, len(placed)),
+            due_date=np.fromiter([_due(job) for job in placed], np.float64, len(placed)),
             processors=tasks.sum(axis=1),
             is_coallocated=(tasks > 0).sum(axis=1) > 1,
             met_saturation=met_saturation[: len(placed)],
@@ -170,6 +177,11 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
         finish=float(end.max()) if len(end) else instance.origin,
         num_processors=instance.platform.num_processors,
     )
+
+
+def _due(job: Job) -> float:
+    """Return the due date of a job, s; infinity where it has none."""
+    return math.inf if job.due_date is None else job.due_date
 
 
 def placed_jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:

@@ -50,14 +50,26 @@ class UserUse:
 
 
 @dataclass(frozen=True, slots=True)
-class SharedUse:
-    """What happened on shared nodes: by job, by user who came before the last end, and messages by kind.
+class Stop:
+    """The task of a job, by number in the schedule, on a node, by number, stood still from ``start`` to ``end``, s."""
 
-    A message goes from a node to one other that has a task of the same job; only where nodes cooperate.
+    job: int
+    node: int
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class SharedUse:
+    """What happened on shared nodes: by job, by user who came before the last end, stops, and messages by kind.
+
+    Stops are in order of their ends. A message goes from a node to one other that has a task of the same job; only
+    where nodes cooperate.
     """
 
     jobs: tuple[JobUse, ...]
     users: tuple[UserUse, ...]
+    stops: tuple[Stop, ...]
     messages: Mapping[str, int]
 
 
@@ -68,7 +80,7 @@ def observe_sharing(instance: Instance, schedule: Schedule) -> SharedUse:
     """
     if not instance.shares_nodes:
         whole = (JobUse(share_seconds=placement.end - placement.start) for placement in schedule)
-        return SharedUse(tuple(whole), (), dict.fromkeys(NOTIFICATIONS, 0))
+        return SharedUse(tuple(whole), (), (), dict.fromkeys(NOTIFICATIONS, 0))
     return _Watch(instance, schedule).observed()
 
 
@@ -108,20 +120,22 @@ class _Watch:
         self._uses = tuple(JobUse() for _ in self._jobs)
         self._users = tuple(UserUse(number[user.node], user.profile) for user in self._facts)
         self._present: dict[int, int] = {}
+        self._stopped_since: dict[tuple[int, int], float] = {}
+        self._stops: list[Stop] = []
         self._messages: Counter[str] = Counter(dict.fromkeys(NOTIFICATIONS, 0))
 
     def observed(self) -> SharedUse:
         """Go through all instants."""
         for (now, after), what in zip(self._spans(), self._happenings, strict=True):
-            self._take_in(what)
+            self._take_in(what, now)
             self._watch(min(after, self._end) - now)
-        return SharedUse(self._uses, self._users, dict(self._messages))
+        return SharedUse(self._uses, self._users, tuple(self._stops), dict(self._messages))
 
     def _spans(self) -> Iterable[tuple[float, float]]:
         return zip(self._instants, [*self._instants[1:], self._end], strict=True)
 
-    def _take_in(self, what: _Happenings) -> None:
-        """Let all happen that happens at an instant, and count the messages."""
+    def _take_in(self, what: _Happenings, now: float) -> None:
+        """Let all happen that happens at an instant, s, and count the messages."""
         nodes = self._nodes
         for row in what.ending:
             nodes.leave(row)
@@ -142,6 +156,9 @@ class _Watch:
             self._tell("resume", before[n] - after)
             for row in after - before[n]:
                 self._uses[row].stops += 1
+                self._stopped_since[row, n] = now
+            for row in before[n] - after:
+                self._stops.append(Stop(row, n, self._stopped_since.pop((row, n)), now))
         self._tell("no_local", (row for user in what.going for row in nodes.nodes[self._users[user].node].tasks))
         self._tell("local", (row for user in what.coming for row in nodes.nodes[self._users[user].node].tasks))
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Annotated, Literal
 
 from coalloc.allocation import (
@@ -26,7 +27,7 @@ from coalloc.allocation import (
 )
 from coalloc.constraint import Constraint, NotTogether, Release, Times
 from coalloc.documents.text import quoted
-from coalloc.execution import execution_time, link_load, processing_slowdown
+from coalloc.execution import execution_time, link_load, link_load_table, processing_slowdown
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
 
@@ -48,6 +49,7 @@ class LinkBandwidth:
     classes: tuple[int, ...]
     limit: float
     load = staticmethod(link_load)
+    load_table = staticmethod(link_load_table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,11 @@ class NodeMemory:
     def load(tasks: int, job: Job) -> float:
         """Return what tasks of a job on the node ask for, MB."""
         return tasks * (job.memory or 0.0)
+
+    @staticmethod
+    def load_table(most: int, job: Job) -> list[float]:
+        """Return what 0, 1, ..., ``most`` tasks of a job on the node ask for, MB."""
+        return [NodeMemory.load(tasks, job) for tasks in range(most + 1)]
 
 
 Resource = LinkBandwidth | NodeMemory
@@ -349,11 +356,24 @@ class Problem:
         for k, resource in enumerate(self.resources):
             most = sum(busy.loads[k] for busy in self.busy)
             most += sum(
-                max((resource.load(n, job) for n in self.tasks_within(job, k)), default=0.0) for job in self.jobs
+                max(self.load_table(job, k)[self.tasks_within(job, k).start :], default=0.0) for job in self.jobs
             )
             if most > resource.limit:
                 contended.append(k)
         return tuple(contended)
+
+    def load_table(self, job: Job, resource: int) -> list[float]:
+        """Return what a job asks of a resource with 0, 1, ... tasks there, up to as many as can be; made once."""
+        most, of = self.tasks_within(job, resource).stop - 1, self.resources[resource]
+        key = type(of), most, job.tasks, job.task_bandwidth, job.memory
+        if key not in self._known_load_tables:
+            self._known_load_tables[key] = of.load_table(most, job)
+        return self._known_load_tables[key]
+
+    @cached_property
+    def _known_load_tables(self) -> dict[tuple[object, ...], list[float]]:
+        """Load tables so far; equal jobs, and links with equally many processors below, share them."""
+        return {}
 
     @cached_property
     def contended_links(self) -> tuple[int, ...]:
@@ -437,13 +457,15 @@ class Problem:
 
     def count_allocations(self, job: Job) -> int:
         """Return how many allocation vectors a job has, links and scope aside."""
-        ways = [1] + [0] * job.tasks
-        for room in self.rooms(job):
-            prefix = [0]
-            for count in ways:
-                prefix.append(prefix[-1] + count)
-            ways = [prefix[n + 1] - prefix[max(0, n - room)] for n in range(job.tasks + 1)]
-        return ways[job.tasks]
+        rooms = self.rooms(job)
+        if rooms not in self._known_counts:
+            self._known_counts[rooms] = _num_compositions(max(other.tasks for other in self.jobs), rooms)
+        return self._known_counts[rooms][job.tasks]
+
+    @cached_property
+    def _known_counts(self) -> dict[tuple[int, ...], list[int]]:
+        """Numbers of allocation vectors so far, by room and by tasks."""
+        return {}
 
     @cached_property
     def modes(self) -> tuple[tuple[Mode, ...], ...]:
@@ -562,6 +584,15 @@ def numbered(values: Iterable[Hashable]) -> tuple[int, ...]:
     """Return for each value the number, from 0 on, at which it came first among the different ones."""
     numbers: dict[Hashable, int] = {}
     return tuple([numbers.setdefault(value, len(numbers)) for value in values])
+
+
+def _num_compositions(most: int, limits: Sequence[int]) -> list[int]:
+    """Return how many vectors :func:`compositions` yields for each total from 0 to ``most``."""
+    ways = [1] + [0] * most
+    for limit in limits:
+        sums = [0, *accumulate(ways)]
+        ways = [sums[n + 1] - sums[max(0, n - limit)] for n in range(most + 1)]
+    return ways
 
 
 def compositions(total: int, limits: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -11,8 +11,10 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
 from coalloc.display.chart import MOST_BARS, MOST_ROWS, Bar, in_order, svg
@@ -22,7 +24,8 @@ from coalloc.documents.arguments import public
 from coalloc.documents.text import quoted
 from coalloc.documents.values import Listed, PositiveSeconds, Text, Value, value
 from coalloc.instance import Instance
-from coalloc.instance.processor_names import NamesField
+from coalloc.instance.numbering import Intervals, Numbering, names_of
+from coalloc.instance.processor_names import NamesField, ProcessorNames
 from coalloc.instance.rounding import time_tolerance
 
 if TYPE_CHECKING:
@@ -161,7 +164,7 @@ class Occupation:
 
 def assign_nodes(
     instance: Instance, classes: Sequence[NodeClass], intervals: Sequence[Occupation]
-) -> list[tuple[str, ...]]:
+) -> list[ProcessorNames]:
     """Colour intervals with processors: return the names for each interval, in the order given.
 
     Within a class intervals are coloured by start with the lowest free processors; jobs that run
@@ -169,9 +172,8 @@ def assign_nodes(
     interval graphs are perfect. What lasts no longer than the time tolerance, a job of no slot for one, occupies
     nothing: it is put on the lowest processors, whoever holds them. Raises ``ValueError`` where a class is overbooked.
     """
-    names = instance.platform.processor_names
     free, releases = _initial_state(instance, classes)
-    assigned: list[tuple[str, ...]] = [()] * len(intervals)
+    assigned: list[list[int]] = [[] for _ in intervals]
     for i in sorted(range(len(intervals)), key=lambda i: intervals[i].start):
         interval = intervals[i]
         horizon = interval.start + time_tolerance(interval.start)
@@ -179,7 +181,7 @@ def assign_nodes(
             _, g, processors = heapq.heappop(releases)
             for processor in processors:
                 heapq.heappush(free[g], processor)
-        taken: list[int] = []
+        taken = assigned[i]
         for g, count in enumerate(interval.allocation):
             if interval.end <= horizon:
                 taken += classes[g].processors[:count]
@@ -190,8 +192,17 @@ def assign_nodes(
             if processors:
                 heapq.heappush(releases, (interval.end, g, processors))
             taken += processors
-        assigned[i] = tuple(names[p] for p in taken)
-    return assigned
+    return _named(instance.platform.numbering, assigned)
+
+
+def _named(numbering: Numbering, sets: Sequence[Sequence[int]]) -> list[ProcessorNames]:
+    """Return the names of sets of processors, in ascending order."""
+    numbers = np.fromiter(chain.from_iterable(map(sorted, sets)), np.int64)
+    holder = np.repeat(np.arange(len(sets)), [len(processors) for processors in sets])
+    is_apart = (np.diff(numbers) != 1) | (np.diff(holder) > 0)
+    begins = np.flatnonzero(np.append(True, is_apart)[: len(numbers)])
+    stops = numbers[np.append(begins[1:], len(numbers))[: len(begins)] - 1] + 1
+    return names_of(numbering, len(sets), Intervals(holder[begins], numbers[begins], stops))
 
 
 def _initial_state(

@@ -20,6 +20,7 @@ from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
+from coalloc.solvers.effort import Effort
 from coalloc.solvers.search.annealing import improve
 from coalloc.testing.brute_force import Objective, brute_force_oas
 from tests.small_instances import NODE_MODEL_SIZE, TINY, SmallSize, slotted_instances, small_instance
@@ -146,6 +147,6 @@ def test_the_optimum_is_between_every_bound_and_every_heuristic(
     assert coalloc.lower_bound(instance, objective, "best", slot) <= optimum + TOLERANCE
     problem = discretise(instance, slot)
     listed = best_list_schedule(problem)
-    for heuristic in (listed, improve(problem, listed, objective=objective, iterations=20, seed=0)):
+    for heuristic in (listed, improve(problem, listed, Effort(iterations=20, seed=0), objective=objective)):
         criterion = Criterion.of(problem, objective)
         assert criterion.reported(criterion.value(heuristic)) >= optimum - TOLERANCE

@@ -79,7 +79,7 @@ def test_what_is_unknown_is_refused_with_what_is_known():
     instance = four_nodes(Job("J1", 1, 1.0))
     with pytest.raises(CoallocError, match=r"method .*longest-job, work, area, packing, feasible-set, best.*'lp'"):
         coalloc.lower_bound(instance, method="lp")
-    with pytest.raises(CoallocError, match=r"objective .*makespan, total-response-time, energy, edp.*'joules'"):
+    with pytest.raises(CoallocError, match=r"objective .*makespan, total-response-time, .*energy, edp.*'joules'"):
         coalloc.lower_bound(instance, "joules")
     with pytest.raises(CoallocError, match=r"makespan_limit is for objectives energy and edp"):
         coalloc.lower_bound(instance, makespan_limit=5.0)

@@ -45,6 +45,9 @@ def test_every_metric_by_hand(worked):
             "processor_seconds": 2 * 30.0 + 2 * 40.0 + 2.0,
             "total_execution_time": 72.0,
             "total_response_time": 112.0,
+            "total_weighted_response_time": 112.0,
+            "weighted_tardiness": 0.0,
+            "maximum_lateness": 0.0,
             "wait_mean": 40.0 / 3.0,
             "wait_median": 10.0,
             "wait_p90": 0.2 * 10.0 + 0.8 * 30.0,
@@ -72,6 +75,17 @@ def test_every_metric_by_hand(worked):
             "queue_length_mean": 40.0 / 52.0,
         }
     )
+
+
+def test_weights_and_due_dates_by_hand(worked):
+    # Responses 30, 50, 32 s times 2, 0.5, 1. A ends at 40, 15 s after its due date, B at 60, 40 s before; C has none.
+    instance, schedule = worked
+    a, b, c = instance.jobs
+    jobs = (a.replace(weight=2.0, due_date=25.0), b.replace(weight=0.5, due_date=100.0), c)
+    found = metrics(instance.replace(jobs=jobs), schedule)
+    assert found["total_weighted_response_time"] == pytest.approx(60.0 + 25.0 + 32.0)
+    assert found["weighted_tardiness"] == pytest.approx(2.0 * 15.0)
+    assert found["maximum_lateness"] == pytest.approx(15.0)
 
 
 def test_a_window_has_the_jobs_that_arrive_in_it_and_the_platform_of_that_time(worked):

@@ -260,3 +260,24 @@ def test_a_job_with_memory_nowhere_is_named() -> None:
     )
     with pytest.raises(CoallocError, match="the nodes have that for 3 of its 4 tasks"):
         _ = problem.levels
+
+
+@LAW
+@given(slotted_instances())
+def test_load_tables_say_what_allocations_load(drawn: tuple[Instance, float]) -> None:
+    problem = discretise(drawn[0], None)
+    for job in problem.jobs:
+        for k, resource in enumerate(problem.resources):
+            table = problem.load_table(job, k)
+            assert len(table) == problem.tasks_within(job, k).stop
+            assert table == [resource.load(tasks, job) for tasks in range(len(table))]
+
+
+def test_equal_jobs_share_a_load_table_on_equal_links() -> None:
+    clusters = star((4, 1.0, 9.0), (4, 0.8, 5.0), (3, 0.8, 5.0))
+    jobs = (Job("J1", 6, 30.0, 0.5, 6.0), Job("J2", 6, 60.0, 0.9, 6.0), Job("J3", 6, 30.0, 0.5, 7.0))
+    problem = discretise(Instance(clusters, jobs), None)
+    first, other = problem.load_table(jobs[0], 0), problem.load_table(jobs[1], 1)
+    assert first is other
+    assert problem.load_table(jobs[2], 0) != first
+    assert problem.load_table(jobs[0], 2) == first[:4]

@@ -64,7 +64,7 @@ def test_a_block_of_code_works_and_prints_what_is_shown(block, tmp_path):
     assert [line for line in block.output.splitlines() if line not in printed] == []
 
 
-PAGES = ("docs/energy.md", "docs/extending.md", "docs/grid.md", "docs/simulation.md", "docs/studies.md")
+PAGES = tuple(f"docs/{name}.md" for name in ("audit", "energy", "extending", "grid", "simulation", "studies"))
 """Pages whose examples in Python run as well."""
 
 

@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coalloc.allocation import Scope
@@ -33,7 +34,7 @@ from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import METHODS, cost_bound
 from coalloc.solvers.feasibility import why_nowhere
 from coalloc.solvers.oas import build_oas, solve_oas
-from coalloc.solvers.result import Model, Progress, RunModel, SolveOptions, SolveResult, TracePoint
+from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
 from coalloc.versions import versions
 
 if TYPE_CHECKING:
@@ -78,8 +79,9 @@ def solve(
         ``"auto"``, or by model: oas ``"node"``, ``"count"``, ``"mode"``; pas ``"node"``,
         ``"mode"``; or an object of your own with ``build`` and ``extract``.
     objective
-        oas ``"makespan"`` (default), ``"total-response-time"``, any regular objective of your own (a
-        :class:`coalloc.objectives.RegularObjective`), ``"energy"`` (J, as :func:`coalloc.energy` meters
+        oas ``"makespan"`` (default), ``"total-response-time"``, ``"total-weighted-response-time"``, ``"mean-wait"``,
+        ``"mean-bounded-slowdown"``, ``"weighted-tardiness"``, ``"maximum-lateness"``, any regular objective of your own
+        (a :class:`coalloc.objectives.RegularObjective`), ``"energy"`` (J, as :func:`coalloc.energy` meters
         the schedule that is returned) or ``"edp"`` (J s, proven by a scan over makespans); pas
         ``"total-execution-time"``.
     slot
@@ -135,7 +137,7 @@ def solve(
         from coalloc.solvers.backends.pyomo_solver import solver_named
 
         run_model = solver_named(solver, work_limit=options.work_limit)
-    reporter = progress if callable(progress) else _print_point if progress else None
+    reporter = progress if callable(progress) else News(partial(print, file=sys.stderr)) if progress else None
     chosen: Any = formulation  # which of the two it must be depends on the model
     if options.model == "oas":
         result = solve_oas(
@@ -296,6 +298,7 @@ def lower_bound(
         platform; a job fits nowhere within the scope; no schedule keeps the limit.
     """
     asked = _asked(objective)
+    asked.refuse(instance)
     methods = METHODS if isinstance(asked, RegularObjective) else ("lp",)
     method = method or ("feasible-set" if isinstance(asked, RegularObjective) else "lp")
     if method not in methods:
@@ -358,10 +361,3 @@ def _name_of_objective(model: Model, objective: str | Objective | None) -> str:
 def _name_of(formulation: Any) -> str:
     """Return the name of a formulation: its own, or its type's where it is an object of the user's."""
     return formulation if isinstance(formulation, str) else type(formulation).__name__
-
-
-def _print_point(point: TracePoint) -> None:
-    """Print a point of the trace as one line on standard error."""
-    incumbent = "-" if point.incumbent is None else f"{point.incumbent:.6g}"
-    bound = "-" if point.lower_bound is None else f"{point.lower_bound:.6g}"
-    print(f"{point.time:8.2f} s  incumbent {incumbent:>12}  bound {bound:>12}  {point.source}", file=sys.stderr)

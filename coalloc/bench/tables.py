@@ -10,6 +10,7 @@ from io import StringIO
 from typing import Any
 
 from coalloc.bench.outcomes import Row
+from coalloc.documents.spreadsheet import inert
 from coalloc.documents.text import visible
 
 RIGHT, LEFT = "---:", "---"
@@ -73,4 +74,4 @@ def csv_of(columns: Sequence[str], rows: Iterable[Row]) -> str:
 
 
 def _field(part: Any) -> Any:
-    return json.dumps(part, sort_keys=True) if isinstance(part, Mapping) else part
+    return json.dumps(part, sort_keys=True) if isinstance(part, Mapping) else inert(part)

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from coalloc.cli import (
+    audit,
     bench,
     check,
     compare,
@@ -28,7 +29,8 @@ from coalloc.cli import (
     study,
 )
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.output import say, say_fields
+from coalloc.cli.options import Json
+from coalloc.cli.output import say, say_fields, say_json
 from coalloc.cli.shell import PROGRAM, Shell
 
 EPILOG = """
@@ -43,7 +45,6 @@ app = typer.Typer(
     cls=Shell,
     name=PROGRAM,
     epilog=EPILOG,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -62,11 +63,14 @@ def start(
         raise typer.Exit(ExitCode.BAD_INPUT)
 
 
-def versions() -> ExitCode:
+def versions(as_json: Json = False) -> ExitCode:
     """Print the versions of coalloc and of the libraries that decide a result, for a bug report."""
     from coalloc.versions import versions as found
 
-    say_fields(found().items(), width=12)
+    if as_json:
+        say_json(found())
+    else:
+        say_fields(found().items(), width=12)
     return ExitCode.DONE
 
 
@@ -74,6 +78,7 @@ app.command(epilog=solve.EXAMPLES)(solve.solve)
 app.command(epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command(epilog=check.EXAMPLES)(check.check)
 app.command(epilog=compare.EXAMPLES)(compare.compare)
+app.command(epilog=audit.EXAMPLES)(audit.audit)
 app.add_typer(study.app)
 app.command(epilog=generate.EXAMPLES)(generate.generate)
 app.command(epilog=convert.EXAMPLES)(convert.convert)

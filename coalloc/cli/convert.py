@@ -17,7 +17,7 @@ from coalloc.cli.output import check_writable, note, say
 if TYPE_CHECKING:
     from coalloc import Instance, Platform
 
-SOURCES, TARGETS = ("instance", "swf", "irmasim"), ("instance", "swf")
+SOURCES, TARGETS = ("instance", "swf", "sacct", "irmasim"), ("instance", "swf")
 """What can be converted, from and to."""
 
 READING, WRITING = "From a trace", "To a trace"
@@ -27,10 +27,10 @@ File = Annotated[
     str,
     Argument(
         metavar="FILE",
-        help="Trace, may be compressed with gzip (.gz); workload file of IRMaSim; or instance file, or example:NAME.",
+        help="Trace (SWF, sacct; may be gzip); workload file of IRMaSim; or instance file, or example:NAME.",
     ),
 ]
-Source = Annotated[str, Option("--from", metavar="FORMAT", help="Format of FILE: swf, irmasim or instance.")]
+Source = Annotated[str, Option("--from", metavar="FORMAT", help="Format of FILE: swf, sacct, irmasim or instance.")]
 Target = Annotated[str, Option("--to", metavar="FORMAT", help="Format to write: instance or swf.")]
 PlatformFile = Annotated[
     Path | None,
@@ -91,6 +91,8 @@ coalloc convert --from swf KTH-SP2.swf.gz --slice 100:108 --platform platform.js
 
 coalloc convert --from swf KTH-SP2.swf.gz --processors 100 -o kth-all.json.gz
 
+coalloc convert --from sacct october.txt --processors 4096 -o october.json.gz
+
 coalloc convert --from irmasim workload.json --platform platform.json -o pcbe.json
 
 coalloc convert kth.json --to swf --schedule schedule.json -o kth.swf.gz
@@ -128,6 +130,8 @@ def convert(
     elif source == "irmasim":
         assert platform is not None  # _check_platform has seen to it
         instance = coalloc.read_irmasim(platform, file, name)
+    elif source == "sacct":
+        instance, accounts = _read_sacct(file, _platform(platform, processors), oversize, broken, name)
     else:
         # The reader names the options that there are.
         options: dict[str, Any] = {
@@ -154,7 +158,9 @@ def _check_formats(source: str, target: str, schedule: Path | None) -> None:
         if given not in formats:
             raise BadParameter(f"must be one of {', '.join(formats)}, got {given!r}", param_hint=option)
     if source == target == "instance":
-        raise BadParameter("name the format of the trace: --from swf or irmasim, or --to swf", param_hint="--from")
+        raise BadParameter(
+            "name the format of the trace: --from swf, sacct or irmasim, or --to swf", param_hint="--from"
+        )
     if schedule is not None and (source, target) != ("instance", "swf"):
         raise BadParameter("goes with an instance file and --to swf", param_hint="--schedule")
 
@@ -164,7 +170,7 @@ def _check_platform(source: str, platform: Path | None, processors: int | None) 
     given = [option for option in (platform, processors) if option is not None]
     if source == "instance" and given:
         raise BadParameter("an instance has its platform", param_hint="--platform")
-    if source == "swf" and len(given) != 1:
+    if source in ("swf", "sacct") and len(given) != 1:
         raise BadParameter("a trace needs either a platform or --processors", param_hint="--platform")
     if source == "irmasim" and (platform is None or processors is not None):
         raise BadParameter("a workload of IRMaSim needs a platform file of IRMaSim", param_hint="--platform")
@@ -190,6 +196,16 @@ def _read_trace(
     from coalloc.workloads.convert import convert_swf
 
     instance, report = convert_swf(file, slice, platform, seed, **options)
+    return instance, [str(report)]
+
+
+def _read_sacct(
+    file: str, platform: Platform, oversize: str, broken: str, name: str | None
+) -> tuple[Instance, list[str]]:
+    """Return the instance of an export of sacct, and what the reader dropped and changed."""
+    from coalloc.workloads.convert import convert_sacct
+
+    instance, report = convert_sacct(file, platform, oversize=oversize, broken=broken, name=name)
     return instance, [str(report)]
 
 

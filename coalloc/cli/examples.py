@@ -10,8 +10,8 @@ from typer import Argument, BadParameter, Option
 import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.instance_output import size_of, size_of_platform, write_or_say_instance, write_or_say_platform
-from coalloc.cli.options import Output
-from coalloc.cli.output import check_writable, say_fields
+from coalloc.cli.options import Json, Output
+from coalloc.cli.output import check_writable, say_fields, say_json
 
 Name = Annotated[str | None, Argument(metavar="[NAME]", help="Example to write; none: list them.")]
 Speeds = Annotated[
@@ -36,10 +36,10 @@ Where a command wants an instance file, example:NAME stands for a bundled one; s
 """
 
 
-def examples(name: Name = None, speeds: Speeds = None, output: Output = None) -> ExitCode:
+def examples(name: Name = None, speeds: Speeds = None, output: Output = None, as_json: Json = False) -> ExitCode:
     """List the bundled instances and platforms, or write one of them."""
     if name is None:
-        return _list({"--output": output, "--speeds": speeds})
+        return _list({"--output": output, "--speeds": speeds}, as_json)
     check_writable({"--output": output})
     if name in coalloc.platforms():
         options: dict[str, Any] = {} if speeds is None else {"speeds": speeds}
@@ -51,11 +51,14 @@ def examples(name: Name = None, speeds: Speeds = None, output: Output = None) ->
     return ExitCode.DONE
 
 
-def _list(options: dict[str, Path | str | None]) -> ExitCode:
+def _list(options: dict[str, Path | str | None], as_json: bool) -> ExitCode:
     """List all of them; raises where an option is for one of them."""
     if any(given is not None for given in options.values()):
         raise BadParameter("name the example to write", param_hint="NAME")
     sizes = {name: size_of(coalloc.example(name)) for name in coalloc.examples()}
     sizes |= {name: f"platform; {size_of_platform(coalloc.platform(name))}" for name in coalloc.platforms()}
-    say_fields(sizes.items(), width=max(map(len, sizes)))
+    if as_json:
+        say_json(sizes)
+    else:
+        say_fields(sizes.items(), width=max(map(len, sizes)))
     return ExitCode.DONE

@@ -12,23 +12,40 @@ import coalloc
 
 if TYPE_CHECKING:
     from coalloc import Instance, Platform, Schedule
+    from coalloc.workloads.logs import Format
 
 EXAMPLE = "example:"
 """Prefix of the name of a bundled instance or platform, where a file could stand."""
 
 SWF_SUFFIXES = (".swf", ".swf.gz")
-"""How the name of a trace ends."""
+"""How the name of a trace in the Standard Workload Format ends."""
+
+INSTANCE_SUFFIXES = (".json", ".json.gz")
+"""How the name of an instance file ends."""
 
 
 def read_instance(file: str) -> Instance:
     """Return the instance of a file, or the bundled one that ``example:NAME`` names."""
     if file.startswith(EXAMPLE) and not os.path.exists(file):
         return coalloc.example(file.removeprefix(EXAMPLE))
-    if file.endswith(SWF_SUFFIXES):
+    kind = trace_format(file)
+    if kind is not None:
         from coalloc.documents.text import visible
 
-        raise coalloc.CoallocError(f"{visible(file)} is a trace; `coalloc convert --from swf` makes an instance of it")
+        remedy = f"`coalloc convert --from {kind}` makes an instance of it"
+        raise coalloc.CoallocError(f"{visible(file)} is a trace; {remedy}")
     return coalloc.read_instance(file)
+
+
+def trace_format(file: str) -> Format | None:
+    """Return which kind of trace a file is, by its name or its first line; None where it is none."""
+    if file.endswith(SWF_SUFFIXES):
+        return "swf"
+    if not os.path.isfile(file) or file.endswith(INSTANCE_SUFFIXES):
+        return None
+    from coalloc.workloads.sacct_records import is_sacct
+
+    return "sacct" if is_sacct(file) else None
 
 
 def read_platform(path: Path) -> Platform:

@@ -6,14 +6,18 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+_IS_TAKEN = ContextVar("standard output is taken", default=False)
+"""Whether a file goes to standard output: what the command says goes to standard error then."""
+
 
 def say(text: str) -> None:
-    """Print a line, or several, of the result on standard output."""
-    _print(text, sys.stdout)
+    """Print a line, or several, of the result on standard output; on standard error where a file goes there."""
+    _print(text, sys.stderr if _IS_TAKEN.get() else sys.stdout)
 
 
 def note(text: str) -> None:
@@ -39,8 +43,9 @@ def _print(text: str, stream: TextIO) -> None:
     try:
         print(text, file=stream, flush=True)
     except BrokenPipeError:
-        # What is left in the buffer would fail again when Python exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        from coalloc.documents.storage import leave_unread
+
+        leave_unread(stream)
     except OSError as error:
         from coalloc.instance import CoallocError
 
@@ -52,18 +57,23 @@ def check_writable(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pa
     """Raise where an output could not be written later, so that no long work is lost; one line per fault.
 
     ``outputs`` are paths by the name of their option. No two may be the same file, and none may be
-    one of the ``inputs``.
+    one of the ``inputs``. What the command says gives way to a file on standard output.
     """
+    from coalloc.documents.storage import STANDARD, STANDARD_OUTPUT, is_device
     from coalloc.documents.text import visible
     from coalloc.instance import CoallocError
 
-    taken = {os.path.realpath(path): "it is an input" for path in inputs if path is not None}
+    files = [path for path in inputs if path is not None and str(path) != STANDARD]
+    taken = {os.path.realpath(path): "it is an input" for path in files}
     lines = []
     for option, path in outputs.items():
         if path is None:
             continue
-        place = os.path.realpath(path)
-        reason = _obstacle(Path(place)) or ("" if _is_device(place) else taken.get(place, ""))
+        is_standard = str(path) in STANDARD_OUTPUT
+        place = STANDARD if is_standard else os.path.realpath(path)
+        known = "" if is_device(path) else taken.get(place, "")
+        reason = known if is_standard else _obstacle(path) or known
+        _IS_TAKEN.set(_IS_TAKEN.get() or is_standard)
         if reason:
             lines.append(f"{option}: {visible(str(path))} cannot be written: {reason}")
         taken[place] = f"{option} names it too"
@@ -73,17 +83,16 @@ def check_writable(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pa
 
 def _obstacle(path: Path) -> str:
     """Return why a file cannot be written here, nothing where it can."""
+    from coalloc.documents.storage import is_device
+
     if path.is_dir():
         return "it is a folder"
-    if not path.parent.is_dir():
+    folder = Path(os.path.realpath(path)).parent
+    if is_device(path):
+        return "" if os.access(path, os.W_OK) else "permission denied"
+    if not folder.is_dir():
         return "there is no such folder"
-    place = path if _is_device(path) else path.parent
-    return "" if os.access(place, os.W_OK) else "permission denied"
-
-
-def _is_device(path: str | Path) -> bool:
-    """Return whether something is written to directly, like ``/dev/stdout``."""
-    return os.path.exists(path) and not os.path.isfile(path)
+    return "" if os.access(folder, os.W_OK) else "permission denied"
 
 
 def make_folder(option: str, folder: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.output import say
+from coalloc.cli.options import Json
+from coalloc.cli.output import say, say_json
 
 EXAMPLES = """
 Examples:
@@ -14,10 +15,13 @@ coalloc simulate example:mesd-example --policy easy -p allocation=first-fit
 """
 
 
-def policies() -> ExitCode:
+def policies(as_json: Json = False) -> ExitCode:
     """List the policies, their options and defaults."""
     from coalloc.heuristics.registry import POLICIES
 
+    if as_json:
+        say_json({name: {"summary": entry.summary, "options": entry.options} for name, entry in POLICIES.items()})
+        return ExitCode.DONE
     for name, entry in POLICIES.items():
         options = ", ".join(f"{option}={default!r}" for option, default in entry.options.items())
         say(f"{name:<14} {entry.summary}\n{'':<14} {options or 'no options'}")

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from coalloc.cli.output import note
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from coalloc import TracePoint
@@ -29,35 +29,15 @@ REFRESHES_PER_SECOND = 8
 @contextmanager
 def shown_progress(time_limit: float, quiet: bool) -> Iterator[Callable[[TracePoint], None] | bool]:
     """Show what a solver reports while the block runs; yields what to give it as ``progress``."""
+    from coalloc.solvers.result import News
+
     if quiet:
         yield False
     elif sys.stderr.isatty():
         with _live(time_limit) as report:
             yield report
     else:
-        yield lambda point: note(line_of(point))
-
-
-def line_of(point: TracePoint) -> str:
-    """Return one line for a point of the trace."""
-    incumbent, bound, gap = _numbers(point)
-    return f"{point.time:8.2f} s  incumbent {incumbent:>12}  bound {bound:>12}  gap {gap:>8}  {point.source}"
-
-
-def _numbers(point: TracePoint | None) -> tuple[str, str, str]:
-    """Return incumbent, bound and gap of a point as text, a dash for what is not known."""
-    from coalloc.solvers.result import relative_gap
-
-    if point is None:
-        return "-", "-", "-"
-    gap = relative_gap(point.incumbent, point.lower_bound)
-    return _number(point.incumbent), _number(point.lower_bound), "-" if gap is None else f"{100 * gap:.2f} %"
-
-
-def _number(number: float | None) -> str:
-    if number is None:
-        return "-"
-    return f"{number:.6g}" if abs(number) < 1e5 else f"{number:.1f}"
+        yield News(note)
 
 
 @dataclass
@@ -74,7 +54,7 @@ class _Status:
         from rich.text import Text
 
         elapsed = time.monotonic() - self.began
-        incumbent, bound, gap = _numbers(self.point)
+        incumbent, bound, gap = ("-", "-", "-") if self.point is None else self.point.numbers
         row = Table.grid(padding=(0, 2), expand=True)
         for ratio in (None, 1, None, None, None):  # the bar takes what the numbers leave
             row.add_column(no_wrap=True, ratio=ratio)
@@ -95,16 +75,18 @@ def _live(time_limit: float) -> Iterator[Callable[[TracePoint], None]]:
     from rich.console import Console
     from rich.live import Live
 
+    from coalloc.solvers.result import News
+
     console = Console(stderr=True, highlight=False)
     status = _Status(time_limit)
+    news = News(partial(console.print, markup=False, soft_wrap=True))
+
+    def report(point: TracePoint) -> None:
+        status.point = point
+        news(point)
+
     with Live(status, console=console, refresh_per_second=REFRESHES_PER_SECOND, transient=True):
-        yield lambda point: _report(console, status, point)
-
-
-def _report(console: Console, status: _Status, point: TracePoint) -> None:
-    """Take a point of the trace into the status and print its line."""
-    status.point = point
-    console.print(line_of(point), markup=False, soft_wrap=True)
+        yield report
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextvars import copy_context
 from typing import Any, NoReturn
 
 from typer.core import TyperGroup
@@ -20,6 +21,7 @@ class Shell(TyperGroup):
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
         """Run the command that the arguments ask for and exit; arguments default to those of the process."""
+        self._main_shell_completion({}, PROGRAM)  # answers the shell, and exits, where it asks for completions
         given = list(sys.argv[1:] if args is None else args)
         arguments = [argument for argument in given if argument != DEBUG]
 
@@ -27,7 +29,8 @@ class Shell(TyperGroup):
             with self.make_context(PROGRAM, list(arguments)) as context:
                 return int(self.invoke(context) or 0)
 
-        sys.exit(exit_code_of(run, self._help_command(arguments), DEBUG in given))
+        # In a context of its own: what one command sets does not reach the next of the same process.
+        sys.exit(copy_context().run(exit_code_of, run, self._help_command(arguments), DEBUG in given))
 
     def _help_command(self, arguments: Sequence[str]) -> str:
         """Return the command that shows the help which the user seems to need."""

@@ -14,7 +14,7 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import SWF_SUFFIXES, read_instance, read_platform
+from coalloc.cli.inputs import read_instance, read_platform, trace_format
 from coalloc.cli.measuring import After, Before, Epoch, Grouped, Measuring, TimeZone, groups_text
 from coalloc.cli.options import OUTPUT, GanttFile, Json, Quiet, ScheduleFile
 from coalloc.cli.output import Written, check_writable, note, say, say_fields, say_json
@@ -29,7 +29,8 @@ INPUT, ENGINE = "What to run", "How it runs"
 """Panels of the help page, beside that of the files."""
 
 File = Annotated[
-    str, Argument(metavar="FILE", help="Instance file, example:NAME for a bundled one, or a trace (.swf, .swf.gz).")
+    str,
+    Argument(metavar="FILE", help="Instance file, example:NAME for a bundled one, or a trace (.swf, .swf.gz, sacct)."),
 ]
 PolicyName = Annotated[
     str,
@@ -194,19 +195,22 @@ def simulate(
 
 def _read(file: str, processors: int | None, platform: Path | None, quiet: bool) -> Instance:
     """Return the instance of a file, or of a trace on the platform that the options name."""
-    if not file.endswith(SWF_SUFFIXES):
+    if trace_format(file) is None:
         if processors is not None or platform is not None:
             raise BadParameter("is for traces: an instance has its own platform", param_hint="--processors, --platform")
         return read_instance(file)
-    from coalloc.workloads.swf import pool, read_swf_with_report
+    from coalloc.documents.text import visible
+    from coalloc.workloads.logs import read_log
+    from coalloc.workloads.swf import pool
 
     if (processors is None) == (platform is None):
         raise BadParameter("a trace runs on one of --processors N and --platform FILE", param_hint="FILE")
     where = read_platform(platform) if platform is not None else pool(processors or 1)
-    instance, report = read_swf_with_report(file, where)
+    log = read_log(file, where)
     if not quiet:
-        note(str(report))
-    return instance
+        for sentence in log.account:
+            note(f"{visible(file)}: {sentence}")
+    return log.instance
 
 
 def _check_every(every: float | None, has_series: bool) -> None:
@@ -228,7 +232,7 @@ def _writers(run: SimulationResult, quiet: bool, every: float | None) -> dict[st
         "schedule": partial(coalloc.write_schedule, run.schedule),
         "jobs": partial(_write_jobs, run),
         "trace": partial(_write_trace, run, quiet=quiet),
-        "gantt": partial(coalloc.gantt, run.instance, run.schedule),
+        "gantt": partial(coalloc.gantt, run.instance, run.schedule, title=f"{run.instance.name} under {run.policy}"),
         "power": partial(coalloc.power_plot, run.instance, run.schedule, power_management=run.power_management),
         "series": lambda path: write_table(run.series(every), path),
         "timeline": partial(

@@ -31,7 +31,8 @@ Formulation = Annotated[
 Objective = Annotated[
     str | None,
     Option(
-        help="oas: makespan, total-response-time, energy, edp; the others have one each.",
+        help="oas: makespan, total-response-time, total-weighted-response-time, mean-wait, mean-bounded-slowdown, "
+        "weighted-tardiness, maximum-lateness, energy, edp; the others have one each.",
         show_default="what the model is for",
         rich_help_panel=MODEL,
     ),
@@ -94,6 +95,11 @@ ModelFile = Annotated[
     Option(metavar="MODEL", help="The model, before it is solved: .lp or .mps.", rich_help_panel=OUTPUT),
 ]
 
+ProgressFile = Annotated[
+    Path | None,
+    Option(metavar="FIGURE", help="Best schedule and bound over time: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
+]
+
 EXAMPLES = """
 Examples:
 
@@ -134,12 +140,14 @@ def solve(
     output: ScheduleFile = None,
     result: ResultFile = None,
     plot: GanttFile = None,
+    progress_plot: ProgressFile = None,
     write_model: ModelFile = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
     """Solve one instance: a schedule and a proof, or the best schedule and bound that the limits allow."""
-    _check_outputs(output, result, plot, write_model, inputs=(file, start))
+    files = ResultFiles(output, result, () if plot is None else (plot,), write_model, progress_plot)
+    _check_outputs(files, inputs=(file, start))
     instance = read_instance(file)
     modelled: dict[str, Any] = {
         "model": model,
@@ -162,27 +170,24 @@ def solve(
     }
     if write_model is not None:
         _write_model(instance, modelled, write_model)
-    files = ResultFiles(output, result, () if plot is None else (plot,), write_model)
     return show_result(instance, run_solve(instance, modelled | limited, quiet), files, json)
 
 
-def _check_outputs(
-    output: Path | None,
-    result: Path | None,
-    plot: Path | None,
-    model: Path | None,
-    inputs: tuple[str | Path | None, ...],
-) -> None:
+def _check_outputs(files: ResultFiles, inputs: tuple[str | Path | None, ...]) -> None:
     """Raise where a file could not be written after the work is done."""
-    if plot is not None:
-        from coalloc.plot.pictures import picture_format
+    if files.plots or files.progress is not None:
+        from coalloc.plot.pictures import chart_format, picture_format
 
-        picture_format(plot)
-    if model is not None:
+        for plot in files.plots:
+            picture_format(plot)
+        if files.progress is not None:
+            chart_format(files.progress)
+    if files.model is not None:
         from coalloc.cli.model_files import model_format
 
-        model_format(model)
-    check_writable({"--output": output, "--result": result, "--plot": plot, "--write-model": model}, inputs)
+        model_format(files.model)
+    named = {"--output": files.schedule, "--result": files.result, "--plot": next(iter(files.plots), None)}
+    check_writable(named | {"--progress-plot": files.progress, "--write-model": files.model}, inputs)
 
 
 def _write_model(instance: coalloc.Instance, options: dict[str, Any], path: Path) -> None:

@@ -26,6 +26,7 @@ class ResultFiles:
     result: Path | None = None
     plots: tuple[Path, ...] = ()
     model: Path | None = None
+    progress: Path | None = None
 
     def write(self, instance: Instance, result: SolveResult) -> Written:
         """Write what there is, the pictures last: they can be drawn again."""
@@ -39,12 +40,15 @@ class ResultFiles:
                 written.write("schedule", self.schedule, partial(coalloc.write_schedule, result.schedule))
             for plot in self.plots:
                 written.write("gantt", plot, partial(coalloc.gantt, instance, result.schedule))
+        if self.progress is not None and result.trace:
+            written.write("progress", self.progress, partial(coalloc.progress_plot, result))
         return written
 
     @property
     def all(self) -> tuple[Path, ...]:
         """Every file."""
-        return tuple(path for path in (self.schedule, self.result, *self.plots, self.model) if path is not None)
+        files = (self.schedule, self.result, *self.plots, self.model, self.progress)
+        return tuple(path for path in files if path is not None)
 
     @property
     def of_schedule(self) -> list[Path]:

@@ -12,6 +12,8 @@ from coalloc.cli.output import note, say, say_json
 if TYPE_CHECKING:
     import pandas as pd
 
+    from coalloc.studies.interruption import Interrupted
+
 
 def written_table(study: Callable[[], pd.DataFrame], output: Path | None, json: bool) -> pd.DataFrame | None:
     """Return the table of a study, and write it where ``output`` is; None where the study was interrupted.
@@ -23,28 +25,35 @@ def written_table(study: Callable[[], pd.DataFrame], output: Path | None, json: 
 
     try:
         table = study()
-        is_whole = True
     except Interrupted as interrupt:
-        if interrupt.table.empty:
-            raise
-        table, is_whole = interrupt.table, False
-        note(f"coalloc: {interrupt}")
+        keep_rows(interrupt, output, json)
+        return None
     if output is not None:
         write_table(table, output)
-    if is_whole:
-        return table
+    return table
+
+
+def keep_rows(interrupt: Interrupted, output: Path | None, json: bool) -> None:
+    """Write the rows of an interrupted study where ``output`` is, or else print them; raise where it has none."""
+    from coalloc.documents.spreadsheet import csv_of_table
+
+    if interrupt.table.empty:
+        raise interrupt
+    note(f"coalloc: {interrupt}")
+    if output is not None:
+        write_table(interrupt.table, output)
     if json:
-        say_json(table.to_dict("records"))
+        say_json(interrupt.table.to_dict("records"))
     elif output is None:
-        say(table.to_csv(index=False).rstrip())
-    return None
+        say(csv_of_table(interrupt.table).rstrip())
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV; a file that is there is replaced in one step."""
+    from coalloc.documents.spreadsheet import csv_of_table
     from coalloc.documents.storage import write_atomically
 
-    write_atomically(path, table.to_csv(index=False))
+    write_atomically(path, csv_of_table(table))
 
 
 def show_table(

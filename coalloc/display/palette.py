@@ -34,6 +34,7 @@ GRID = "#D5D9E0"
 RUNNING = "#C3C7CE"
 OVERLOAD = "#C62828"
 LINK = "#7C8DA6"
+USER = "#3B3F46"
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from coalloc.documents.text import visible
@@ -23,6 +24,16 @@ UNITS = (TimeUnit("d", 86400.0), TimeUnit("h", 3600.0), TimeUnit("min", 60.0))
 def unit_for(seconds: float) -> TimeUnit:
     """Return the largest unit of which a span of time holds at least three."""
     return next((unit for unit in UNITS if seconds >= 3 * unit.seconds), SECOND)
+
+
+DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h|d|w)?")
+LENGTHS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 7 * 86_400.0}
+
+
+def seconds_of(text: str) -> float | None:
+    """Return a duration (``7d``, ``12 h``, ``3600``) in s; None where it is none."""
+    match = DURATION.fullmatch(text.strip())
+    return None if match is None else float(match[1]) * LENGTHS[match[2] or ""]
 
 
 def duration_text(seconds: float) -> str:

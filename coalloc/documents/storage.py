@@ -1,15 +1,22 @@
-"""Bytes from and to the disk: bounded reading, plain or gzip, and writing that is all or nothing."""
+"""Bytes from and to the disk: bounded reading, plain or gzip, and writing that is all or nothing.
+
+``-`` is standard input where something is read, and standard output where something is written; a file of that name is
+``./-``.
+"""
 
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import secrets
+import sys
 import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO, TextIO, cast
 
 from coalloc.documents.errors import CoallocError, Fault, InstanceError
 from coalloc.documents.text import visible
@@ -19,11 +26,17 @@ FILE_LIMIT = 256_000_000
 
 CHUNK = 1 << 20
 
+GZIP_MAGIC = b"\x1f\x8b"
+
+STANDARD = "-"
+STANDARD_OUTPUT = (STANDARD, "/dev/stdout")
+"""Names of standard output: its device may be a pipe, or a file that others write to."""
+
 FilePath = str | os.PathLike[str]
 
 
 def read_bytes(path: FilePath, limit: int = FILE_LIMIT) -> bytes:
-    """Return the content of a file, decompressed where its name ends in ``.gz``.
+    """Return the content of a file, or of standard input, decompressed where its first bytes say that it is gzip.
 
     Raises
     ------
@@ -32,7 +45,7 @@ def read_bytes(path: FilePath, limit: int = FILE_LIMIT) -> bytes:
     """
     source = os.fspath(path)
     try:
-        with _opened(source) as stream:
+        with opened(source) as stream:
             return _bounded(stream, limit)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         sentence = f"is not a complete gzip file: {visible(str(error))}"
@@ -43,12 +56,27 @@ def read_bytes(path: FilePath, limit: int = FILE_LIMIT) -> bytes:
     raise InstanceError([Fault("", sentence)], source)
 
 
-def _opened(source: str) -> BinaryIO:
-    """Open a file for reading, through gzip where its name says so."""
-    return cast(BinaryIO, gzip.open(source)) if source.endswith(".gz") else open(source, "rb")
+@contextmanager
+def opened(source: str) -> Iterator[IO[bytes]]:
+    """Open a file, a pipe or standard input for reading, through gzip where its first bytes or its name say so.
+
+    Nothing is read twice.
+    """
+    with nullcontext(_standard_input()) if source == STANDARD else open(source, "rb") as stream:
+        if source.endswith(".gz") or stream.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
+            with gzip.open(stream) as decompressed:
+                yield cast(IO[bytes], decompressed)
+        else:
+            yield stream
 
 
-def _bounded(stream: BinaryIO, limit: int) -> bytes:
+def _standard_input() -> io.BufferedReader:
+    """Return the bytes of standard input."""
+    stream = sys.stdin.buffer
+    return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream))
+
+
+def _bounded(stream: IO[bytes], limit: int) -> bytes:
     """Return what the stream holds, read piece by piece so that a gzip bomb ends at the limit."""
     content = bytearray()
     while chunk := stream.read(CHUNK):
@@ -61,8 +89,8 @@ def _bounded(stream: BinaryIO, limit: int) -> bytes:
 def write_atomically(path: FilePath, content: str | bytes) -> None:
     """Write a file as a whole: a temporary neighbour takes its name when it is complete.
 
-    Text is written as UTF-8. What is no ordinary file (``/dev/stdout``) is written to directly. On
-    failure the file of that name is what it was before.
+    Text is written as UTF-8. Standard output (:data:`STANDARD_OUTPUT`), and what is no ordinary file, is written to
+    directly. On failure the file of that name is what it was before.
 
     Raises
     ------
@@ -71,13 +99,34 @@ def write_atomically(path: FilePath, content: str | bytes) -> None:
     """
     encoded = content.encode() if isinstance(content, str) else content
     try:
-        target = Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():
-            target.write_bytes(encoded)
+        if os.fspath(path) in STANDARD_OUTPUT:
+            _write_to_standard_output(encoded)
+        elif is_device(path):
+            Path(path).write_bytes(encoded)
         else:
-            _replace(target, encoded)
+            _replace(Path(os.path.realpath(path)), encoded)
     except (OSError, ValueError) as error:
         raise CoallocError(f"{visible(os.fspath(path))}: cannot be written: {reason_of(error)}") from None
+
+
+def is_device(path: FilePath) -> bool:
+    """Return whether something is there that is no ordinary file: it is written to directly."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def _write_to_standard_output(content: bytes) -> None:
+    """Write all of it now; a reader that has gone (``coalloc ... | head``) is no fault."""
+    sys.stdout.flush()
+    try:
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        leave_unread(sys.stdout)
+
+
+def leave_unread(stream: TextIO) -> None:
+    """Let a stream that nobody reads any more end in nothing: what its buffer holds would fail again at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _replace(target: Path, content: bytes) -> None:

@@ -28,6 +28,7 @@ from coalloc.schedule import schedule_of
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import processors_of
 from coalloc.solvers.bounds.simple import simple_bound
+from coalloc.solvers.effort import Effort
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.search.annealing import improve
 
@@ -111,9 +112,7 @@ class Oas:
         best = improve(
             problem,
             best_list_schedule(problem, bound),
-            iterations=self.work_limit // len(problem.jobs),
-            seed=int(state.rng.integers(2**32)),
-            target=bound,
+            Effort(iterations=self.work_limit // len(problem.jobs), seed=int(state.rng.integers(2**32)), target=bound),
         )
         return _plan_of(state, problem, best)
 

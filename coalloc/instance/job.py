@@ -5,9 +5,13 @@ Source: thesis, section 2.2 (tau_j, Tb_j, sigma_j, PTBW_j).
 
 from __future__ import annotations
 
-from typing import cast
+from dataclasses import field
+from typing import Annotated, cast
+
+from pydantic import Field
 
 from coalloc.documents.values import (
+    LEFT_OUT,
     Count,
     NonNegative,
     PositiveSeconds,
@@ -17,6 +21,9 @@ from coalloc.documents.values import (
     Value,
     value,
 )
+
+Weight = Annotated[NonNegative, Field(description="what a second of the job's response counts, without a unit")]
+DueDate = Annotated[Seconds | None, Field(description="instant by which the job should have ended, seconds")]
 
 
 @value()
@@ -43,6 +50,10 @@ class Job(Value):
         Memory that one task asks for, MB; nothing where none is given.
     user, energy_estimate
         Optional facts that some policies use (energy in J per task).
+    weight
+        What a second of its response, or of its tardiness, counts in weighted objectives.
+    due_date
+        Instant by which it should have ended, s; lateness and tardiness count from there. None: it is never late.
     """
 
     id: Text
@@ -55,6 +66,8 @@ class Job(Value):
     user: Text | None = None
     memory: NonNegative | None = None
     energy_estimate: NonNegative | None = None
+    weight: Weight = field(default=1.0, metadata=LEFT_OUT)
+    due_date: DueDate = None
 
     def __post_init__(self) -> None:
         if self.estimate is None:

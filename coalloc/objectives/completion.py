@@ -13,6 +13,7 @@ class _OfEnds(RegularObjective):
     """Every job costs its end."""
 
     counts_ends: ClassVar[bool] = True
+    is_monotone: ClassVar[bool] = True
 
     def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
         """Return the end, s."""

@@ -7,7 +7,7 @@ compared. Else they are in the unit in which the objective is reported.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,11 +55,23 @@ class Criterion:
         return numbered(zip(self.problem.kinds, told_apart, strict=True))
 
     def cost(self, job: int, start: float, end: float) -> float:
-        """Return what a job (by index) costs that runs from ``start`` to ``end`` (ticks)."""
+        """Return what a job (by index) costs that runs from ``start`` to ``end`` (ticks).
+
+        What is less than the greatest cost is at the least counts as that: no maximum changes by it.
+        """
         if self.objective.counts_ends:
             return end
+        cost = self._own_cost(job, start, end)
+        return cost if self.is_sum else max(cost, self._least_maximum)
+
+    def _own_cost(self, job: int, start: float, end: float) -> float:
         seconds = self.problem.seconds
         return self.objective.cost(self.problem.jobs[job], seconds(start), seconds(end))
+
+    @cached_property
+    def _least_maximum(self) -> float:
+        """What the greatest cost is at the least."""
+        return max((self._alone(j, self._own_cost) for j in range(len(self.problem.jobs))), default=0.0)
 
     def costs(self, assignments: Sequence[Assignment]) -> list[float]:
         """Return what each assignment costs, in their order."""
@@ -73,12 +85,14 @@ class Criterion:
 
     def reported(self, cost: float) -> float:
         """Return a cost as the objective is reported; a bound never below what the objective is at least."""
-        counted = self.problem.seconds(cost) if self.objective.counts_ends else cost
-        return max(self.objective.least, counted - self.objective.offset(self.problem.instance))
+        instance, objective = self.problem.instance, self.objective
+        counted = self.problem.seconds(cost) if objective.counts_ends else cost
+        return max(objective.least, counted / objective.divisor(instance) - objective.offset(instance))
 
     def counted(self, reported: float) -> float:
         """Return the cost that is reported so: the greatest whole number that this proves where costs are whole."""
-        cost = reported + self.objective.offset(self.problem.instance)
+        instance, objective = self.problem.instance, self.objective
+        cost = (reported + objective.offset(instance)) * objective.divisor(instance)
         if not self.objective.counts_ends or self.problem.slot is None:
             return cost
         slots = cost / self.problem.slot
@@ -86,13 +100,12 @@ class Criterion:
 
     @cached_property
     def alone(self) -> list[float]:
-        """What each job costs at least: as it would be alone on the fastest processors."""
-        problem = self.problem
-        fastest = (levels[0].duration for levels in problem.levels)
-        return [
-            self.cost(j, release, release + duration)
-            for j, (release, duration) in enumerate(zip(problem.releases, fastest, strict=True))
-        ]
+        """What each job costs at least: as it would be alone at the best of its speed levels."""
+        return [self._alone(j, self.cost) for j in range(len(self.problem.jobs))]
+
+    def _alone(self, job: int, cost: Callable[[int, float, float], float]) -> float:
+        release = self.problem.releases[job]
+        return min(cost(job, release, release + level.duration) for level in self.problem.levels[job])
 
     def horizon(self, first: Sequence[Assignment] = ()) -> float:
         """Return ticks within which an optimal schedule ends, the less the better ``first`` is.

@@ -26,13 +26,16 @@ class Objective(ABC):
     needs_watts: ClassVar[bool] = False
     """Whether every node group must have watts."""
 
+    def refuse(self, instance: Instance) -> None:  # noqa: B027 - most objectives are defined for every instance
+        """Raise :class:`CoallocError` where an instance lacks what the objective counts."""
+
     @abstractmethod
     def of_schedule(self, instance: Instance, schedule: Schedule) -> float:
         """Return what a schedule of all jobs is worth, in :attr:`unit`."""
 
 
 class RegularObjective(Objective):
-    """The sum or the maximum over the jobs of :meth:`cost`, less :meth:`offset`.
+    """The sum or the maximum over the jobs of :meth:`cost`, over :meth:`divisor`, less :meth:`offset`.
 
     A subclass gives ``name``, ``aggregate`` and ``cost``, and what of the rest differs.
     """
@@ -42,6 +45,11 @@ class RegularObjective(Objective):
     """What no schedule can be worth less than, in :attr:`unit`; minus infinity where costs may be negative."""
     counts_ends: ClassVar[bool] = False
     """Whether the cost of every job is its end, so that in slots it is a whole number of them."""
+    is_monotone: ClassVar[bool] = False
+    """Whether a cost is no less for a later start with the same end, nor for a later end with the same start.
+
+    Then an instance rounded down to slots bounds it from below (docs/mathematics.md, "Slotting error").
+    """
 
     @abstractmethod
     def cost(self, job: Job, start: float, end: float) -> float:
@@ -61,6 +69,10 @@ class RegularObjective(Objective):
         """Return what is taken off the costs of every schedule of an instance, in :attr:`unit`."""
         return 0.0
 
+    def divisor(self, instance: Instance) -> float:  # noqa: ARG002 - most objectives have none
+        """Return what the sum or the maximum of the costs is divided by: the number of jobs, for a mean."""
+        return 1.0
+
     @property
     def is_latest_end(self) -> bool:
         """Whether a lower bound on the latest end is one on this objective, but for the offset."""
@@ -75,4 +87,5 @@ class RegularObjective(Objective):
         if not len(schedule):
             return max(self.least, 0.0)
         job = instance.job_by_id
-        return self.of_costs([self.cost(job[p.job], p.start, p.end) for p in schedule]) - self.offset(instance)
+        cost = self.of_costs([self.cost(job[p.job], p.start, p.end) for p in schedule])
+        return cost / self.divisor(instance) - self.offset(instance)

@@ -6,11 +6,24 @@ from collections.abc import Mapping
 
 from coalloc.instance import CoallocError
 from coalloc.objectives.completion import Makespan, TotalResponseTime
+from coalloc.objectives.due_dates import MaximumLateness, WeightedTardiness
 from coalloc.objectives.metered import Energy, EnergyDelayProduct
 from coalloc.objectives.objective import Objective, RegularObjective
+from coalloc.objectives.waiting import MeanBoundedSlowdown, MeanWait, TotalWeightedResponseTime
 
 OBJECTIVES: Mapping[str, Objective] = {
-    objective.name: objective for objective in (Makespan(), TotalResponseTime(), Energy(), EnergyDelayProduct())
+    objective.name: objective
+    for objective in (
+        Makespan(),
+        TotalResponseTime(),
+        TotalWeightedResponseTime(),
+        MeanWait(),
+        MeanBoundedSlowdown(),
+        WeightedTardiness(),
+        MaximumLateness(),
+        Energy(),
+        EnergyDelayProduct(),
+    )
 }
 """Every objective of model ``oas`` by name."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coalloc.display import palette
-from coalloc.display.wording import plural
+from coalloc.display.wording import plural, shortened
 from coalloc.plot.axes import RAW, key, label, page_figure, series_style, title
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 ROW = 0.24
 """Height of the row of a policy, inches."""
 
+
+MOST_SHOWN = 30
+"""Characters of a policy's name with its options that fit beside, or below, a panel."""
 
 SMALLEST = 0.1
 """Least end of the axis of gaps, %: what is proven within a millionth is not spread over the whole width."""
@@ -44,7 +47,7 @@ def draw_comparison(table: pd.DataFrame, profile: pd.DataFrame, differences: pd.
 
 def _draw_gaps(ax: Axes, table: pd.DataFrame, labels: list[str]) -> None:
     """Draw a box of the gaps for each policy, and each gap as a dot."""
-    title(ax, "Gap to the certified bound")
+    title(ax, "Gap to the bound")
     for row, name in enumerate(labels):
         gaps = 100.0 * table.loc[table["policy"] == name, "gap"].dropna().to_numpy()
         if not len(gaps):
@@ -63,7 +66,7 @@ def _draw_gaps(ax: Axes, table: pd.DataFrame, labels: list[str]) -> None:
         spread = np.linspace(-0.16, 0.16, len(gaps)) if len(gaps) > 1 else np.zeros(1)
         ax.plot(gaps, row + spread, linestyle="none", alpha=0.75, **series_style(row))
     _name_rows(ax, labels)
-    label(ax, "(makespan - bound) / makespan, %")
+    label(ax, "(makespan - bound)\n/ makespan, %")
     low, high = ax.get_xlim()
     ax.set_xlim(min(0.0, low, -SMALLEST / 20.0), max(high, SMALLEST))
 
@@ -74,7 +77,14 @@ def _draw_profile(ax: Axes, profile: pd.DataFrame, labels: list[str]) -> None:
     factors = profile.index.to_numpy()
     for number, name in enumerate(labels):
         style = series_style(number) | {"markevery": max(1, len(factors) // 8)}
-        ax.step(factors, 100.0 * profile[name].to_numpy(), where="post", linewidth=1.4, label=name, **style)
+        ax.step(
+            factors,
+            100.0 * profile[name].to_numpy(),
+            where="post",
+            linewidth=1.4,
+            label=shortened(name, MOST_SHOWN),
+            **style,
+        )
     label(ax, "factor of the best makespan on the instance", "share of instances, %")
     ax.set_ylim(-3.0, 103.0)
     key(ax)
@@ -82,7 +92,7 @@ def _draw_profile(ax: Axes, profile: pd.DataFrame, labels: list[str]) -> None:
 
 def _draw_differences(ax: Axes, differences: pd.DataFrame, labels: list[str], baseline: str) -> None:
     """Draw the mean difference of each policy to the baseline, with its interval."""
-    title(ax, "Mean difference, 95 % interval")
+    title(ax, "Mean, 95 % interval")
     ax.axvline(0.0, color=palette.MUTED, linewidth=1.0)
     for found in differences.itertuples():
         row = labels.index(str(found.policy))
@@ -91,12 +101,14 @@ def _draw_differences(ax: Axes, differences: pd.DataFrame, labels: list[str], ba
         ax.plot([mean], [row], **series_style(row))
     ax.plot([0.0], [labels.index(baseline)], **series_style(labels.index(baseline)))
     _name_rows(ax, labels)
-    ax.set_xlabel(f"makespan longer than that of {baseline}, %", fontsize=8, color=palette.INK, **RAW)
+    # In two lines, for the panel is narrow and the axis at its left has a label as well.
+    than = f"makespan longer, in %, than that of\n{shortened(baseline, MOST_SHOWN)}"
+    ax.set_xlabel(than, fontsize=8, color=palette.INK, **RAW)
 
 
 def _name_rows(ax: Axes, labels: list[str]) -> None:
     """Name the policies at the left, the first on top."""
     ax.set_yticks(range(len(labels)))
-    ax.set_yticklabels(labels, **RAW)
+    ax.set_yticklabels([shortened(name, MOST_SHOWN) for name in labels], **RAW)
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")

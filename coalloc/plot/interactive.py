@@ -1,13 +1,16 @@
 """The interactive picture: one self-contained HTML page, with plotly.
 
-The page holds all it needs; its content security policy forbids every request. Ids are escaped for
-plotly, which reads a part of HTML in texts. Colours of text and paper follow the reader's light or
-dark scheme.
+The page holds all it needs, the script of plotly compressed (2 MB instead of 5); its content security policy forbids
+every request. Ids are escaped for plotly, which reads a part of HTML in texts. Colours of text and paper follow the
+reader's light or dark scheme.
 """
 
 from __future__ import annotations
 
+import base64
+import functools
 import html
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,13 +19,17 @@ import numpy as np
 from coalloc.display import palette
 from coalloc.display.pages import rendered
 from coalloc.display.wording import duration_text, plural, share_text, shortened
+from coalloc.documents.storage import compressed
 from coalloc.plot.layout import (
     OVERLOADED,
+    USER_SHARE,
     Band,
     Bar,
     Layout,
     LinkCurve,
     Piece,
+    Presence,
+    StoppedPart,
     is_hatched,
     is_joined,
     most_loaded,
@@ -40,12 +47,15 @@ MOST_LABELLED = 3000
 MOST_NAMED = 12
 """Pieces of a job whose nodes are named when the pointer is over it; the rest is counted."""
 
+NO_JOB = -1
+"""What stands for no job where a rectangle is of none."""
+
 HIGHLIGHT = """
-const gantt = document.getElementById('{plot_id}');
+const gantt = document.getElementById('gantt');
 const show = job => gantt.querySelectorAll('.barlayer .trace').forEach(trace => {
   const jobs = trace.__data__[0].trace.customdata;
   trace.querySelectorAll('.point').forEach(bar => {
-    bar.style.opacity = job === undefined || jobs[bar.__data__.i] === job ? 1 : 0.25;
+    bar.style.opacity = job === undefined || job < 0 || jobs[bar.__data__.i] === job ? 1 : 0.25;
   });
 });
 gantt.on('plotly_hover', event => show(event.points[0].customdata));
@@ -65,19 +75,17 @@ CONFIG: dict[str, Any] = {
 
 def page(layout: Layout) -> str:
     """Return the HTML page with the picture of a layout; the same layout gives the same page."""
-    import plotly.io
+    # No text of the figure ends the script that it stands in.
+    figure = json.dumps({**draw(layout), "config": CONFIG}, allow_nan=False).replace("<", "\\u003c")
+    return rendered("gantt.html", title=layout.title, plotly=packed_script(), figure=figure, highlight=HIGHLIGHT)
 
-    figure = plotly.io.to_html(
-        draw(layout),
-        full_html=False,
-        validate=False,
-        include_plotlyjs=True,
-        include_mathjax=False,
-        div_id="gantt",
-        post_script=HIGHLIGHT,
-        config=CONFIG,
-    )
-    return rendered("gantt.html", title=layout.name, figure=figure)
+
+@functools.cache
+def packed_script() -> str:
+    """Return the script of plotly, compressed, in base 64."""
+    from plotly.offline import get_plotlyjs
+
+    return base64.b64encode(compressed(get_plotlyjs().encode())).decode()
 
 
 def draw(layout: Layout) -> dict[str, Any]:
@@ -87,6 +95,8 @@ def draw(layout: Layout) -> dict[str, Any]:
     """
     curves = most_loaded(layout.curves, MOST_STRIPS)
     traces = [*rectangles(layout)]
+    traces += [presences(layout)] if layout.presences else []
+    traces += [stopped(layout)] if layout.stopped else []
     traces += [connectors(layout)] if is_joined(layout) else []
     traces += [arrivals(layout)] if layout.arrivals else []
     for i, curve in enumerate(curves):
@@ -169,6 +179,57 @@ def outlines(layout: Layout, members: Sequence[int]) -> dict[str, Any]:
     return {"color": [palette.OVERLOAD if each else palette.PAPER for each in killed], "width": 0.7}
 
 
+def presences(layout: Layout) -> dict[str, Any]:
+    """Return the trace of local users: a mark above the rows of the node of each, as long as he is active there."""
+    hover = [
+        f"{safe(each.profile)} user on {safe(each.node, 32)}<br>{span_text(layout, each)}" for each in layout.presences
+    ]
+    boxes = span_trace(
+        layout, layout.presences, [(each.top, each.top + USER_SHARE) for each in layout.presences], hover
+    )
+    return boxes | {"marker": {"color": palette.USER}}
+
+
+def stopped(layout: Layout) -> dict[str, Any]:
+    """Return the trace of the tasks that stood still, crossed out."""
+    number = [layout.num_running + each.placement for each in layout.stopped]
+    hover = [
+        f"<b>{safe(bar.job.id)}</b><br>stopped on {safe(each.node, 32)}<br>{span_text(layout, each)}"
+        for bar, each in zip([layout.bars[i] for i in number], layout.stopped, strict=True)
+    ]
+    pattern = {"shape": "x", "fillmode": "overlay", "fgcolor": palette.INK, "fgopacity": 0.8, "size": 6}
+    boxes = span_trace(layout, layout.stopped, [(each.top, each.bottom) for each in layout.stopped], hover)
+    boxes |= {"customdata": number}
+    return boxes | {"marker": {"color": "rgba(255,255,255,0.6)", "pattern": pattern, "line": {"width": 0}}}
+
+
+def span_text(layout: Layout, span: Presence | StoppedPart) -> str:
+    """Return from when until when something lasts, in the unit of the time axis."""
+    unit = layout.unit
+    return f"from {span.start / unit.seconds:.5g} to {span.end / unit.seconds:.5g} {unit.symbol}"
+
+
+def span_trace(
+    layout: Layout,
+    spans: Sequence[Presence | StoppedPart],
+    rows: Sequence[tuple[float, float]],
+    hover: Sequence[str],
+) -> dict[str, Any]:
+    """Return the trace of rectangles of no job, each between two rows, without colours."""
+    seconds = layout.unit.seconds
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "base": [span.start / seconds for span in spans],
+        "x": [(span.end - span.start) / seconds for span in spans],
+        "y": [(top + bottom) / 2 for top, bottom in rows],
+        "width": [bottom - top for top, bottom in rows],
+        "customdata": [NO_JOB] * len(spans),
+        "hovertext": list(hover),
+        "hoverinfo": "text",
+    }
+
+
 PATTERN: dict[str, Any] = {
     "fillmode": "overlay",
     "fgcolor": palette.INK,
@@ -201,7 +262,8 @@ def times(layout: Layout, bar: Bar) -> Iterator[str]:
     duration = bar.end - bar.start
     yield f"start {bar.start / unit.seconds:.5g} {unit.symbol}, end {bar.end / unit.seconds:.5g} {unit.symbol}"
     yield f"duration {duration_text(duration)}, wait {duration_text(bar.start - bar.job.arrival)}"
-    yield f"execution slowdown {duration / bar.job.base_time:.4g} (duration / base time)"
+    slowdown = duration / bar.job.base_time - 1.0
+    yield f"execution slowdown {slowdown:.4g} ((duration - base time) / base time)"
     if bar.killed:
         yield "killed"
 
@@ -330,10 +392,12 @@ def titles(layout: Layout) -> Iterator[dict[str, Any]]:
     """Yield the name of the instance, what is shown, the makespan, and the key to the hatches."""
     top = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom"}
     left: dict[str, Any] = top | {"x": 0, "xanchor": "left"}
-    yield note(f"<b>{safe(layout.name)}</b>", **left, yshift=62) | {"font": {"size": 18}}
+    yield note(f"<b>{safe(layout.title)}</b>", **left, yshift=62) | {"font": {"size": 18}}
     key = ["hatched: co-allocated"] if layout.num_coallocated and is_hatched(layout) else []
     key += ["red outline: killed"] if any(bar.killed for bar in layout.bars) else []
     key += ["grey: running already"] if layout.num_running else []
+    key += ["dark mark: local user"] if layout.presences else []
+    key += ["crossed: stopped"] if layout.stopped else []
     yield note("; ".join([layout.summary, *key]), **left, yshift=40)
     if layout.makespan is not None:
         late = layout.last_end > (layout.start + layout.end) / 2

@@ -8,18 +8,21 @@ pieces and is still one bar. Times are seconds. Pure functions: nothing here dra
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from coalloc.allocation import is_coallocated
+from coalloc.checker import check
 from coalloc.display.wording import TimeUnit, duration_text, plural, unit_for
 from coalloc.execution import link_loads
 from coalloc.instance import Cluster, CoallocError, Instance, Job, Platform
 from coalloc.instance.numbering import intervals_of, unknown_ranges
 from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, time_tolerance
+from coalloc.observed_sharing import observe_sharing
 from coalloc.schedule import Schedule
 
 SMALLEST_GAP = 0.4
@@ -34,6 +37,9 @@ MOST_JOINED = 40
 
 MOST_HATCHED = 3000
 """More pieces than this are not hatched: they are too small for it, and it takes minutes."""
+
+USER_SHARE = 0.16
+"""Height of the mark of a local user, above the rows of his node, as a share of a row."""
 
 MOST_SLOT_LINES = 250
 """More slots than this are not drawn: lines that close together are a grey veil."""
@@ -98,6 +104,30 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
+class Presence:
+    """A local user: his profile, his node by name and its rows, and when he is active there, s."""
+
+    profile: str
+    node: str
+    top: float
+    bottom: float
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedPart:
+    """The task of a placement (by number) that stood still for a time, s: its row, and its node by name."""
+
+    placement: int
+    node: str
+    top: float
+    bottom: float
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
 class LinkCurve:
     """Load of a link over time, as share of its capacity: ``shares[i]`` from ``edges[i]`` to ``edges[i + 1]`` (s)."""
 
@@ -118,13 +148,14 @@ class LinkCurve:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Everything a Gantt picture shows, between ``start`` and ``end`` (s), on ``rows`` rows with the gaps.
+    """What a Gantt picture shows under a ``title``, between ``start`` and ``end`` (s), on ``rows`` rows with the gaps.
 
     ``makespan`` is ``None`` for an empty schedule; ``slot_lines`` and ``arrivals`` are instants, s;
-    ``curves`` has the links that are ever loaded, in the order of the platform.
+    ``curves`` has the links that are ever loaded, in the order of the platform. ``presences`` are those of local users
+    before the last end, ``stopped`` the tasks that stood still on shared nodes.
     """
 
-    name: str
+    title: str
     bands: tuple[Band, ...]
     bars: tuple[Bar, ...]
     curves: tuple[LinkCurve, ...]
@@ -136,6 +167,8 @@ class Layout:
     slot_lines: tuple[float, ...]
     arrivals: tuple[float, ...]
     rows: float
+    presences: tuple[Presence, ...] = ()
+    stopped: tuple[StoppedPart, ...] = ()
 
     @property
     def unit(self) -> TimeUnit:
@@ -163,8 +196,8 @@ class Layout:
         return f"{jobs}{split}{running} on {nodes} in {plural(len(self.bands), 'cluster')}{slot}"
 
 
-def layout_of(instance: Instance, schedule: Schedule) -> Layout:
-    """Return what the picture of a schedule shows.
+def layout_of(instance: Instance, schedule: Schedule, title: str | None = None) -> Layout:
+    """Return what the picture of a schedule shows; without a title it has the name of the instance.
 
     The schedule need not be valid, but must name jobs of the instance and processors of its platform;
     otherwise a :class:`CoallocError` says which are unknown.
@@ -176,7 +209,7 @@ def layout_of(instance: Instance, schedule: Schedule) -> Layout:
     start = min([instance.origin, *(bar.start for bar in bars)])
     end = max([last_end, *(bar.end for bar in bars)])
     return Layout(
-        name=instance.name,
+        title=instance.name if title is None else title,
         bands=bands,
         bars=bars,
         curves=link_curves(instance.platform, bars),
@@ -188,6 +221,8 @@ def layout_of(instance: Instance, schedule: Schedule) -> Layout:
         slot_lines=slot_lines_of(schedule, start, end),
         arrivals=arrivals_of(instance),
         rows=bands[-1].bottom,
+        presences=presences_of(instance, bands, start, end),
+        stopped=stopped_of(instance, schedule, bands),
     )
 
 
@@ -285,6 +320,36 @@ def pieces_of(platform: Platform, spans: Iterable[Span]) -> tuple[Piece, ...]:
         Piece(cluster, first + gap * cluster, stop + gap * cluster, names[first], names[stop - 1])
         for first, stop, cluster in joined
     )
+
+
+def presences_of(instance: Instance, bands: Sequence[Band], start: float, end: float) -> tuple[Presence, ...]:
+    """Return where local users are active between two instants, s."""
+    rows = {node.name: row for node, row in zip(instance.platform.nodes, _node_rows(bands), strict=True)}
+    users = [user for user in instance.local_users if user.start < end and user.end > start]
+    return tuple(
+        Presence(user.profile, user.node, rows[user.node].top, rows[user.node].bottom, *span)
+        for user in users
+        for span in [(max(start, user.start), min(end, user.end))]
+    )
+
+
+def stopped_of(instance: Instance, schedule: Schedule, bands: Sequence[Band]) -> tuple[StoppedPart, ...]:
+    """Return the tasks that stood still where nodes are shared; of a schedule that is not valid that is not known."""
+    if not instance.shares_nodes or check(instance, schedule):
+        return ()
+    nodes, rows, index = instance.platform.nodes, _node_rows(bands), instance.platform.processor_index
+    held = [sorted(index[name] for name in placement.nodes) for placement in schedule]
+    parts = []
+    for stop in observe_sharing(instance, schedule).stops:
+        node = nodes[stop.node]
+        place = held[stop.job][bisect_left(held[stop.job], node.first_processor)] - node.first_processor
+        top = rows[stop.node].top + place
+        parts.append(StoppedPart(stop.job, node.name, top, top + 1.0, stop.start, stop.end))
+    return tuple(parts)
+
+
+def _node_rows(bands: Sequence[Band]) -> list[NodeRow]:
+    return [node for band in bands for node in band.nodes]
 
 
 def link_curves(platform: Platform, bars: Iterable[Bar]) -> tuple[LinkCurve, ...]:

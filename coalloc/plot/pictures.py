@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from coalloc.documents.arguments import public
 from coalloc.documents.storage import write_atomically
@@ -16,6 +16,7 @@ from coalloc.plot.layout import Layout, layout_of
 from coalloc.schedule import Schedule
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 DATELESS: dict[str, dict[str, None]] = {
@@ -32,8 +33,23 @@ RESOLUTION = 150
 """Pixels per inch of PNG files."""
 
 
+@runtime_checkable
+class Drawable(Protocol):
+    """Axes of matplotlib, which is not loaded before something is drawn."""
+
+    def get_figure(self, root: bool = ...) -> Any:
+        """Return the figure that they are in."""
+
+
 @public
-def gantt(instance: Instance, schedule: Schedule, path: str | os.PathLike[str] | None = None) -> Figure:
+def gantt(
+    instance: Instance,
+    schedule: Schedule,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    ax: Drawable | None = None,
+) -> Figure:
     """Draw a schedule as a Gantt chart with the load of the links below.
 
     Parameters
@@ -43,23 +59,32 @@ def gantt(instance: Instance, schedule: Schedule, path: str | os.PathLike[str] |
     path
         Where to write the picture as well: ``.png``, ``.svg``, ``.pdf``, or ``.html`` for one
         self-contained interactive page. It is written to a temporary file and renamed.
+    title
+        Without one the picture has the name of the instance.
+    ax
+        Axes of yours in which the chart is drawn, without the load of links, instead of a figure of its own.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The static picture, whatever the file is; it is not registered with pyplot. Its time axis has
-        the unit that its label names.
+        The static picture, whatever the file is, or the figure that ``ax`` is in; one of its own is not registered
+        with pyplot. Its time axis has the unit that its label names.
 
     Raises
     ------
     CoallocError
-        For an extension that is not supported, or names that are not in the instance.
+        For an extension that is not supported, names that are not in the instance, or both ``path`` and ``ax``.
     """
-    from coalloc.plot.static import draw
+    from coalloc.plot.static import draw, draw_within
 
     if path is not None:
         picture_format(path)
-    layout = layout_of(instance, schedule)
+    layout = layout_of(instance, schedule, title)
+    if ax is not None:
+        if path is not None:
+            raise CoallocError("ax: the figure that it is in is yours to write: give ax or path")
+        draw_within(cast("Axes", ax), layout)
+        return cast("Figure", ax.get_figure(root=True))
     figure = draw(layout)
     if path is not None:
         write_atomically(path, picture(layout, figure, picture_format(path)))

@@ -18,11 +18,14 @@ from coalloc.display import palette
 from coalloc.display.wording import duration_text, share_text, shortened
 from coalloc.plot.layout import (
     OVERLOADED,
+    USER_SHARE,
     Band,
     Bar,
     Layout,
     LinkCurve,
     Piece,
+    Presence,
+    StoppedPart,
     is_hatched,
     is_joined,
     most_loaded,
@@ -57,8 +60,9 @@ MARGIN = 1.012
 ARRIVAL: dict[str, Any] = {"marker": "v", "markersize": 4, "linestyle": "none", "color": palette.MUTED, "mew": 0}
 COALLOCATED: dict[str, Any] = {"hatch": "//", "edgecolor": "#22252B33"}
 RUNNING: dict[str, Any] = {"hatch": "\\\\\\\\", "edgecolor": "#FFFFFFB0"}
+STOPPED: dict[str, Any] = {"hatch": "xxxxx", "edgecolor": "#22252BC0", "facecolor": "#FFFFFF99"}
 KEY: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": palette.INK, "handlelength": 1.8}
-"""How arrivals, co-allocated jobs, running jobs and the key to them look."""
+"""How arrivals, co-allocated jobs, running jobs, tasks that are stopped and the key to them look."""
 
 
 SPIKE = 0.5
@@ -67,10 +71,14 @@ SPIKE = 0.5
 
 @dataclass(frozen=True)
 class Sheet:
-    """Sizes of the picture, inches; ``names_width`` is the room that the names of the bands take."""
+    """Sizes of the picture, inches; ``names_width`` is the room that the names of the bands take.
+
+    ``given`` are width and height of the chart where somebody else has made its axes.
+    """
 
     layout: Layout
     names_width: float
+    given: tuple[float, float] | None = None
 
     number_width = 0.42
     right = 0.3
@@ -87,13 +95,17 @@ class Sheet:
 
     @cached_property
     def chart_width(self) -> float:
-        """More jobs get a wider chart."""
-        return float(np.interp(len(self.layout.bars), [8, 40, 200], [8.0, 10.0, 14.0]))
+        """More jobs get a wider chart, where the size is not given."""
+        return self.given[0] if self.given else float(np.interp(len(self.layout.bars), [8, 40, 200], [8.0, 10.0, 14.0]))
 
     @cached_property
     def chart_height(self) -> float:
-        """Rows get lower as there are more of them, and the chart higher."""
-        return float(np.interp(self.layout.rows, [2, 6, 16, 64, 300], [1.2, 2.2, 4.2, 6.5, 10.5]))
+        """Rows get lower as there are more of them, and the chart higher, where the size is not given."""
+        return (
+            self.given[1]
+            if self.given
+            else float(np.interp(self.layout.rows, [2, 6, 16, 64, 300], [1.2, 2.2, 4.2, 6.5, 10.5]))
+        )
 
     @cached_property
     def strips(self) -> tuple[LinkCurve, ...]:
@@ -170,18 +182,41 @@ def draw(layout: Layout) -> Figure:
 
     figure = Figure(facecolor=palette.PAPER)
     writer = Writer()
-    sheet = Sheet(layout, max(writer.width(line, 9, "bold") for band in layout.bands for line in writer.lines(band)))
+    sheet = Sheet(layout, names_width(layout, writer))
     figure.set_size_inches(*sheet.size)
     chart = figure.add_axes(sheet.box(sheet.header, sheet.chart_height))
-    draw_bands(chart, sheet, writer)
-    draw_times(chart, sheet)
-    draw_bars(chart, sheet)
-    draw_connectors(chart, sheet)
-    draw_labels(chart, sheet, writer)
-    draw_makespan(chart, sheet)
+    draw_chart(chart, sheet, writer)
     finish_time_axis([chart, *draw_strips(figure, chart, sheet, writer)], sheet)
     draw_header(figure, sheet, writer)
     return figure
+
+
+def draw_within(axes: Axes, layout: Layout) -> None:
+    """Draw the chart of a layout, with its title but without the load of links, into axes of somebody else."""
+    writer = Writer()
+    figure = axes.get_figure(root=True)
+    box = axes.get_window_extent()
+    size = (box.width / figure.dpi, box.height / figure.dpi) if figure is not None else (1.0, 1.0)
+    sheet = Sheet(layout, names_width(layout, writer), size)
+    draw_chart(axes, sheet, writer)
+    finish_time_axis([axes], sheet)
+    axes.set_title(writer.text(layout.title, 64), loc="left", fontsize=11, color=palette.INK, pad=16, **RAW)
+
+
+def names_width(layout: Layout, writer: Writer) -> float:
+    """Return the room that the names of the bands take, inches."""
+    return max(writer.width(line, 9, "bold") for band in layout.bands for line in writer.lines(band))
+
+
+def draw_chart(chart: Axes, sheet: Sheet, writer: Writer) -> None:
+    """Draw the bars of the jobs on the rows of the processors, and what belongs to them."""
+    draw_bands(chart, sheet, writer)
+    draw_times(chart, sheet)
+    draw_bars(chart, sheet)
+    draw_shared_nodes(chart, sheet)
+    draw_connectors(chart, sheet)
+    draw_labels(chart, sheet, writer)
+    draw_makespan(chart, sheet)
 
 
 def draw_bands(axes: Axes, sheet: Sheet, writer: Writer) -> None:
@@ -263,6 +298,29 @@ def draw_bars(axes: Axes, sheet: Sheet) -> None:
     if any(node.bottom - node.top > ONE_ROW for band in sheet.layout.bands for node in band.nodes):
         lines = [node.top for band in sheet.layout.bands for node in band.nodes[1:]]
         axes.hlines(lines, 0, 1, transform=axes.get_yaxis_transform(), color="#22252B40", linewidth=0.7, zorder=2.2)
+
+
+def draw_shared_nodes(axes: Axes, sheet: Sheet) -> None:
+    """Shade the rows of a node while a local user is there, mark him above the bars, and hatch what is stopped."""
+    from matplotlib.collections import PolyCollection
+
+    layout = sheet.layout
+    nodes = [box(sheet, each, each.top, each.bottom) for each in layout.presences]
+    marks = [box(sheet, each, each.top, each.top + USER_SHARE) for each in layout.presences]
+    still = [box(sheet, each, each.top, each.bottom) for each in layout.stopped]
+    for corners, style in (
+        (nodes, {"facecolor": palette.RUNNING, "zorder": 1.0}),
+        (marks, {"facecolor": palette.USER, "zorder": 2.3}),
+        (still, STOPPED | {"zorder": 2.05}),
+    ):
+        if corners:
+            axes.add_collection(PolyCollection(corners, linewidth=0, **style), autolim=False)
+
+
+def box(sheet: Sheet, span: Presence | StoppedPart, top: float, bottom: float) -> list[tuple[float, float]]:
+    """Return the corners of what lasts for a span of time, between two rows."""
+    left, right = sheet.x(span.start), sheet.x(span.end)
+    return [(left, top), (right, top), (right, bottom), (left, bottom)]
 
 
 def styles(layout: Layout) -> Iterator[tuple[list[Bar], dict[str, Any]]]:
@@ -461,16 +519,20 @@ def draw_header(figure: Figure, sheet: Sheet, writer: Writer) -> None:
 
     layout = sheet.layout
     x, y = sheet.at(0.15, 0.14)
-    figure.text(x, y, writer.text(layout.name, 48), va="top", fontsize=13, fontweight="bold", color=palette.INK, **RAW)
+    figure.text(x, y, writer.text(layout.title, 64), va="top", fontsize=13, fontweight="bold", color=palette.INK, **RAW)
     figure.text(x, sheet.at(0, 0.4)[1], layout.summary, va="top", fontsize=9, color=palette.MUTED)
     coallocated = Patch(facecolor=palette.bar_colour(0), linewidth=0, label="co-allocated", **COALLOCATED)
     running = Patch(facecolor=palette.RUNNING, linewidth=0, label="running already", **RUNNING)
     killed = Patch(facecolor=palette.PAPER, edgecolor=palette.OVERLOAD, label="killed")
+    user = Patch(facecolor=palette.USER, linewidth=0, label="local user")
+    stopped = Patch(linewidth=0, label="stopped", **STOPPED)
     arrival = Line2D([], [], label="arrival", **ARRIVAL)
     handles = [
         *([coallocated] if layout.num_coallocated and is_hatched(layout) else []),
         *([running] if layout.num_running else []),
         *([killed] if any(bar.killed for bar in layout.bars) else []),
+        *([user] if layout.presences else []),
+        *([stopped] if layout.stopped else []),
         *([arrival] if layout.arrivals else []),
     ]
     if handles:

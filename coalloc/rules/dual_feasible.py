@@ -12,24 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 MAX_FUNCTIONS = 1_000
 """Functions that are looked at: on more processors the later ones are close to the shares."""
-
-
-def weight(tasks: int, processors: int, k: int) -> float:
-    """Return the k-th weight of a job; k = 0 is its share of the processors."""
-    scaled = tasks * (k + 1)
-    if k == 0 or scaled % processors == 0:
-        return tasks / processors
-    return (scaled // processors) / k
 
 
 def weightings(tasks: Sequence[int], processors: int) -> list[list[float]]:
     """Return the weights of all jobs for every k, up to ``MAX_FUNCTIONS``, that gives others than the ks before.
 
-    Shape ``(num_weightings, num_jobs)``; the first are the shares of the processors.
+    Shape ``(num_weightings, num_jobs)``; the first (k = 0) are the shares of the processors, which also stand where
+    the k-th function has nothing to round.
     """
-    found = {
-        tuple(weight(count, processors, k) for count in tasks): None for k in range(min(processors, MAX_FUNCTIONS))
-    }
-    return [list(weights) for weights in found]
+    sizes, ks = np.array(tasks, dtype=np.int64), np.arange(min(processors, MAX_FUNCTIONS))[:, None]
+    scaled = sizes * (ks + 1)
+    is_share = (ks == 0) | (scaled % processors == 0)
+    weights = np.where(is_share, sizes / processors, (scaled // processors) / np.maximum(ks, 1))
+    different = {row.tobytes(): k for k, row in reversed(list(enumerate(weights)))}
+    found: list[list[float]] = weights[sorted(different.values())].tolist()
+    return found

@@ -10,12 +10,12 @@ out here, a filling or a level, makes a schedule worse and no proof wrong: those
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from operator import le
 
 from coalloc.allocation import Allocation, allocation_of
-from coalloc.execution import link_load
 from coalloc.instance import CoallocError, Job
 from coalloc.problem import Assignment, Mode, Problem, SpeedLevel
 from coalloc.rules.orders import ORDERS, ordered
@@ -53,7 +53,7 @@ class Generation:
         self._fillings: dict[tuple[object, ...], Allocation | None] = {}
         sets = problem.class_sets
         self._orders = [{classes: self._class_orders(classes, rule) for classes in sets} for rule in FILLING_RULES]
-        self._loads = [[_load_table(problem, job, k) for k in problem.contended_links] for job in problem.jobs]
+        self._loads = [[problem.load_table(job, k) for k in problem.contended_links] for job in problem.jobs]
 
     def _class_orders(self, allowed: Sequence[int], rule: str) -> list[list[int]]:
         """Return the orders in which a job fills the classes of a level, the preferred first."""
@@ -79,26 +79,31 @@ class Generation:
         slowest, rule = way
         return self.earliest_end(profile, j, slowest, rule)
 
-    def earliest_end(self, profile: Profile, j: int, slowest: int | None = None, rule: int = 0) -> Assignment | None:
+    def earliest_end(
+        self, profile: Profile, j: int, slowest: int | None = None, rule: int = 0, since: float = -math.inf
+    ) -> Assignment | None:
         """Return the assignment of job ``j`` that ends first, then starts first, over its levels.
 
-        With ``slowest`` no slower level is used, unless nothing else fits. None as in :meth:`place`. Raises
-        :class:`CoallocError` where the job finds no allocation on an empty platform.
+        With ``slowest`` no slower level is used, unless nothing else fits, and with ``since`` (ticks) no earlier start.
+        None as in :meth:`place`. Raises :class:`CoallocError` where the job finds no allocation on an empty platform.
         """
         levels = self.problem.levels[j]
         best: Assignment | None = None
+        release = max(since, self.problem.releases[j])
         for level in levels if slowest is None else levels[: slowest + 1]:
-            found = self._earliest_start(profile, j, level, rule, math.inf if best is None else best.end)
+            before = math.inf if best is None else best.end
+            found = self._earliest_start(profile, j, level, rule, release=release, before=before)
             best = found or best
         if best is not None:
             return best
-        return _any_assignment(self.problem, profile, j) if slowest is None else self.earliest_end(profile, j)
+        return (
+            _any_assignment(self.problem, profile, j) if slowest is None else self.earliest_end(profile, j, since=since)
+        )
 
     def _earliest_start(
-        self, profile: Profile, j: int, level: SpeedLevel, rule: int, before: float
+        self, profile: Profile, j: int, level: SpeedLevel, rule: int, *, release: float, before: float
     ) -> Assignment | None:
-        """Return the first assignment of a job at a level that nothing forbids, if it ends before ``before``."""
-        release = self.problem.releases[j]
+        """Return the first assignment from ``release`` on that nothing forbids, if it ends before ``before``."""
         while (found := self._first_that_fits(profile, j, level, rule, release=release, before=before)) is not None:
             release = _allowed_from(self.problem, profile, found)
             if release <= found.start:
@@ -158,20 +163,25 @@ class Generation:
         return self._few[j]
 
 
-def list_schedule(problem: Problem, jobs: Sequence[int]) -> list[Assignment]:
+def list_schedule(problem: Problem, jobs: Sequence[int], deadline: float = math.inf) -> list[Assignment]:
     """Place the jobs (indices) in this order, each where it ends first (then where it starts first).
 
     A job that constraints keep from running beside those before it waits for others; nothing is returned where none of
-    those that are left can be placed. Raises :class:`CoallocError` where a job has no allocation on an empty platform.
+    those that are left can be placed. Past the deadline, an instant of ``time.perf_counter()``, s, none starts before
+    the one placed last: no gaps are looked for. Raises :class:`CoallocError` where a job has no allocation on an empty
+    platform.
     """
-    return _list_schedule(Generation(problem), jobs)
+    return _list_schedule(Generation(problem), jobs, deadline)
 
 
-def _list_schedule(generation: Generation, jobs: Sequence[int]) -> list[Assignment]:
+def _list_schedule(generation: Generation, jobs: Sequence[int], deadline: float) -> list[Assignment]:
     profile, left = Profile(generation.problem), list(jobs)
-    assignments = []
+    assignments: list[Assignment] = []
+    since = -math.inf
     while left:
-        placed = (generation.earliest_end(profile, j) for j in left)
+        if assignments and time.perf_counter() > deadline:
+            since = max(since, assignments[-1].start)
+        placed = (generation.earliest_end(profile, j, since=since) for j in left)
         first = next((assignment for assignment in placed if assignment is not None), None)
         if first is None:
             return []
@@ -187,15 +197,18 @@ def named_orders(problem: Problem) -> list[list[int]]:
     return [[index[job.id] for job in ordered(problem.jobs, name)] for name in ORDERS]
 
 
-def best_list_schedule(problem: Problem, target: float = -math.inf) -> list[Assignment]:
+def best_list_schedule(problem: Problem, target: float = -math.inf, deadline: float = math.inf) -> list[Assignment]:
     """Return the schedule with the least latest end among those of all named orders; nothing where none is one.
 
-    No further order is tried once one ends by ``target`` (ticks), a proven bound.
+    No further order is tried once one ends by ``target`` (ticks), a proven bound, or at the deadline (an instant of
+    ``time.perf_counter()``, s); the jobs that one leaves then fill no gaps.
     """
     generation = Generation(problem)
     best, least = list[Assignment](), math.inf
     for order in reversed(dict.fromkeys(map(tuple, named_orders(problem)))):  # the last are the best most often
-        schedule = _list_schedule(generation, order)
+        if best and time.perf_counter() > deadline:
+            break
+        schedule = _list_schedule(generation, order, deadline)
         end = max((a.end for a in schedule), default=math.inf if order else 0)
         if schedule and end <= least:
             best, least = schedule, end
@@ -296,17 +309,12 @@ def fillings(problem: Problem, job: Job, free: Sequence[int], left: Sequence[flo
     One fills the fastest classes first, one the clusters with most free processors first; with scope
     ``cluster`` or ``node`` there is one per cluster or node.
     """
-    links = [(problem.resources[k].classes, _load_table(problem, job, k), left[k]) for k in range(problem.num_links)]
+    links = [(problem.resources[k].classes, problem.load_table(job, k), left[k]) for k in range(problem.num_links)]
     room = room_for(problem, job, free, left)
     for order in _class_orders(problem, room):
         allocation = _fill(job.tasks, room, order, links)
         if allocation is not None:
             yield problem.mode(job, allocation)
-
-
-def _load_table(problem: Problem, job: Job, link: int) -> list[float]:
-    """Return the load of a job on a link, MB/s, by its tasks below it."""
-    return [link_load(n, job) for n in range(problem.tasks_within(job, link).stop)]
 
 
 def room_for(problem: Problem, job: Job, free: Sequence[int], left: Sequence[float]) -> Sequence[float]:

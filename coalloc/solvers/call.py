@@ -80,12 +80,13 @@ class Call:
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Add the seconds of a block to a stage."""
-        began = time.perf_counter()
+        """Add the seconds of a block to a stage, but for those that stages within it take."""
+        began, counted = time.perf_counter(), sum(self.timings.values())
         try:
             yield
         finally:
-            self.timings[stage] = self.timings.get(stage, 0.0) + time.perf_counter() - began
+            within = sum(self.timings.values()) - counted
+            self.timings[stage] = self.timings.get(stage, 0.0) + time.perf_counter() - began - within
 
     def faults(self, schedule: Schedule, links: Links = "strict") -> list[str]:
         """Return what the checker, and the constraints of the problem, say of a schedule: sentences."""
@@ -136,7 +137,8 @@ class Call:
         if status is SolveStatus.INFEASIBLE and self.schedule is not None:
             raise InternalError("an instance that has a schedule is called infeasible")
         stopped_by = "proof" if status in (SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE) else self._reason()
-        self.timings["total"] = self.elapsed
+        total = self.elapsed
+        timings = {**self.timings, "other": max(0.0, total - sum(self.timings.values())), "total": total}
         return SolveResult(
             status=status,
             stopped_by=stopped_by,
@@ -145,7 +147,7 @@ class Call:
             schedule=self.schedule,
             message=self.message,
             trace=tuple(self.trace),
-            timings=dict(self.timings),
+            timings=timings,
             model_size=self.size,
             options=replace(self.options, formulation=formulation),
             levels=dict(levels or {}),

@@ -17,10 +17,11 @@ from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.call import Call, fail_on
+from coalloc.solvers.effort import Effort
 from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
 
-LARGE = range(24, 501)
-"""Numbers of jobs at which complete methods add nothing to what beam search finds of the makespan."""
+LARGE = 24
+"""Number of jobs from which on complete methods add nothing to what beam search finds of the makespan."""
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ class Context:
     @property
     def is_large(self) -> bool:
         """Whether there are so many jobs that nothing complete is tried (:data:`LARGE`)."""
-        return self.criterion.objective.is_latest_end and len(self.problem.jobs) in LARGE
+        return self.criterion.objective.is_latest_end and len(self.problem.jobs) >= LARGE
 
     @property
     def is_free(self) -> bool:
@@ -136,6 +137,16 @@ class Context:
         """Return a number of steps, no more than the work limit allows."""
         work = self.call.options.work_limit
         return steps if work is None else min(work, steps)
+
+    def effort(self, iterations: int, source: str) -> Effort:
+        """Return what a search in this attempt is given: later attempts draw otherwise, and take twice as long."""
+        return Effort(
+            iterations=self.limited(iterations << self.attempt),
+            seed=self.call.options.seed + self.attempt,
+            target=self.goal,
+            deadline=self.deadline,
+            on_schedule=lambda assignments: self.take(assignments, source),
+        )
 
     def instant(self, share: float) -> float:
         """Return the instant, of ``time.perf_counter()``, at which a share of the remaining time will be over."""

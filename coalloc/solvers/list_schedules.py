@@ -6,10 +6,13 @@ from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 
+SHARE = 0.25
+"""Share of the time limit after which no gaps are looked for any more, nor further orders tried."""
+
 
 def _run(context: Context) -> None:
     target = context.proven if context.criterion.objective.is_latest_end else float("-inf")
-    context.take(best_list_schedule(context.problem, target), METHOD.name)
+    context.take(best_list_schedule(context.problem, target, context.deadline), METHOD.name)
 
 
-METHOD = Method("list schedule", _run)
+METHOD = Method("list schedule", _run, share=SHARE)

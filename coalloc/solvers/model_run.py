@@ -138,11 +138,12 @@ def grid_cells(problem: Problem, horizon: int) -> int:
 def _gap_scale(criterion: Criterion) -> float:
     """Return by what a relative gap shrinks on a model's objective, which counts without the offset.
 
-    (C - L)/(C - offset) <= gap wherever (C - L)/C <= gap * (L - offset)/L, for C >= L.
+    (C - L)/(C - offset) <= gap wherever (C - L)/C <= gap * (L - offset)/L, for C >= L; a divisor changes nothing.
     """
     bound = quick_bound(criterion)
     counted = criterion.problem.seconds(bound) if criterion.objective.counts_ends else bound
-    return max(0.0, criterion.reported(bound) / counted) if counted > 0.0 else 0.0
+    without_offset = criterion.reported(bound) * criterion.objective.divisor(criterion.problem.instance)
+    return max(0.0, without_offset / counted) if counted > 0.0 else 0.0
 
 
 def reporter(call: Call, criterion: Criterion) -> Progress:
@@ -179,7 +180,7 @@ def _accepts_slots(context: Context) -> bool:
 
 
 def _accepts_seconds(context: Context) -> bool:
-    is_continuous = context.problem.slot is None and context.criterion.objective.counts_ends
+    is_continuous = context.problem.slot is None and context.criterion.objective.is_monotone
     return _accepts(context) and is_continuous and bool(context.best)
 
 
@@ -240,7 +241,7 @@ def _run_on_a_grid(context: Context) -> None:
         context.take(moved, "model, moved left")
     _heed_interrupt(context)
     if not context.is_closed:
-        _, bound = _solve(context, down, best_list_schedule(down.problem), call.remaining)
+        _, bound = _solve(context, down, best_list_schedule(down.problem, deadline=context.deadline), call.remaining)
         if bound is not None:
             context.prove(bound, "model, rounded down", down)
         _heed_interrupt(context)

@@ -52,6 +52,7 @@ def solve_oas(
     """
     objective = objective or objective_of(options.objective)
     _refuse_constraints(constraints, objective)
+    objective.refuse(instance)
     if objective.needs_watts:
         from coalloc.solvers.energy import solve_energy
 
@@ -130,6 +131,7 @@ def build_oas(
     """Return the model of an instance; without a horizon (ticks) every order of the jobs fits into it."""
     objective = objective or objective_of(options.objective)
     _refuse_constraints(constraints, objective)
+    objective.refuse(instance)
     if objective.needs_watts:
         from coalloc.solvers.energy import build_energy
 
@@ -205,7 +207,7 @@ def _given(context: Context, start: Schedule) -> list[Assignment]:
 def _run_named(context: Context, formulation: Formulation) -> None:
     """Run one formulation from the best known schedule, to its own proof, whatever cheaper bounds know."""
     quick = quick_bound(context.criterion)
-    context.take(best_list_schedule(context.problem), "list schedule")
+    context.take(best_list_schedule(context.problem, deadline=context.instant(1.0)), "list schedule")
     context.prove(quick, "longest job and packing")
     schedule, bound = ModelRun(context.call, context.run_model).run(
         context.criterion, formulation, context.best, time_limit=context.call.remaining, lower_bound=quick
@@ -221,7 +223,9 @@ def _run_own(context: Context, formulation: Formulation, start: Schedule | None)
     call, criterion = context.call, context.criterion
     quick = quick_bound(criterion)
     context.prove(quick, "longest job and packing")
-    first = best_list_schedule(context.problem) if start is None else _given(context, start)
+    first = (
+        best_list_schedule(context.problem, deadline=context.instant(1.0)) if start is None else _given(context, start)
+    )
     horizon = int(max([criterion.horizon(), *(a.end for a in first)]))
     schedule, bound = ModelRun(call, context.run_model).run(
         criterion, formulation, first, time_limit=call.remaining, lower_bound=quick, horizon=horizon

@@ -70,8 +70,8 @@ def close(context: Context) -> None:
 
 
 def _run(method: Method, context: Context) -> None:
-    """Run a method on what is open, if it accepts it."""
-    if context.is_closed or not method.accepts(context):
+    """Run a method on what is open, if it accepts it; out of time only until a schedule is known."""
+    if context.is_closed or (context.best and context.call.remaining <= 0.0) or not method.accepts(context):
         return
     timing = nullcontext() if method.stage is None else context.call.timed(method.stage)
     with timing, context.within(method.share):

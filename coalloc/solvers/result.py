@@ -20,13 +20,11 @@ from coalloc.schedule import Schedule
 
 Model = Literal["oas", "pas", "cbs", "jpr"]
 StoppedBy = Literal["proof", "gap", "time", "work", "interrupt"]
-Progress = Callable[["TracePoint"], None]
-
 RunModel = Callable[..., "ModelSolution"]
 """Runs a Pyomo model: the signature of :func:`coalloc.solvers.backends.highs.solve_model`."""
 
-UNITS = {"chunks": "tasks", "energy": "J", "edp": "J s"}
-"""Units of objectives that are not in seconds."""
+UNITS = {"chunks": "tasks", "energy": "J", "edp": "J s", "mean-bounded-slowdown": ""}
+"""Units of objectives that are not in seconds; none of a ratio."""
 
 NO_TIME_LIMIT = 1e9
 """Seconds that stand for no limit: thirty years, a number that every solver takes and shares divide."""
@@ -53,6 +51,47 @@ class TracePoint:
     lower_bound: float | None
     source: str
 
+    def __str__(self) -> str:
+        incumbent, bound, gap = self.numbers
+        return f"{self.time:8.2f} s  incumbent {incumbent:>12}  bound {bound:>12}  gap {gap:>8}  {self.source}"
+
+    @property
+    def numbers(self) -> tuple[str, str, str]:
+        """Incumbent, bound and gap as they are shown, a dash for what is not known."""
+        gap = relative_gap(self.incumbent, self.lower_bound)
+        return _number(self.incumbent), _number(self.lower_bound), "-" if gap is None else f"{100 * gap:.2f} %"
+
+    def is_news_after(self, other: TracePoint | None) -> bool:
+        """Return whether something has changed by more than :data:`NEWS` since, or the gap has closed."""
+        if other is None or self.incumbent == self.lower_bound:
+            return True
+        pairs = ((self.incumbent, other.incumbent), (self.lower_bound, other.lower_bound))
+        return any(new is not None and (old is None or abs(new - old) > NEWS * abs(old)) for new, old in pairs)
+
+
+Progress = Callable[[TracePoint], None]
+
+
+@dataclass
+class News:
+    """Says the points of a trace that are news, a line each."""
+
+    say: Callable[[str], None]
+    last: TracePoint | None = None
+
+    def __call__(self, point: TracePoint) -> None:
+        """Hear of a point."""
+        if point.is_news_after(self.last):
+            self.last = point
+            self.say(str(point))
+
+
+def _number(number: float | None) -> str:
+    """Return an objective or a bound, a dash where it is not known."""
+    if number is None:
+        return "-"
+    return f"{number:.6g}" if abs(number) < 1e5 else f"{number:.1f}"
+
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
@@ -76,6 +115,13 @@ class ModelSolution:
     objective: float | None
     lower_bound: float
     size: ModelSize
+
+
+NEWS = 0.001
+"""Share by which an incumbent or a bound must change for a line of its own while a solve runs."""
+
+SHORTEST_SHOWN = 0.005
+"""Seconds of a stage that are shown as more than nothing."""
 
 
 def relative_gap(objective: float | None, lower_bound: float | None) -> float | None:
@@ -122,14 +168,14 @@ class SolveResult:
 
     ``status`` is ``"optimal"`` only with a proof; ``stopped_by`` says what ended the search, and ``message`` why there
     is no schedule. ``gap`` is (objective - lower_bound)/objective. ``trace`` has a point for each new incumbent or
-    bound, ``timings`` seconds by stage (build, solve, check, total, ...), ``options`` what was asked for after
-    defaults, ``model_size`` the size of the last model (None: none was needed).
+    bound, ``timings`` seconds by stage (bound, search, build, solve, check, other; total is their sum), ``options``
+    what was asked for after defaults, ``model_size`` the size of the last model (None: none was needed).
 
-    ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks; energy: J; edp: J s). ``objective`` is
-    recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a lexicographic model's
-    objectives by name, and ``simulated_objective`` the objective with the ends that shared links
-    cause, where the model's slowdown is static. ``instance`` is what was solved; a file does not hold it, only
-    its ``instance_sha256``.
+    ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks; energy: J; edp: J s; a slowdown: a ratio).
+    ``objective`` is recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a
+    lexicographic model's objectives by name, and ``simulated_objective`` the objective with the ends that shared links
+    cause, where the model's slowdown is static. ``instance`` is what was solved; a file does not hold it, only its
+    ``instance_sha256``.
     """
 
     status: SolveStatus
@@ -177,17 +223,29 @@ class SolveResult:
         status = f"{self.status.value} (stopped by {self.stopped_by})"
         unit = UNITS.get(self.options.objective, "s")
         size = self.model_size
-        shape = f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros" if size else "no model needed"
-        build, solve = self.timings.get("build", 0.0), self.timings.get("solve", 0.0)
+        unused = "" if self.options.solver == "highs" else f", so {visible(self.options.solver)} did nothing"
+        shape = (
+            f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros"
+            if size
+            else f"no model needed{unused}"
+        )
         return [
             ("status", f"{status}: {self.message}" if self.message else status),
             ("objective", f"{_shown(self.objective, unit)} ({self.options.objective})"),
             ("bound", _shown(self.lower_bound, unit)),
             ("gap", "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"),
-            ("time", f"{self.timings.get('total', 0.0):.2f} s (build {build:.2f} s, solve {solve:.2f} s)"),
+            ("time", _times(self.timings)),
             ("model", f"{self.options.model}/{self.options.formulation}, {shape}"),
         ]
 
 
+def _times(timings: Mapping[str, float]) -> str:
+    """Return the total, and the stages that sum up to it, the longest first, but for those too short to be shown."""
+    stages = {stage: seconds for stage, seconds in timings.items() if stage != "total" and seconds >= SHORTEST_SHOWN}
+    longest = sorted(stages, key=lambda stage: -stages[stage])
+    parts = ", ".join(f"{stage} {stages[stage]:.2f} s" for stage in longest)
+    return f"{timings.get('total', 0.0):.2f} s" + (f" ({parts})" if parts else "")
+
+
 def _shown(number: float | None, unit: str) -> str:
-    return "unknown" if number is None else f"{number:.6g} {unit}" if abs(number) < 1e5 else f"{number:.1f} {unit}"
+    return "unknown" if number is None else f"{_number(number)} {unit}".rstrip()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from coalloc.documents.spreadsheet import csv_of_table
 from coalloc.documents.storage import FilePath, write_together
 from coalloc.instance import CoallocError
 from coalloc.intervals import mean_interval
@@ -143,7 +144,7 @@ def draw(table: pd.DataFrame, folder: FilePath) -> None:
     from coalloc.plot.pictures import static_picture
 
     files = {f"{name}.png": static_picture(figure, "png") for name, figure in pictures(table).items()}
-    write_together(folder, {**files, "summary.csv": summary(table).to_csv(index_label="strategy").encode()})
+    write_together(folder, {**files, "summary.csv": csv_of_table(summary(table), "strategy").encode()})
 
 
 def _ranked(table: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -49,7 +49,25 @@ from coalloc.objectives.objective import RegularObjective
 from coalloc.schedule import Occupation, Placement, Schedule, assign_nodes
 
 FloatArray = npt.NDArray[np.float64]
-Objective = Literal["makespan", "total-response-time"]
+Objective = Literal[
+    "makespan",
+    "total-response-time",
+    "total-weighted-response-time",
+    "mean-wait",
+    "mean-bounded-slowdown",
+    "weighted-tardiness",
+    "maximum-lateness",
+]
+COSTS: Mapping[str, Callable[[Job, float, float], float]] = {
+    "total-weighted-response-time": lambda job, _, end: job.weight * (end - job.arrival),
+    "mean-wait": lambda job, start, _: start - job.arrival,
+    "mean-bounded-slowdown": lambda job, start, end: max(1.0, (end - job.arrival) / max(end - start, 10.0)),
+    "weighted-tardiness": lambda job, _, end: (
+        job.weight * (end - job.due_date) if job.due_date is not None and end > job.due_date else 0.0
+    ),
+    "maximum-lateness": lambda job, _, end: -math.inf if job.due_date is None else end - job.due_date,
+}
+"""What a job costs that runs from a start to an end, s; summed up, but for the lateness, which is a maximum."""
 Rounding = Literal["up", "down"]
 Links = Literal["strict", "shared"]
 
@@ -201,8 +219,9 @@ def brute_force_oas(
         None: continuous time.
     objective
         ``makespan``: latest end of a job minus ``instance.origin``; ``total-response-time``: sum of
-        ends minus arrivals; both s. With slots an end is the end of the job's last slot. A regular objective of your
-        own is asked for the cost of every job.
+        ends minus arrivals; the others likewise from their definitions (``COSTS``); a slowdown is a ratio, the rest s.
+        With slots an end is the end of the job's last slot. A regular objective of your own is asked for the cost of
+        every job.
     rounding
         How arrivals, durations and ends of running jobs become slots: ``up`` (a schedule can be kept), or
         ``down`` (a bound on continuous time; a job of 0 slots occupies nothing).
@@ -285,13 +304,19 @@ def _regular(
         return lambda spans: max((end for _, _, end in spans), default=0.0)
     if objective == "total-response-time":
         return lambda spans: sum(end for _, _, end in spans)
-    if not isinstance(objective, RegularObjective):
-        raise CoallocError(f"objective must be makespan, total-response-time or an object, got {objective!r}")
-    own, jobs = objective, instance.jobs
+    of_job: Callable[[Job, float, float], float]
+    if isinstance(objective, RegularObjective):
+        of_job, is_sum = objective.cost, objective.aggregate == "sum"
+    elif objective in COSTS:
+        of_job, is_sum = COSTS[objective], objective != "maximum-lateness"
+    else:
+        names = ", ".join(["makespan", "total-response-time", *COSTS])
+        raise CoallocError(f"objective must be {names} or an object, got {objective!r}")
+    jobs = instance.jobs
 
     def cost(spans: Sequence[Span]) -> float:
-        costs = [own.cost(jobs[j], unit * start, unit * end) for j, start, end in spans]
-        return sum(costs) if own.aggregate == "sum" else max(costs, default=-math.inf)
+        costs = [of_job(jobs[j], unit * start, unit * end) for j, start, end in spans]
+        return sum(costs) if is_sum else max(costs, default=-math.inf)
 
     return cost
 
@@ -299,7 +324,9 @@ def _regular(
 def _reported(instance: Instance, objective: Objective | RegularObjective, best: float, unit: float) -> float:
     """Return what the search minimised as the objective is reported."""
     if isinstance(objective, RegularObjective):
-        return best - objective.offset(instance)
+        return best / objective.divisor(instance) - objective.offset(instance)
+    if objective in COSTS:
+        return best / len(instance.jobs) if objective.startswith("mean-") else best
     return unit * best - (instance.origin if objective == "makespan" else sum(job.arrival for job in instance.jobs))
 
 
@@ -361,7 +388,7 @@ class _OasSearch:
         times, free = self._profile(placed, now)
         starts = {j: self._earliest_starts(self.choices[j], times, free) for j in remaining}
         moves = sorted(self._moves(starts, times))
-        soonest = {j: min(move for move in moves if move[1] == j) for j in remaining}
+        soonest = {j: min((move for move in moves if move[1] == j), key=self._alone) for j in remaining}
         for end, j, o, start in moves:
             others = tuple(k for k in remaining if k != j)
             # Jobs that start together are put in the order of their numbers, once.
@@ -378,6 +405,11 @@ class _OasSearch:
                 later = [] if self.is_allowed is None else times[times > first].tolist()
                 for start in (first, *later):
                     yield start + float(self.choices[j].durations[o]), j, o, start
+
+    def _alone(self, move: tuple[float, int, int, float]) -> float:
+        """Return what a move (end, job, option, start) is worth by itself: a later end may cost less after a start."""
+        end, j, _, start = move
+        return self.regular([(j, start, end)])
 
     def _improves(self, spans: Sequence[Span]) -> bool:
         """Return whether spans that no completion can beat leave room below the best known."""

@@ -117,6 +117,24 @@ def with_memory(instance: Instance, seed: int) -> Instance:
     return instance.replace(platform=platform, jobs=jobs, running=running, name=f"{instance.name}-memory")
 
 
+def with_due_dates(instance: Instance, seed: int) -> Instance:
+    """Return an instance whose jobs have weights, one in six of them 0, and due dates, but for one in four.
+
+    A due date is up to three times the base time after the arrival, so that most schedules make some jobs late.
+    """
+    rng = np.random.default_rng([seed, 2])
+
+    def due(job: Job) -> Job:
+        weight = float(rng.choice([0.0, 0.5, 1.0, 1.0, 2.0, 3.25]))
+        date = None if rng.random() < 0.25 else float(job.arrival + rng.uniform(0.5, 3.0) * job.base_time)
+        return job.replace(weight=weight, due_date=date)
+
+    jobs = [due(job) for job in instance.jobs]
+    if jobs[0].due_date is None:
+        jobs[0] = jobs[0].replace(due_date=jobs[0].arrival + jobs[0].base_time)
+    return instance.replace(jobs=jobs, name=f"{instance.name}-due")
+
+
 def _memory_for(platform: Platform, asked: float | None) -> int:
     """Return how many tasks that ask for this much memory, MB, fit on an empty platform."""
     groups = [group for cluster in platform.clusters for group in cluster.nodes]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast, get_args
+
 from coalloc.documents.storage import FilePath
-from coalloc.instance import Instance, Platform
+from coalloc.instance import CoallocError, Instance, Platform
+from coalloc.workloads.sacct import SacctOptions, SacctReport, read_sacct_with_report
 from coalloc.workloads.swf import Broken, Communication, SwfOptions, SwfReport, read_swf_with_report
 from coalloc.workloads.swf_rules import Invalid, Oversize
 
@@ -35,3 +38,17 @@ def convert_swf(
         name=name,
     )
     return read_swf_with_report(path, platform, options)
+
+
+def convert_sacct(
+    path: FilePath, platform: Platform, *, oversize: str = "drop", broken: str = "error", name: str | None = None
+) -> tuple[Instance, SacctReport]:
+    """Return the jobs of an accounting export of Slurm as an instance on a platform, and what was dropped and changed.
+
+    Parameters are those of ``SacctOptions``; raises ``CoallocError`` where one is none, and ``InstanceError``.
+    """
+    for option, given, known in (("oversize", oversize, Oversize), ("broken", broken, Broken)):
+        if given not in get_args(known):
+            raise CoallocError(f"{option} must be one of {', '.join(get_args(known))}, got {given!r}")
+    options = SacctOptions(oversize=cast(Oversize, oversize), broken=cast(Broken, broken), name=name)
+    return read_sacct_with_report(path, platform, options)

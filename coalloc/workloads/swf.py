@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import os
 import re
+from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast
@@ -118,7 +119,8 @@ class SwfReport:
 
     ``num_records`` were read (up to the end of the slice) and ``num_jobs`` are in the instance.
     ``changes`` counts the jobs dropped on the way, and what was changed on those in the instance;
-    ``broken`` are the first of ``num_broken`` lines that were left out.
+    ``broken`` are the first of ``num_broken`` lines that were left out. ``waits`` of the jobs of the instance are as
+    they stand in the trace, s: -1 where it does not say one.
     """
 
     source: str
@@ -128,6 +130,7 @@ class SwfReport:
     changes: Mapping[Change, int]
     broken: tuple[Fault, ...]
     num_broken: int
+    waits: Sequence[float]
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -158,6 +161,7 @@ class _Reading:
     options: SwfOptions
     rng: np.random.Generator
     jobs: list[Job] = field(default_factory=list)
+    waits: array[float] = field(default_factory=lambda: array("d"))
     changes: Counter[Change] = field(default_factory=Counter)
     broken: list[Fault] = field(default_factory=list)
     num_broken: int = 0
@@ -199,6 +203,7 @@ class _Reading:
         if self.position >= self.options.start:
             self.changes.update(changes)
             self.jobs.append(self.job_of(record, job, share, bsbw))
+            self.waits.append(record.wait)
         self.position += 1
 
     def draw_communication(self) -> tuple[float, float]:
@@ -220,6 +225,8 @@ class _Reading:
             self.shared(job.estimate),
             self.shared(str(record.user)) if record.user >= 0 else None,
             None,
+            None,
+            1.0,
             None,
         )
 
@@ -247,6 +254,7 @@ class _Reading:
             dict(self.changes),
             tuple(self.broken),
             self.num_broken,
+            self.waits,
         )
 
 

@@ -1,35 +1,26 @@
 """The Standard Workload Format, line by line: 18 numbers per job, comments behind ``;``.
 
-Files of any length are streamed, also through gzip; a limit per line keeps a file that is something
-else, or was made to do harm, from filling the memory. Source: the definition of the format by
-Chapin et al., 1999, version 2.2 (Parallel Workloads Archive).
+Source: the definition of the format by Chapin et al., 1999, version 2.2 (Parallel Workloads Archive).
 """
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
 import re
-import zlib
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO, NamedTuple, cast, get_type_hints
+from typing import NamedTuple, get_type_hints
 
-from coalloc.documents.storage import FilePath, reason_of
+from coalloc.documents.storage import FilePath
 from coalloc.instance import Fault, InstanceError
-
-MAX_LINE_BYTES = 65_536
-"""Longest line that is read, comments included."""
+from coalloc.workloads.trace_lines import numbered_lines
 
 MAX_FAULTS = 20
 """Broken lines that are named one by one; so many in a row from the start are no SWF trace."""
 
 LARGEST_WHOLE = 2**53
 """Whole numbers up to here are exact as floats."""
-
-GZIP_MAGIC = b"\x1f\x8b"
 
 NUMBER = rb"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
 RECORD = re.compile(rb"(?:" + NUMBER + rb"\s+){17}" + NUMBER)
@@ -97,7 +88,7 @@ def read_header(path: FilePath) -> dict[str, str]:
         If the file cannot be read, or has a line above the limit.
     """
     found: dict[str, str] = {}
-    for _, line in _lines(os.fspath(path)):
+    for _, line in numbered_lines(os.fspath(path)):
         if line and not line.startswith(b";"):
             break
         name, colon, text = line.removeprefix(b";").decode(errors="replace").partition(":")
@@ -120,7 +111,7 @@ def read_records(path: FilePath, *, unnumbered: bool = False) -> Iterator[SwfRec
     source = os.fspath(path)
     numbers = JobNumbers()
     num_broken = num_comments = 0
-    for line_number, line in _lines(source):
+    for line_number, line in numbered_lines(source):
         if not line or line.startswith(b";"):
             num_comments += line.startswith(b";")
             continue
@@ -159,32 +150,3 @@ def _parsed(line: bytes, line_number: int, seen: JobNumbers, unnumbered: bool) -
 def _found(fields: list[bytes]) -> str:
     odd = next((field for field in fields if not re.fullmatch(NUMBER, field)), None)
     return f"{len(fields)}" if odd is None else f"{odd[:20]!r} among {len(fields)}"
-
-
-def _lines(source: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines with their numbers, from 1, without surrounding white space."""
-    for number, line in enumerate(_bounded_lines(source), start=1):
-        if len(line) > MAX_LINE_BYTES:
-            raise InstanceError([Fault(f"line {number}", f"is longer than {MAX_LINE_BYTES} bytes")], source)
-        yield number, line.strip()
-
-
-def _bounded_lines(source: str) -> Iterator[bytes]:
-    """Yield lines as they are, but of a longer one no more than a byte beyond the limit."""
-    try:
-        with _opened(source) as stream:
-            while line := stream.readline(MAX_LINE_BYTES + 1):
-                yield line
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise InstanceError([Fault("", f"cannot be read: {reason_of(error)}")], source) from None
-
-
-@contextmanager
-def _opened(source: str) -> Iterator[IO[bytes]]:
-    """Open a file or a pipe, through gzip where its first bytes say so; nothing is read twice."""
-    with open(source, "rb") as stream:
-        if stream.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
-            with gzip.open(stream) as decompressed:
-                yield cast(IO[bytes], decompressed)
-        else:
-            yield stream

@@ -46,7 +46,7 @@ class Loss(StrEnum):
     USERS = "with a user numbered from 1 by first job, since not all users are whole numbers"
     ORDER = "moved, since lines are in the order of arrival"
     COMMUNICATION = "without processing share and task bandwidth"
-    OPTIONAL = "without memory or energy estimate"
+    OPTIONAL = "without memory, energy estimate, weight or due date"
     NODES = "without the names of nodes"
     UNSCHEDULED = "not in the schedule: wait and run time unknown"
     RUNNING = "left out: running already, for which the format has no place"
@@ -128,7 +128,8 @@ def _job_losses(job: Job) -> Iterator[Loss]:
     """Yield what the format has no place for."""
     if job.processing_share != 1.0 or job.task_bandwidth != 0.0:
         yield Loss.COMMUNICATION
-    if job.memory is not None or job.energy_estimate is not None:
+    optional = (job.memory, job.energy_estimate, job.due_date)
+    if job.weight != 1.0 or any(fact is not None for fact in optional):
         yield Loss.OPTIONAL
 
 

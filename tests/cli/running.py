@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from coalloc.cli.app import app
 
-PYTHON = [sys.executable, "-c", "from coalloc.cli import main; main()"]
-"""The console script, wherever it is installed."""
+PYTHON = [sys.executable, "-m", "coalloc"]
+"""The command, wherever it is installed."""
 
 TINY: dict[str, Any] = {
     "format": "coalloc-instance",

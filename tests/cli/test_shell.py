@@ -1,5 +1,7 @@
 """What holds for every command: help, version, exit codes, faults in one line."""
 
+import json
+import os
 import subprocess
 import sys
 from importlib import metadata
@@ -173,3 +175,19 @@ def test_versions_name_what_decides_a_result():
 def test_the_commands_are_those_that_work():
     commands = {command.callback.__name__ for command in app.registered_commands}
     assert commands | {group.typer_instance.info.name for group in app.registered_groups} == set(COMMANDS)
+
+
+def test_the_shell_is_told_how_to_complete_commands_and_options():
+    asked = {"_COALLOC_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    commands = run_process(env={**os.environ, **asked, "COMP_WORDS": "coalloc sch"})
+    assert (commands.returncode, commands.stdout.split()) == (0, ["schema"])
+    options = run_process(env={**os.environ, **asked, "COMP_CWORD": "2", "COMP_WORDS": "coalloc solve --form"})
+    assert options.stdout.split() == ["--formulation"]
+
+
+def test_lists_are_there_as_json():
+    assert json.loads(run("versions", "--json").stdout)["coalloc"] == metadata.version("coalloc")
+    policies = json.loads(run("policies", "--json").stdout)
+    assert list(policies) == list(coalloc.policies())
+    assert policies["fcfs"]["options"]["skip"] is False
+    assert list(json.loads(run("examples", "--json").stdout)) == [*coalloc.examples(), *coalloc.platforms()]

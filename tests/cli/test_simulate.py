@@ -51,6 +51,32 @@ def test_a_run_is_printed_and_written(tiny, tmp_path):
     assert files["gantt.svg"].read_text().startswith("<?xml")
 
 
+SACCT = """JobID|Submit|Start|End|NCPUS|State
+1|2026-10-01T00:00:00|2026-10-01T00:00:00|2026-10-01T00:01:40|2|COMPLETED
+1.0|2026-10-01T00:00:00|2026-10-01T00:00:00|2026-10-01T00:01:40|2|COMPLETED
+2|2026-10-01T00:00:05|2026-10-01T00:02:00|2026-10-01T00:02:50|1|COMPLETED
+"""
+"""The jobs of SWF, and a step, as Slurm writes them."""
+
+
+def test_an_export_of_slurm_is_a_trace_by_its_first_line(tmp_path):
+    export = write(tmp_path / "october.txt", SACCT)
+    result = run("simulate", export, "--processors", 2, "--policy", "fcfs", "--jobs", tmp_path / "jobs.csv")
+    assert result.exit_code == 0
+    assert f"{export}: 1 record dropped: a step of a job" in result.stderr
+    assert pd.read_csv(tmp_path / "jobs.csv")[["job", "wait", "run"]].values.tolist() == [
+        [1, 0.0, 100.0],
+        [2, 95.0, 50.0],
+    ]
+    refused = run("solve", export)
+    assert (refused.exit_code, refused.stderr) == (
+        2,
+        f"coalloc: {export} is a trace; `coalloc convert --from sacct` makes an instance of it\n",
+    )
+    made = run("convert", "--from", "sacct", export, "--processors", 2, "-q")
+    assert [job["id"] for job in json.loads(made.stdout)["jobs"]] == ["1", "2"]
+
+
 def test_a_run_is_written_as_a_trace_with_its_waits(trace, tmp_path):
     assert run("simulate", trace, "--processors", 2, "--policy", "fcfs", "--swf", tmp_path / "out.swf").exit_code == 0
     rows = [line.split() for line in (tmp_path / "out.swf").read_text().splitlines() if not line.startswith(";")]

@@ -244,3 +244,13 @@ def test_a_trace_is_no_instance(tmp_path):
     assert done.exit_code == 2
     (line,) = done.stderr.splitlines()
     assert line.endswith("t.swf.gz is a trace; `coalloc convert --from swf` makes an instance of it")
+
+
+def test_the_picture_of_the_progress_is_a_chart(tmp_path):
+    instance = write(tmp_path / "tiny.json", TINY)
+    picture = tmp_path / "progress.svg"
+    assert run("solve", instance, "-q", "--progress-plot", picture).exit_code == 0
+    assert picture.read_text().startswith("<?xml")
+    refused = run("solve", instance, "-q", "--progress-plot", tmp_path / "progress.html")
+    assert refused.exit_code == 2
+    assert "the extension must be one of .png, .svg, .pdf" in refused.stderr

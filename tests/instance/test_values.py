@@ -53,6 +53,10 @@ def lines(make, *args, **kwargs):
         ({"id": 1}, "id: must be a text, got 1"),
         ({"arrival": -1}, "arrival: must be at least 0, got -1"),
         ({"memory": -1}, "memory: must be at least 0, got -1"),
+        ({"weight": -0.5}, "weight: must be at least 0, got -0.5"),
+        ({"weight": None}, "weight: must be a number, got null"),
+        ({"due_date": -1}, "due_date: must be at least 0, got -1"),
+        ({"due_date": float("inf")}, "due_date: must be finite, got inf"),
     ],
 )
 def test_a_job_with_one_fault(fields, line):
@@ -65,7 +69,7 @@ def test_all_faults_of_a_call():
         "tasks: must be at least 1, got 0",
         "base_time: is missing",
         "colour: is not a known key; known are id, tasks, base_time, processing_share, task_bandwidth, arrival, "
-        "estimate, user, memory, energy_estimate",
+        "estimate, user, memory, energy_estimate, weight, due_date",
     ]
 
 

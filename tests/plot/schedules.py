@@ -6,8 +6,21 @@ import numpy as np
 
 from coalloc.allocation import node_classes
 from coalloc.execution import execution_time, processing_slowdown
-from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.instance import Cluster, Instance, Job, LocalUser, NodeGroup, Platform, Sharing
 from coalloc.schedule import Placement, Schedule
+
+SHARED = Instance(
+    Platform(
+        [Cluster("C1", [NodeGroup(2, power=1.0, multiprogramming=2, memory=100.0)], link_bandwidth=5.0)],
+        sharing=Sharing(contract=1.0),
+    ),
+    [Job("J1", 2, 100.0, memory=60.0), Job("J2", 1, 100.0, memory=50.0, arrival=50.0)],
+    local_users=[LocalUser("C1/0", 10.0, 20.0, profile="shell"), LocalUser("C1/0", 300.0, 310.0, profile="late")],
+)
+"""J1 (120 MB in all) is stopped on node 1 while J2 is there, from 50 to 150, then needs 50 s; a user is at node 0."""
+SHARED_SCHEDULE = Schedule(
+    (Placement("J1", 0.0, 200.0, ("C1/0.0", "C1/1.0")), Placement("J2", 50.0, 150.0, ("C1/1.1",)))
+)
 
 
 def list_schedule(instance: Instance, slot: float | None = None) -> Schedule:

@@ -11,6 +11,8 @@ from coalloc.plot.layout import (
     GAP_SHARE,
     SMALLEST_GAP,
     LinkCurve,
+    Presence,
+    StoppedPart,
     cluster_detail,
     is_hatched,
     is_joined,
@@ -21,7 +23,7 @@ from coalloc.plot.layout import (
     pieces_of,
 )
 from coalloc.schedule import Placement, Schedule
-from tests.plot.schedules import list_schedule, random_instance
+from tests.plot.schedules import SHARED, SHARED_SCHEDULE, list_schedule, random_instance
 
 C1 = Cluster("C1", [NodeGroup(3, power=1.0)], link_bandwidth=100.0)
 C2 = Cluster("C2", [NodeGroup(2, power=0.5, cores=2)], link_bandwidth=20.0)
@@ -189,6 +191,15 @@ def test_arrivals_are_shown_only_if_they_differ():
     assert layout_of(*placed(Job("J", 1, 10.0, arrival=3.0), 3.0, 4.0, "C1/0")).arrivals == ()
     jobs = [Job("A", 1, 1.0), Job("B", 1, 1.0, arrival=3.0), Job("C", 1, 1.0, arrival=3.0)]
     assert layout_of(Instance(PLATFORM, jobs), Schedule(())).arrivals == (0.0, 3.0)
+
+
+def test_users_take_the_rows_of_a_node_and_stopped_tasks_their_own():
+    layout = layout_of(SHARED, SHARED_SCHEDULE)
+    assert layout.presences == (Presence("shell", "C1/0", 0.0, 2.0, 10.0, 20.0),)
+    assert layout.stopped == (StoppedPart(0, "C1/1", 2.0, 3.0, 50.0, 150.0),)
+    # J1 would not end before 200: what stood still in a schedule that is not valid is not known, users are.
+    early = Schedule((Placement("J1", 0.0, 100.0, ("C1/0.0", "C1/1.0")),))
+    assert (len(layout_of(SHARED, early).presences), layout_of(SHARED, early).stopped) == (1, ())
 
 
 def test_an_empty_schedule_has_a_time_axis_and_no_makespan():

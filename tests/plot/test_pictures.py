@@ -1,10 +1,12 @@
 import subprocess
 import sys
 
-import matplotlib.figure
 import pytest
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
 
 from coalloc.instance import CoallocError
+from coalloc.plot.layout import layout_of
 from coalloc.plot.pictures import gantt, picture_format
 from tests.plot.schedules import list_schedule, random_instance
 from tests.plot.strange import strange_instance
@@ -19,7 +21,7 @@ def test_files_have_the_type_of_their_extension_and_repeat_byte_for_byte(extensi
     first, second = tmp_path / f"a.{extension}", tmp_path / f"b.{extension.upper()}"
     figure = gantt(INSTANCE, SCHEDULE, first)
     gantt(INSTANCE, SCHEDULE, second)
-    assert isinstance(figure, matplotlib.figure.Figure)
+    assert isinstance(figure, Figure)
     assert first.read_bytes().startswith(BEGINNINGS[extension])
     assert first.read_bytes() == second.read_bytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == [first.name, second.name]
@@ -56,3 +58,28 @@ def test_strange_ids_neither_fail_nor_leave_the_picture(extension, tmp_path):
 def test_plotting_libraries_load_only_when_a_picture_is_drawn():
     program = "import coalloc.plot.pictures, sys; print(sorted({'matplotlib', 'plotly'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_chart_is_drawn_into_axes_of_the_users_under_a_title():
+    instance = random_instance(2, 3, (4, 4), 6)
+    schedule = list_schedule(instance)
+    figure = Figure(figsize=(8, 8))
+    above, below = figure.subplots(2, 1)
+    assert gantt(instance, schedule, ax=below, title="under a policy") is figure
+    assert below.get_title(loc="left") == "under a policy"
+    bars = [c for c in below.collections if isinstance(c, PolyCollection) and len(c.get_facecolor())]
+    assert sum(len(each.get_paths()) for each in bars) == sum(
+        len(bar.pieces) for bar in layout_of(instance, schedule).bars
+    )
+    assert (len(figure.axes), above.collections[:]) == (2, [])
+    with pytest.raises(CoallocError, match=r"^ax: the figure that it is in is yours to write: give ax or path$"):
+        gantt(instance, schedule, "gantt.png", ax=above)
+
+
+def test_a_title_stands_where_the_name_does(tmp_path):
+    instance = random_instance(2, 3, (4, 4), 6)
+    schedule = list_schedule(instance)
+    shown = [text.get_text() for text in gantt(instance, schedule, title="under a policy").texts]
+    assert "under a policy" in shown
+    gantt(instance, schedule, tmp_path / "gantt.html", title="under a policy")
+    assert "<title>under a policy</title>" in (tmp_path / "gantt.html").read_text()

@@ -9,10 +9,10 @@ from matplotlib.collections import LineCollection, PolyCollection
 
 from coalloc.display.palette import OVERLOAD
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
-from coalloc.plot.layout import layout_of
+from coalloc.plot.layout import USER_SHARE, layout_of
 from coalloc.plot.static import MOST_STRIPS, draw
 from coalloc.schedule import Placement, Schedule
-from tests.plot.schedules import list_schedule, random_instance
+from tests.plot.schedules import SHARED, SHARED_SCHEDULE, list_schedule, random_instance
 from tests.plot.strange import IDS, strange_instance
 
 JOBS = [
@@ -59,6 +59,17 @@ def test_pieces_of_a_coallocated_job_are_joined():
     # Three pieces: two lines, from C1/0 (bottom 1) to C1/2 (top 2) and from its bottom (3) to C2/0 (top 3.4).
     (joined,) = lines
     assert [[y for _, y in segment] for segment in joined.get_segments()] == [[1.0, 2.0], [3.0, 3.4]]
+
+
+def test_local_users_are_marked_and_stopped_tasks_hatched():
+    figure = draw(layout_of(SHARED, SHARED_SCHEDULE))
+    boxes = {c.get_zorder(): c.get_paths()[0].vertices for c in faces(figure) if len(c.get_paths()) == 1}
+    # The axis is in minutes: the user is at node 0 (rows 0 to 2) from 10 to 20, J1 stopped on row 2 from 50 to 150.
+    spans = {z: (*(60.0 * box[[0, 1], 0]), box[0, 1], box[2, 1]) for z, box in boxes.items()}
+    assert spans[1.0] == pytest.approx((10.0, 20.0, 0.0, 2.0))
+    assert spans[2.3] == pytest.approx((10.0, 20.0, 0.0, USER_SHARE))
+    assert spans[2.05] == pytest.approx((50.0, 150.0, 2.0, 3.0))
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["local user", "stopped", "arrival"]
 
 
 def test_makespan_arrivals_and_key_are_shown():

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc.rules.dual_feasible import weight, weightings
+from coalloc.rules.dual_feasible import weightings
 from tests.strategies import LAW
+
+
+def weight(tasks: int, processors: int, k: int) -> float:
+    """Return the k-th weight of a job by definition; k = 0 is its share of the processors."""
+    scaled = tasks * (k + 1)
+    if k == 0 or scaled % processors == 0:
+        return tasks / processors
+    return (scaled // processors) / k
 
 
 @LAW
@@ -50,6 +58,14 @@ def test_weightings_begin_with_the_shares_and_repeat_none() -> None:
     assert [1.0, 0.0] in found
     assert len({tuple(weights) for weights in found}) == len(found)
     assert weightings([], 10) == [[]]
+
+
+@LAW
+@given(st.integers(1, 40), st.data())
+def test_weightings_are_the_definition_without_repetition(processors: int, data: st.DataObject) -> None:
+    tasks = data.draw(st.lists(st.integers(1, processors), min_size=1, max_size=6))
+    defined = {tuple(weight(count, processors, k) for count in tasks): None for k in range(processors)}
+    assert [tuple(weights) for weights in weightings(tasks, processors)] == list(defined)
 
 
 def test_a_platform_of_a_million_processors_has_a_thousand_functions_at_most() -> None:

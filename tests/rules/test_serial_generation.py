@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -164,3 +165,20 @@ def test_starting_again_in_order_delays_nothing(drawn: tuple[Instance, float]) -
     starts = {a.job: a.start for a in first}
     assert all(a.start <= starts[a.job] for a in again)
     assert check(instance, schedule_of(problem, again)) == []
+
+
+def test_past_the_deadline_no_job_fills_a_gap_before_the_last() -> None:
+    # Two nodes; J0 has 1 task and 10 s, J1 2 tasks and 10 s, J2 1 task and 5 s: it could run beside J0, at 0 s.
+    problem = problem_of(star((2, 1.0, 1.0)), Job("J0", 1, 10.0), Job("J1", 2, 10.0), Job("J2", 1, 5.0))
+    assert [a.start for a in list_schedule(problem, [0, 1, 2])] == [0.0, 10.0, 0.0]
+    assert [a.start for a in list_schedule(problem, [0, 1, 2], deadline=-math.inf)] == [0.0, 10.0, 20.0]
+
+
+@LAW
+@given(slotted_instances())
+def test_past_the_deadline_the_schedule_is_valid_all_the_same(drawn: tuple[Instance, float]) -> None:
+    instance, slot = drawn
+    problem = discretise(instance, slot)
+    late = best_list_schedule(problem, deadline=-math.inf)
+    assert len(late) == len(instance.jobs)
+    assert check(instance, schedule_of(problem, late)) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import pyomo.environ as pyo
@@ -24,6 +25,7 @@ from coalloc.solvers import portfolio
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.backends.worker import Worker
+from coalloc.solvers.call import Call
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
@@ -202,7 +204,10 @@ def test_without_a_complete_method_the_search_goes_on_until_its_time_is_up(monke
     result = coalloc.solve(instance, slot="1%", time_limit=2.0)
     assert (result.status, result.stopped_by, result.model_size) == ("feasible", "time", None)
     assert "no complete method fits" in result.message
-    assert "search" in result.timings
+    assert result.timings["search"] > 0.0
+    *stages, total = result.timings.values()
+    assert (list(result.timings)[-1], sum(stages)) == ("total", pytest.approx(total))
+    assert dict(result.lines())["time"].startswith(f"{total:.2f} s (search ")
 
 
 def test_a_work_limit_ends_the_search_by_work_and_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,6 +265,30 @@ def test_many_jobs_are_searched_on_every_core_by_processes_that_end_with_it(help
     assert (result.status, result.stopped_by) == ("feasible", "time")
     assert "no complete method fits" in result.message
     assert [helper.is_alive for helper in helpers] == [False, False]
+
+
+def test_out_of_time_no_method_runs_once_a_schedule_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Longest job and packing, then lists: 70 s where 60 s is the optimum (and the bound), so others would have more.
+    monkeypatch.setattr(Call, "remaining", property(lambda call: 60.0 if call.schedule is None else 0.0))
+    result = coalloc.solve(five())
+    assert {point.source for point in result.trace} == {"longest job and packing", "list schedule"}
+    assert (result.objective, result.stopped_by) == (70.0, "time")
+
+
+def test_no_process_is_started_for_which_no_time_is_left(
+    helpers: list[Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Every look at the clock takes 0.02 s of the 0.4 s that are left at first, less than a process takes to load.
+    looks = count()
+    started: list[str] = []
+    monkeypatch.setattr(Call, "remaining", property(lambda _: max(0.0, 0.4 - 0.02 * next(looks))))
+    monkeypatch.setattr(cpsat, "is_installed", lambda: True)
+    monkeypatch.setattr(cpsat, "start_worker", lambda: started.append("CP-SAT"))
+    without(monkeypatch, "branch and bound")
+    assert coalloc.solve(coalloc.generate("thesis-oas", seed=2, jobs=24), slot="15%", threads=2).status == "feasible"
+    looks = count()
+    assert coalloc.solve(coalloc.generate("thesis-oas", seed=2), slot="1%", threads=2).schedule is not None
+    assert (helpers, started) == ([], [])
 
 
 def test_what_another_core_finds_is_taken(helpers: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:

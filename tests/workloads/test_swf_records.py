@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coalloc.instance import Fault, InstanceError
-from coalloc.workloads.swf_records import MAX_LINE_BYTES, JobNumbers, SwfRecord, read_header, read_records
+from coalloc.workloads.swf_records import JobNumbers, SwfRecord, read_header, read_records
+from coalloc.workloads.trace_lines import MAX_LINE_BYTES
 
 LINE = "7 10 2 300 4 290.50 -1 8 400 -1 1 12 3 -1 0 -1 -1 -1"
 

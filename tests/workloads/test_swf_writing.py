@@ -78,7 +78,7 @@ def test_everything_that_is_lost_is_counted_and_said(tmp_path, caplog):
         "3 jobs with a user numbered from 1 by first job, since not all users are whole numbers",
         "2 jobs moved, since lines are in the order of arrival",
         "2 jobs without processing share and task bandwidth",
-        "1 job without memory or energy estimate",
+        "1 job without memory, energy estimate, weight or due date",
         "1 job left out: running already, for which the format has no place",
         "1 job with a run time above the requested time, to which readers may cut it",
         "1 job with fractions of a second, which the format permits and some programs do not read",

@@ -19,8 +19,9 @@ from coalloc.instance.rounding import time_tolerance
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, on_another_grid
 from coalloc.rules.serial_generation import on_grid, start_in_order
-from coalloc.solvers.backends.worker import Worker, assignments_in
+from coalloc.solvers.backends.worker import LOADING_TIME, Worker, assignments_in
 from coalloc.solvers.context import Context
+from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.method import Method
 
 LOAD_UNITS = 10**9
@@ -42,7 +43,6 @@ UNITS = (3600.0, 60.0, 1.0, 0.5, 0.1, 0.01, 0.001)
 """Slots, s, that are tried for a grid that all times of an instance lie on."""
 
 OnBound = Callable[[float], None]
-OnSchedule = Callable[[list[Assignment]], None]
 
 
 def is_installed() -> bool:
@@ -99,7 +99,14 @@ def cost_unit(criterion: Criterion, start: Sequence[Assignment]) -> float:
     if criterion.is_integral:
         return 1.0
     horizon = criterion.horizon(start)
-    greatest = max((abs(criterion.cost(j, 0.0, horizon)) for j in range(len(criterion.problem.jobs))), default=0.0)
+    greatest = max(
+        (
+            abs(criterion.cost(j, horizon - level.duration, horizon))
+            for j, levels in enumerate(criterion.problem.levels)
+            for level in levels
+        ),
+        default=0.0,
+    )
     return max(greatest, abs(criterion.value(start)), *map(abs, criterion.alone)) / COST_UNITS or 1.0
 
 
@@ -281,7 +288,9 @@ def _run(
     context: Context, criterion: Criterion, first: Sequence[Assignment], take: OnSchedule, time_limit: float
 ) -> None:
     """Run CP-SAT on the problem of a criterion: that of the context, or the same on another grid."""
-    options = context.call.options
+    options, worker = context.call.options, _living_worker(context)
+    if worker is None:
+        return
     solve_cpsat(
         criterion,
         first,
@@ -290,7 +299,7 @@ def _run(
         threads=options.threads,
         seed=options.seed,
         work_limit=None if options.work_limit is None else options.work_limit * WORK_UNIT,
-        worker=_living_worker(context),
+        worker=worker,
         on_bound=lambda cost: context.prove(cost, METHOD.name, criterion),
         on_schedule=take,
         on_infeasible=context.exclude,
@@ -298,10 +307,14 @@ def _run(
     )
 
 
-def _living_worker(context: Context) -> Worker:
+def _living_worker(context: Context) -> Worker | None:
+    """Return the process of the call, started if need be; None where there is no time left to load one."""
     worker = context.kept(Worker)
-    if worker is None or not worker.is_alive:
-        worker = start_worker()
-        context.keep(worker)
-        context.resources.callback(worker.close)
+    if worker is not None and worker.is_alive:
+        return worker
+    if context.call.remaining <= LOADING_TIME:
+        return None
+    worker = start_worker()
+    context.keep(worker)
+    context.resources.callback(worker.close)
     return worker

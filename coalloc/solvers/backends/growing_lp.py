@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -56,8 +57,10 @@ class GrowingLp:
         )
         checked(added, "adding columns")
 
-    def solve(self) -> LpSolution | None:
-        """Return an optimum; None where HiGHS finds none."""
+    def solve(self, deadline: float = math.inf) -> LpSolution | None:
+        """Return an optimum; None where HiGHS finds none by the deadline, an instant of ``time.perf_counter()``, s."""
+        left = max(0.0, deadline - time.perf_counter())
+        checked(self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left), "setting time_limit")
         if self._highs.run() == highspy.HighsStatus.kError:
             return None
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:

@@ -21,6 +21,9 @@ from coalloc.problem import Assignment, Problem
 GRACE = 1.0
 """Seconds after its time limit at which the child is killed."""
 
+LOADING_TIME = 0.5
+"""Seconds that a process takes to load: with less time left none is started."""
+
 Message = Mapping[str, Any]
 
 
@@ -41,9 +44,10 @@ class Worker:
         )
         assert self._child.stdin is not None
         assert self._child.stdout is not None
-        self._input = self._child.stdin
         self._lines: Queue[str] = Queue()
+        self._unsent: Queue[str | None] = Queue()
         Thread(target=_forward, args=(self._child.stdout, self._lines), daemon=True).start()
+        Thread(target=_send, args=(self._unsent, self._child.stdin), daemon=True).start()
 
     def __enter__(self) -> Worker:
         return self
@@ -55,19 +59,20 @@ class Worker:
         """End the process, whatever it does."""
         self._child.kill()
         self._child.wait()
-        with suppress(BrokenPipeError):  # what the child did not read is no loss
-            self._input.close()
+        self.end_input()
 
     @property
     def is_alive(self) -> bool:
         """Whether the process can take a message."""
         return self._child.poll() is None
 
+    def end_input(self) -> None:
+        """Close the standard input of the child once it has read what it was told; that ends it."""
+        self._unsent.put(None)
+
     def tell(self, message: Message) -> None:
-        """Send a message; a child that died hears nothing."""
-        with suppress(BrokenPipeError):
-            self._input.write(json.dumps(message) + "\n")
-            self._input.flush()
+        """Send a message, without waiting until the child reads it; one that died hears nothing."""
+        self._unsent.put(json.dumps(message) + "\n")
 
     def news(self) -> Iterator[Message]:
         """Yield what the child has said since it was last listened to, without waiting for more."""
@@ -107,6 +112,14 @@ def _forward(output: IO[str], lines: Queue[str]) -> None:
     with output:
         for line in output:
             lines.put(line)
+
+
+def _send(unsent: Queue[str | None], to: IO[str]) -> None:
+    """Write what there is to send until there is nothing more; what a child that died did not read is no loss."""
+    with suppress(BrokenPipeError), to:
+        while (line := unsent.get()) is not None:
+            to.write(line)
+            to.flush()
 
 
 def assignments_in(message: Message, problem: Problem) -> list[Assignment]:

@@ -96,14 +96,14 @@ class ColumnGeneration:
     def iterations(self, deadline: float) -> Iterator[tuple[float, float]]:
         """Yield the best bound so far on the ticks of the suffix, and the value of the master, until they meet."""
         if self._is_complete:
-            upper, dual = self._master.solve()
+            upper, dual = self._master.solve(deadline)
             self._try(dual, deadline, dual)
             yield self.bound, upper
             return
         self._try(self._center, deadline)
         smoothing, in_turn = SMOOTHING, 0
         while time.perf_counter() < deadline:
-            upper, dual = self._master.solve()
+            upper, dual = self._master.solve(deadline)
             yield self.bound, upper
             trial = smoothing * self._center + (1.0 - smoothing) * dual
             in_turn = in_turn + 1 if self._add_greedy(trial, dual, in_turn) else 0
@@ -184,9 +184,9 @@ class _Master:
         self._lp.add_columns([1.0] * len(sets), entries)
         self.sets += sets
 
-    def solve(self) -> tuple[float, Values]:
+    def solve(self, deadline: float) -> tuple[float, Values]:
         """Return the value, ticks, and the price of a tick of each job at its first level: 0 where HiGHS gives none."""
-        solution = self._lp.solve()
+        solution = self._lp.solve(deadline)
         if solution is None:
             self._ticks = []
             return math.inf, np.zeros(len(self._shares))

@@ -21,6 +21,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -259,10 +261,12 @@ def _sets(suffix: ReleaseSuffix, schedules: Schedules) -> Iterator[Set]:
     """Yield the sets of jobs of a suffix that run together in schedules, at the start of each job."""
     index = {number: j for j, number in enumerate(suffix.numbers) if number >= 0}
     for schedule in schedules:
-        for instant in sorted({a.start for a in schedule if a.start >= suffix.release}):
-            active = [a for a in schedule if a.job in index and a.start <= instant < a.end]
-            members = [(index[a.job], a.mode.duration) for a in active]
-            yield tuple((j, suffix.jobs[j].durations.index(d)) for j, d in members if d in suffix.jobs[j].durations)
+        active: list[Assignment] = []
+        for instant, started in groupby(sorted(schedule, key=attrgetter("start")), key=attrgetter("start")):
+            active = [*(a for a in active if a.end > instant), *started]
+            if instant >= suffix.release:
+                members = [(index[a.job], a.mode.duration) for a in active if a.job in index and a.end > instant]
+                yield tuple((j, suffix.jobs[j].durations.index(d)) for j, d in members if d in suffix.jobs[j].durations)
 
 
 def _run(context: Context) -> None:

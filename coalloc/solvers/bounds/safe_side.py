@@ -11,4 +11,4 @@ from coalloc.problem import Problem
 def rounded(problem: Problem, ticks: float) -> float:
     """Return a bound with the last digits of its arithmetic taken off, up to the next slot if there are slots."""
     safe = ticks * (1.0 - RELATIVE_TOLERANCE)
-    return safe if problem.slot is None else float(math.ceil(safe - RELATIVE_TOLERANCE))
+    return safe if problem.slot is None or math.isinf(safe) else float(math.ceil(safe - RELATIVE_TOLERANCE))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import FILLING_RULES, Generation, Way, book, named_orders
 from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.context import Context
+from coalloc.solvers.effort import Effort
 from coalloc.solvers.method import Method
 
 FIRST_ROUND = 25
@@ -41,11 +42,11 @@ SHARE = 0.4
 """Share of the remaining time of a portfolio after which it stops."""
 MOST_FOR_IDEAL_ORDER = 60
 """Jobs up to which the order by difference to the ideal is tried, for it takes a square number of placements."""
+MOST_PROFILES = 1_000
+"""Jobs up to which what is free before each job of a list is kept: it takes the square of them in memory."""
 
 NOISE = 1e-12
 """Share of a cost that its last digits may differ by."""
-
-OnSchedule = Callable[[list[Assignment]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class _List:
 
 @dataclass(frozen=True, slots=True)
 class _Decoded:
-    """A list and its schedule; ``profiles[i]`` is what is free before the i-th job is placed.
+    """A list and its schedule; ``profiles[i]`` is what is free before the i-th job is placed, if they are kept.
 
     ``objective`` is that of the criterion; ``cost`` is what the search goes by, no less than it.
     """
@@ -73,54 +74,32 @@ class _Decoded:
 def improve(
     problem: Problem,
     assignments: Sequence[Assignment],
+    effort: Effort,
     *,
     objective: str | Objective = "makespan",
-    iterations: int,
-    seed: int,
-    target: float = -math.inf,
-    deadline: float = math.inf,
-    on_schedule: OnSchedule = lambda _: None,
 ) -> list[Assignment]:
     """Return the best schedule found, never worse than ``assignments``.
 
-    Parameters
-    ----------
-    objective
-        A regular objective, or its name.
-    iterations
-        Lists tried after the first ones. The same seed and iterations give the same schedule,
-        unless the deadline strikes.
-    target
-        Cost (:class:`Criterion`) at which the search stops: a proven bound.
-    deadline
-        Instant of ``time.perf_counter()``, s, at which it stops.
-    on_schedule
-        Hears of every better schedule.
+    ``effort.iterations`` are the lists tried after the first ones; ``objective`` is a regular one, or its name.
     """
-    decoder = _Decoder(Criterion.of(problem, objective))
+    decoder = _Decoder(Criterion.of(problem, objective), effort.deadline)
     best = list(assignments)
     value = decoder.criterion.value(best)
-    for decoded in _search(decoder, assignments, iterations, np.random.default_rng(seed), deadline):
+    for decoded in _search(decoder, assignments, effort):
         if decoded is not None and decoded.objective < value:
             best, value = decoded.assignments, decoded.objective
-            on_schedule(list(best))
-        if value <= target or time.perf_counter() > deadline:
+            effort.on_schedule(list(best))
+        if effort.ends_at(value):
             break
     return best
 
 
-def _search(
-    decoder: _Decoder,
-    assignments: Sequence[Assignment],
-    iterations: int,
-    rng: np.random.Generator,
-    deadline: float,
-) -> Iterator[_Decoded | None]:
+def _search(decoder: _Decoder, assignments: Sequence[Assignment], effort: Effort) -> Iterator[_Decoded | None]:
     """Yield what each list tried gives: None where it was given up, for it would not be taken."""
     if not assignments:
         return
     best: _Decoded | None = None
-    for jobs in _first_lists(decoder, assignments, deadline):
+    for jobs in _first_lists(decoder, assignments, effort.deadline):
         decoded = decoder.decode(jobs)
         if decoded is None:
             continue
@@ -128,7 +107,7 @@ def _search(
         yield decoded
     if best is None:
         return
-    length = FIRST_ROUND * len(assignments)
+    rng, iterations, length = np.random.default_rng(effort.seed), effort.iterations, FIRST_ROUND * len(assignments)
     while iterations > 0:
         length = min(length, iterations)
         best = yield from _round(decoder, best, length, rng)
@@ -154,20 +133,31 @@ def _round(
 class _Decoder:
     """Makes schedules of lists."""
 
-    def __init__(self, criterion: Criterion) -> None:
+    def __init__(self, criterion: Criterion, deadline: float) -> None:
         self.criterion = criterion
+        self._deadline = deadline
         self.problem = problem = criterion.problem
         self.generation = Generation(problem)
         self._empty = Profile(problem)
+        self._keeps_profiles = len(problem.jobs) <= MOST_PROFILES
         self._weights = earliness_weights(criterion)
 
     def decode(self, jobs: _List) -> _Decoded | None:
-        """Return the schedule of a list; None where constraints forbid its order."""
+        """Return the schedule of a list; None where constraints forbid its order, or at the deadline."""
         return self._place(jobs, [], [self._empty], math.inf)
 
     def redecode(self, before: _Decoded, jobs: _List, first: int, worst: float) -> _Decoded | None:
         """Return the schedule of a list that is as ``before`` up to ``first``; None where it costs over ``worst``."""
-        return self._place(jobs, before.assignments[:first], before.profiles[: first + 1], worst)
+        kept = before.assignments[:first]
+        profiles = before.profiles[: first + 1] if self._keeps_profiles else [self._booked(kept)]
+        return self._place(jobs, kept, profiles, worst)
+
+    def _booked(self, assignments: Sequence[Assignment]) -> Profile:
+        """Return what assignments leave free."""
+        profile = self._empty.copy()
+        for assignment in assignments:
+            book(profile, assignment)
+        return profile
 
     def _place(
         self, jobs: _List, assignments: list[Assignment], profiles: list[Profile], worst: float
@@ -180,7 +170,7 @@ class _Decoder:
         profile = profiles[-1].copy()
         for j in jobs.order[len(assignments) :]:
             placed = self.generation.place(profile, j, jobs.ways[j])
-            if placed is None:
+            if placed is None or time.perf_counter() > self._deadline:
                 return None
             later -= alone[j]
             cost = criterion.cost(j, placed.start, placed.end)
@@ -189,7 +179,8 @@ class _Decoder:
                 return None  # no job costs less beside others than alone, so the whole list would cost more as well
             book(profile, placed)
             assignments.append(placed)
-            profiles.append(profile.copy())
+            if self._keeps_profiles:
+                profiles.append(profile.copy())
         objective = criterion.value(assignments)
         cost = objective + sum(self._weights[a.job] * a.end for a in assignments)
         return _Decoded(jobs, assignments, profiles, objective, cost) if cost <= worst else None
@@ -269,16 +260,12 @@ def _another_way(generation: Generation, j: int, rng: np.random.Generator) -> Wa
 
 
 def _run(context: Context) -> None:
-    """Anneal from the best assignments; later attempts draw otherwise and take longer."""
+    """Anneal from the best assignments."""
     improve(
         context.problem,
         context.best,
+        context.effort(ITERATIONS * len(context.problem.jobs) ** 2, METHOD.name),
         objective=context.criterion.objective,
-        iterations=context.limited(ITERATIONS * len(context.problem.jobs) ** 2 << context.attempt),
-        seed=context.call.options.seed + context.attempt,
-        target=context.goal,
-        deadline=context.deadline,
-        on_schedule=lambda assignments: context.take(assignments, METHOD.name),
     )
 
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from coalloc.problem import Problem
-from coalloc.solvers.backends.worker import Worker, assignments_in, message_of
+from coalloc.solvers.backends.worker import LOADING_TIME, Worker, assignments_in, message_of
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.beam_search import METHOD as BEAM_SEARCH
@@ -80,7 +80,7 @@ def _hear(context: Context, worker: Worker) -> None:
 
 def _accepts(context: Context) -> bool:
     """Accept where only the clock ends the search: the cores take turns by it."""
-    return accepts(context) and context.call.options.work_limit is None
+    return accepts(context) and context.call.options.work_limit is None and context.call.remaining > LOADING_TIME
 
 
 METHOD = Method("beam search on other cores", _run, _accepts)

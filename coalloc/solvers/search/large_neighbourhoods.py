@@ -23,8 +23,9 @@ from coalloc.problem import Assignment, Problem
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import FILLING_RULES, Generation, Way, book, start_in_order
 from coalloc.solvers.context import Context
+from coalloc.solvers.effort import Effort
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.annealing import NOISE, OnSchedule, earliness_weights
+from coalloc.solvers.search.annealing import NOISE, earliness_weights
 
 FEWEST, MOST = 3, 6
 """Jobs that are freed at once."""
@@ -40,47 +41,33 @@ ROUNDS = 1
 """Neighbourhoods in a portfolio, per job."""
 SHARE = 0.2
 """Share of the remaining time of a portfolio after which it stops."""
+MOST_JOBS = 1_000
+"""Jobs up to which it runs in a portfolio: each neighbourhood moves all of them left."""
 
 
 def explore(
     problem: Problem,
     assignments: Sequence[Assignment],
+    effort: Effort,
     *,
     objective: str | Objective = "makespan",
-    rounds: int,
-    seed: int,
-    target: float = -math.inf,
-    deadline: float = math.inf,
-    on_schedule: OnSchedule = lambda _: None,
 ) -> list[Assignment]:
-    """Return the best schedule found in so many neighbourhoods, never worse than ``assignments``.
+    """Return the best schedule found, never worse than ``assignments``.
 
-    Parameters
-    ----------
-    objective
-        A regular objective, or its name.
-    rounds
-        Neighbourhoods, one after another. The same seed and rounds give the same schedule, unless
-        the deadline strikes.
-    target
-        Cost (:class:`Criterion`) at which the search stops: a proven bound.
-    deadline
-        Instant of ``time.perf_counter()``, s, at which it stops.
-    on_schedule
-        Hears of every better schedule.
+    ``effort.iterations`` are neighbourhoods, one after another; ``objective`` is a regular one, or its name.
     """
     criterion = Criterion.of(problem, objective)
     best, value = list(assignments), criterion.value(assignments)
-    repair = _Repair(criterion, deadline)
-    rng = np.random.default_rng(seed)
+    repair = _Repair(criterion, effort.deadline)
+    rng = np.random.default_rng(effort.seed)
     now = best
-    for _ in range(rounds if assignments else 0):
-        if value <= target or time.perf_counter() > deadline:
+    for _ in range(effort.iterations if assignments else 0):
+        if effort.ends_at(value):
             break
         now = repair.round(now, rng)
         if criterion.value(now) < value:
             best, value = now, criterion.value(now)
-            on_schedule(list(best))
+            effort.on_schedule(list(best))
     return best
 
 
@@ -185,22 +172,19 @@ class _Repair:
 
 
 def _run(context: Context) -> None:
-    """Search neighbourhoods of the best assignments; later attempts draw otherwise and take longer."""
+    """Search neighbourhoods of the best assignments."""
     explore(
         context.problem,
         context.best,
+        context.effort(ROUNDS * len(context.problem.jobs), METHOD.name),
         objective=context.criterion.objective,
-        rounds=context.limited(ROUNDS * len(context.problem.jobs) << context.attempt),
-        seed=context.call.options.seed + context.attempt,
-        target=context.goal,
-        deadline=context.deadline,
-        on_schedule=lambda assignments: context.take(assignments, METHOD.name),
     )
 
 
 def _accepts(context: Context) -> bool:
     """Accept jobs that are not tied to each other: the others are moved left while some are freed."""
-    return bool(context.best) and not context.problem.couples
+    is_small = len(context.problem.jobs) <= MOST_JOBS
+    return is_small and bool(context.best) and not context.problem.couples
 
 
 METHOD = Method("large neighbourhoods", _run, _accepts, share=SHARE, repeats=True)

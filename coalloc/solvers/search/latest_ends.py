@@ -8,7 +8,7 @@ in all: where that is nothing, the schedule is one of the problem. All other con
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 
 from coalloc.instance import Job
@@ -50,14 +50,12 @@ def _run(context: Context) -> None:
     """Anneal from the list schedules of the problem without latest ends; later attempts draw otherwise."""
     problem, tardiness = context.problem, Tardiness(context.problem)
     free = _WithoutLatestEnds(**{field.name: getattr(problem, field.name) for field in fields(problem)})
+    effort = context.effort(ITERATIONS * len(problem.jobs) ** 2, METHOD.name)
     found = improve(
         free,
         best_list_schedule(free),
+        replace(effort, target=0.0, on_schedule=lambda _: None),
         objective=tardiness,
-        iterations=context.limited(ITERATIONS * len(problem.jobs) ** 2 << context.attempt),
-        seed=context.call.options.seed + context.attempt,
-        target=0.0,
-        deadline=context.deadline,
     )
     if all(assignment.end <= problem.latest_ends[assignment.job] for assignment in found):
         context.take(found, METHOD.name)

@@ -21,8 +21,8 @@ from coalloc.rules.serial_generation import FILLING_RULES, Generation
 from coalloc.solvers.bounds.area import efficiencies
 from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.context import Context
+from coalloc.solvers.effort import Effort
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.annealing import OnSchedule
 
 FRESH = 0.3
 """Share of the plans that are drawn anew, and not beside the best so far."""
@@ -52,35 +52,22 @@ class Traits:
 def sample(
     problem: Problem,
     assignments: Sequence[Assignment],
+    effort: Effort,
     *,
     lower_bound: float,
-    samples: int,
-    seed: int,
-    target: float = -math.inf,
-    deadline: float = math.inf,
-    on_schedule: OnSchedule = lambda _: None,
 ) -> list[Assignment]:
-    """Return the schedule of least latest end among ``samples`` and the given one.
+    """Return the schedule of least latest end among those sampled and the given one.
 
-    Parameters
-    ----------
-    lower_bound
-        On the latest end, ticks: plans are drawn relative to it.
-    target
-        Latest end, ticks, at which sampling stops.
-    deadline
-        Instant of ``time.perf_counter()``, s, at which it stops; the same seed gives the same result unless it strikes.
-    on_schedule
-        Hears of every better schedule.
+    ``effort.iterations`` are samples; plans are drawn relative to ``lower_bound``, on the latest end, ticks.
     """
     best, end = list(assignments), max((a.end for a in assignments), default=0.0)
-    if end <= target:
+    if effort.ends_at(end):
         return best
-    generation = ParallelGeneration(Generation(problem), efficiencies(problem, deadline - time.perf_counter()))
-    plans, rng = Plans(problem, lower_bound), np.random.default_rng(seed)
+    generation = ParallelGeneration(Generation(problem), efficiencies(problem, effort.deadline - time.perf_counter()))
+    plans, rng = Plans(problem, lower_bound), np.random.default_rng(effort.seed)
     traits, sampled, idle = drawn(rng), math.inf, 0
-    for _ in range(samples):
-        if end <= target or time.perf_counter() > deadline:
+    for _ in range(effort.iterations):
+        if effort.ends_at(end):
             break
         sampled, idle = (sampled, idle + 1) if idle < PATIENCE else (math.inf, 0)
         tried = drawn(rng) if math.isinf(sampled) or rng.random() < FRESH else varied(traits, rng)
@@ -90,7 +77,7 @@ def sample(
         traits, sampled, idle = tried, max(a.end for a in found), 0
         if sampled < end:
             best, end = found, sampled
-            on_schedule(list(best))
+            effort.on_schedule(list(best))
     return best
 
 
@@ -138,16 +125,12 @@ class Plans:
 
 
 def _run(context: Context) -> None:
-    """Sample beside the best assignments; later attempts draw otherwise and take longer."""
+    """Sample beside the best assignments."""
     sample(
         context.problem,
         context.best,
+        context.effort(int(SAMPLES * len(context.problem.jobs) ** 1.5), METHOD.name),
         lower_bound=context.proven,
-        samples=context.limited(int(SAMPLES * len(context.problem.jobs) ** 1.5) << context.attempt),
-        seed=context.call.options.seed + context.attempt,
-        target=context.goal,
-        deadline=context.deadline,
-        on_schedule=lambda assignments: context.take(assignments, METHOD.name),
     )
 
 

@@ -302,6 +302,8 @@ def _job(job: LoggedJob, trace: Trace, arrival: float, user: str) -> Job:
         user,
         None,
         None,
+        1.0,
+        None,
     )
 
 

@@ -65,7 +65,7 @@ def test_it_ends_when_nobody_asks_any_more():
     with cpsat.start_worker() as worker:
         news = worker.messages(document | {"time_limit": 120.0, "work_limit": None, "threads": 1, "seed": 0}, 120.0)
         assert "status" not in next(news)
-        worker._input.close()  # as the system does when whoever asks is killed
+        worker.end_input()  # as the system does when whoever asks is killed
         assert worker._child.wait(20.0) == 0
 
 

@@ -14,8 +14,10 @@ from scipy.optimize import linprog
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import Problem, Rounding, discretise
 from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.solvers.backends.growing_lp import GrowingLp
+from coalloc.solvers.bounds import feasible_set
 from coalloc.solvers.bounds.area import Work, area
-from coalloc.solvers.bounds.feasible_set import feasible_set_bound
+from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
 from coalloc.solvers.bounds.pricing import GreedyPricing, MipPricing, TablePricing
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, levelled_jobs, release_suffix_of
 from coalloc.solvers.bounds.simple import simple_bound
@@ -238,3 +240,17 @@ def test_table_and_mip_find_the_best_set(instance_seed: int, price_seed: int) ->
             dual_prices.append(value(tuple(levels.get(j, -1) for j in range(len(suffix.jobs)))))
         assert all(math.isfinite(worth) for worth in dual_prices)
         assert all(dual_prices[0] == pytest.approx(v, rel=2e-3) for v in values)
+
+
+def test_out_of_time_in_the_middle_of_an_lp_the_bound_before_it_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A node, and one at half speed; four jobs of one task and 30 s end at 90 s (three fast, one slow). No LP is solved
+    # in time, so the masters have no value: in continuous time as in slots, where bounds are rounded.
+    monkeypatch.setattr(GrowingLp, "solve", lambda *_: None)
+    monkeypatch.setattr(feasible_set, "MAX_AT_ONCE", 0)
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0), NodeGroup(1, 0.5)), 1.0),))
+    instance = Instance(platform, tuple(Job(f"J{i}", 1, 30.0) for i in range(4)))
+    for slot in (None, 10.0):
+        problem = discretise(instance, slot)
+        sets = FeasibleSets(problem)
+        assert problem.seconds(simple_bound(problem)) <= problem.seconds(sets.bound()) <= 90.0
+        assert problem.seconds(sets.branch(max_nodes=10)) <= 90.0

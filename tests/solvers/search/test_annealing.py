@@ -13,6 +13,8 @@ from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import MAX_MODES, Assignment, Problem, discretise
 from coalloc.rules.serial_generation import best_list_schedule, list_schedule
 from coalloc.schedule import schedule_of
+from coalloc.solvers.effort import Effort
+from coalloc.solvers.search import annealing
 from coalloc.solvers.search.annealing import improve
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import SmallSize, slotted_instances, small_instance
@@ -34,7 +36,7 @@ def one_class(*seconds: float, nodes: int = 2) -> Problem:
 
 
 def test_no_job_is_no_work() -> None:
-    assert improve(one_class(), [], iterations=10, seed=0) == []
+    assert improve(one_class(), [], Effort(iterations=10, seed=0)) == []
 
 
 def test_a_lone_job_moves_to_where_it_ends_first() -> None:
@@ -42,7 +44,7 @@ def test_a_lone_job_moves_to_where_it_ends_first() -> None:
     platform = Platform((Cluster("C1", (NodeGroup(1, 1.0), NodeGroup(1, 0.5)), 1.0),))
     problem = discretise(Instance(platform, (Job("J1", 1, 10.0),)), None)
     slow = Assignment(0, 0.0, problem.mode(problem.jobs[0], (0, 1)))
-    assert value(improve(problem, [slow], iterations=10, seed=0), "makespan") == 10.0
+    assert value(improve(problem, [slow], Effort(iterations=10, seed=0)), "makespan") == 10.0
 
 
 def test_it_finds_what_no_named_order_does() -> None:
@@ -50,7 +52,7 @@ def test_it_finds_what_no_named_order_does() -> None:
     problem = one_class(3.0, 3.0, 2.0, 2.0, 2.0)
     first = best_list_schedule(problem)
     assert value(first, "makespan") == 7.0
-    assert value(improve(problem, first, iterations=300, seed=0), "makespan") == 6.0
+    assert value(improve(problem, first, Effort(iterations=300, seed=0)), "makespan") == 6.0
 
 
 def test_fast_nodes_are_left_to_those_that_need_them() -> None:
@@ -60,25 +62,25 @@ def test_fast_nodes_are_left_to_those_that_need_them() -> None:
     problem = discretise(Instance(platform, (Job("J0", 1, 4.0), Job("J1", 1, 8.0))), None)
     start = list_schedule(problem, [0, 1])
     assert value(start, "makespan") == 12.0
-    assert value(improve(problem, start, iterations=50, seed=0), "makespan") == 8.0
+    assert value(improve(problem, start, Effort(iterations=50, seed=0)), "makespan") == 8.0
 
 
 def test_it_stops_at_the_target() -> None:
     problem = one_class(3.0, 3.0, 2.0, 2.0, 2.0)
     first = best_list_schedule(problem)
-    assert improve(problem, first, iterations=300, seed=0, target=7.0) == first
-    assert value(improve(problem, first, iterations=10**9, seed=0, target=6.0), "makespan") == 6.0
+    assert improve(problem, first, Effort(iterations=300, seed=0, target=7.0)) == first
+    assert value(improve(problem, first, Effort(iterations=10**9, seed=0, target=6.0)), "makespan") == 6.0
 
 
 def test_it_stops_at_the_deadline() -> None:
     problem = one_class(3.0, 3.0, 2.0, 2.0, 2.0)
-    assert len(improve(problem, best_list_schedule(problem), iterations=10**9, seed=0, deadline=-math.inf)) == 5
+    assert len(improve(problem, best_list_schedule(problem), Effort(iterations=10**9, seed=0, deadline=-math.inf))) == 5
 
 
 def test_every_better_schedule_is_told() -> None:
     problem = one_class(3.0, 3.0, 2.0, 2.0, 2.0, 4.0, 5.0, 7.0, nodes=3)
     first, told = list_schedule(problem, range(8)), []
-    best = improve(problem, first, iterations=500, seed=0, on_schedule=told.append)
+    best = improve(problem, first, Effort(iterations=500, seed=0, on_schedule=told.append))
     values = [value(schedule, "makespan") for schedule in [first, *told]]
     assert values == sorted(set(values), reverse=True)
     assert told[-1] == best
@@ -89,8 +91,18 @@ def test_the_same_seed_gives_the_same_schedule(objective: str) -> None:
     instance, slot = small_instance(3)
     problem = discretise(instance, slot)
     first = best_list_schedule(problem)
-    runs = [improve(problem, first, objective=objective, iterations=100, seed=7) for _ in range(2)]
+    runs = [improve(problem, first, Effort(iterations=100, seed=7), objective=objective) for _ in range(2)]
     assert runs[0] == runs[1]
+
+
+def test_without_kept_profiles_the_search_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance, slot = small_instance(3)
+    problem = discretise(instance, slot)
+    first, told = list_schedule(problem, range(len(problem.jobs))), list[list[Assignment]]()
+    kept = improve(problem, first, Effort(iterations=100, seed=7, on_schedule=told.append))
+    monkeypatch.setattr(annealing, "MOST_PROFILES", 0)
+    assert improve(problem, first, Effort(iterations=100, seed=7)) == kept
+    assert told
 
 
 @LAW
@@ -101,7 +113,7 @@ def test_schedules_are_valid_and_never_worse_than_the_start(drawn: tuple[Instanc
         first = list_schedule(problem, range(len(problem.jobs)))
         for objective in OBJECTIVES:
             told: list[list[Assignment]] = []
-            best = improve(problem, first, objective=objective, iterations=10, seed=1, on_schedule=told.append)
+            best = improve(problem, first, Effort(iterations=10, seed=1, on_schedule=told.append), objective=objective)
             assert value(best, objective) <= value(first, objective)
             for schedule in [*told, best]:
                 assert check(instance, schedule_of(problem, schedule)) == []
@@ -115,7 +127,7 @@ def test_most_small_instances_are_solved_to_their_optimum(objective: Any, fewest
         instance, _ = small_instance(seed, SmallSize(max_jobs=4, max_processors=7))
         problem = discretise(instance, None)
         first = best_list_schedule(problem)
-        best = improve(problem, first, objective=objective, iterations=150, seed=0)
+        best = improve(problem, first, Effort(iterations=150, seed=0), objective=objective)
         since = instance.origin if objective == "makespan" else sum(job.arrival for job in instance.jobs)
         optimum = brute_force_oas(instance, None, objective).objective + since
         assert value(best, objective) >= optimum - 1e-6 * optimum
@@ -127,7 +139,7 @@ def test_a_job_of_no_slots_delays_nobody() -> None:
     # Rounded down to slots of 10 s: 1, 1 and 0 slots. On one node the first two take 2 slots, the third none.
     problem = one_class(10.0, 10.0, 5.0, nodes=1)
     down = discretise(problem.instance, 10.0, "down")
-    best = improve(down, list_schedule(down, [0, 1, 2]), objective="total-response-time", iterations=10, seed=0)
+    best = improve(down, list_schedule(down, [0, 1, 2]), Effort(iterations=10, seed=0), objective="total-response-time")
     assert sorted(a.end for a in best) == [0, 1, 2]
 
 
@@ -137,5 +149,5 @@ def test_jobs_with_too_many_allocations_to_enumerate_are_moved_all_the_same() ->
     problem = discretise(Instance(platform, jobs), None)
     assert sum(problem.count_allocations(job) for job in jobs) > MAX_MODES
     first = list_schedule(problem, range(12))
-    best = improve(problem, first, iterations=60, seed=0)
+    best = improve(problem, first, Effort(iterations=60, seed=0))
     assert check(problem.instance, schedule_of(problem, best)) == []

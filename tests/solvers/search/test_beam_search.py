@@ -101,5 +101,5 @@ def test_another_process_says_what_it_finds_and_ends_with_its_input() -> None:
             time.sleep(0.01)
         assert ends == sorted(set(ends), reverse=True)
         assert ends[-1] == 40.0
-        worker._input.close()  # as the system does when whoever asks is killed
+        worker.end_input()  # as the system does when whoever asks is killed
         assert worker._child.wait(20.0) == 0

@@ -13,6 +13,7 @@ from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.serial_generation import best_list_schedule, list_schedule
 from coalloc.schedule import schedule_of
+from coalloc.solvers.effort import Effort
 from coalloc.solvers.search.large_neighbourhoods import explore
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import SmallSize, slotted_instances, small_instance
@@ -34,14 +35,14 @@ def latest_end(assignments) -> float:
 
 def test_no_job_is_no_work() -> None:
     problem = discretise(Instance(five().instance.platform, ()), None)
-    assert explore(problem, [], rounds=10, seed=0) == []
+    assert explore(problem, [], Effort(iterations=10, seed=0)) == []
 
 
 def test_it_finds_what_no_named_order_does() -> None:
     # 3 + 3 s on one node, 2 + 2 + 2 s on the other end at 6 s. Longest first gives 3 + 2 + 2 = 7 s.
     first = best_list_schedule(five())
     assert latest_end(first) == 7.0
-    assert latest_end(explore(five(), first, rounds=20, seed=0)) == 6.0
+    assert latest_end(explore(five(), first, Effort(iterations=20, seed=0))) == 6.0
 
 
 def test_fast_nodes_are_left_to_those_that_need_them() -> None:
@@ -50,14 +51,14 @@ def test_fast_nodes_are_left_to_those_that_need_them() -> None:
     problem = discretise(Instance(platform, (Job("J0", 1, 4.0), Job("J1", 1, 8.0))), None)
     start = list_schedule(problem, [0, 1])
     assert latest_end(start) == 12.0
-    assert latest_end(explore(problem, start, rounds=1, seed=0)) == 8.0
+    assert latest_end(explore(problem, start, Effort(iterations=1, seed=0))) == 8.0
 
 
 def test_it_stops_at_the_target_and_the_deadline() -> None:
     first = best_list_schedule(five())
-    assert explore(five(), first, rounds=10**9, seed=0, target=7.0) == first
-    assert explore(five(), first, rounds=10**9, seed=0, deadline=-math.inf) == first
-    assert latest_end(explore(five(), first, rounds=10**9, seed=0, target=6.0)) == 6.0
+    assert explore(five(), first, Effort(iterations=10**9, seed=0, target=7.0)) == first
+    assert explore(five(), first, Effort(iterations=10**9, seed=0, deadline=-math.inf)) == first
+    assert latest_end(explore(five(), first, Effort(iterations=10**9, seed=0, target=6.0))) == 6.0
 
 
 @LAW
@@ -68,14 +69,14 @@ def test_it_is_valid_no_worse_and_repeats(drawn: tuple[Instance, float]) -> None
         first = list_schedule(problem, range(len(problem.jobs)))
         for objective in OBJECTIVES:
             told: list[list[Assignment]] = []
-            best = explore(problem, first, objective=objective, rounds=3, seed=1, on_schedule=told.append)
+            best = explore(problem, first, Effort(iterations=3, seed=1, on_schedule=told.append), objective=objective)
             criterion = Criterion.of(problem, objective)
             values = [criterion.value(schedule) for schedule in [first, *told]]
             assert values == sorted(set(values), reverse=True)
             assert criterion.value(best) == values[-1]
             for schedule in [*told, best]:
                 assert check(instance, schedule_of(problem, schedule)) == []
-            assert explore(problem, first, objective=objective, rounds=3, seed=1) == best
+            assert explore(problem, first, Effort(iterations=3, seed=1), objective=objective) == best
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -85,7 +86,7 @@ def test_up_to_three_jobs_are_all_freed_at_once_and_so_solved(objective: str) ->
     for seed in range(20):
         instance, _ = small_instance(seed, SmallSize(max_jobs=3, max_processors=4))
         problem = discretise(instance, None)
-        best = explore(problem, best_list_schedule(problem), objective=objective, rounds=4, seed=0)
+        best = explore(problem, best_list_schedule(problem), Effort(iterations=4, seed=0), objective=objective)
         since = instance.origin if objective == "makespan" else sum(job.arrival for job in instance.jobs)
         optimum = brute_force_oas(instance, None, objective).objective + since  # type: ignore[arg-type]
         assert Criterion.of(problem, objective).value(best) == pytest.approx(optimum, rel=1e-6)

@@ -1,0 +1,210 @@
+"""``coalloc audit``: how far the schedule of a trace was from the best, with proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, BadParameter, Option
+
+import coalloc
+from coalloc.cli.errors import ExitCode
+from coalloc.cli.inputs import read_instance, read_platform, trace_format
+from coalloc.cli.options import OUTPUT, Json, Quiet
+from coalloc.cli.output import Written, check_writable, note, say, say_json
+from coalloc.cli.studying import policies_of
+from coalloc.cli.tables import keep_rows, write_table
+
+PERIOD, RUNNING = "What to audit", "How it is asked"
+"""Panels of the help page, beside that of the files."""
+
+File = Annotated[
+    str,
+    Argument(metavar="TRACE", help="Trace (SWF, or of sacct --parsable2; may be gzip), or with --policy an instance."),
+]
+Processors = Annotated[
+    int | None, Option(min=1, metavar="N", help="The platform is one pool of N ...", rich_help_panel=PERIOD)
+]
+PlatformFile = Annotated[
+    Path | None, Option("--platform", metavar="PLATFORM", help="... or this.", rich_help_panel=PERIOD)
+]
+Unit = Annotated[str, Option(help="A processor is one of Slurm's cpus, or of its nodes.", rich_help_panel=PERIOD)]
+Partition = Annotated[str | None, Option(help="Jobs of this partition of Slurm alone.", rich_help_panel=PERIOD)]
+Audited = Annotated[
+    str | None,
+    Option(
+        metavar="POLICY",
+        help='Audit a policy in place of what the log did: "easy candidates=spt".',
+        show_default="as it ran",
+        rich_help_panel=PERIOD,
+    ),
+]
+After = Annotated[
+    str | None,
+    Option(
+        metavar="WHEN",
+        help="The period: from a date (2026-10-01), or s on the trace's clock ...",
+        show_default="the first arrival",
+        rich_help_panel=PERIOD,
+    ),
+]
+Before = Annotated[
+    str | None,
+    Option(metavar="WHEN", help="... to before then.", show_default="the last arrival", rich_help_panel=PERIOD),
+]
+Length = Annotated[
+    str, Option("--window", metavar="LENGTH", help="Length of the windows: 7d, 12h, 3600.", rich_help_panel=PERIOD)
+]
+TimeLimit = Annotated[
+    float, Option(help="Seconds for bounds and searches of a window; 20 times that for all.", rich_help_panel=RUNNING)
+]
+RunSeed = Annotated[int, Option(min=0, help="Seed of the searches.", rich_help_panel=RUNNING)]
+Processes = Annotated[
+    int | None,
+    Option(
+        "--jobs", "-j", min=1, metavar="N", help="Windows at a time.", show_default="cores", rich_help_panel=RUNNING
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    Option(metavar="ADDRESS", help="Dask cluster on which windows run: tcp://host:8786.", rich_help_panel=RUNNING),
+]
+Against = Annotated[
+    list[str] | None,
+    Option(
+        metavar="POLICY",
+        help="Policy whose schedules are held against the bounds; may be repeated.",
+        show_default="easy, in three orders",
+        rich_help_panel=RUNNING,
+    ),
+]
+StoreFile = Annotated[
+    Path | None,
+    Option(
+        "--store",
+        metavar="STORE",
+        help="Where windows are kept; what it has is not run again.",
+        show_default="page or table with the suffix .sqlite",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Page = Annotated[Path | None, Option("--page", metavar="HTML", help="All of it as one page.", rich_help_panel=OUTPUT)]
+Table = Annotated[
+    Path | None, Option("--output", "-o", metavar="CSV", help="Table of all windows.", rich_help_panel=OUTPUT)
+]
+Plot = Annotated[Path | None, Option(metavar="FIGURE", help="The picture: .png, .svg or .pdf.", rich_help_panel=OUTPUT)]
+
+EXAMPLES = """
+Examples:
+
+coalloc audit october.txt --processors 4096 --after 2026-10-01 --before 2026-11-01 --page october.html
+
+coalloc audit HPC2N-2002.swf.gz --processors 240 -o hpc2n.csv --page hpc2n.html
+
+coalloc audit KTH-SP2.swf.gz --processors 100 --policy easy --window 1d --json
+
+Run again, the same command goes on where it was stopped.
+"""
+
+
+def audit(
+    trace: File,
+    *,
+    processors: Processors = None,
+    platform: PlatformFile = None,
+    unit: Unit = "cpus",
+    partition: Partition = None,
+    policy: Audited = None,
+    after: After = None,
+    before: Before = None,
+    window: Length = "7d",
+    against: Against = None,
+    time_limit: TimeLimit = 5.0,
+    seed: RunSeed = 0,
+    jobs: Processes = None,
+    scheduler: Scheduler = None,
+    store: StoreFile = None,
+    output: Table = None,
+    page: Page = None,
+    plot: Plot = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> ExitCode:
+    """Say how far the schedule of a trace was from the best, with proof: wait, slowdown, and where they come from."""
+    from coalloc.display.wording import seconds_of
+    from coalloc.studies.interruption import Interrupted
+
+    if plot is not None:
+        from coalloc.plot.pictures import chart_format
+
+        chart_format(plot)
+    beside = [path for path in (page, output) if path is not None and path.suffix]
+    kept = store or (beside[0].with_suffix(".sqlite") if beside else None)
+    files = {"--output": output, "--page": page, "--plot": plot, "--store": kept}
+    check_writable(files, inputs=(trace, platform))
+    length = seconds_of(window)
+    if not length:
+        raise BadParameter(f"must be a length like 7d, 12h or 3600, got {window!r}", param_hint="--window")
+    asked = _of_trace(trace, processors, platform, unit, partition)
+    if against:
+        asked["policies"] = policies_of(against)
+    study = partial(
+        coalloc.audit,
+        policy=_policy(policy),
+        after=after,
+        before=before,
+        window=length,
+        time_limit=time_limit,
+        seed=seed,
+        store=kept,
+        processes=jobs,
+        scheduler=scheduler,
+        progress=None if quiet else note,
+        **asked,
+    )
+    try:
+        found = study()
+    except Interrupted as interrupt:
+        keep_rows(interrupt, output, json)
+        return ExitCode.DONE
+    written = Written()
+    writers: dict[str, tuple[Path | None, Callable[[Path], object]]] = {
+        "table": (output, partial(write_table, found.table)),
+        "page": (page, found.write_page),
+        "picture": (plot, found.draw),
+    }
+    for name, (path, write) in writers.items():
+        if path is not None:
+            written.write(name, path, write)
+    if json:
+        say_json(found.document)
+    else:
+        if not quiet:
+            for sentence in found.account:
+                note(sentence)
+        say(str(found))
+    written.raise_faults()
+    return ExitCode.DONE
+
+
+def _of_trace(
+    trace: str, processors: int | None, platform: Path | None, unit: str, partition: str | None
+) -> dict[str, Any]:
+    """Return what ``coalloc.audit`` needs to know of a trace, or of an instance."""
+    if trace_format(trace) is None:
+        if processors is not None or platform is not None:
+            raise BadParameter("is for traces: an instance has its own platform", param_hint="--processors, --platform")
+        return {"trace": read_instance(trace)}
+    if (processors is None) == (platform is None):
+        raise BadParameter("a trace needs one of --processors N and --platform FILE", param_hint="TRACE")
+    where = {"processors": processors} if platform is None else {"platform": read_platform(platform)}
+    return {"trace": trace, "unit": unit, "partition": partition, **where}
+
+
+def _policy(text: str | None) -> dict[str, Any] | None:
+    """Return the policy that is to be audited, None for the log's own schedule."""
+    if text is None:
+        return None
+    return policies_of([text])[text]

@@ -1,0 +1,38 @@
+"""Objectives of due dates: weighted tardiness and maximum lateness. Source: M. Pinedo, "Scheduling", section 2.1."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from coalloc.instance import CoallocError, Instance, Job
+from coalloc.objectives.objective import Aggregate, RegularObjective
+
+
+class WeightedTardiness(RegularObjective):
+    """The sum over the jobs of weight times the seconds by which they end after their due dates."""
+
+    name = "weighted-tardiness"
+    is_monotone: ClassVar[bool] = True
+
+    def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
+        """Return the weighted tardiness, s; 0 where the job has no due date."""
+        return 0.0 if job.due_date is None else job.weight * max(0.0, end - job.due_date)
+
+
+class MaximumLateness(RegularObjective):
+    """The greatest difference of end and due date, over the jobs that have one; negative where all are early."""
+
+    name = "maximum-lateness"
+    aggregate: Aggregate = "max"
+    least = -math.inf
+    is_monotone: ClassVar[bool] = True
+
+    def refuse(self, instance: Instance) -> None:
+        """Raise :class:`CoallocError` where there are jobs, and none with a due date."""
+        if instance.jobs and all(job.due_date is None for job in instance.jobs):
+            raise CoallocError(f"objective {self.name!r} needs a due_date of at least one job")
+
+    def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
+        """Return the lateness, s; minus infinity where the job has no due date."""
+        return -math.inf if job.due_date is None else end - job.due_date

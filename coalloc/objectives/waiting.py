@@ -1,0 +1,57 @@
+"""Objectives of how long jobs wait: weighted response time, mean wait, mean bounded slowdown.
+
+Source of the bounded slowdown: D. Feitelson, L. Rudolph, "Metrics and benchmarking for parallel job scheduling", JSSPP
+(1998).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from coalloc.instance import Instance, Job
+from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
+from coalloc.objectives.objective import RegularObjective
+
+
+class TotalWeightedResponseTime(RegularObjective):
+    """The sum over the jobs of weight times (end less arrival)."""
+
+    name = "total-weighted-response-time"
+    is_monotone: ClassVar[bool] = True
+
+    def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
+        """Return the weighted response time, s."""
+        return job.weight * (end - job.arrival)
+
+
+class _Mean(RegularObjective):
+    """The mean over the jobs of what each costs; 0 where there are none."""
+
+    def divisor(self, instance: Instance) -> float:
+        """Return the number of jobs."""
+        return float(max(1, len(instance.jobs)))
+
+
+class MeanWait(_Mean):
+    """The mean over the jobs of start less arrival."""
+
+    name = "mean-wait"
+    is_monotone: ClassVar[bool] = True
+
+    def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the start is all that counts
+        """Return the wait, s."""
+        return start - job.arrival
+
+
+class MeanBoundedSlowdown(_Mean):
+    """The mean over the jobs of response over run time, where short run times count as a threshold; 1 at least.
+
+    A longer run from the same start makes it less: not monotone.
+    """
+
+    name = "mean-bounded-slowdown"
+    unit = "-"
+
+    def cost(self, job: Job, start: float, end: float) -> float:
+        """Return the bounded slowdown."""
+        return max(1.0, (end - job.arrival) / max(end - start, BOUNDED_SLOWDOWN_THRESHOLD))

@@ -1,0 +1,96 @@
+"""How the gap of a solve closed: its best schedule and its bound over time, as a picture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from coalloc.display import palette
+from coalloc.display.wording import unit_for
+from coalloc.documents.arguments import public
+from coalloc.instance import CoallocError
+from coalloc.plot.axes import label, page_figure, title
+from coalloc.plot.pictures import chart_format, write_figure
+from coalloc.solvers.result import UNITS, SolveResult, TracePoint, relative_gap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+HEIGHT = 3.0
+"""Inches."""
+
+MARKED = 40
+"""Points up to which each is marked."""
+
+
+@public
+def progress_plot(result: SolveResult, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Draw the best objective and the bound of a solve over time, s, and the gap between them.
+
+    Parameters
+    ----------
+    path
+        Where to write the picture as well: ``.png``, ``.svg`` or ``.pdf``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        It is not registered with pyplot.
+
+    Raises
+    ------
+    CoallocError
+        For an extension that is not supported, and where nothing was found, neither a schedule nor a bound.
+    """
+    if path is not None:
+        chart_format(path)
+    if not result.trace:
+        raise CoallocError("result: there is nothing to draw: neither a schedule nor a bound was found")
+    figure = page_figure(HEIGHT)
+    _draw(figure.axes[0], result)
+    if path is not None:
+        write_figure(figure, path)
+    return figure
+
+
+def _draw(axes: Axes, result: SolveResult) -> None:
+    """Draw both as steps that last until the solve ended."""
+    last = result.trace[-1]
+    end = max(result.timings.get("total", last.time), last.time)
+    points = [*result.trace, TracePoint(end, last.incumbent, last.lower_bound, "")]
+    unit = UNITS.get(result.options.objective, "s")
+    scale, symbol = _scale(points, unit)
+    times = [point.time for point in points]
+    best = [_scaled(point.incumbent, scale) for point in points]
+    bound = [_scaled(point.lower_bound, scale) for point in points]
+    known = [k for k, point in enumerate(points) if None not in (point.incumbent, point.lower_bound)]
+    if known:
+        span = slice(known[0], None)
+        axes.fill_between(times[span], bound[span], best[span], step="post", color=palette.BAND, linewidth=0)
+    marker = "o" if len(points) <= MARKED else ""
+    style: dict[str, Any] = {"drawstyle": "steps-post", "markersize": 3.5, "markevery": range(len(points) - 1)}
+    axes.plot(times, best, color=palette.bar_colour(6), label="best schedule", marker=marker, **style)
+    bound_marker = "s" if marker else ""
+    axes.plot(times, bound, color=palette.bar_colour(5), label="bound", marker=bound_marker, linestyle="--", **style)
+    axes.set_xlim(0.0, end if end > 0.0 else 1.0)
+    label(axes, "time (s)", f"{result.options.objective} ({symbol})" if symbol else result.options.objective)
+    gap = relative_gap(last.incumbent, last.lower_bound)
+    left = "unknown" if gap is None else f"{100 * gap:.2f} %"
+    name = "" if result.instance is None else f"{result.instance.name}: "
+    title(axes, f"{name}{result.status.value}, gap {left}")
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _scaled(number: float | None, scale: float) -> float:
+    """Return a number in the unit of the axis; what is not known is not drawn."""
+    return float("nan") if number is None else number / scale
+
+
+def _scale(points: Sequence[TracePoint], unit: str) -> tuple[float, str]:
+    """Return what numbers are divided by, and the unit that they have then."""
+    if unit != "s":
+        return 1.0, unit
+    shown = unit_for(max(abs(x) for point in points for x in (point.incumbent, point.lower_bound) if x is not None))
+    return shown.seconds, shown.symbol

@@ -1,0 +1,396 @@
+"""What an audit says: a row for the whole period and for each window, answers in words, a picture, one page.
+
+All intervals come from what is proven and what is held. Where the waiting comes from is told by relaxing one thing
+after the other: the schedule as it was; the best that a policy with the users' estimates could have made; the best of
+all; the best if jobs could be divided and interrupted; no wait at all, on a platform large enough. The mean wait of
+each lies between a bound and a schedule, so what is between two of them lies in an interval; a difference of two bounds
+says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from coalloc.bench.outcomes import Outcome
+from coalloc.display import palette
+from coalloc.display.html import lines_table
+from coalloc.display.pages import rendered
+from coalloc.display.wording import duration_text, plural
+from coalloc.documents.errors import InternalError
+from coalloc.documents.storage import FilePath, write_atomically
+from coalloc.studies.audit_windows import Window
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+Row = dict[str, Any]
+
+MEASURES = ("wait", "bounded_slowdown")
+"""What is measured of jobs, as means over them."""
+
+SHARES: Mapping[str, str] = {
+    "capacity": "too few processors at those hours",
+    "fragmentation": "jobs that must start at once and cannot be interrupted",
+    "estimates": "arrivals and run times that nobody knew",
+    "order": "the order in which jobs were started",
+}
+"""Where waiting comes from, from what only a larger platform changes to what another schedule does."""
+
+OF_MEASURES = tuple(
+    f"{measure}_{part}"
+    for measure in MEASURES
+    for part in ("as_it_was", "bound", "best", "best_by", "online", "online_by")
+)
+OF_MAKESPAN = tuple(f"{name}_{part}" for name in ("makespan", "utilisation") for part in ("as_it_was", "bound", "best"))
+OF_SHARES = ("waited", *(f"{share}_{end}" for share in SHARES for end in ("low", "high")))
+STATE = ("window", "kind", "begin", "end", "jobs", "waiting", "running", "crowded_out", "most_used", "is_possible")
+
+COLUMNS = (*STATE, *OF_MEASURES, *OF_MAKESPAN, *OF_SHARES)
+"""Columns of the table; docs/audit.md defines them."""
+
+AS_IT_WAS = "as it was"
+
+TOLERANCE = 1e-6
+"""Share by which a schedule may be below a bound: both are floats."""
+
+
+class Range(NamedTuple):
+    """Between what a number lies."""
+
+    low: float
+    high: float
+
+
+# ------------------------------------------------------------------------------ rows
+
+
+def row_of(window: Window, label: str, outcome: Outcome, is_whole: bool) -> Row:
+    """Return the row of a window, or of the whole period, from what its sample says."""
+    low, past = outcome["bounds"], window.sample.measured(window.starts)
+    known = [*outcome["schedules"]]
+    if window.is_possible:
+        known.append({"label": AS_IT_WAS, "is_online": True, **past})
+    _refuse_impossible(label, low, known)
+    row: Row = {
+        "window": label,
+        "kind": "period" if is_whole else "window",
+        "begin": window.begin,
+        "end": window.end,
+        "jobs": len(window.starts),
+        "waiting": window.num_waiting,
+        "running": len(window.sample.instance.running),
+        "crowded_out": window.num_crowded_out,
+        "most_used": window.most_used,
+        "is_possible": window.is_possible,
+    }
+    for measure in MEASURES:
+        row |= _measured(measure, past[measure], low[measure], known)
+    row |= _makespans(window, past["makespan"], low["makespan"], known)
+    return row | _shares(row, outcome["without_fragmentation"])
+
+
+def _measured(measure: str, past: float, bound: float, known: Sequence[Mapping[str, Any]]) -> Row:
+    """Return what a measure was, is at least, and is in the best schedules."""
+    best = min(known, key=lambda held: float(held[measure]))
+    online = min((held for held in known if held["is_online"]), key=lambda held: float(held[measure]))
+    return {
+        f"{measure}_as_it_was": past,
+        f"{measure}_bound": min(bound, best[measure]),  # above it by rounding alone: see _refuse_impossible
+        f"{measure}_best": best[measure],
+        f"{measure}_best_by": best["label"],
+        f"{measure}_online": online[measure],
+        f"{measure}_online_by": online["label"],
+    }
+
+
+def _makespans(window: Window, past: float, bound: float, known: Sequence[Mapping[str, Any]]) -> Row:
+    """Return makespans, s, and which share of the processors was used until then: at most, where the bound is."""
+    best = min(float(held["makespan"]) for held in known)
+    found = {"as_it_was": past, "bound": min(bound, best), "best": best}
+    most = window.sample.work / window.sample.instance.platform.num_processors
+    makespans = {f"makespan_{part}": seconds for part, seconds in found.items()}
+    return makespans | {f"utilisation_{part}": most / seconds for part, seconds in found.items()}
+
+
+def _shares(row: Row, fluid: Mapping[str, float]) -> Row:
+    """Return between what the part of each share of the mean wait lies, s."""
+    past, least, best, online = (row[f"wait_{part}"] for part in ("as_it_was", "bound", "best", "online"))
+    divided = Range(fluid["bound"], min(fluid["best"], best))
+    low = min(divided.low, divided.high)
+    waited = fluid["waited"]
+    ranges = {
+        "capacity": Range(low - waited, divided.high - waited),
+        "fragmentation": Range(max(0.0, least - divided.high), best - low),
+        "estimates": Range(0.0, max(0.0, online - least)),
+        "order": Range(max(0.0, past - online), max(0.0, past - least)),
+    }
+    ends = {f"{share}_{end}": part for share, found in ranges.items() for end, part in found._asdict().items()}
+    return {"waited": waited, **ends}
+
+
+def _refuse_impossible(label: str, bounds: Mapping[str, float], known: Sequence[Mapping[str, Any]]) -> None:
+    """Raise where a schedule beats a bound: then one of the two is wrong."""
+    for held in known:
+        for measure, bound in bounds.items():
+            if bound > held[measure] * (1.0 + TOLERANCE) + TOLERANCE:
+                raise InternalError(
+                    f"{label}: the bound {bound:.12g} on {measure} is above the {held[measure]:.12g} "
+                    f"that {held['label']!r} reached"
+                )
+
+
+def table_of(rows: Iterable[Row]) -> pd.DataFrame:
+    """Return the table of rows, in their order."""
+    import pandas as pd
+
+    return pd.DataFrame(list(rows), columns=list(COLUMNS))
+
+
+# ------------------------------------------------------------------------------ the audit
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question of an audit: what was, and between what the best lies: bound and schedule; ``unit`` is "" or s."""
+
+    question: str
+    as_it_was: float
+    best: Range
+    online: float | None
+    unit: str
+
+    @property
+    def avoidable(self) -> Range:
+        """Between what shares of what was no schedule needed."""
+        if not self.as_it_was:
+            return Range(0.0, 0.0)
+        return Range(max(0.0, 1.0 - self.best.high / self.as_it_was), max(0.0, 1.0 - self.best.low / self.as_it_was))
+
+    def text(self, number: float | None) -> str:
+        """Return a number in words."""
+        if number is None:
+            return ""
+        return amount(number) if self.unit == "s" else f"{number:.4g}"
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What ``audit`` returns; printing it gives aligned lines.
+
+    ``policy`` says whose schedule was audited, ``epoch`` is the clock's 0 in s since 1970 where that is known,
+    ``account`` what was dropped and changed of the trace. ``whole`` is the row of the whole period, ``windows`` are
+    those of its windows, with the columns of :data:`COLUMNS`.
+    """
+
+    name: str
+    policy: str
+    num_processors: int
+    epoch: float | None
+    account: tuple[str, ...]
+    whole: Row
+    windows: tuple[Row, ...]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row for the whole period, then one per window."""
+        return table_of([self.whole, *self.windows])
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """What was, and between what the best lies, of the mean wait and of the mean bounded slowdown."""
+        units = {"wait": ("mean wait", "s"), "bounded_slowdown": ("mean bounded slowdown", "")}
+        return tuple(
+            Answer(
+                question,
+                self.whole[f"{measure}_as_it_was"],
+                Range(self.whole[f"{measure}_bound"], self.whole[f"{measure}_best"]),
+                self.whole[f"{measure}_online"],
+                unit,
+            )
+            for measure, (question, unit) in units.items()
+        )
+
+    @property
+    def shares(self) -> dict[str, Range]:
+        """Between what the part of each source of :data:`SHARES` in the mean wait lies, s."""
+        return {share: Range(self.whole[f"{share}_low"], self.whole[f"{share}_high"]) for share in SHARES}
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """All of it, as JSON holds it."""
+        return {
+            "trace": self.name,
+            "policy": self.policy,
+            "processors": self.num_processors,
+            "epoch": self.epoch,
+            "account": list(self.account),
+            "period": self.whole,
+            "windows": list(self.windows),
+        }
+
+    @property
+    def headline(self) -> str:
+        """What the audit says in one sentence."""
+        wait = self.answers[0]
+        if not wait.as_it_was:
+            return "No job waited."
+        online = max(0.0, 1.0 - (wait.online or 0.0) / wait.as_it_was)
+        return (
+            f"Jobs waited {wait.text(wait.as_it_was)} on average. {percent(wait.avoidable.low)} of it could have been "
+            f"avoided: we hold such a schedule. {percent(1.0 - wait.avoidable.high)} could not, whatever the schedule. "
+            f"A policy that knows no more than the users' estimates avoids {percent(online)}."
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader must know before believing the rest."""
+        impossible = [row for row in [self.whole, *self.windows] if not row["is_possible"]]
+        if not impossible:
+            return ()
+        most = max(row["most_used"] for row in impossible)
+        return (
+            f"The log uses up to {most} processors at once; the platform has {self.num_processors}. What it did was "
+            f"not possible there in {plural(len(impossible), 'row')} of the table, so it may be below the bounds.",
+        )
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the (name, text) lines that printing shows."""
+        whole = self.whole
+        of_jobs = f"{plural(whole['jobs'], 'job')} on {plural(self.num_processors, 'processor')}, {self.policy}"
+        found = [("trace", f"{self.name}: {of_jobs}")]
+        found += [
+            ("period", f"{duration_text(whole['end'] - whole['begin'])} in {plural(len(self.windows), 'window')}")
+        ]
+        for answer in self.answers:
+            saved = f"{percent(answer.avoidable.low)} to {percent(answer.avoidable.high)}"
+            found.append((answer.question, f"{answer.text(answer.as_it_was)} as it was"))
+            found.append(("", f"{answer.text(answer.best.low)} or more in every schedule (proven)"))
+            found.append(("", f"{answer.text(answer.best.high)} in the best that we hold: {saved} could be saved"))
+            found.append(("", f"{answer.text(answer.online)} in the best by a policy with the users' estimates"))
+        used = {part: percent(whole[f"utilisation_{part}"]) for part in ("as_it_was", "best", "bound")}
+        found.append(("utilisation", f"{used['as_it_was']} as it was, {used['best']} held, {used['bound']} at most"))
+        for share, range in self.shares.items():
+            found.append((f"wait by {share}", f"{amount(range.low)} to {amount(range.high)}: {SHARES[share]}"))
+        return found + [("warning", warning) for warning in self.warnings]
+
+    def __str__(self) -> str:
+        width = max(len(name) for name, _ in self.lines())
+        return "\n".join(f"{name:<{width}} {text}" for name, text in self.lines())
+
+    def __repr__(self) -> str:
+        return f"<Audit of {self.name!r}: {plural(self.whole['jobs'], 'job')}, {plural(len(self.windows), 'window')}>"
+
+    def _repr_html_(self) -> str:
+        return lines_table(self.lines())
+
+    def draw(self, path: FilePath | None = None) -> Figure:
+        """Draw what could be saved, where waiting comes from, and the windows; write it to ``path`` as well.
+
+        ``path`` ends in ``.png``, ``.svg`` or ``.pdf``.
+        """
+        from coalloc.plot.audit import draw_audit
+        from coalloc.plot.pictures import write_figure
+
+        figure = draw_audit(self.table, SHARES, self.epoch)
+        if path is not None:
+            write_figure(figure, path)
+        return figure
+
+    @property
+    def page(self) -> str:
+        """All of it as one HTML page, with the picture and without a script."""
+        from base64 import b64encode
+
+        from coalloc.plot.pictures import static_picture
+
+        picture = b64encode(static_picture(self.draw(), "svg")).decode()
+        whole = self.whole
+        period = [instant_text(whole[edge], self.epoch) for edge in ("begin", "end")]
+        heads, lines = _lines_of_windows([self.whole, *self.windows])
+        return rendered(
+            "audit.html",
+            title=f"Audit of {self.name}",
+            audit=self,
+            period=period,
+            answers=[_answer_line(answer) for answer in self.answers],
+            utilisation=[percent(whole[f"utilisation_{part}"]) for part in ("as_it_was", "best", "bound")],
+            shares=[_share_line(self, share) for share in SHARES],
+            waited=amount(whole["waited"]) if whole["waited"] else "",
+            picture=picture,
+            heads=heads,
+            lines=lines,
+            palette=palette,
+        )
+
+    def write_page(self, path: FilePath) -> None:
+        """Write the page to a file."""
+        write_atomically(path, self.page)
+
+
+# ------------------------------------------------------------------------------ words
+
+
+def instant_text(instant: float, epoch: float | None) -> str:
+    """Return an instant as a date on the clock of the site, or in s where that is not known."""
+    if epoch is None:
+        return f"{instant:.12g} s"
+    return f"{datetime.fromtimestamp(epoch + instant, UTC):%Y-%m-%d %H:%M}"
+
+
+def amount(seconds: float) -> str:
+    """Return a time in its own unit with three digits."""
+    unit, length = next(
+        ((symbol, length) for symbol, length in (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0)) if seconds >= length),
+        ("s", 1.0),
+    )
+    return f"{seconds / length:.3g} {unit}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent; a part of one is not said to be none, or all."""
+    if 0.0 < share < 0.001 or 0.999 < share < 1.0:
+        return f"{100.0 * share:.2f} %"
+    return f"{100.0 * share:.3g} %"
+
+
+def _answer_line(answer: Answer) -> tuple[str, ...]:
+    """Return the cells of an answer: question, as it was, bound, best, online, what could be saved."""
+    numbers = (answer.as_it_was, answer.best.low, answer.best.high, answer.online)
+    saved = f"{percent(answer.avoidable.low)} to {percent(answer.avoidable.high)}"
+    return (answer.question, *map(answer.text, numbers), saved)
+
+
+def _share_line(audit: Audit, share: str) -> tuple[str, ...]:
+    """Return the cells of a source of waiting: what it is, at least, at most, and both as shares of all."""
+    found, whole = audit.shares[share], audit.whole["wait_as_it_was"]
+    parts = [percent(min(1.0, part / whole)) if whole else "0 %" for part in found]
+    return (share, SHARES[share], *map(amount, found), f"{parts[0]} to {parts[1]}")
+
+
+def _lines_of_windows(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the head and the lines of the table of windows."""
+    heads = (
+        "window",
+        "jobs",
+        "wait as it was",
+        "bound",
+        "best",
+        "with estimates",
+        "slowdown as it was",
+        "bound",
+        "best",
+    )
+    lines = [
+        (
+            str(row["window"]),
+            f"{row['jobs']}",
+            *(amount(row[f"wait_{part}"]) for part in ("as_it_was", "bound", "best", "online")),
+            *(f"{row[f'bounded_slowdown_{part}']:.4g}" for part in ("as_it_was", "bound", "best")),
+        )
+        for row in rows
+    ]
+    return heads, lines

@@ -1,0 +1,209 @@
+"""What an audit looks at: a history cut into windows, each an instance with what ran and waited at its beginning.
+
+A window has the jobs that wait at its beginning or arrive in it, until all of them have ended, and the jobs that run
+then hold their processors until they end. The clock of its instance begins at its beginning; how long its jobs had
+waited by then is kept aside, for no schedule of the window changes that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.instance import CoallocError, Instance, Job, Platform, RunningJob
+from coalloc.instance.numbering import Intervals, names_of
+from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
+from coalloc.rules.fluid import FluidJobs, Supply
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class History:
+    """Jobs of an instance and when each started, s."""
+
+    instance: Instance
+    starts: Floats
+
+    @cached_property
+    def arrivals(self) -> Floats:
+        """Arrival of each job, s."""
+        return np.array([job.arrival for job in self.instance.jobs], dtype=np.float64)
+
+    @cached_property
+    def runs(self) -> Floats:
+        """Run time of each job, s."""
+        return np.array([job.base_time for job in self.instance.jobs], dtype=np.float64)
+
+    @cached_property
+    def tasks(self) -> Ints:
+        """Processors of each job."""
+        return np.array([job.tasks for job in self.instance.jobs], dtype=np.int64)
+
+    @property
+    def num_processors(self) -> int:
+        """Processors of the platform."""
+        return self.instance.platform.num_processors
+
+    @property
+    def ends(self) -> Floats:
+        """End of each job, s."""
+        return self.starts + self.runs
+
+    @property
+    def known(self) -> History:
+        """The jobs whose start is known."""
+        rows = np.flatnonzero(~np.isnan(self.starts))
+        jobs = [self.instance.jobs[row] for row in rows.tolist()]
+        return History(self.instance.replace(jobs=jobs), self.starts[rows])
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is asked of a window: its instance, and how long each of its jobs had waited by its beginning, s.
+
+    ``remaining`` is when the running jobs end by their estimates, s on the clock of the instance.
+    """
+
+    instance: Instance
+    waited: Floats
+    remaining: Floats
+
+    @cached_property
+    def jobs(self) -> FluidJobs:
+        """The jobs as columns."""
+        jobs = self.instance.jobs
+        return FluidJobs(
+            np.array([job.arrival for job in jobs], dtype=np.float64),
+            np.array([job.tasks for job in jobs], dtype=np.int64),
+            np.array([job.base_time for job in jobs], dtype=np.float64),
+        )
+
+    @cached_property
+    def supply(self) -> Supply:
+        """What is free beside the running jobs."""
+        running = self.instance.running
+        tasks, ends = [run.job.tasks for run in running], [run.end for run in running]
+        return Supply.beside(self.instance.platform.num_processors, tasks, ends)
+
+    @property
+    def work(self) -> float:
+        """Processor-seconds that are done from the beginning on, those of running jobs too."""
+        running = sum(run.job.tasks * run.end for run in self.instance.running)
+        return float(self.jobs.work.sum()) + running
+
+    def measured(self, starts: Floats) -> dict[str, float]:
+        """Return the mean wait (s), the mean bounded slowdown and the makespan (s) of a schedule by its starts, s."""
+        waits = self.waited + starts - self.jobs.release
+        latest = float((starts + self.jobs.run).max(initial=0.0))
+        return {
+            "wait": float(waits.mean()),
+            "bounded_slowdown": float(bounded_slowdowns(waits, self.jobs.run).mean()),
+            "makespan": max(latest, *(run.end for run in self.instance.running), 0.0),
+        }
+
+
+def bounded_slowdowns(waits: Floats, runs: Floats) -> Floats:
+    """Return the bounded slowdown of each job from its wait and its run time, s."""
+    return np.asarray(np.maximum(1.0, (waits + runs) / np.maximum(runs, BOUNDED_SLOWDOWN_THRESHOLD)), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Window:
+    """A part of a history, from ``begin`` to ``end``, s on its clock.
+
+    ``starts`` are when its jobs started, s on the clock of its instance. ``num_crowded_out`` jobs that ran at its
+    beginning found no processors on the platform, and are left out.
+    """
+
+    begin: float
+    end: float
+    sample: Sample
+    starts: Floats
+    num_crowded_out: int
+
+    @property
+    def num_waiting(self) -> int:
+        """Jobs that waited already at the beginning."""
+        return int((self.sample.waited > 0.0).sum())
+
+    @property
+    def most_used(self) -> int:
+        """Processors that the history used at once for these jobs and those that ran."""
+        jobs, held = self.sample.jobs, self.sample.instance.running
+        begin = np.concatenate([self.starts, np.zeros(len(held))])
+        finish = np.concatenate([self.starts + jobs.run, [run.end for run in held]])
+        tasks = np.concatenate([jobs.processors, [run.job.tasks for run in held]])
+        instants = np.concatenate([finish, begin])  # ends before starts at an instant
+        changes = np.concatenate([-tasks, tasks])[np.argsort(instants, kind="stable")]
+        return int(np.cumsum(changes).max(initial=0))
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the platform has the processors that the history used."""
+        return not self.num_crowded_out and self.most_used <= self.sample.instance.platform.num_processors
+
+
+def refuse_unequal(instance: Instance) -> None:
+    """Raise where run times depend on the processors, or more than processors is shared: logs say nothing of it."""
+    groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
+    faults = []
+    if {group.effective_power for group in groups} != {1.0}:
+        faults.append("an audit needs equal processors of power 1, on which run times are as the trace has them")
+    if len(instance.platform.clusters) > 1 and any(job.task_bandwidth > 0.0 and job.tasks > 1 for job in instance.jobs):
+        faults.append("an audit needs jobs without communication: links could slow them down")
+    if instance.shares_nodes or (instance.largest_task_memory and any(group.memory is not None for group in groups)):
+        faults.append("an audit knows processors alone: nodes may neither be shared nor short of memory")
+    if instance.running:
+        faults.append("an audit begins with nothing running: leave out the running jobs of the instance")
+    if faults:
+        raise CoallocError("\n".join(faults))
+
+
+def cut(history: History, begin: float, end: float, length: float) -> list[Window]:
+    """Return the windows of a period that have jobs, each of a length (s) but for the last."""
+    edges = [*np.arange(begin, end, length).tolist(), end]
+    found = (window_of(history, low, high) for low, high in pairwise(edges))
+    return [window for window in found if window is not None]
+
+
+def window_of(history: History, begin: float, end: float) -> Window | None:
+    """Return the window from ``begin`` to ``end``, s; None where no job waits or arrives in it."""
+    arrivals, starts, ends = history.arrivals, history.starts, history.ends
+    rows = np.flatnonzero((arrivals < end) & ((arrivals >= begin) | (starts >= begin)))
+    if not len(rows):
+        return None
+    held = np.flatnonzero((arrivals < begin) & (starts < begin) & (ends > begin))
+    held = held[np.argsort(starts[held], kind="stable")]
+    platform = history.instance.platform
+    fits = np.cumsum(history.tasks[held]) <= platform.num_processors
+    jobs = history.instance.jobs
+    release = np.maximum(0.0, arrivals[rows] - begin)
+    in_order = np.argsort(release, kind="stable")
+    rows, release = rows[in_order], release[in_order]
+    estimates = np.array([job.estimate for job in jobs], dtype=np.float64)
+    instance = history.instance.replace(
+        jobs=[jobs[row].replace(arrival=r) for row, r in zip(rows.tolist(), release.tolist(), strict=True)],
+        running=_running(platform, [jobs[row] for row in held[fits].tolist()], ends[held[fits]] - begin),
+    )
+    remaining = starts[held[fits]] + estimates[held[fits]] - begin
+    sample = Sample(instance, np.maximum(0.0, begin - arrivals[rows]), remaining)
+    return Window(begin, end, sample, starts[rows] - begin, int((~fits).sum()))
+
+
+def _running(platform: Platform, jobs: Sequence[Job], ends: Floats) -> list[RunningJob]:
+    """Return jobs that run, on the first processors in turn."""
+    stop = np.cumsum([job.tasks for job in jobs], dtype=np.int64)
+    first = stop - np.array([job.tasks for job in jobs], dtype=np.int64)
+    held = Intervals(np.arange(len(jobs)), first, stop)
+    names = names_of(platform.numbering, len(jobs), held)
+    return [
+        RunningJob(job.replace(arrival=0.0), nodes, end)
+        for job, nodes, end in zip(jobs, names, ends.tolist(), strict=True)
+    ]

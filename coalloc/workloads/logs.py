@@ -1,0 +1,65 @@
+"""A log: the jobs of a trace and when each of them started, whatever the format of the file is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.documents.storage import FilePath
+from coalloc.instance import Instance, Platform
+from coalloc.workloads.sacct import SacctOptions, read_sacct_with_report
+from coalloc.workloads.sacct_records import Unit, is_sacct
+from coalloc.workloads.swf import SwfOptions, read_swf_with_report
+from coalloc.workloads.swf_records import read_header
+
+Format = Literal["swf", "sacct"]
+
+
+@dataclass(frozen=True)
+class Log:
+    """An instance as it was run.
+
+    ``starts`` are in s on the clock of the instance, nan where the trace does not say one. ``epoch`` is its 0 in s
+    since 1970 on the clock of the site, None where that is not known. ``account`` says what was dropped and changed.
+    """
+
+    instance: Instance
+    starts: NDArray[np.float64]
+    epoch: float | None
+    account: Sequence[str]
+
+
+def format_of(path: FilePath) -> Format:
+    """Return the format of a trace, which its first line tells: SWF where it is not of sacct."""
+    return "sacct" if is_sacct(os.fspath(path)) else "swf"
+
+
+def read_log(path: FilePath, platform: Platform, *, unit: Unit = "cpus", partition: str | None = None) -> Log:
+    """Return the log in a trace: SWF, or an export of ``sacct``, of which ``unit`` and ``partition`` are options.
+
+    Raises
+    ------
+    InstanceError
+        The file cannot be read, or is neither; each fault has its line.
+    """
+    if format_of(path) == "sacct":
+        instance, account = read_sacct_with_report(path, platform, SacctOptions(unit, partition))
+        return Log(instance, np.array(account.starts, dtype=np.float64), account.epoch, account.sentences)
+    instance, report = read_swf_with_report(path, platform, SwfOptions())
+    waits = np.array(report.waits, dtype=np.float64)
+    arrivals = np.array([job.arrival for job in instance.jobs], dtype=np.float64)
+    return Log(instance, np.where(waits >= 0.0, arrivals + waits, np.nan), _epoch(path), report.sentences)
+
+
+def _epoch(path: FilePath) -> float | None:
+    """Return the clock's 0 of an SWF trace on the clock of its site, if the comments say it."""
+    header = read_header(path)
+    try:
+        return float(header["UnixStartTime"].split()[0]) + float((header.get("TimeZone") or "0").split()[0])
+    except (KeyError, ValueError, IndexError):
+        return None

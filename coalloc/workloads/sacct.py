@@ -1,0 +1,271 @@
+"""From the accounting export of Slurm to an instance, with an account of every record that is dropped or changed.
+
+What a record says is in :mod:`coalloc.workloads.sacct_records`; processors and times are ruled as for traces in the
+Standard Workload Format (:mod:`coalloc.workloads.swf_rules`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from coalloc.documents.arguments import public
+from coalloc.documents.storage import FilePath
+from coalloc.documents.text import visible
+from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
+from coalloc.workloads.sacct_records import Drop, SacctRecord, Unit, read_records
+from coalloc.workloads.swf import Broken, chosen_platform
+from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord
+from coalloc.workloads.swf_rules import Change, Oversize, SwfJob, apply_rules, counted
+
+LOGGER = logging.getLogger(__name__)
+
+NOTHING_KNOWN = SwfRecord(0, 0.0, *[-1] * 16)
+
+
+class Arrival(StrEnum):
+    """Why a job does not arrive when it was submitted."""
+
+    ELIGIBLE = "arrives when it was eligible, which is later than submitted"
+    MOVED = "started before it was submitted or eligible, and arrives at its start"
+
+
+@dataclass(frozen=True, slots=True)
+class SacctOptions:
+    """How an export is read.
+
+    Parameters
+    ----------
+    unit
+        A processor of the platform is one of Slurm's ``"cpus"``, or one of its ``"nodes"``.
+    partition
+        The jobs of this partition alone; None: all.
+    oversize
+        ``"drop"`` jobs with more processors than the platform has, or ``"clip"`` them to all it has.
+    broken
+        ``"error"``, or ``"drop"`` lines that cannot be read.
+    name
+        Name of the instance; None: that of the file.
+    """
+
+    unit: Unit = "cpus"
+    partition: str | None = None
+    oversize: Oversize = "drop"
+    broken: Broken = "error"
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SacctReport:
+    """What became of an export.
+
+    ``dropped`` counts records by reason, ``changed`` jobs of the instance; ``broken`` are the first of ``num_broken``
+    lines that were left out. ``epoch`` is the clock's 0 in s since 1970 on the clock of the export; ``starts`` are when
+    the jobs of the instance started, s.
+    """
+
+    source: str
+    num_records: int
+    num_jobs: int
+    dropped: Mapping[str, int]
+    changed: Mapping[str, int]
+    broken: Sequence[Fault]
+    num_broken: int
+    epoch: float
+    starts: Sequence[float]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence for the whole, one for each kind of change, and one for each broken line named."""
+        whole = f"{counted(self.num_records, 'record')} read, {self.num_jobs} in the instance"
+        dropped = [f"{counted(count, 'record')} dropped: {reason}" for reason, count in self.dropped.items()]
+        changed = [f"{counted(count, 'job')} changed: {reason}" for reason, count in self.changed.items()]
+        lines = [f"{counted(self.num_broken, 'broken line')} left out"] if self.num_broken else []
+        return (whole, *dropped, *changed, *lines, *(str(fault) for fault in self.broken))
+
+    def __str__(self) -> str:
+        return "\n".join(f"{visible(self.source)}: {sentence}" for sentence in self.sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ruled:
+    """A record and the job that the rules make of it."""
+
+    record: SacctRecord
+    job: SwfJob
+    arrival: float
+
+
+@dataclass(slots=True)
+class _Reading:
+    """An export while it is read: the last run of each job, and what was dropped."""
+
+    source: str
+    platform: Platform
+    options: SacctOptions
+    records: dict[str, SacctRecord] = field(default_factory=dict)
+    dropped: Counter[str] = field(default_factory=Counter)
+    changed: Counter[str] = field(default_factory=Counter)
+    broken: list[Fault] = field(default_factory=list)
+    num_broken: int = 0
+    num_records: int = 0
+
+    def read(self) -> None:
+        """Read all; raise where lines are broken and may not be."""
+        for id, found in read_records(self.source, self.options.unit, self.options.partition):
+            if isinstance(found, Fault):
+                self.note_broken(found)
+                continue
+            self.num_records += 1
+            if isinstance(found, Drop):
+                self.dropped[found] += 1
+            else:
+                self.add(id, found)
+        if self.broken and self.options.broken == "error":
+            raise InstanceError(self.broken, self.source)
+
+    def note_broken(self, fault: Fault) -> None:
+        """Count a broken line, and remember the first few."""
+        self.num_broken += 1
+        if len(self.broken) < MAX_FAULTS:
+            self.broken.append(fault)
+
+    def add(self, id: str, record: SacctRecord) -> None:
+        """Keep the last run of a job."""
+        before = self.records.get(id)
+        if before is not None:
+            self.dropped[Drop.REQUEUED] += 1
+        if before is None or record.start >= before.start:
+            self.records[id] = record
+
+    def ruled(self) -> list[_Ruled]:
+        """Return the jobs in the order of their arrivals."""
+        jobs = [ruled for record in self.records.values() if (ruled := self._ruled(record))]
+        return sorted(jobs, key=lambda ruled: ruled.arrival)
+
+    def _ruled(self, record: SacctRecord) -> _Ruled | None:
+        """Return the job of a record, None where it is dropped."""
+        job, changes = apply_rules(
+            _as_swf(record), self.platform.num_processors, invalid="drop", oversize=self.options.oversize
+        )
+        if job is None:
+            self.dropped.update(changes)
+            return None
+        asked = max(record.submit, record.eligible)
+        self.changed.update(changes)
+        self.changed.update([Arrival.ELIGIBLE] if record.submit < asked <= record.start else [])
+        self.changed.update([Arrival.MOVED] if asked > record.start else [])
+        return _Ruled(record, job, min(asked, record.start))
+
+
+def _as_swf(record: SacctRecord) -> SwfRecord:
+    """Return what the rules look at."""
+    return NOTHING_KNOWN._replace(
+        submit=record.submit,
+        run=record.run,
+        allocated_processors=record.allocated,
+        requested_processors=record.requested,
+        requested_time=-1.0 if record.limit is None else record.limit,
+    )
+
+
+def read_sacct_with_report(
+    path: FilePath, platform: Platform, options: SacctOptions = SacctOptions()
+) -> tuple[Instance, SacctReport]:
+    """Return the instance of an export on a platform, and the account of what was dropped and changed.
+
+    Raises
+    ------
+    InstanceError
+        The file cannot be read, is none, lacks fields, or has lines that are broken (see ``SacctOptions.broken``).
+    """
+    reading = _Reading(os.fspath(path), platform, options)
+    reading.read()
+    jobs = reading.ruled()
+    epoch = min((ruled.arrival for ruled in jobs), default=0.0)
+    instance = Instance(
+        platform,
+        [_job(ruled, epoch, platform) for ruled in jobs],
+        name=options.name or Path(reading.source).name.partition(".")[0] or "trace",
+    )
+    report = SacctReport(
+        reading.source,
+        reading.num_records,
+        len(jobs),
+        _in_order(reading.dropped, (*Drop, *Change)),
+        _in_order(reading.changed, (*Arrival, *Change)),
+        reading.broken,
+        reading.num_broken,
+        epoch,
+        tuple(ruled.record.start - epoch for ruled in jobs),
+    )
+    return instance, report
+
+
+def _job(ruled: _Ruled, epoch: float, platform: Platform) -> Job:
+    """Return the job of the instance."""
+    has_memory = any(group.memory is not None for cluster in platform.clusters for group in cluster.nodes)
+    return Job(
+        ruled.record.id,
+        tasks=ruled.job.processors,
+        base_time=ruled.job.run,
+        arrival=ruled.arrival - epoch,
+        estimate=ruled.job.estimate,
+        user=ruled.record.user,
+        memory=ruled.record.memory if has_memory else None,
+    )
+
+
+def _in_order(counts: Mapping[str, int], order: Sequence[str]) -> dict[str, int]:
+    """Return the counts that there are, in an order."""
+    return {reason: counts[reason] for reason in order if counts.get(reason)}
+
+
+@public
+def read_sacct(
+    path: FilePath,
+    processors: int | None = None,
+    *,
+    platform: Platform | None = None,
+    unit: Unit = "cpus",
+    partition: str | None = None,
+    oversize: Oversize = "drop",
+    broken: Broken = "error",
+    name: str | None = None,
+) -> Instance:
+    """Return the instance of an accounting export of Slurm (``sacct --parsable2``), also compressed with gzip.
+
+    Steps, jobs that never started or had not ended, and earlier runs of requeued jobs are dropped; every task of an
+    array is a job. Every change is counted and said as a warning of the logger ``coalloc.workloads.sacct``;
+    :func:`coalloc.workloads.sacct.read_sacct_with_report` returns the counts instead.
+
+    Parameters
+    ----------
+    processors, platform
+        Either the size of one pool of nodes of power 1, or a platform; memory counts where its nodes have some.
+    unit
+        A processor is one of Slurm's ``"cpus"``, or one of its ``"nodes"``.
+    partition
+        The jobs of this partition alone; None: all.
+    oversize
+        ``"drop"`` jobs with more processors than there are or ``"clip"`` them to all.
+    broken
+        ``"error"``, or ``"drop"`` lines that cannot be read.
+    name
+        Of the instance; None: that of the file.
+
+    Raises
+    ------
+    InstanceError
+        The file cannot be read or is no such export, fields are missing, or lines are broken.
+    """
+    options = SacctOptions(unit, partition, oversize, broken, name)
+    instance, report = read_sacct_with_report(path, chosen_platform(processors, platform), options)
+    for sentence in report.sentences[1:]:
+        LOGGER.warning("%s: %s", visible(report.source), sentence)
+    return instance

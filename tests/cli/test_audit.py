@@ -1,0 +1,84 @@
+"""``coalloc audit``, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+import coalloc
+from coalloc.studies.interruption import Interrupted
+from tests.cli.running import TINY, run, write
+
+SACCT = """JobID|Submit|Start|End|NCPUS|State
+1|2026-10-01T00:00:00|2026-10-01T00:00:00|2026-10-01T00:01:40|2|COMPLETED
+1.0|2026-10-01T00:00:00|2026-10-01T00:00:00|2026-10-01T00:01:40|2|COMPLETED
+2|2026-10-01T00:00:05|2026-10-01T00:01:40|2026-10-01T00:02:30|1|COMPLETED
+3|2026-10-03T00:00:00|2026-10-03T00:00:10|2026-10-03T00:00:20|1|COMPLETED
+"""
+"""Job 2 waits 95 s for job 1, job 3 for nothing, 10 s."""
+
+LIMITS = ("--time-limit", "0.02", "--against", "fcfs", "-j", "1")
+
+
+@pytest.fixture
+def export(tmp_path):
+    return write(tmp_path / "october.txt", SACCT)
+
+
+def test_an_export_is_audited_and_everything_written(export, tmp_path):
+    files = {name: tmp_path / f"audit.{name}" for name in ("csv", "html", "svg")}
+    asked = ("audit", export, "--processors", 2, "--window", "1d", *LIMITS, "-o", files["csv"], "--page", files["html"])
+    result = run(*asked, "--plot", files["svg"])
+    assert result.exit_code == 0
+    assert "1 record dropped: a step of a job" in result.stderr
+    # 95 and 10 s of three jobs. Job 1 first is best (95 s), or job 2 at 5 s and job 1 after it (55 s): 55/3 s.
+    lines = result.stdout.splitlines()
+    assert lines[2] == "mean wait             35 s as it was"
+    assert lines[4].strip().startswith("18.3 s in the best that we hold: 47.6 % to ")
+    table = pd.read_csv(files["csv"])
+    assert table["window"].tolist() == ["the whole period", "2026-10-01 00:00", "2026-10-03 00:00"]
+    assert "<img" in files["html"].read_text()
+    assert "<svg" in files["svg"].read_text()
+    again = run(*asked, "--json")
+    assert (again.exit_code, again.stderr) == (0, "")  # all is kept in audit.sqlite
+    assert json.loads(again.stdout)["period"]["wait_as_it_was"] == 35.0
+
+
+def test_what_has_ended_is_kept_at_an_interrupt(export, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise Interrupted(pd.DataFrame({"window": ["the whole period"]}), ["2026-10-01 00:00"])
+
+    monkeypatch.setattr(coalloc, "audit", interrupted)
+    table = tmp_path / "audit.csv"
+    result = run("audit", export, "--processors", 2, "-o", table)
+    assert (result.exit_code, result.stderr) == (
+        0,
+        "coalloc: interrupted with 1 of 2 rows; missing: 2026-10-01 00:00\n",
+    )
+    assert pd.read_csv(table)["window"].tolist() == ["the whole period"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ([], "invalid value for TRACE: a trace needs one of --processors N and --platform FILE"),
+        (["--processors", 2, "--window", "week"], "invalid value for --window: must be a length like 7d, 12h or 3600"),
+        (["--processors", 2, "--after", "2027-01-01"], "the period begins at 2027-01-01 00:00 and ends at 2026-10-03"),
+        (["--processors", 2, "--after", "2026-10-02", "--before", "2026-10-02T12:00"], "no job waits or arrives in"),
+        (["--processors", 2, "--partition", "gpu"], "there are no jobs to audit"),
+        (["--processors", 2, "--policy", "easy candidates=fast"], "candidates of policy 'easy' must be one of"),
+        (["--processors", 2, "--page", "/no/such/folder.html"], "--store: /no/such/folder.sqlite cannot be written"),
+    ],
+)
+def test_what_cannot_be_audited_is_one_line(export, options, sentence):
+    result = run("audit", export, *LIMITS, *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.splitlines()[-1].startswith(f"coalloc: {sentence}")
+
+
+def test_an_instance_needs_a_policy_and_has_its_platform(tmp_path):
+    tiny = write(tmp_path / "tiny.json", TINY)
+    assert "name a policy" in run("audit", tiny).stderr
+    assert "an instance has its own platform" in run("audit", tiny, "--processors", 2).stderr

@@ -1,0 +1,181 @@
+"""An audit: a period whose optimum is known by construction, what is kept, what is refused, what is shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import coalloc
+from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Platform, Schedule, audit
+from coalloc.studies.audit_report import COLUMNS, Range, row_of
+from coalloc.studies.audit_windows import History, window_of
+from coalloc.studies.interruption import Interrupted
+
+DAY = 86_400.0
+POOL = Platform([Cluster("pool", [NodeGroup(4, power=1.0)], 0.0)])
+
+
+def month(days):
+    """Return jobs of a month in which every day begins with eight jobs of two of four processors, the longest first.
+
+    Run times are 1 to 8 h. Shortest first on two machines is optimal for them (Conway, Maxwell, Miller 1967), and each
+    day they are packed without a gap: the waits are those of SPT, 0, 0, 1, 2, 1+3, 2+4, 1+3+5, 2+4+6 h, 34 in all.
+    The log ran them longest first: 0, 0, 8, 7, 8+6, 7+5, 8+6+4, 7+5+3 h, 74 in all.
+    """
+    return [
+        Job(f"{day}-{hours}", tasks=2, base_time=3600.0 * hours, arrival=day * DAY, estimate=DAY)
+        for day in range(days)
+        for hours in range(8, 0, -1)
+    ]
+
+
+OPTIMUM, LONGEST_FIRST = 34 / 8 * 3600.0, 74 / 8 * 3600.0
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return tmp_path_factory.mktemp("audit") / "month.sqlite"
+
+
+def ask(store, **options):
+    asked = {
+        "policy": "fcfs",
+        "window": DAY,
+        "policies": {"spt": {"policy": "spt"}},
+        "time_limit": 0.02,
+        "processes": 1,
+    }
+    return audit(Instance(POOL, month(2), name="month"), store=store, **(asked | options))
+
+
+@pytest.fixture(scope="module")
+def found(store):
+    return ask(store)
+
+
+def test_a_month_whose_optimum_is_known_is_told_within_the_gap(found):
+    for row in [found.whole, *found.windows]:
+        assert row["wait_as_it_was"] == pytest.approx(LONGEST_FIRST)
+        assert row["wait_best"] == pytest.approx(OPTIMUM)
+        # One machine of four processors: half the run times, and the work of all shorter jobs and half the own before
+        # each. That is SPT on one machine of half the time, (1*7.5 + 2*6.5 + ... + 8*.5)/2 h = 60 h, and 18 h, less
+        # the 36 h that jobs run: 42 - 12... the program's own bound must be within 15 % of the optimum.
+        assert 0.85 * OPTIMUM <= row["wait_bound"] <= OPTIMUM
+    wait, slowdown = found.answers
+    assert wait.best == Range(found.whole["wait_bound"], found.whole["wait_best"])
+    assert wait.avoidable.low == pytest.approx(1.0 - 34 / 74)
+    assert slowdown.best.low <= slowdown.best.high < slowdown.as_it_was
+
+
+def test_shares_of_waiting_hold_what_was_lost(found):
+    # SPT knows nothing of the estimates, which are all a day: it runs jobs as they come, as the log did. So nothing
+    # tells order from estimates, and both may have cost up to the difference between the log and the bound.
+    lost = LONGEST_FIRST - found.whole["wait_bound"]
+    assert found.shares["order"] == Range(0.0, pytest.approx(lost))
+    assert found.shares["estimates"] == Range(0.0, pytest.approx(lost))
+    assert found.shares["capacity"].low > 0.0
+    assert found.shares["fragmentation"].low == 0.0
+
+
+def test_what_is_kept_is_not_run_again(found, store):
+    said = []
+    again = ask(store, progress=said.append)
+    assert said == []
+    assert again.document == found.document
+
+
+def test_an_interrupt_keeps_what_has_ended(tmp_path):
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as interrupt:
+        ask(tmp_path / "new.sqlite", progress=stop)
+    assert len(interrupt.value.table) == 1
+    assert interrupt.value.missing == ("0 s", "86400 s")
+
+
+def test_the_table_the_page_and_the_picture_say_it(found, tmp_path):
+    table = found.table
+    assert tuple(table.columns) == COLUMNS
+    assert table["window"].tolist() == ["the whole period", "0 s", "86400 s"]
+    assert json.loads(json.dumps(found.document))["period"]["jobs"] == 16
+    found.write_page(tmp_path / "page.html")
+    page = Path(tmp_path / "page.html").read_text()
+    assert found.headline in page.replace("&#39;", "'")
+    assert page.count("<img") == 1
+    assert "<script" not in page
+    assert found.draw(tmp_path / "audit.svg").axes
+    assert str(found).splitlines()[0] == "trace                 month: 16 jobs on 4 processors, fcfs"
+
+
+TRACE = """; UnixStartTime: 0
+1 0 0 100 4 -1 -1 4 200 -1 1 1 -1 -1 -1 -1 -1 -1
+2 10 90 50 2 -1 -1 2 60 -1 1 1 -1 -1 -1 -1 -1 -1
+3 20 -1 50 2 -1 -1 2 60 -1 1 1 -1 -1 -1 -1 -1 -1
+"""
+
+
+def test_a_log_is_audited_as_it_ran(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text(TRACE)
+    found = audit(
+        path, processors=4, time_limit=0.02, processes=1, policies={"fcfs": {"policy": "fcfs"}}, before="1970-01-02"
+    )
+    # Job 2 waits for all four processors until 100 s: nothing better is possible but to run it first (80 s for job 1).
+    assert found.account[-1] == "1 job left out: when it started is not known"
+    assert (found.whole["jobs"], found.whole["wait_as_it_was"]) == (2, 45.0)
+    assert found.whole["wait_best"] == 30.0  # job 1 waits until 60 s, when job 2 has ended
+    assert found.windows[0]["window"] == "1970-01-01 00:00"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"after": 3 * DAY}, "jobs arrive from 0 s to 86400 s"),
+        ({"after": 5 * DAY, "before": 6 * DAY}, "no job waits or arrives in the period"),
+        ({"after": "2026-10-01"}, "after: the trace does not say when its clock began: give seconds"),
+        ({"before": "soon"}, "before: must be a number of seconds or a date"),
+        ({"window": 0.0}, "window: must be above 0 s"),
+        ({"window": 1e-3}, "make at most 100000 windows"),
+        ({"time_limit": 0.0}, "time_limit: must be above 0 s"),
+        ({"processes": 0}, "processes: must be at least 1"),
+        ({"policy": "fastest"}, "there is no policy 'fastest'"),
+        ({"policy": None}, "'month' does not say when its jobs started: name a policy, or give a schedule"),
+        ({"policies": {"easy": {"policy": "easy", "candidates": "x"}}}, "candidates of policy 'easy' must be one of"),
+        ({"processors": 4}, "an instance has its own platform"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused_at_once(tmp_path, options, sentence):
+    with pytest.raises(CoallocError, match=sentence):
+        ask(tmp_path / "none.sqlite", **options)
+    assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_a_schedule_of_an_instance_is_audited_and_not_beside_a_policy(tmp_path):
+    instance = Instance(POOL, month(1), name="month")
+    run = coalloc.simulate(instance, "fcfs")
+    asked = {"policies": {"spt": {"policy": "spt"}}, "time_limit": 0.02, "processes": 1}
+    assert audit(instance, run.schedule, **asked).whole["wait_as_it_was"] == pytest.approx(LONGEST_FIRST)
+    with pytest.raises(CoallocError, match="either a schedule or a policy"):
+        audit(instance, run.schedule, policy="easy", **asked)
+    with pytest.raises(CoallocError, match="does not say when its jobs started"):
+        audit(instance, Schedule([]), **asked)
+    export = tmp_path / "export.txt"
+    export.write_text("JobID|Submit\n")
+    with pytest.raises(InstanceError, match="lacks the field"):
+        audit(export, processors=4)
+
+
+def test_a_schedule_below_a_bound_is_a_fault_of_ours():
+    from coalloc.documents.errors import InternalError
+
+    history = History(Instance(POOL, month(1)[:1]), 0.0 * History(Instance(POOL, month(1)[:1]), []).arrivals)
+    outcome = {
+        "bounds": {"wait": 5.0, "bounded_slowdown": 1.0, "makespan": 0.0},
+        "without_fragmentation": {"bound": 0.0, "best": 0.0, "waited": 0.0},
+        "schedules": [],
+    }
+    with pytest.raises(InternalError, match="the bound 5 on wait is above the 0 that 'as it was' reached"):
+        row_of(window_of(history, 0.0, 1.0), "window", outcome, is_whole=False)

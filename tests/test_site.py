@@ -1,0 +1,84 @@
+"""The site is built without a warning, asks no other host for anything, and has a page for every public name."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import coalloc
+
+ROOT = Path(__file__).parents[1]
+ASKED_FOR = re.compile(
+    r"""<(?:script|img|iframe|source|video)\b[^>]*?\bsrc=["']?([^"'\s>]+)"""
+    r"""|<link\b[^>]*?\brel=["']?(?:stylesheet|icon|preconnect|preload|dns-prefetch)[^>]*?\bhref=["']?([^"'\s>]+)"""
+    r"""|<link\b[^>]*?\bhref=["']?([^"'\s>]+)["']?[^>]*?\brel=["']?(?:stylesheet|icon|preconnect|preload|dns-prefetch)"""
+)
+"""What a browser asks for when it shows a page."""
+ASKED_FOR_BY_STYLE = re.compile(r"""@import\s+["']?([^"';]+)|url\(["']?([^"')]+)""")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the site; links and anchors that lead nowhere are warnings, and strict makes them errors."""
+    pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def pages(site: Path) -> list[Path]:
+    found = sorted(site.rglob("*.html"))
+    assert len(found) > len(coalloc.__all__)
+    return found
+
+
+def test_no_page_asks_another_host_for_anything(site):
+    asked = {
+        (page.name, target)
+        for page in pages(site)
+        for found in ASKED_FOR.findall(page.read_text(encoding="utf-8"))
+        for target in found
+        if target
+    }
+    assert len(asked) > len(pages(site))
+    assert {(page, target) for page, target in asked if re.match(r"(?:\w+:)?//", target)} == set()
+
+
+def test_no_style_sheet_asks_another_host_for_anything(site):
+    sheets = list(site.rglob("*.css"))
+    asked = [t for sheet in sheets for found in ASKED_FOR_BY_STYLE.findall(sheet.read_text()) for t in found if t]
+    assert "STIXTwoMath-Regular.ttf" in asked
+    assert [target for target in asked if re.match(r"(?:\w+:)?//", target)] == []
+
+
+@pytest.mark.parametrize("name", coalloc.__all__)
+def test_every_public_name_has_a_page_from_its_docstring(site, name):
+    page = (site / "api" / f"{name}.html").read_text(encoding="utf-8")
+    first_words = re.match(r"[\w ]+", getattr(coalloc, name).__doc__ or "")
+    assert first_words is not None
+    assert f"<p>{first_words[0]}" in page
+
+
+def test_a_name_in_code_leads_to_its_page(site):
+    assert re.search(r'<a href="api/simulate\.html"><code>coalloc\.simulate', (site / "simulation.html").read_text())
+
+
+def test_every_formula_is_drawn_by_the_browser_itself(site):
+    page = (site / "mathematics.html").read_text(encoding="utf-8")
+    assert page.count("<math ") > 500
+    assert "arithmatex" not in page
+    assert [found for found in re.findall(r">(\\[a-zA-Z]+)", page) if found] == []
+
+
+def test_results_and_notebooks_are_pages_too(site):
+    for path in ("benchmarks/thesis/README", "notebooks/quickstart.ipynb", "CONTRIBUTING"):
+        place = path.replace("README", "index")
+        assert (site / "repository" / f"{place}.html").is_file(), path
