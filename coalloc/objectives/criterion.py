@@ -54,6 +54,26 @@ class Criterion:
         told_apart = map(self.objective.tells_apart_by, self.problem.jobs)
         return numbered(zip(self.problem.kinds, told_apart, strict=True))
 
+    @cached_property
+    def equal_pairs(self) -> tuple[tuple[int, int], ...]:
+        """Each job with the next of its kind: some optimal schedule has it start no later (docs/mathematics.md)."""
+        last: dict[int, int] = {}
+        pairs = []
+        for j, kind in enumerate(self.kinds):
+            if kind in last:
+                pairs.append((last[kind], j))
+            last[kind] = j
+        return tuple(pairs)
+
+    def in_order(self, assignments: Sequence[Assignment]) -> list[Assignment]:
+        """Return assignments that cost the same and in which jobs of a kind start in the order of their numbers."""
+        left: dict[int, list[Assignment]] = {}
+        for a in sorted(assignments, key=lambda a: (a.start, a.job), reverse=True):
+            left.setdefault(self.kinds[a.job], []).append(a)
+        earliest = ((j, left[self.kinds[j]].pop()) for j in sorted(a.job for a in assignments))
+        jobs, mode = self.problem.jobs, self.problem.mode
+        return [a if a.job == j else Assignment(j, a.start, mode(jobs[j], a.mode.allocation)) for j, a in earliest]
+
     def cost(self, job: int, start: float, end: float) -> float:
         """Return what a job (by index) costs that runs from ``start`` to ``end`` (ticks).
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from coalloc.solvers import list_schedules, model_run
+from coalloc.solvers import list_schedules, model_run, one_dimension
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.bounds import feasible_set, simple
 from coalloc.solvers.context import Context
@@ -30,6 +30,7 @@ METHODS: tuple[Method, ...] = (
     list_schedules.METHOD,
     latest_ends.METHOD,
     feasible_set.METHOD,
+    one_dimension.METHOD,
     beam_worker.METHOD,
     branch_and_bound.METHOD,
     feasible_set.BRANCHING,
