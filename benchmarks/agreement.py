@@ -28,7 +28,7 @@ from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
 from coalloc.models import formulation_of
-from coalloc.objectives import Criterion
+from coalloc.objectives import Criterion, objective_of
 from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
@@ -234,7 +234,8 @@ def disagreements(case: Case, finding: Finding) -> Iterator[str]:
         return
     if not finding.objectives[0] >= optimum - slack:
         yield f"the objective {finding.objectives[0]:.9g} is below the optimum {optimum:.9g}"
-    for violation in coalloc.check(case.instance, finding.schedule, case.links, case.keywords.get("saturation", 0.0)):
+    rules = case.links, case.keywords.get("saturation", 0.0), case.keywords.get("scope", "platform")
+    for violation in coalloc.check(case.instance, finding.schedule, *rules):
         yield f"the schedule breaks a rule: {violation}"
     if case.links == "strict" and abs(worth(case, finding.schedule) - finding.objectives[0]) > slack:
         yield f"the schedule is worth {worth(case, finding.schedule):.9g}, claimed are {finding.objectives[0]:.9g}"
@@ -247,12 +248,10 @@ def largest_difference(case: Case, finding: Finding) -> float:
 
 
 def worth(case: Case, schedule: coalloc.Schedule) -> float:
-    """Return the objective of a schedule without saturated links, s, from its placements."""
+    """Return the objective of a schedule without saturated links, from its placements."""
     if case.keywords.get("model") == "pas":
         return sum(p.end - p.start for p in schedule)
-    if case.keywords["objective"] == "makespan":
-        return max(p.end for p in schedule) - case.instance.origin
-    return sum(p.end - case.instance.job_by_id[p.job].arrival for p in schedule)
+    return objective_of(case.keywords["objective"]).of_schedule(case.instance, schedule)
 
 
 # --- running and reporting -------------------------------------------------------------------------

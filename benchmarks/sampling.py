@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 SILENT = ("store", "output", "report", "rows", "note")
 """Options that change nothing of what a page says of the samples; rows that did not run are counted on it."""
-PLACES = ("peer_python", "accasim_python", "traces")
+PLACES = ("peer_python", "accasim_python", "traces", "data")
 """Options that name a place on this machine."""
 USAGE = 2
 """Exit code where a store or an option is not usable."""

@@ -58,6 +58,9 @@ RULES = {
     "unknown-processor": "every processor named is one of the platform",
     "scope": "a job stays within one cluster, or one node, where the scope asks it",
     "arrival": "a job starts at its arrival or later",
+    "deadline": "a job ends by its deadline, unless misses are only reported (deadlines='report')",
+    "precedence": "a job starts when all jobs that it comes after have ended, or later",
+    "eligibility": "a job is on clusters that it may use alone, and on nodes that have all features that it requires",
     "duration": "a job lasts its execution time exactly, rounded up to whole slots in a slotted schedule; with shared "
     "links the progress made between start and end is 1 (slotted: at least 1); a killed job lasts, or makes, at most "
     "that; no job ends before it starts",
@@ -117,6 +120,7 @@ def check(
     scope: Scope = "platform",
     *,
     power_management: bool = False,
+    deadlines: Literal["enforce", "report"] = "enforce",
 ) -> list[Violation]:
     """Return every violation of the rules in :data:`RULES`; an empty list if the schedule is valid.
 
@@ -131,6 +135,9 @@ def check(
         Where the tasks of one job may be: anywhere, in one ``cluster``, on one ``node``.
     power_management
         Whether each cluster is off at first and goes off when it is not needed, and starts up for the next job.
+    deadlines
+        ``enforce``: a deadline that is missed is a violation; ``report``: it is not, metrics count it
+        (``deadlines_missed``).
 
     Raises
     ------
@@ -150,6 +157,9 @@ def check(
             *_processor_violations(rows),
             *_scope_violations(rows, scope),
             *_arrival_violations(rows),
+            *(_deadline_violations(rows) if deadlines == "enforce" and "deadline" in instance.words else ()),
+            *(_precedence_violations(rows) if "after" in instance.words else ()),
+            *(_eligibility_violations(rows, instance) if {"eligible", "requires"} & instance.words else ()),
             *_duration_violations(rows, schedule.slot, _made(rows, instance, links, loads)),
             *overlaps,
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
@@ -532,6 +542,57 @@ def _arrival_violations(rows: _Rows) -> Iterator[Violation]:
                 f"before its arrival at {_seconds(job.arrival)}"
             )
             yield Violation("arrival", (job.id,), "", placement.start, placement.start, job.arrival, sentence)
+
+
+def _deadline_violations(rows: _Rows) -> Iterator[Violation]:
+    """Yield jobs that end after their deadlines."""
+    deadline = rows.column(lambda job: math.inf if job.deadline is None else job.deadline, math.inf)
+    for row, placement, job in rows.placed(rows.end > deadline + _tolerances(deadline, rows.end)):
+        if job is not None:
+            limit = float(deadline[row])
+            sentence = (
+                f"job {visible(job.id)} ends at {_seconds(placement.end)}, after its deadline at {_seconds(limit)}"
+            )
+            yield Violation("deadline", (job.id,), "", placement.end, placement.end, limit, sentence)
+
+
+def _precedence_violations(rows: _Rows) -> Iterator[Violation]:
+    """Yield jobs that start before one that they come after has ended, a pair each."""
+    ends: dict[str, float] = {}
+    for name, end in zip(rows.ids, rows.end.tolist(), strict=True):
+        ends[name] = max(end, ends.get(name, end))
+    comes_after = np.array([job is not None and bool(job.after) for job in rows.jobs], dtype=bool)
+    for _, placement, job in rows.placed(comes_after):
+        for other in dict.fromkeys(job.after if job is not None else ()):
+            end = ends.get(other, -math.inf)
+            if placement.start < end - time_tolerance(placement.start, end):
+                sentence = (
+                    f"job {visible(placement.job)} starts at {_seconds(placement.start)}, "
+                    f"before job {visible(other)}, which it comes after, has ended at {_seconds(end)}"
+                )
+                pair = placement.job, other
+                yield Violation("precedence", pair, "", placement.start, placement.start, end, sentence)
+
+
+def _eligibility_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
+    """Yield jobs that are on processors of a cluster, or without a feature, that they may not use."""
+    features = [frozenset(group.features) for cluster in instance.platform.clusters for group in cluster.nodes]
+    names = rows.groups.cluster_names
+    is_choosy = np.array([job is not None and bool(job.eligible or job.requires) for job in rows.jobs], dtype=bool)
+    for row, placement, job in rows.placed(is_choosy):
+        allowed = set(job.eligible if job is not None and job.eligible else names)
+        required = set(job.requires if job is not None else ())
+        low, high = rows.sets.begin[rows.held[row]], rows.sets.begin[rows.held[row] + 1]
+        wrong = [
+            (int(rows.sets.first[i]), int(rows.sets.stop[i]))
+            for i in range(low, high)
+            if names[rows.groups.cluster[g := rows.sets.group[i]]] not in allowed or not required <= features[g]
+        ]
+        if wrong:
+            where = ", ".join(_texts(wrong, rows.groups))
+            sentence = f"job {visible(placement.job)} is on {visible(where)}, which it may not use"
+            count = sum(stop - first for first, stop in wrong)
+            yield Violation("eligibility", (placement.job,), where, placement.start, count, 0, sentence)
 
 
 def _tolerances(times: Floats, others: Floats) -> Floats:

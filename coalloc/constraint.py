@@ -9,7 +9,7 @@ what the house itself knows is checked by a rule of its own, and a constraint of
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
@@ -124,11 +124,18 @@ class Constraint:
         return type(self).next_start is not Constraint.next_start
 
 
-@dataclass(frozen=True, slots=True)
-class Release(Constraint):
-    """No job starts before its arrival."""
+class Stated(Constraint):
+    """A restriction that the instance states itself, and for which the checker has a rule.
+
+    None of them is broken by rounding all times down to slots (docs/mathematics.md, "Slotting error").
+    """
 
     holds_rounded_down: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Stated):
+    """No job starts before its arrival."""
 
     def earliest_start(self, job: Job) -> float:
         """Return the arrival."""
@@ -160,3 +167,59 @@ class LatestEnd(Constraint):
         return (
             f"job {quoted(p.job)} ends at {p.end:g} s, after {self.instant:g} s" for p in schedule if p.end > latest
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines(Stated):
+    """Every job that has a deadline ends by it."""
+
+    def latest_end(self, job: Job) -> float:
+        """Return the deadline."""
+        return math.inf if job.deadline is None else job.deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Precedences(Stated):
+    """Every job starts when all that it comes ``after`` have ended; ``running`` are ends of running jobs (s), by id."""
+
+    running: Times
+
+    def earliest_start(self, job: Job) -> float:
+        """Return when the last of the running jobs that it comes after has ended."""
+        return max((self.running[other][1] for other in job.after if other in self.running), default=-math.inf)
+
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:  # noqa: ARG002
+        """Return when all others that it comes after have ended; none as long as one of them has no place."""
+        if not job.after:
+            return start
+        others = [other for other in job.after if other not in self.running]
+        return max([start, *(placed[other][1] if other in placed else math.inf for other in others)])
+
+    def rows(self, instance: Instance) -> Iterable[Row]:
+        """Yield a start less an end, at least 0, for each pair."""
+        for job in instance.jobs:
+            for other in dict.fromkeys(job.after):
+                if other not in self.running:
+                    yield TimeRow(((1, "start", job.id), (-1, "end", other)), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Eligibility(Stated):
+    """A job uses only the ``clusters`` (all by name) that it may use, and nodes with all that it requires."""
+
+    clusters: tuple[str, ...]
+
+    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
+        """Return whether the class is of such a cluster, and has what the job requires."""
+        return job.may_use(self.clusters[node_class.cluster], node_class.group)
+
+
+def stated(instance: Instance) -> Iterator[Stated]:
+    """Yield the restrictions that an instance states itself."""
+    yield Release()
+    if any(job.deadline is not None for job in instance.jobs):
+        yield Deadlines()
+    if any(job.after for job in instance.jobs):
+        yield Precedences({run.job.id: (0.0, run.end) for run in instance.running})
+    if any(job.is_choosy for job in instance.jobs):
+        yield Eligibility(tuple(cluster.name for cluster in instance.platform.clusters))

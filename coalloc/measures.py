@@ -22,6 +22,7 @@ import numpy as np
 
 from coalloc.documents.arguments import public
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.rounding import INSTANT_PRECISION, INSTANT_TOLERANCE
 from coalloc.observed import Floats, Ints, Jobs, Observed, node_spans, observe
 from coalloc.schedule import Schedule
 
@@ -187,6 +188,13 @@ WEIGHTED_TARDINESS = Quantity(
 )
 LATENESS = Quantity("s", "e_j - due_j", lambda jobs: jobs.end - jobs.due_date)
 COALLOCATED = Quantity("-", "use two or more clusters", lambda jobs: jobs.is_coallocated.astype(np.float64))
+LATE = Quantity(
+    "jobs",
+    "end after their deadlines",
+    lambda jobs: (jobs.end > jobs.deadline + np.maximum(INSTANT_TOLERANCE, INSTANT_PRECISION * jobs.end)).astype(
+        np.float64
+    ),
+)
 SATURATED = Quantity(
     "-",
     "at some instant load a link whose total load is above its bandwidth",
@@ -303,6 +311,9 @@ JOB_METRICS: Mapping[str, JobMetric] = {
     "bounded_slowdown_max": _maximum_of(BOUNDED_SLOWDOWN),
     "coallocated_share": _share_of(COALLOCATED),
     "saturated_share": _share_of(SATURATED),
+    "deadlines_missed": JobMetric(
+        LATE.unit, f"Number of the jobs that {LATE.formula}.", lambda measured: total(measured[LATE])
+    ),
 }
 """Every metric of jobs by name, in the order of reports."""
 

@@ -38,8 +38,8 @@ class Jobs:
     """Placed jobs as columns, shape ``(num_jobs,)`` each, in groups of adjacent rows.
 
     Group g begins at row ``first[g]`` and ends where the next begins; ungrouped jobs are one group.
-    ``processors`` are those held, ``due_date`` is infinite where there is none. ``met_saturation``: at some instant
-    the job loads a link whose total load is above its bandwidth.
+    ``processors`` are those held, ``due_date`` and ``deadline`` are infinite where there is none. ``met_saturation``:
+    at some instant the job loads a link whose total load is above its bandwidth.
     """
 
     arrival: Floats
@@ -48,6 +48,7 @@ class Jobs:
     base_time: Floats
     weight: Floats
     due_date: Floats
+    deadline: Floats
     processors: Ints
     is_coallocated: Truths
     met_saturation: Truths
@@ -70,6 +71,7 @@ class Jobs:
             self.base_time[rows],
             self.weight[rows],
             self.due_date[rows],
+            self.deadline[rows],
             self.processors[rows],
             self.is_coallocated[rows],
             self.met_saturation[rows],
@@ -166,6 +168,7 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             base_time=np.fromiter([job.base_time for job in placed], np.float64, len(placed)),
             weight=np.fromiter([job.weight for job in placed], np.float64, len(placed)),
             due_date=np.fromiter([_due(job) for job in placed], np.float64, len(placed)),
+            deadline=_deadlines(instance, placed),
             processors=tasks.sum(axis=1),
             is_coallocated=(tasks > 0).sum(axis=1) > 1,
             met_saturation=met_saturation[: len(placed)],
@@ -182,6 +185,13 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
 def _due(job: Job) -> float:
     """Return the due date of a job, s; infinity where it has none."""
     return math.inf if job.due_date is None else job.due_date
+
+
+def _deadlines(instance: Instance, jobs: Sequence[Job]) -> Floats:
+    """Return the deadline of each job, s; infinity where it has none."""
+    if "deadline" not in instance.words:
+        return np.full(len(jobs), np.inf)
+    return np.array([np.inf if job.deadline is None else job.deadline for job in jobs])
 
 
 def placed_jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from itertools import accumulate
 from typing import Annotated, Literal
 
@@ -25,7 +26,7 @@ from coalloc.allocation import (
     node_classes,
     switched_classes,
 )
-from coalloc.constraint import Constraint, NotTogether, Release, Times
+from coalloc.constraint import Constraint, NotTogether, Release, Stated, Times, stated
 from coalloc.documents.text import quoted
 from coalloc.execution import execution_time, link_load, link_load_table, processing_slowdown
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
@@ -204,13 +205,44 @@ class Problem:
 
     @cached_property
     def releases(self) -> tuple[float, ...]:
-        """Earliest start of each job, ticks: the latest that a constraint asks for."""
-        return tuple(self.ticks(max(c.earliest_start(job) for c in self.constraints)) for job in self.jobs)
+        """Earliest start of each job, ticks: the latest that a constraint asks for, or that jobs before it leave."""
+        asked = [self.ticks(max(c.earliest_start(job) for c in self.constraints)) for job in self.jobs]
+        for j in self._in_turn:
+            asked[j] = max([asked[j], *(asked[i] + self.levels[i][0].duration for i in self.before[j])])
+        return tuple(asked)
 
     @cached_property
     def latest_ends(self) -> tuple[float, ...]:
-        """Latest end of each job, ticks: the earliest that a constraint asks for; infinity where none does."""
-        return tuple(self._last_tick(min(c.latest_end(job) for c in self.constraints)) for job in self.jobs)
+        """Latest end of each job, ticks: the earliest that a constraint, or a job after it, asks for; else infinity."""
+        asked = [self._last_tick(min(c.latest_end(job) for c in self.constraints)) for job in self.jobs]
+        for j in reversed(self._in_turn):
+            for i in self.before[j]:
+                asked[i] = min(asked[i], asked[j] - self.levels[j][0].duration)
+        return tuple(asked)
+
+    @cached_property
+    def before(self) -> tuple[tuple[int, ...], ...]:
+        """The jobs, by index, that rows ask to end before each job starts."""
+        found: list[list[int]] = [[] for _ in self.jobs]
+        for row in self.rows:
+            if isinstance(row, TimeSumRow) and row.least >= 0 and len(row.terms) == 2:
+                (_, late, j), (_, early, i) = sorted(row.terms, reverse=True)
+                if (late, early) == ("start", "end") and i != j:
+                    found[j].append(i)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def _in_turn(self) -> tuple[int, ...]:
+        """The jobs, by index, each behind all that end before it starts; none where a cycle, or a lack, forbids that.
+
+        Of a job that fits nowhere there is no time that it takes: :attr:`levels` says so, and not what it delays.
+        """
+        if not any(self.before) or any(max(self.within_scope(self.rooms(job))) < job.tasks for job in self.jobs):
+            return ()
+        try:
+            return tuple(TopologicalSorter(dict(enumerate(self.before))).static_order())
+        except CycleError:
+            return ()
 
     def _last_tick(self, seconds: float) -> float:
         if math.isinf(seconds):
@@ -645,7 +677,7 @@ def discretise(
     kept that still forbid nothing else then.
     """
     instance.refuse_shared_nodes(EXACT_METHODS)
-    kept = (Release(), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
+    kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
     classes = node_classes(instance.platform, scope, instance.largest_task_memory)
     return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
 
@@ -659,7 +691,7 @@ def on_another_grid(problem: Problem, slot: float, rounding: Rounding) -> Proble
         links=problem.links,
         saturation=problem.saturation,
         scope=problem.scope,
-        constraints=[c for c in problem.constraints if not isinstance(c, Release)],
+        constraints=[c for c in problem.constraints if not isinstance(c, Stated)],
     )
 
 

@@ -18,7 +18,41 @@ from coalloc.solvers.result import ModelSize, SolveOptions, SolveResult, SolveSt
 
 @value(slots=False)
 class ResultDocument(Value):
-    """A result as it stands in a file; ``bound`` and ``gap`` are the result's lower bound and (if finite) gap."""
+    """A result as it stands in a file.
+
+    Parameters
+    ----------
+    status
+        What is known: ``optimal`` only with a proof.
+    stopped_by
+        What ended the search.
+    objective
+        Value of the schedule: seconds (CBS: tasks; energy: J; edp: J s); null: there is none.
+    bound
+        The lower bound, in the unit of the objective; null: none is known.
+    gap
+        (objective - bound)/objective; null where it is not known, or not finite.
+    message
+        Why there is no schedule, or what else there is to say.
+    instance_sha256
+        SHA-256 of the canonical file of the instance, in hexadecimal.
+    trace
+        A point for each new incumbent or bound.
+    timings
+        Seconds by stage.
+    model_size
+        Size of the last model; null: none was needed.
+    options
+        What was asked for, after defaults.
+    versions
+        Versions of what was at work, by name.
+    schedule
+        The best schedule known; null: none.
+    levels
+        Values of the objectives of a lexicographic model by name.
+    simulated_objective
+        The objective with the ends that shared links really give, in its unit; null where that is not asked.
+    """
 
     status: SolveStatus
     stopped_by: StoppedBy

@@ -6,7 +6,10 @@ import platform
 from functools import cache
 from importlib import metadata
 
-LIBRARIES = ("highspy", "pyomo", "numpy", "scipy", "networkx", "pydantic", "pandas", "matplotlib", "plotly", "typer")
+LIBRARIES = (
+    *("highspy", "pumpkin-solver", "pyomo", "numpy", "scipy", "networkx", "pydantic"),
+    *("pandas", "matplotlib", "plotly", "typer"),
+)
 EXTRAS = ("ortools", "dask")
 
 
@@ -31,4 +34,4 @@ def _version(name: str) -> str:
 def show_versions() -> None:
     """Print the versions, one line each, for a bug report."""
     for name, version in versions().items():
-        print(f"{name:<12} {version}")
+        print(f"{name:<14} {version}")

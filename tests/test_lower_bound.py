@@ -66,7 +66,7 @@ def test_response_times_alone_and_squashed():
 def test_the_squashed_machine_interrupts_for_a_shorter_job():
     # From 0: 40 s of work; at 10 a job of 5 s arrives and ends at 15, the first at 45: 45 + (15 - 10) = 50.
     instance = four_nodes(Job("J1", 4, 40.0), Job("J2", 4, 5.0, arrival=10.0))
-    assert coalloc.lower_bound(instance, "total-response-time") == pytest.approx(50.0)
+    assert coalloc.lower_bound(instance, "total-response-time", "area") == pytest.approx(50.0)
 
 
 @pytest.mark.parametrize("method", METHODS)

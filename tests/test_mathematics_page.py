@@ -21,7 +21,7 @@ from coalloc.testing.constraints import Lag
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
-OUR_NUMBERS = r"\(([ATCKPNMJBLRS]\d+)\)"
+OUR_NUMBERS = r"\(([ATCKPNMJBLRSD]\d+)\)"
 """Equation numbers that are ours; (E) numbers are of the execution model, others of the sources."""
 MATHS = re.compile(r"```math\n.*?\n```", re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
@@ -83,7 +83,8 @@ def test_the_constants_have_the_values_that_the_page_gives():
 
 
 def test_the_models_and_the_page_number_the_same_equations():
-    modules = (ROOT / "coalloc" / "models").glob("*.py")
+    package = ROOT / "coalloc"
+    modules = [*(package / "models").glob("*.py"), *(package / "solvers" / "bounds").glob("energy_by_*.py")]
     in_code = set(re.findall(OUR_NUMBERS, "\n".join(path.read_text(encoding="utf-8") for path in modules)))
     on_page = {number for block in MATHS.findall(PAGE) for number in re.findall(rf"&& {OUR_NUMBERS}", block)}
     assert in_code == on_page

@@ -71,6 +71,7 @@ def test_every_metric_by_hand(worked):
             "compaction": (2 * 30.0 + 2 * 40.0 + 2.0) / (4 * 52.0),
             "coallocated_share": 2.0 / 3.0,
             "saturated_share": 2.0 / 3.0,
+            "deadlines_missed": 0.0,
             "peak_link_share": 1.6,
             "queue_length_mean": 40.0 / 52.0,
         }

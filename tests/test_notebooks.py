@@ -26,7 +26,14 @@ def texts(path: Path, kind: str) -> str:
 
 
 def test_there_are_notebooks():
-    assert [path.stem for path in NOTEBOOKS] == ["energy", "grid", "policies_and_bounds", "quickstart", "slot_size"]
+    assert [path.stem for path in NOTEBOOKS] == [
+        "energy",
+        "grid",
+        "paper_model",
+        "policies_and_bounds",
+        "quickstart",
+        "slot_size",
+    ]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

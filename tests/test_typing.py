@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.test_readme import ROOT, blocks
+from tests.pages import ROOT, blocks
 
 CONSTRUCTORS = ROOT / "tests" / "typed" / "constructors.py"
 

@@ -31,7 +31,7 @@ from coalloc.result_files import instance_hash
 from coalloc.schedule import Schedule
 from coalloc.site_meter import Working
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.bounds.methods import METHODS, cost_bound
+from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
 from coalloc.solvers.feasibility import why_nowhere
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
@@ -91,8 +91,7 @@ def solve(
     saturation
         Share above its bandwidth that a link may carry and still not count as saturated.
     scope
-        Where the tasks of a job may be: ``"platform"``, one ``"cluster"``, one ``"node"`` (oas). In continuous time
-        energy and edp are for ``"node"``.
+        Where the tasks of a job may be: ``"platform"``, one ``"cluster"``, one ``"node"`` (oas).
     makespan_limit
         Seconds within which the schedule must end (oas); it may make an instance infeasible.
     constraints
@@ -241,9 +240,21 @@ def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
         raise CoallocError(f"model: must be one of coalloc.build_model, got {picture_of(model)}")
     import pyomo.environ as pyo
 
-    if not any(variable.value is not None for variable in model.component_data_objects(pyo.Var)):
+    from coalloc.solvers.backends.pyomo_solver import WHOLE
+
+    variables = list(model.component_data_objects(pyo.Var))
+    if not any(variable.value is not None for variable in variables):
         raise CoallocError("the model has no solution yet: its variables have no values")
-    schedule, problem = formulation.extract(model), model.problem
+    for variable in variables:
+        value = 0.0 if variable.is_continuous() or variable.value is None else variable.value
+        if abs(value - round(value)) > WHOLE:
+            raise CoallocError(
+                f"the values of the model are no solution: {variable.name} is {value:g}, and must be whole"
+            )
+    try:
+        schedule, problem = formulation.extract(model), model.problem
+    except ValueError as error:
+        raise CoallocError(f"the values of the model are no solution: {error}") from error
     broken = check(problem.instance, schedule, problem.links, problem.saturation, problem.scope)
     if broken:
         raise CoallocError(f"the values of the model are no valid schedule: {broken[0].sentence}")
@@ -271,12 +282,13 @@ def lower_bound(
     Parameters
     ----------
     objective
-        ``"makespan"`` or ``"total-response-time"`` (each job alone; but for ``"longest-job"`` the
-        squashed area as well), or a regular objective of your own
-        (each job alone); ``"energy"`` (J) or ``"edp"`` (J s), for schedules of any makespan, in slots or not.
+        ``"makespan"``, another regular objective by its name, or one of your own; ``"energy"`` (J) or ``"edp"`` (J s),
+        for schedules of any makespan, in slots or not.
     method
-        ``"longest-job"``, ``"work"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"`` of them
-        all; energy and EDP have ``"lp"`` alone.
+        Makespan: ``"longest-job"``, ``"work"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"``
+        of them all. Sums: ``"prices"`` (default, and best), prices of processors over time at which each job takes its
+        cheapest start, where costs are ramps (:meth:`coalloc.objectives.RegularObjective.ramp`); ``"longest-job"`` is
+        each job alone; the others are that and, for a sum of ends, the squashed area. Energy and EDP: ``"lp"`` alone.
     slot
         Seconds, or ``"50%"`` of the mean base time: a bound on schedules in whole slots; ``None``: on all.
     time_limit
@@ -299,8 +311,8 @@ def lower_bound(
     """
     asked = _asked(objective)
     asked.refuse(instance)
-    methods = METHODS if isinstance(asked, RegularObjective) else ("lp",)
-    method = method or ("feasible-set" if isinstance(asked, RegularObjective) else "lp")
+    methods = methods_of(asked) if isinstance(asked, RegularObjective) else ("lp",)
+    method = method or (default_method(asked) if isinstance(asked, RegularObjective) else "lp")
     if method not in methods:
         raise CoallocError(f"method of lower_bound must be one of {', '.join(methods)}, got {method!r}")
     limit = None if time_limit == math.inf else time_limit

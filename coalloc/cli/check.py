@@ -28,6 +28,9 @@ Scope = Annotated[str, Option(help="Where the tasks of a job may be: on the plat
 PowerManagement = Annotated[
     bool, Option("--power-management", help="Clusters are off until a job starts them up, and go off when not needed.")
 ]
+Deadlines = Annotated[
+    str, Option(help="enforce: a missed deadline is a violation; report: metrics count it, as in simulations.")
+]
 
 REPORTED = ("wait_mean", "response_mean", "execution_slowdown", "compaction", "coallocated_share", "peak_link_share")
 """Metrics that are shown of a valid schedule."""
@@ -51,6 +54,7 @@ def check(
     saturation: Saturation = 0.0,
     scope: Scope = "platform",
     power_management: PowerManagement = False,
+    deadlines: Deadlines = "enforce",
     json: Json = False,
 ) -> ExitCode:
     """Check a schedule of any origin against its instance, and say every rule that it breaks."""
@@ -58,7 +62,7 @@ def check(
     _note_other_name(given, placed)
     # The checker names the options that there are.
     options: dict[str, Any] = {"links": links, "saturation": saturation, "scope": scope}
-    options["power_management"] = power_management
+    options |= {"power_management": power_management, "deadlines": deadlines}
     violations = coalloc.check(given, placed, **options)
     if json:
         say_json([asdict(violation) for violation in violations])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import BadParameter, Option
 
@@ -18,6 +18,9 @@ from coalloc.cli.tables import show_table, written_table
 if TYPE_CHECKING:
     import pandas as pd
 
+Objective = Annotated[
+    Literal["makespan", "mean-wait", "mean-bounded-slowdown"], Option(help="What bounds and gaps are of.")
+]
 Exact = Annotated[bool, Option("--exact/--no-exact", help="Solve each instance as well, or only compute bounds.")]
 Baseline = Annotated[str | None, Option(help="Policy that the others are paired with.", show_default="the first")]
 
@@ -25,6 +28,8 @@ EXAMPLES = """
 Examples:
 
 coalloc compare wl*.json --policy mesd --policy easy --policy "easy allocation=first-fit" --plot compare.png
+
+coalloc compare trace.json --objective mean-wait --policy easy --policy "easy candidates=spt"
 
 coalloc compare trace.json --policy fcfs --policy conservative --no-exact -o compare.csv
 """
@@ -34,6 +39,7 @@ def compare(
     files: Files,
     *,
     policy: Policies = None,
+    objective: Objective = "makespan",
     exact: Exact = True,
     time_limit: TimeLimit = 20.0,
     baseline: Baseline = None,
@@ -58,6 +64,7 @@ def compare(
         coalloc.compare,
         instances,
         policies,
+        objective=objective,
         exact=exact,
         time_limit=time_limit,
         threads=threads,
@@ -84,4 +91,4 @@ def _words(table: pd.DataFrame, baseline: str, seed: int) -> str:
     policies = summary(table, seed).to_string(index=False, float_format="{:.4g}".format, na_rep="-")
     pairs = paired_differences(table, baseline, seed)
     differences = pairs.to_string(index=False, float_format="{:+.2%}".format, na_rep="-")
-    return f"{policies}\n\nmakespan against {baseline}, mean and 95 % interval\n{differences}"
+    return f"{policies}\n\n{table['objective'].iloc[0]} against {baseline}, mean and 95 % interval\n{differences}"

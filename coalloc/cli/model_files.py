@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coalloc.documents.storage import write_atomically
 from coalloc.documents.text import visible
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("lp", "mps")
 """File name extensions of models."""
+LONGEST = 200
+"""Letters of a name: solvers read 255, and a row's has a few more around it."""
 
 
 def model_format(path: Path) -> str:
@@ -26,10 +29,30 @@ def model_format(path: Path) -> str:
     return extension
 
 
+class Labels:
+    """The names of rows and columns: those of the model in letters, digits and underscores, each once, not too long.
+
+    Names of jobs may hold anything, and may differ in nothing but what a file cannot show.
+    """
+
+    def __init__(self) -> None:
+        from pyomo.core.base.label import TextLabeler
+
+        self._plain = TextLabeler()
+        self._used: set[str] = set()
+
+    def __call__(self, component: Any) -> str:
+        """Return the name of a row or a column, another for each."""
+        plain = str(self._plain(component))[:LONGEST]
+        label = next(name for name in chain([plain], (f"{plain}_{n}" for n in count(2))) if name not in self._used)
+        self._used.add(label)
+        return label
+
+
 def write_model(model: ConcreteModel, path: Path) -> None:
     """Write a model, the whole file or nothing of it."""
     name = f"model.{model_format(path)}"
     with TemporaryDirectory() as folder:
         file = Path(folder) / name
-        model.write(str(file), io_options={"symbolic_solver_labels": True})
+        model.write(str(file), io_options={"labeler": Labels()})
         write_atomically(path, file.read_bytes())

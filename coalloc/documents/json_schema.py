@@ -2,11 +2,16 @@
 
 A schema refuses what is wrong within a field; what fields must keep between them (unique ids, jobs
 that fit) is for :mod:`coalloc.instance.consistency`. JSON Schema takes 3.0 for a whole number, the
-reader does not.
+reader does not. What a property means, and its unit, is what the docstring of its value says of the parameter.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import re
+import typing
+from collections.abc import Iterator
 from typing import Any
 
 from coalloc.documents.kinds import Kind
@@ -19,7 +24,15 @@ Schema = dict[str, Any]
 def schema_of(kind: Kind[Any]) -> Schema:
     """Return the JSON Schema of a kind of file."""
     schema = _tidy(kind.adapter.json_schema())
-    envelope = {"format": {"const": kind.format}, "version": {"enum": list(kind.versions)}}
+    owners = {owner.__name__: owner for owner in _owners(kind.value)}
+    _describe(schema, kind.value)
+    for name, definition in schema.get("$defs", {}).items():
+        if "properties" in definition:
+            _describe(definition, owners[name])
+    envelope = {
+        "format": {"const": kind.format, "description": "The kind of file."},
+        "version": {"enum": list(kind.versions), "description": "Version of the format."},
+    }
     return {
         "$schema": DIALECT,
         **schema,
@@ -40,3 +53,31 @@ def _tidy(part: Any) -> Any:
         for key, inner in part.items()
         if not (key == "title" and isinstance(inner, str)) and not (key == "default" and inner is None)
     }
+
+
+def _owners(hint: Any) -> Iterator[Any]:
+    """Yield the classes with fields that a type is made of, itself included."""
+    if dataclasses.is_dataclass(hint):
+        yield hint
+        for inner in typing.get_type_hints(hint).values():
+            yield from _owners(inner)
+    for inner in typing.get_args(hint):
+        yield from _owners(inner)
+
+
+def _describe(schema: Schema, owner: Any) -> None:
+    """Give each property what the docstring of the class says of it; that of the kind of number is only its unit."""
+    said = parameters_of(owner)
+    for name, definition in schema["properties"].items():
+        definition["description"] = said[name]
+
+
+def parameters_of(owner: Any) -> dict[str, str]:
+    """Return what the docstring of a class says of each of its parameters, as plain text on one line."""
+    _, _, section = inspect.cleandoc(owner.__doc__).partition("Parameters\n----------\n")
+    found: dict[str, str] = {}
+    for entry in re.split(r"\n(?=\S)", section.partition("\n\n")[0]):
+        names, _, text = entry.partition("\n")
+        words = re.sub(r":\w+:`~?([^`]+)`", r"\1", " ".join(text.split())).replace("``", "")
+        found |= dict.fromkeys(names.split(", "), words)
+    return found

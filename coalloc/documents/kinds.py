@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Mapping
+import typing
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -19,7 +20,7 @@ from coalloc.documents.errors import Fault, InstanceError
 from coalloc.documents.sentences import faults_of, shown
 from coalloc.documents.storage import FILE_LIMIT, FilePath, compressed, read_bytes, write_atomically
 from coalloc.documents.strict_json import layout, parse
-from coalloc.documents.values import LEFT_OUT, Written
+from coalloc.documents.values import LEFT_OUT, Value, Written
 
 V = TypeVar("V")
 
@@ -49,7 +50,7 @@ class Kind(Generic[V]):
     consistency
         Returns what is wrong between the fields of a document whose fields may have faults.
     versions
-        Versions that are read; the last one is written.
+        Versions that are read; written is the first that has every field that says something.
     """
 
     name: str
@@ -104,6 +105,8 @@ def value_of(document: Document, kind: Kind[V], known_faults: list[Fault], sourc
         value = kind.adapter.validate_python(fields)
     except pydantic.ValidationError as error:
         faults += faults_of(error, kind.value, ENVELOPE) + kind.consistency(document)
+    if not faults and document["version"] != kind.versions[-1]:
+        faults = list(_younger_fields(value, document["version"]))
     if faults:
         raise InstanceError(dict.fromkeys(faults), source)
     return value
@@ -149,7 +152,7 @@ def document_of(value: V, kind: Kind[V]) -> Document:
     fields = {key: getattr(value, key) for key in kind.head} | _present_fields(value)
     return {
         "format": kind.format,
-        "version": kind.versions[-1],
+        "version": max((kind.versions[0], *(_versions(value) if len(kind.versions) > 1 else ()))),
         **{key: _plain(field) for key, field in fields.items()},
     }
 
@@ -179,3 +182,55 @@ def _absents(owner: Any) -> dict[str, object]:
     """Return for each field of a value class the content that is as good as none, ``...`` where there is none."""
     fields = dataclasses.fields(owner)
     return {f.name: f.default if f.default in (None, ()) or f.metadata == LEFT_OUT else ... for f in fields}
+
+
+# ------------------------------------------------------------------------------ versions
+
+
+def _younger_fields(part: Any, version: int, path: str = "") -> Iterator[Fault]:
+    """Yield a fault for each field that says something which files of a version do not have."""
+    owner: Any = type(part)
+    young, holders = _ages(owner)
+    for name, (since, default) in young.items():
+        if since > version and getattr(part, name) != default:
+            yield Fault(f"{path}{name}", f"is of version {since} of the format, the file says version {version}")
+    for name in holders:
+        inner = getattr(part, name)
+        if isinstance(inner, tuple):
+            for i, one in enumerate(inner):
+                yield from _younger_fields(one, version, f"{path}{name}[{i}].")
+        elif inner is not None:
+            yield from _younger_fields(inner, version, f"{path}{name}.")
+
+
+def _versions(part: Any) -> Iterator[int]:
+    """Yield the version from which on files have each of the fields that say something, where that is not the first."""
+    owner: Any = type(part)
+    young, holders = _ages(owner)
+    for name, (since, default) in young.items():
+        if getattr(part, name) != default:
+            yield since
+    for name in holders:
+        inner = getattr(part, name)
+        for one in inner if isinstance(inner, tuple) else () if inner is None else (inner,):
+            yield from _versions(one)
+
+
+@functools.cache
+def _ages(owner: Any) -> tuple[dict[str, tuple[int, object]], tuple[str, ...]]:
+    """Return the fields of a value class that are younger than version 1, and those that hold values with some.
+
+    Of the younger ones: since which version there are, and their defaults.
+    """
+    fields = dataclasses.fields(owner)
+    young = {f.name: (f.metadata["since"], f.default) for f in fields if "since" in f.metadata}
+    hints = typing.get_type_hints(owner)
+    return young, tuple(f.name for f in fields if any(any(_ages(inner)) for inner in _values_in(hints[f.name])))
+
+
+def _values_in(hint: Any) -> Iterator[Any]:
+    """Yield the value classes that a type is made of."""
+    if isinstance(hint, type) and issubclass(hint, Value):
+        yield hint
+    for inner in typing.get_args(hint):
+        yield from _values_in(inner)

@@ -59,10 +59,11 @@ class Grid:
     local: Local = "easy"
     power_management: bool = False
     scope: ClassVar[Scope] = "cluster"
+    unknown_words: ClassVar[frozenset[str]] = frozenset({"requires"})
     _sites: Sites = field(init=False)
     _assignments: Assignments = field(init=False)
     _plans: Plans | None = field(init=False, default=None)
-    _admissible: dict[tuple[int, float | None], list[int]] = field(init=False, default_factory=dict)
+    _admissible: dict[tuple[int, float | None, tuple[str, ...]], list[int]] = field(init=False, default_factory=dict)
 
     def partitions(self, platform: Platform) -> list[Partition]:
         """Return a site per cluster; raises where the broker needs to know what a cluster does not say."""
@@ -130,7 +131,7 @@ class Grid:
 
     def _large_enough(self, sites: Sequence[Site], job: Job) -> list[int]:
         """Return the sites on which a job can run, by number."""
-        key = job.tasks, job.memory
+        key = job.tasks, job.memory, job.eligible
         if key not in self._admissible:
             self._admissible[key] = [site.number for site in sites if job.tasks <= site.most_tasks(job)]
         return self._admissible[key]

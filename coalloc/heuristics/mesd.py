@@ -19,7 +19,7 @@ from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.plans import Planned, Turns
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.rounding import time_tolerance
-from coalloc.rules.mesd import Choice, Slowdown, mesd_allocation
+from coalloc.rules.mesd import AskedChoice, Choice, Slowdown, mesd_allocation, where_usable
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
 
@@ -43,10 +43,11 @@ class Mesd:
     """The processors that were free when a lone job did not fit."""
 
     def begin(self, state: State) -> None:
-        """Forget the plan of an earlier run; raises where nodes may have too little memory."""
-        if state.lacks_memory:
+        """Forget the plan of an earlier run; raises where the cores of a node may share too little memory."""
+        if len(state.room) > len(state.classes):
             raise CoallocError(
-                "policy mesd does not keep to the memory of nodes, of which there may be too little here"
+                "policy mesd does not keep to the memory that the cores of a node share, of which there may be too "
+                "little here"
             )
         self._plan, self._too_few = Turns(), None
 
@@ -58,7 +59,7 @@ class Mesd:
             if not self._plan:
                 begun = {planned.job_id for planned in started}
                 queue = [job for job in state.queue if job.id not in begun]
-                if not queue or not self._can_plan(queue, free):
+                if not queue or not self._can_plan(state, queue, free):
                     break
                 self._plan = Turns(self._planned(state, queue, free, started))
             now = self._plan.due(free)
@@ -69,11 +70,11 @@ class Mesd:
                 break
         return [planned.start(state) for planned in started]
 
-    def _can_plan(self, queue: Sequence[Job], free: Processors) -> bool:
+    def _can_plan(self, state: State, queue: Sequence[Job], free: Processors) -> bool:
         """Return whether the queue may be planned: a lone job only where it fits, and after that with what comes."""
         if free == self._too_few:
             return False
-        is_lone = len(queue) == 1 and queue[0].tasks > free.bit_count()
+        is_lone = len(queue) == 1 and queue[0].tasks > _most_tasks(state, queue[0], free)
         self._too_few = free if is_lone else None
         return not is_lone
 
@@ -82,9 +83,12 @@ class Mesd:
     ) -> Iterator[Planned]:
         """Yield the plan of a queue, in the order in which jobs are chosen."""
         members = [processors_of(node_class.processors) for node_class in state.classes]
-        choice = Choice(queue, state.classes, self.slowdown)
-        choose = mesd_allocation(state.classes, self.second_step)
-        time = state.allocator("fastest-first").time
+        choose, time = mesd_allocation(state.classes, self.second_step), state.allocator("fastest-first").time
+        choice: Choice | AskedChoice = Choice(queue, state.classes, self.slowdown)
+        if state.is_restricted:
+            choose = where_usable(choose, state.usable)
+            capacities = [node_class.capacity for node_class in state.classes]
+            choice = AskedChoice(queue, choose, time, capacities, self.slowdown)
         now, releases = state.now, _releases(state, started)
         for _ in queue:
             while (chosen := choice.next(_counts(free, members))) is None:
@@ -98,6 +102,13 @@ class Mesd:
             free &= ~planned.processors
             heapq.heappush(releases, (now + seconds, planned.processors))
             yield planned
+
+
+def _most_tasks(state: State, job: Job, free: Processors) -> int:
+    """Return how many tasks of a job free processors can take."""
+    if not state.is_restricted:
+        return free.bit_count()
+    return sum(state.usable(job, _counts(free, [processors_of(c.processors) for c in state.classes])))
 
 
 def _counts(processors: Processors, members: Sequence[Processors]) -> list[int]:

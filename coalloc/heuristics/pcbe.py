@@ -85,7 +85,7 @@ class Pcbe:
         most = int(free.max())
         fitting = [job for job in state.queue if job.tasks <= most]
         for job in sorted(fitting, key=self._key(state.now, float(nodes.core_watts.min()))):
-            usable = np.array(state.usable(job, room)) if state.lacks_memory else free
+            usable = np.array(state.usable(job, room)) if state.is_restricted else free
             if job.tasks <= most and job.tasks <= int(usable.max()):
                 best = self._best(job, nodes, running, usable)
                 start = on_node(job, best, len(free))

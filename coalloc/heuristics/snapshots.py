@@ -13,12 +13,16 @@ OVERDUE = 1.0
 
 
 def snapshot(state: State, jobs: Iterable[Job]) -> Instance:
-    """Return some waiting jobs, all there now (0), beside the running ones until their estimated ends."""
+    """Return some waiting jobs, all there now (0), beside the running ones until their estimated ends.
+
+    Those that they come after have ended; deadlines are not enforced.
+    """
     running = (
         RunningJob(r.job, state.names(r.processors), left if (left := r.estimated_end - state.now) > 0.0 else OVERDUE)
         for r in state.running
     )
-    return Instance(state.platform, tuple(job.replace(arrival=0.0) for job in jobs), tuple(running))
+    waiting = tuple(job.replace(arrival=0.0, after=(), deadline=None) for job in jobs)
+    return Instance(state.platform, waiting, tuple(running))
 
 
 def bandwidth_left(state: State) -> list[float]:

@@ -11,7 +11,19 @@ from typing import Annotated
 
 from pydantic import Field
 
-from coalloc.documents.values import LEFT_OUT, Count, Listed, NonNegative, Positive, PositiveShare, Text, Value, value
+from coalloc.documents.values import (
+    LEFT_OUT,
+    NONE,
+    SINCE_2,
+    Count,
+    Listed,
+    NonNegative,
+    Positive,
+    PositiveShare,
+    Text,
+    Value,
+    value,
+)
 from coalloc.instance.power_states import PowerStates
 
 
@@ -29,16 +41,24 @@ class NodeGroup(Value):
         Share of its CPU that jobs get (A).
     cores
         Processors of each node.
-    off_watts, idle_watts
-        What a node draws that a policy has switched off, and one without a busy core, W.
-    static_watts, core_watts
-        What a node with a busy core draws, and what each of its busy cores draws beside, W.
-    clock, flops_per_cycle
-        Clock in GHz, and operations per cycle; some policies use them.
+    off_watts
+        What a node draws that a policy has switched off, W.
+    idle_watts
+        What a node without a busy core draws, W.
+    static_watts
+        What a node with a busy core draws, W.
+    core_watts
+        What each busy core of a node draws beside its static watts, W.
+    clock
+        Clock in GHz; some policies use it.
+    flops_per_cycle
+        Operations per cycle; some policies use them.
     memory
         MB per node, for all tasks on it together; without it nothing is limited.
     multiprogramming
         Places for tasks on each node (MPL): above 1 so many tasks share its only core.
+    features
+        What its nodes have, such as ``gpu``: jobs may require it.
     """
 
     count: Count
@@ -53,6 +73,7 @@ class NodeGroup(Value):
     flops_per_cycle: Positive | None = None
     memory: NonNegative | None = None
     multiprogramming: Count = field(default=1, metadata=LEFT_OUT)
+    features: Listed[Text] = field(default=NONE, metadata=SINCE_2)
 
     @property
     def effective_power(self) -> float:
@@ -106,7 +127,17 @@ class Cluster(Value):
 
 @value()
 class Switch(Value):
-    """A switch below ``parent``, over a link of ``bandwidth`` MB/s; the root of the tree is not listed."""
+    """A switch; the root of the tree is not listed.
+
+    Parameters
+    ----------
+    name
+        Unique within a platform.
+    parent
+        The switch above it, or the root.
+    bandwidth
+        Of the link between the two, MB/s.
+    """
 
     name: Text
     parent: Text

@@ -109,6 +109,7 @@ def workload_faults(instance: object) -> list[Fault]:
     processors = _num_processors(platform)
     if processors is not None:
         faults += _size_faults(jobs, processors)
+    faults += [*_eligible_faults(jobs, platform), *_after_faults(jobs, ids)]
     return faults + _running_faults(running, _clusters(platform)) + shared_workload_faults(instance)
 
 
@@ -124,6 +125,51 @@ def _size_faults(jobs: Sequence[object], processors: int) -> list[Fault]:
         for i, job in enumerate(jobs)
         if (tasks := _count(job, "tasks")) is not None and tasks > processors
     ]
+
+
+def _eligible_faults(jobs: Sequence[object], platform: object) -> Iterator[Fault]:
+    """Yield a fault for every cluster that a job may use and the platform does not have, and for unknown features."""
+    asking = [(i, job) for i, job in enumerate(jobs) if _list(job, "eligible") or _list(job, "requires")]
+    if not asking:
+        return
+    clusters = [_text(cluster, "name") for cluster in _list(platform, "clusters")]
+    features = [feature for _, group in _node_groups(platform) for feature in _list(group, "features")]
+    for i, job in asking:
+        for key, known, what in (("eligible", clusters, "a cluster"), ("requires", features, "a feature of some node")):
+            for n, name in enumerate(_list(job, key)):
+                if clusters and None not in clusters and isinstance(name, str) and name and name not in known:
+                    yield Fault(f"jobs[{i}].{key}[{n}]", f"must be {what} of the platform, got {quoted(name)}")
+
+
+def _after_faults(jobs: Sequence[object], ids: Sequence[str | None]) -> Iterator[Fault]:
+    """Yield a fault for every job that must end first and is none, and one for every cycle, named in full."""
+    before = {i: _list(job, "after") for i, job in enumerate(jobs)}
+    before = {i: names for i, names in before.items() if names}
+    if not before:
+        return
+    known = set(ids)
+    for i, names in before.items():
+        for n, name in enumerate(names):
+            if None not in known and isinstance(name, str) and name and name not in known:
+                yield Fault(f"jobs[{i}].after[{n}]", f"must be a job of the instance, got {quoted(name)}")
+    texts = {i: [name for name in names if isinstance(name, str)] for i, names in before.items()}
+    yield from _circle_faults(texts, ids)
+
+
+def _circle_faults(before: Mapping[int, Sequence[str]], ids: Sequence[str | None]) -> Iterator[Fault]:
+    """Yield a fault for one cycle in each part of the precedences that has some."""
+    import networkx as nx
+
+    graph: nx.DiGraph[str | None] = nx.DiGraph([(ids[i], name) for i, names in before.items() for name in names])
+    place = {ids[i]: i for i in before}
+    for part in nx.strongly_connected_components(graph):
+        inner = graph.subgraph(part)
+        if inner.number_of_edges():
+            first = min(part, key=place.__getitem__)
+            cycle = [job for job, _ in nx.find_cycle(inner, first)]
+            start = cycle.index(min(cycle, key=place.__getitem__))
+            named = [quoted(job or "") for job in (*cycle[start:], *cycle[: start + 1])]
+            yield Fault(f"jobs[{place[cycle[start]]}].after", f"makes a cycle: {' after '.join(named)}")
 
 
 def _running_faults(running: Sequence[object], clusters: Clusters | None) -> list[Fault]:

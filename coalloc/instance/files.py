@@ -1,4 +1,6 @@
-"""Instance and platform files, version 1: ``.json`` or ``.json.gz``, in and out.
+"""Instance and platform files, version 1 or 2: ``.json`` or ``.json.gz``, in and out.
+
+A file is of version 2 where it says something that version 1 has no word for; version 1 is read for ever.
 
 An instance file that is not valid gives one :class:`InstanceError` with every fault and its JSON
 path. Nothing that a file says is ever executed or used as a path.
@@ -36,9 +38,10 @@ class _PlatformHolder(Value):
     name: Text = "platform"
 
 
-INSTANCE = Kind("instance", Instance, ("name", "platform", "jobs"), _instance_faults)
-PLATFORM = Kind("platform", Platform, ("clusters",), platform_faults)
-HELD_PLATFORM = Kind("platform", _PlatformHolder, ("platform",), _held_platform_faults)
+VERSIONS = (1, 2)
+INSTANCE = Kind("instance", Instance, ("name", "platform", "jobs"), _instance_faults, VERSIONS)
+PLATFORM = Kind("platform", Platform, ("clusters",), platform_faults, VERSIONS)
+HELD_PLATFORM = Kind("platform", _PlatformHolder, ("platform",), _held_platform_faults, VERSIONS)
 
 
 @public

@@ -15,6 +15,7 @@ from coalloc.instance.job import Job
 from coalloc.instance.platform import Platform
 from coalloc.instance.processor_names import NamesField
 from coalloc.instance.sharing import LocalUser, Sharing
+from coalloc.instance.words import WORDS
 
 
 @value()
@@ -76,7 +77,7 @@ class Instance(Value):
         """The jobs to schedule, by id."""
         return {job.id: job for job in self.jobs}
 
-    @property
+    @cached_property
     def origin(self) -> float:
         """Instant from which the makespan counts, s: the earliest arrival, 0 where jobs run already."""
         if self.running or not self.jobs:
@@ -93,6 +94,11 @@ class Instance(Value):
         """The most memory that a task asks for, of running jobs too, MB; 0 where no job to schedule asks for any."""
         asked = [job.memory or 0.0 for job in self.jobs]
         return max(*asked, *(run.job.memory or 0.0 for run in self.running), 0.0) if any(asked) else 0.0
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of :data:`coalloc.instance.words.WORDS` that it uses."""
+        return frozenset(name for name, word in WORDS.items() if word.is_used(self))
 
     @property
     def shares_nodes(self) -> bool:

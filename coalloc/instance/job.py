@@ -6,13 +6,14 @@ Source: thesis, section 2.2 (tau_j, Tb_j, sigma_j, PTBW_j).
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Annotated, cast
-
-from pydantic import Field
+from typing import cast
 
 from coalloc.documents.values import (
     LEFT_OUT,
+    NONE,
+    SINCE_2,
     Count,
+    Listed,
     NonNegative,
     PositiveSeconds,
     Seconds,
@@ -21,9 +22,7 @@ from coalloc.documents.values import (
     Value,
     value,
 )
-
-Weight = Annotated[NonNegative, Field(description="what a second of the job's response counts, without a unit")]
-DueDate = Annotated[Seconds | None, Field(description="instant by which the job should have ended, seconds")]
+from coalloc.instance.clusters import NodeGroup
 
 
 @value()
@@ -48,12 +47,22 @@ class Job(Value):
         The user's estimate of the base time, s; the base time itself where none is given.
     memory
         Memory that one task asks for, MB; nothing where none is given.
-    user, energy_estimate
-        Optional facts that some policies use (energy in J per task).
+    user
+        Whose it is; some policies and groupings use it.
+    energy_estimate
+        What its user expects it to consume, J per task; some policies use it.
     weight
-        What a second of its response, or of its tardiness, counts in weighted objectives.
+        What a second of its response, or of its tardiness, counts in weighted objectives, without a unit.
     due_date
         Instant by which it should have ended, s; lateness and tardiness count from there. None: it is never late.
+    deadline
+        Instant by which it must have ended, s; a simulation counts those that it misses.
+    after
+        Ids of the jobs, to schedule or running, that must have ended before it starts.
+    eligible
+        Names of the clusters that it may use; none: all.
+    requires
+        Features that each node it uses must have.
     """
 
     id: Text
@@ -66,9 +75,22 @@ class Job(Value):
     user: Text | None = None
     memory: NonNegative | None = None
     energy_estimate: NonNegative | None = None
-    weight: Weight = field(default=1.0, metadata=LEFT_OUT)
-    due_date: DueDate = None
+    weight: NonNegative = field(default=1.0, metadata=LEFT_OUT)
+    due_date: Seconds | None = None
+    deadline: Seconds | None = field(default=None, metadata=SINCE_2)
+    after: Listed[Text] = field(default=NONE, metadata=SINCE_2)
+    eligible: Listed[Text] = field(default=NONE, metadata=SINCE_2)
+    requires: Listed[Text] = field(default=NONE, metadata=SINCE_2)
 
     def __post_init__(self) -> None:
         if self.estimate is None:
             object.__setattr__(self, "estimate", self.base_time)
+
+    @property
+    def is_choosy(self) -> bool:
+        """Whether it says which clusters or nodes it may use."""
+        return bool(self.eligible or self.requires)
+
+    def may_use(self, cluster: str, group: NodeGroup) -> bool:
+        """Return whether it may have tasks on nodes of a group of a cluster."""
+        return (not self.eligible or cluster in self.eligible) and set(self.requires) <= set(group.features)

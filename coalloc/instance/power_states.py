@@ -17,12 +17,22 @@ class PowerStates(Value):
 
     Parameters
     ----------
-    chassis, boards, cores
-        Chassis of the cluster, boards of a chassis and cores of a board at most.
-    site_watts, chassis_watts, board_watts
-        What the site, each chassis and each board draw while they are on, W.
-    core_idle_watts, core_working_watts
-        What a core that is on draws without a job, and with one, W.
+    chassis
+        Chassis of the cluster at most.
+    boards
+        Boards of a chassis at most.
+    cores
+        Cores of a board at most.
+    site_watts
+        What the site draws while it is on, W.
+    chassis_watts
+        What each chassis draws while it is on, W.
+    board_watts
+        What each board draws while it is on, W.
+    core_idle_watts
+        What a core that is on draws without a job, W.
+    core_working_watts
+        What a core that is on draws with a job, W.
     startup_time
         How long the site starts up, s; it starts no job before.
     core_grace

@@ -156,9 +156,11 @@ def _add_capacities(model: pyo.ConcreteModel, grid: Grid) -> None:
         tasks += [(slots, g, (count, x)) for g, count in enumerate(mode.allocation) if count]
         loads += [(slots, k, (mode.loads[k], x)) for k in problem.contended_links if mode.loads[k] > 0.0]
         memory += [(slots, k, (mode.loads[k], x)) for k in problem.contended_memories if mode.loads[k] > 0.0]
-    add_capacity_rows(model, "processors", by_slot(tasks), grid.processors)
-    add_resource_rows(model, "bandwidth", by_slot(loads), grid.left)
-    add_resource_rows(model, "memory", by_slot(memory), grid.left)
+    of_class = "(C2): no more tasks on class g in slot t than processors are free"
+    add_capacity_rows(model, "processors", by_slot(tasks), grid.processors, of_class)
+    add_resource_rows(model, "bandwidth", by_slot(loads), grid.left, "(C3): no link k saturates in slot t")
+    of_node = "(M1): tasks on a node in slot t ask for no more than is free of its memory"
+    add_resource_rows(model, "memory", by_slot(memory), grid.left, of_node)
 
 
 def _users(model: pyo.ConcreteModel) -> dict[tuple[int, int], list[pyo.Var]]:

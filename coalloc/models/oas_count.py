@@ -43,8 +43,12 @@ def build(
     model = pyo.ConcreteModel("OAS count")
     model.problem = problem
     model.criterion = criterion = Criterion.of(problem, objective)
-    model.w = pyo.Var(list(_starts(grid)), domain=pyo.Binary)
-    model.n = pyo.Var(list(_counts(model)), domain=pyo.NonNegativeIntegers)
+    model.w = pyo.Var(
+        list(_starts(grid)), domain=pyo.Binary, doc="1 where job j starts at slot t at speed level l, fastest first"
+    )
+    model.n = pyo.Var(
+        list(_counts(model)), domain=pyo.NonNegativeIntegers, doc="tasks of job j on class g if it starts so"
+    )
     rooms = [problem.rooms(job) for job in problem.jobs]
     for (j, _, _, g), n in model.n.items():
         n.setub(min(problem.jobs[j].tasks, rooms[j][g]))
@@ -56,23 +60,26 @@ def build(
     add_objective(model, starts, criterion, horizon=horizon, lower_bound=lower_bound)
     add_constraint_rows(model, starts, problem, horizon)
 
-    # (K1) every job starts once, at one level
-    model.start_once = pyo.Constraint(list(starts), rule=lambda _, j: pyo.quicksum(w for *_, w in starts[j]) == 1)
-    # (K2) a job that starts places all its tasks, on classes of its level; (3.11)
-    model.gang = pyo.Constraint(list(model.w), rule=_gang)
-    # (K3) no more on a class than it has
-    model.room = pyo.Constraint(list(model.n), rule=_room)
+    model.start_once = pyo.Constraint(
+        list(starts),
+        rule=lambda _, j: pyo.quicksum(w for *_, w in starts[j]) == 1,
+        doc="(K1): every job starts once, at one level",
+    )
+    model.gang = pyo.Constraint(
+        list(model.w), rule=_gang, doc="(K2), thesis (3.11): a job that starts places all its tasks, on its level"
+    )
+    model.room = pyo.Constraint(list(model.n), rule=_room, doc="(K3): no more on a class than it has")
     if problem.held_exactly:
-        # (K8) no level slower than the job is, where a row asks for a late end
         slow = [start for start in model.w if start[0] in problem.held_exactly and start[1]]
-        model.exact_level = pyo.Constraint(slow, rule=_exact_level)
+        model.exact_level = pyo.Constraint(
+            slow, rule=_exact_level, doc="(K8): no level slower than the job is, where a row asks for a late end"
+        )
     _add_scope(model)
-    # (K4) tasks on each class, in each slot
-    add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
+    per_slot = "no more tasks on class g in slot t than processors are free"
+    add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors, f"(K4): {per_slot}")
     _add_links(model, grid)
-    # (M2) memory asked of each node that may have too little, in each slot
-    add_resource_rows(model, "memory", by_slot(_memory_terms(model)), grid.left)
-    # (T5), (T6) jobs too large to run together, as dual feasible functions see them
+    per_node = "tasks on a node in slot t ask for no more than is free of its memory"
+    add_resource_rows(model, "memory", by_slot(_memory_terms(model)), grid.left, f"(M2): {per_node}")
     active = ((j, range(t, t + _duration(problem, j, level)), w) for (j, level, t), w in model.w.items())
     add_packing_rows(model, active, grid)
     return model
@@ -116,7 +123,8 @@ def _add_scope(model: pyo.ConcreteModel) -> None:
     tasks: dict[tuple[int, int], list[pyo.Var]] = defaultdict(list)
     for (j, _, _, g), n in model.n.items():
         tasks[j, g].append(n)
-    add_scope_rows(model, lambda j, part: pyo.quicksum(n for g in part for n in tasks[j, g]))
+    jobs = range(len(model.problem.jobs))
+    add_scope_rows(model, lambda j, part: pyo.quicksum(n for g in part for n in tasks[j, g]), jobs)
 
 
 def _task_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
@@ -140,7 +148,9 @@ def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:
     keys = [(*start, k) for start in loading for k in problem.contended_links]
     numbers = {(j, k): problem.tasks_within(problem.jobs[j], k) for j, _, _, k in keys}
     model.q = pyo.Var(
-        [(j, lv, t, k, i) for j, lv, t, k in keys for i in numbers[j, k] if _fits(problem, j, k, i)], domain=pyo.Binary
+        [(j, lv, t, k, i) for j, lv, t, k in keys for i in numbers[j, k] if _fits(problem, j, k, i)],
+        domain=pyo.Binary,
+        doc="1 where job j, if it starts so, has i tasks below link k",
     )
 
     def choices(j: int, lv: int, t: int, k: int) -> list[tuple[int, pyo.Var]]:
@@ -151,15 +161,17 @@ def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:
         return pyo.quicksum(i * q for i, q in choices(j, lv, t, k)) - tasks == 0
 
     model.one_number = pyo.Constraint(
-        keys, rule=lambda m, j, lv, t, k: pyo.quicksum(q for _, q in choices(j, lv, t, k)) == m.w[j, lv, t]
+        keys,
+        rule=lambda m, j, lv, t, k: pyo.quicksum(q for _, q in choices(j, lv, t, k)) == m.w[j, lv, t],
+        doc="(K5): one number of tasks below a link",
     )
-    model.number_below = pyo.Constraint(keys, rule=tie)
+    model.number_below = pyo.Constraint(keys, rule=tie, doc="(K6): which is that of the tasks on classes below it")
     terms = (
         (range(t, t + _duration(problem, j, lv)), k, (link_load(i, problem.jobs[j]), q))
         for (j, lv, t, k, i), q in model.q.items()
         if 0 < i < problem.jobs[j].tasks
     )
-    add_resource_rows(model, "bandwidth", by_slot(terms), grid.left)
+    add_resource_rows(model, "bandwidth", by_slot(terms), grid.left, "(K7): no link k saturates in slot t")
 
 
 def _fits(problem: Problem, j: int, k: int, number: int) -> bool:
@@ -173,7 +185,7 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
     for j, level, t in chosen(model.w):
         counts = [0] * len(problem.classes)
         for g in problem.levels[j][level].classes:
-            counts[g] = round(model.n[j, level, t, g].value)
+            counts[g] = round(model.n[j, level, t, g].value or 0)
         assignments.append(Assignment(j, t, problem.mode(problem.jobs[j], counts)))
     return schedule_of(problem, assignments)
 
@@ -193,7 +205,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         allocation = counts.get((j, level, t))
         inside = -1 if allocation is None else sum(allocation[g] for g in problem.resources[k].classes)
         q.set_value(int(i == inside))
-    set_parts(model, assignments)
+    set_parts(model, assignments, range(len(problem.jobs)))
     set_profile(model, assignments)
 
 

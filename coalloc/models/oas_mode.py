@@ -38,7 +38,7 @@ def build(
     model = pyo.ConcreteModel("OAS mode")
     model.problem = problem
     model.criterion = criterion = Criterion.of(problem, objective)
-    model.x = pyo.Var(list(_starts(grid)), domain=pyo.Binary)
+    model.x = pyo.Var(list(_starts(grid)), domain=pyo.Binary, doc="1 where job j starts at slot t in mode p")
 
     starts: dict[int, list[tuple[int, int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
     for (j, p, t), x in model.x.items():
@@ -47,15 +47,18 @@ def build(
     add_objective(model, starts, criterion, horizon=horizon, lower_bound=lower_bound)
     add_constraint_rows(model, starts, problem, horizon)
 
-    # (C1) every job starts once, in one mode
-    model.start_once = pyo.Constraint(list(starts), rule=lambda _, j: pyo.quicksum(x for *_, x in starts[j]) == 1)
-    # (C2) tasks on each class, in each slot
-    add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors)
-    # (C3) load on each link, in each slot; (3.20) and (3.21)
-    add_resource_rows(model, "bandwidth", by_slot(_load_terms(model, problem.contended_links)), grid.left)
-    # (M1) memory asked of each node that may have too little, in each slot
-    add_resource_rows(model, "memory", by_slot(_load_terms(model, problem.contended_memories)), grid.left)
-    # (T5), (T6) jobs too large to run together, as dual feasible functions see them
+    model.start_once = pyo.Constraint(
+        list(starts),
+        rule=lambda _, j: pyo.quicksum(x for *_, x in starts[j]) == 1,
+        doc="(C1): every job starts once, in one mode",
+    )
+    per_slot = "no more tasks on class g in slot t than processors are free"
+    add_capacity_rows(model, "processors", by_slot(_task_terms(model)), grid.processors, f"(C2): {per_slot}")
+    loads, on_link = by_slot(_load_terms(model, problem.contended_links)), "no link k saturates in slot t"
+    add_resource_rows(model, "bandwidth", loads, grid.left, f"(C3), thesis (3.20), (3.21): {on_link}")
+    asked = by_slot(_load_terms(model, problem.contended_memories))
+    per_node = "tasks on a node in slot t ask for no more than is free of its memory"
+    add_resource_rows(model, "memory", asked, grid.left, f"(M1): {per_node}")
     active = ((j, range(t, t + int(problem.modes[j][p].duration)), x) for (j, p, t), x in model.x.items())
     add_packing_rows(model, active, grid)
     return model

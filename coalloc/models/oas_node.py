@@ -1,9 +1,10 @@
 """OAS, node formulation: the model of the paper, in its own variables, with the errata corrected.
 
-It is the reference that the others are measured against, so nothing else is improved. Variables
-``X[j, r, t]``, ``Z[j, r]``, ``Y[j, t]``, ``s``, ``f``, ``SP``, ``ct``, ``BW[j, k, t]``, ``ABW[k, t]``; slots
-``t = 1 .. theta`` as in the paper: ``s`` is an instant, ``f`` the last slot (both in slots).
-Source: paper section 3.2, equations (9) to (23); thesis (3.9) to (3.23); errata 1 to 4.
+It is the reference that the others are measured against, so nothing else is improved. Jobs, processors and links have
+their names, as in ``X["J1", "C1/0", 3]``; slots are ``t = 1 .. theta`` as in the paper: ``s`` is an instant, ``f`` the
+last slot (both in slots). Each component says what it is (``doc``), so that ``model.pprint()`` reads like Figure 3.13
+of the thesis; where there are two numbers, the first is the paper's.
+Source: paper section 3.2, equations (9) to (23); thesis Figure 3.13, (3.9) to (3.23); errata 1 to 4.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import pyomo.environ as pyo
 
 from coalloc.execution import execution_time, link_load
 from coalloc.instance import CoallocError
+from coalloc.models.names import add_job_parameters, add_platform_parameters, job_names, processors_by_name
 from coalloc.models.time_grid import Grid, add_scope_rows, chosen, set_parts
 from coalloc.objectives import Criterion, Objective, RegularObjective
 from coalloc.problem import Assignment, NotTogetherRow, Problem
@@ -43,7 +45,11 @@ def build(
     _add_durations(model)
     _add_links(model, horizon)
     _add_memories(model, horizon)
-    add_scope_rows(model, lambda j, part: pyo.quicksum(model.Z[j, r] for r in model.R if model.class_of[r] in part))
+    add_scope_rows(
+        model,
+        lambda j, part: pyo.quicksum(model.Z[j, r] for r in model.R if model.class_of[r] in part),
+        job_names(problem),
+    )
     _add_constraints(model)
     _add_exact_ends(model)
     _add_objective(model, model.criterion.objective)
@@ -52,84 +58,129 @@ def build(
 
 def _add_sets_and_variables(model: pyo.ConcreteModel, theta: int) -> None:
     problem: Problem = model.problem
-    model.class_of = {p: g for g, c in enumerate(problem.classes) for p in c.processors}
-    model.J = pyo.RangeSet(0, len(problem.jobs) - 1)
-    model.R = pyo.Set(initialize=sorted(model.class_of))
-    model.K = pyo.RangeSet(0, problem.num_links - 1)
-    model.T = pyo.RangeSet(1, theta)
-    index = problem.instance.platform.processor_index
+    model.class_of = processors_by_name(problem)
+    add_platform_parameters(model)
+    add_job_parameters(model)
+    model.T = pyo.RangeSet(1, theta, doc="slots")
+    model.theta = pyo.Param(initialize=theta, doc="number of slots: by then every job has ended")
+    model.eta = pyo.Param(initialize=problem.slot, doc="length of a slot, s")
+    jobs = dict(zip(model.J, problem.jobs, strict=True))
+    releases = dict(zip(model.J, problem.releases, strict=True))
     free_from = dict.fromkeys(model.R, 0)
     for run, busy in zip(problem.instance.running, problem.busy, strict=True):
-        free_from |= {index[name]: int(busy.end) for name in run.nodes}
-    first = {(j, r): max(int(problem.releases[j]), free_from[r]) + 1 for j in model.J for r in model.R}
-    rooms = [problem.rooms(job) for job in problem.jobs]
-    usable = [(j, r) for j in model.J for r in model.R if rooms[j][model.class_of[r]]]
-    model.X = pyo.Var([(j, r, t) for j, r in usable for t in range(first[j, r], theta + 1)], domain=pyo.Binary)
-    model.Z = pyo.Var(model.J, model.R, domain=pyo.Binary)
-    model.Y = pyo.Var(model.J, model.T, domain=pyo.Binary)
-    model.s = pyo.Var(model.J, domain=pyo.NonNegativeReals)
-    model.f = pyo.Var(model.J, domain=pyo.NonNegativeReals, bounds=(0, theta))
-    model.SP = pyo.Var(model.J, domain=pyo.NonNegativeReals)
-    model.ct = pyo.Var(model.J, domain=pyo.NonNegativeReals)
+        free_from |= {name: int(busy.end) for name in run.nodes}
+    rooms = {j: problem.rooms(job) for j, job in jobs.items()}
+    model.X = pyo.Var(
+        [
+            (j, r, t)
+            for j in model.J
+            for r in model.R
+            if rooms[j][model.class_of[r]]
+            for t in range(max(int(releases[j]), free_from[r]) + 1, theta + 1)
+        ],
+        domain=pyo.Binary,
+        doc="(23), thesis (3.22): 1 where job j is on processor r in slot t",
+    )
+    model.Z = pyo.Var(
+        model.J, model.R, domain=pyo.Binary, doc="(23), thesis (3.22): 1 where job j is given processor r"
+    )
+    model.Y = pyo.Var(model.J, model.T, domain=pyo.Binary, doc="(23), thesis (3.22): 1 where job j starts in slot t")
+    model.s = pyo.Var(model.J, domain=pyo.NonNegativeReals, doc="(23), thesis (3.22): start of job j, in slots from 0")
+    model.f = pyo.Var(
+        model.J, domain=pyo.NonNegativeReals, bounds=(0, theta), doc="(23), thesis (3.22): the last slot of job j"
+    )
+    model.SP = pyo.Var(model.J, domain=pyo.NonNegativeReals, doc="processing slowdown of job j")
+    model.ct = pyo.Var(
+        model.J, domain=pyo.NonNegativeReals, doc="(23), thesis (3.22): execution time of job j over its base time"
+    )
     model.in_slot = defaultdict(list)
     for (j, r, t), x in model.X.items():
         model.in_slot[j, t].append((r, x))
 
 
 def _add_placement(model: pyo.ConcreteModel) -> None:
-    problem: Problem = model.problem
-    tau = [job.tasks for job in problem.jobs]
     at = defaultdict(list)
     of = defaultdict(list)
     for (j, r, t), x in model.X.items():
         at[r, t].append(x)
         of[j, r].append(x)
-    # (10) one job on a resource at a time
-    model.eq10 = pyo.Constraint(list(at), rule=lambda _, r, t: pyo.quicksum(at[r, t]) <= 1)
-    # (11) Z = max over t of X, from both sides
-    model.eq11_from_below = pyo.Constraint(list(model.X), rule=lambda m, j, r, t: m.Z[j, r] >= m.X[j, r, t])
+    placed = model.X.index_set()
+    model.eq10 = pyo.Constraint(
+        list(at),
+        rule=lambda _, r, t: pyo.quicksum(at[r, t]) <= 1,
+        doc="(10), thesis (3.9): one job on a processor at a time",
+    )
+    model.eq11_from_below = pyo.Constraint(
+        placed,
+        rule=lambda m, j, r, t: m.Z[j, r] >= m.X[j, r, t],
+        doc="(11), thesis (3.10): Z is the greatest X of all slots, from below",
+    )
     model.eq11_from_above = pyo.Constraint(
-        model.J, model.R, rule=lambda m, j, r: m.Z[j, r] <= pyo.quicksum(of[j, r]) if (j, r) in of else m.Z[j, r] == 0
+        model.J,
+        model.R,
+        rule=lambda m, j, r: m.Z[j, r] <= pyo.quicksum(of[j, r]) if (j, r) in of else m.Z[j, r] == 0,
+        doc="(11), thesis (3.10): Z is the greatest X of all slots, from above",
     )
-    # (12) every task is placed
-    model.eq12 = pyo.Constraint(model.J, rule=lambda m, j: pyo.quicksum(m.Z[j, r] for r in m.R) == tau[j])
-    # (13) all tasks at the same time
+    model.eq12 = pyo.Constraint(
+        model.J,
+        rule=lambda m, j: pyo.quicksum(m.Z[j, r] for r in m.R) == m.tau[j],
+        doc="(12), thesis (3.11): every task of a job is placed",
+    )
     model.eq13 = pyo.Constraint(
-        list(model.X), rule=lambda m, j, r, t: pyo.quicksum(x for _, x in m.in_slot[j, t]) >= tau[j] * m.X[j, r, t]
+        placed,
+        rule=lambda m, j, r, t: pyo.quicksum(x for _, x in m.in_slot[j, t]) >= m.tau[j] * m.X[j, r, t],
+        doc="(13), thesis (3.12): all tasks of a job run at the same time",
     )
-    # (14) nothing before the start
-    model.eq14 = pyo.ConstraintList()
-    for j, r, t in model.X:
-        for later in range(t + 1, model.T.last() + 1):
-            model.eq14.add(model.X[j, r, t] <= 1 - model.Y[j, later])
-    # (15), (16) one start; s is the instant at which slot t begins
-    model.eq15 = pyo.Constraint(model.J, rule=lambda m, j: pyo.quicksum(m.Y[j, t] for t in m.T) == 1)
-    model.eq16 = pyo.Constraint(model.J, rule=lambda m, j: m.s[j] == pyo.quicksum(t * m.Y[j, t] for t in m.T) - 1)
-    # (17) f is the last slot used: at least each of them here; (19) keeps it from being later
-    model.eq17 = pyo.Constraint(list(model.X), rule=lambda m, j, r, t: m.f[j] >= t * m.X[j, r, t])
+    model.eq14 = pyo.Constraint(
+        [(j, r, t, later) for j, r, t in model.X for later in range(t + 1, model.T.last() + 1)],
+        rule=lambda m, j, r, t, later: m.X[j, r, t] <= 1 - m.Y[j, later],
+        doc="(14), thesis (3.13): nothing of a job runs before the slot in which it starts",
+    )
+    model.eq15 = pyo.Constraint(
+        model.J,
+        rule=lambda m, j: pyo.quicksum(m.Y[j, t] for t in m.T) == 1,
+        doc="(15), thesis (3.14): every job starts once",
+    )
+    model.eq16 = pyo.Constraint(
+        model.J,
+        rule=lambda m, j: m.s[j] == pyo.quicksum(t * m.Y[j, t] for t in m.T) - 1,
+        doc="(16), thesis (3.15): s is the instant at which the slot of the start begins",
+    )
+    # f is at least each slot that is used here; (19) keeps it from being later
+    model.eq17 = pyo.Constraint(
+        placed,
+        rule=lambda m, j, r, t: m.f[j] >= t * m.X[j, r, t],
+        doc="(17), thesis (3.16): f is the last slot that a job uses",
+    )
 
 
 def _add_durations(model: pyo.ConcreteModel) -> None:
     problem: Problem = model.problem
-    jobs = problem.jobs
-    base_slots = [job.base_time / problem.seconds(1) for job in jobs]
+    base_slots = {j: model.Tb[j] / problem.seconds(1) for j in model.J}
     used = defaultdict(list)
     for (j, _, _), x in model.X.items():
         used[j].append(x)
-    # (3), missing from the list of the paper (errata 4): the slowest resource used
     model.slowest = pyo.Constraint(
-        model.J, model.R, rule=lambda m, j, r: m.SP[j] >= m.Z[j, r] / problem.classes[m.class_of[r]].effective_power
+        model.J,
+        model.R,
+        rule=lambda m, j, r: m.SP[j] >= m.Z[j, r] / m.Gamma[r],
+        doc="(3), thesis (2.5): the slowest processor of a job slows it down (missing in the sources' list: erratum 4)",
     )
-    # (18)
     model.eq18 = pyo.Constraint(
-        model.J, rule=lambda m, j: m.ct[j] == jobs[j].processing_share * m.SP[j] + (1 - jobs[j].processing_share)
+        model.J,
+        rule=lambda m, j: m.ct[j] == m.sigma[j] * m.SP[j] + (1 - m.sigma[j]),
+        doc="(18), thesis (3.17): ct from the processing slowdown alone, for links do not saturate",
     )
-    # (19), with the rounding that errata 1 puts in
-    room = [_rounding_room(problem, j) for j in model.J]
-    model.eq19 = pyo.Constraint(model.J, rule=lambda m, j: m.f[j] - m.s[j] <= base_slots[j] * m.ct[j] + room[j])
-    # (20)
+    room = dict(zip(model.J, (_rounding_room(problem, j) for j in range(len(problem.jobs))), strict=True))
+    model.eq19 = pyo.Constraint(
+        model.J,
+        rule=lambda m, j: m.f[j] - m.s[j] <= base_slots[j] * m.ct[j] + room[j],
+        doc="(19), thesis (3.18): from start to last slot a job takes what it runs, rounded up (erratum 1)",
+    )
     model.eq20 = pyo.Constraint(
-        model.J, rule=lambda m, j: pyo.quicksum(used[j]) >= base_slots[j] * jobs[j].tasks * m.ct[j]
+        model.J,
+        rule=lambda m, j: pyo.quicksum(used[j]) >= base_slots[j] * m.tau[j] * m.ct[j],
+        doc="(20), thesis (3.19): all tasks of a job get the slots that it needs",
     )
 
 
@@ -151,41 +202,67 @@ def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
     """
     problem: Problem = model.problem
     free = Grid(problem, theta).left
-    units = [LARGEST_BANDWIDTH / (max(_loads(problem, k)) or LARGEST_BANDWIDTH) for k in model.K]
+    index = {name: k for k, name in enumerate(model.K)}
+    jobs = dict(zip(model.J, problem.jobs, strict=True))
+    units = {name: LARGEST_BANDWIDTH / (max(_loads(problem, k)) or LARGEST_BANDWIDTH) for name, k in index.items()}
     loads = {
-        (j, k): [units[k] * link_load(i, job) for i in range(job.tasks + 1)]
-        for j, job in enumerate(problem.jobs)
-        for k in model.K
+        (j, k): [units[k] * link_load(i, job) for i in range(job.tasks + 1)] for j, job in jobs.items() for k in model.K
     }
-    below = [resource.classes for resource in problem.resources]
-    model.BW = pyo.Var(model.J, model.K, model.T, domain=pyo.NonNegativeReals)
-    model.ABW = pyo.Var(model.K, model.T, domain=pyo.NonNegativeReals)  # (22)
+    below = {name: problem.resources[k].classes for name, k in index.items()}
+    model.BW = pyo.Var(
+        model.J,
+        model.K,
+        model.T,
+        domain=pyo.NonNegativeReals,
+        doc=f"load of job j on link k in slot t, in units in which the largest of the link is {LARGEST_BANDWIDTH:g}",
+    )
+    model.ABW = pyo.Var(
+        model.K,
+        model.T,
+        domain=pyo.NonNegativeReals,
+        doc="(22), thesis (3.21): what is left of link k in slot t, in the same units: no link saturates",
+    )
     keys = [(j, k, t) for j, t in model.in_slot for k in model.K]
     model.tasks_below = pyo.Var(
-        [(j, k, t, i) for j, k, t in keys for i in range(problem.jobs[j].tasks + 1)], domain=pyo.Binary
+        [(j, k, t, i) for j, k, t in keys for i in range(jobs[j].tasks + 1)],
+        domain=pyo.Binary,
+        doc="1 where job j has i tasks below link k in slot t (ours: erratum 2)",
     )
 
-    def numbered(j: int, k: int, t: int) -> list[tuple[int, pyo.Var]]:
-        return [(i, model.tasks_below[j, k, t, i]) for i in range(problem.jobs[j].tasks + 1)]
+    def numbered(j: str, k: str, t: int) -> list[tuple[int, pyo.Var]]:
+        return [(i, model.tasks_below[j, k, t, i]) for i in range(jobs[j].tasks + 1)]
 
-    def count(_: pyo.ConcreteModel, j: int, k: int, t: int) -> pyo.Expression:
+    def count(_: pyo.ConcreteModel, j: str, k: str, t: int) -> pyo.Expression:
         here = pyo.quicksum(x for r, x in model.in_slot[j, t] if model.class_of[r] in below[k])
         return pyo.quicksum(i * v for i, v in numbered(j, k, t)) - here == 0
 
-    def load(m: pyo.ConcreteModel, j: int, k: int, t: int) -> pyo.Expression:
+    def load(m: pyo.ConcreteModel, j: str, k: str, t: int) -> pyo.Expression:
         if (j, t) not in m.in_slot:
             return m.BW[j, k, t] == 0
         return m.BW[j, k, t] == pyo.quicksum(loads[j, k][i] * v for i, v in numbered(j, k, t))
 
-    model.one_number = pyo.Constraint(keys, rule=lambda _, j, k, t: pyo.quicksum(v for _, v in numbered(j, k, t)) == 1)
-    model.number_below = pyo.Constraint(keys, rule=count)
-    # (4) as a table of the load at each number of tasks; one_number and number_below are (4a) and (4b)
-    model.eq4 = pyo.Constraint(model.J, model.K, model.T, rule=load)
-    # (21)
+    model.one_number = pyo.Constraint(
+        keys,
+        rule=lambda _, j, k, t: pyo.quicksum(v for _, v in numbered(j, k, t)) == 1,
+        doc="(4a), ours: one number of tasks below a link",
+    )
+    model.number_below = pyo.Constraint(
+        keys, rule=count, doc="(4b), ours: which is that of the tasks on processors below it"
+    )
+    model.eq4 = pyo.Constraint(
+        model.J,
+        model.K,
+        model.T,
+        rule=load,
+        doc="(4), thesis (2.6): the load of a job on a link, a table of it at each number of tasks below",
+    )
     model.eq21 = pyo.Constraint(
         model.K,
         model.T,
-        rule=lambda m, k, t: m.ABW[k, t] == units[k] * float(free[t - 1, k]) - pyo.quicksum(m.BW[j, k, t] for j in m.J),
+        rule=lambda m, k, t: (
+            m.ABW[k, t] == units[k] * float(free[t - 1, index[k]]) - pyo.quicksum(m.BW[j, k, t] for j in m.J)
+        ),
+        doc="(21), thesis (3.20): what the jobs leave of a link, one row per link and slot (erratum 3)",
     )
 
 
@@ -193,16 +270,20 @@ def _add_memories(model: pyo.ConcreteModel, theta: int) -> None:
     """Add (M3): the tasks on a node of several cores ask for no more than its memory, in units of that."""
     problem: Problem = model.problem
     free = Grid(problem, theta).left
-    on_node: dict[tuple[int, int], list[tuple[float, pyo.Var]]] = defaultdict(list)
+    memories = {problem.resources[k].name: k for k in problem.contended_memories}
+    memory = {j: job.memory or 0.0 for j, job in zip(model.J, problem.jobs, strict=True)}
+    on_node: dict[tuple[str, int], list[tuple[float, pyo.Var]]] = defaultdict(list)
     for (j, t), placed in model.in_slot.items():
-        for k in problem.contended_memories if problem.jobs[j].memory else ():
+        for node, k in memories.items() if memory[j] else ():
             terms = [x for r, x in placed if (model.class_of[r],) == problem.resources[k].classes]
-            on_node[k, t] += [(problem.jobs[j].memory / problem.limits[k], x) for x in terms]
+            on_node[node, t] += [(memory[j] / problem.limits[k], x) for x in terms]
     model.memory = pyo.Constraint(
         [key for key, terms in on_node.items() if terms],
-        rule=lambda _, k, t: (
-            pyo.quicksum(share * x for share, x in on_node[k, t]) <= float(free[t - 1, k]) / problem.limits[k]
+        rule=lambda _, node, t: (
+            pyo.quicksum(share * x for share, x in on_node[node, t])
+            <= float(free[t - 1, memories[node]]) / problem.limits[memories[node]]
         ),
+        doc="(M3), ours: tasks on a node ask for no more than its memory",
     )
 
 
@@ -211,19 +292,20 @@ def _add_constraints(model: pyo.ConcreteModel) -> None:
     problem: Problem = model.problem
     if not problem.rows and all(map(math.isinf, problem.latest_ends)):
         return
-    model.times = pyo.ConstraintList()
-    model.not_together = pyo.ConstraintList()
-    for j, latest in enumerate(problem.latest_ends):
+    names = list(model.J)
+    model.times = pyo.ConstraintList(doc="(T8), ours: latest ends, and least differences between times of jobs")
+    model.not_together = pyo.ConstraintList(doc="(T9), ours: jobs that do not run at the same time")
+    for j, latest in zip(names, problem.latest_ends, strict=True):
         if math.isfinite(latest):
             model.times.add(model.f[j] <= latest)
     for row in problem.rows:
         if isinstance(row, NotTogetherRow):
             for t in model.T:
-                shares = [x / problem.jobs[j].tasks for j in row.jobs for _, x in model.in_slot[j, t]]
+                shares = [x / problem.jobs[j].tasks for j in row.jobs for _, x in model.in_slot[names[j], t]]
                 if shares:
                     model.not_together.add(pyo.quicksum(shares) <= 1)
         else:
-            times = ((f, (model.s if which == "start" else model.f)[j]) for f, which, j in row.terms)
+            times = ((f, (model.s if which == "start" else model.f)[names[j]]) for f, which, j in row.terms)
             model.times.add(pyo.quicksum(f * instant for f, instant in times) >= row.least)
 
 
@@ -235,31 +317,42 @@ def _add_exact_ends(model: pyo.ConcreteModel) -> None:
     problem: Problem = model.problem
     if not problem.held_exactly:
         return
-    levels = [(j, level) for j in problem.held_exactly for level in range(len(problem.levels[j]))]
-    slowest = {(j, level): problem.slowest_classes(j, level) for j, level in levels}
+    names = list(model.J)
+    held = [names[j] for j in problem.held_exactly]
+    slowest = {
+        (names[j], level): problem.slowest_classes(j, level)
+        for j in problem.held_exactly
+        for level in range(len(problem.levels[j]))
+    }
     slowness = {key: max(1.0 / problem.classes[g].effective_power for g in classes) for key, classes in slowest.items()}
-    used = {j: [x for (i, _, _), x in model.X.items() if i == j] for j in problem.held_exactly}
+    used = {j: [x for (i, _, _), x in model.X.items() if i == j] for j in held}
 
-    def on_slowest(m: pyo.ConcreteModel, j: int, level: int) -> pyo.Expression:
+    def on_slowest(m: pyo.ConcreteModel, j: str, level: int) -> pyo.Expression:
         return pyo.quicksum(m.Z[j, r] for r in m.R if m.class_of[r] in slowest[j, level])
 
-    def of_job(m: pyo.ConcreteModel, j: int) -> list[tuple[float, pyo.Var]]:
-        return [(slowness[i, level], m.level[i, level]) for i, level in levels if i == j]
+    def of_job(m: pyo.ConcreteModel, j: str) -> list[tuple[float, pyo.Var]]:
+        return [(slowness[i, level], m.level[i, level]) for i, level in slowest if i == j]
 
-    model.level = pyo.Var(levels, domain=pyo.Binary)
-    # (T12) one level
+    model.level = pyo.Var(list(slowest), domain=pyo.Binary, doc="1 where job j runs at this speed level, fastest first")
     model.one_level = pyo.Constraint(
-        problem.held_exactly, rule=lambda m, j: pyo.quicksum(chosen for _, chosen in of_job(m, j)) == 1
+        held,
+        rule=lambda m, j: pyo.quicksum(chosen for _, chosen in of_job(m, j)) == 1,
+        doc="(T12), ours: one speed level",
     )
-    # (T13) that has a task on a class that makes it one
-    model.exact_level = pyo.Constraint(levels, rule=lambda m, j, level: m.level[j, level] <= on_slowest(m, j, level))
-    # (T14) and is the slowest that SP may be
+    model.exact_level = pyo.Constraint(
+        list(slowest),
+        rule=lambda m, j, level: m.level[j, level] <= on_slowest(m, j, level),
+        doc="(T13), ours: on which a processor makes it one",
+    )
     model.exact_power = pyo.Constraint(
-        problem.held_exactly, rule=lambda m, j: m.SP[j] <= pyo.quicksum(slow * chosen for slow, chosen in of_job(m, j))
+        held,
+        rule=lambda m, j: m.SP[j] <= pyo.quicksum(slow * chosen for slow, chosen in of_job(m, j)),
+        doc="(T14), ours: and which is the slowest that SP may be",
     )
-    # (T15) f is the last slot used
     model.exact_end = pyo.Constraint(
-        problem.held_exactly, rule=lambda m, j: m.f[j] <= m.s[j] + pyo.quicksum(used[j]) / problem.jobs[j].tasks
+        held,
+        rule=lambda m, j: m.f[j] <= m.s[j] + pyo.quicksum(used[j]) / m.tau[j],
+        doc="(T15), ours: f is the last slot used",
     )
 
 
@@ -276,21 +369,32 @@ def _add_objective(model: pyo.ConcreteModel, objective: RegularObjective) -> Non
             f"the node formulation knows objectives of ends alone, not {objective.name!r}; use formulation='mode'"
         )
     if objective.aggregate == "sum":
-        model.objective = pyo.Objective(expr=pyo.quicksum(model.f.values()))
+        model.objective = pyo.Objective(expr=pyo.quicksum(model.f.values()), doc="minimise the sum of the last slots")
     else:
-        model.last = pyo.Var(domain=pyo.NonNegativeReals)
-        model.eq9 = pyo.Constraint(model.J, rule=lambda m, j: m.last >= m.f[j])
-        model.objective = pyo.Objective(expr=model.last)
+        model.last = pyo.Var(domain=pyo.NonNegativeReals, doc="the last slot of all jobs")
+        model.eq9 = pyo.Constraint(
+            model.J,
+            rule=lambda m, j: m.last >= m.f[j],
+            doc="(9), thesis (3.23): the makespan is the greatest last slot of the jobs",
+        )
+        model.objective = pyo.Objective(expr=model.last, doc="(9), thesis (3.23): minimise the makespan, in slots")
 
 
 def extract(model: pyo.ConcreteModel) -> Schedule:
     """Return the schedule of the values of ``Y`` and ``Z``; nodes of a class are named afresh by colouring."""
     problem: Problem = model.problem
     start = {j: t - 1 for j, t in chosen(model.Y)}
-    counts = {j: [0] * len(problem.classes) for j in start}
+    counts = {j: [0] * len(problem.classes) for j in model.J}
     for j, r in chosen(model.Z):
         counts[j][model.class_of[r]] += 1
-    return schedule_of(problem, [Assignment(j, start[j], problem.mode(problem.jobs[j], counts[j])) for j in start])
+    number = {name: j for j, name in enumerate(model.J)}
+    return schedule_of(
+        problem,
+        [
+            Assignment(number[name], begin, problem.mode(problem.jobs[number[name]], counts[name]))
+            for name, begin in start.items()
+        ],
+    )
 
 
 def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
@@ -300,9 +404,9 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         Occupation(problem.jobs[a.job].id, problem.seconds(a.start), problem.seconds(a.end), a.mode.allocation)
         for a in assignments
     ]
-    index = problem.instance.platform.processor_index
     nodes = assign_nodes(problem.instance, problem.classes, intervals)
-    held = {a.job: (a, {index[name] for name in names}) for a, names in zip(assignments, nodes, strict=True)}
+    names = list(model.J)
+    held = {names[a.job]: (a, set(given)) for a, given in zip(assignments, nodes, strict=True)}
     for (j, r, t), x in model.X.items():
         assignment, processors = held[j]
         x.set_value(int(r in processors and assignment.start < t <= assignment.end))
@@ -310,13 +414,13 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         z.set_value(int(r in held[j][1]))
     for (j, t), y in model.Y.items():
         y.set_value(int(t == held[j][0].start + 1))
-    set_parts(model, assignments)
+    set_parts(model, assignments, names)
     for (j, level), picked in model.level.items() if problem.held_exactly else ():
-        picked.set_value(int(problem.levels[j][level].duration == held[j][0].mode.duration))
+        assignment = held[j][0]
+        picked.set_value(int(problem.levels[assignment.job][level].duration == assignment.mode.duration))
+    below = {name: resource.classes for name, resource in zip(model.K, problem.resources, strict=False)}
     for (j, k, t, i), number in model.tasks_below.items():
-        here = sum(
-            model.X[j, r, t].value for r, _ in model.in_slot[j, t] if model.class_of[r] in problem.resources[k].classes
-        )
+        here = sum(model.X[j, r, t].value for r, _ in model.in_slot[j, t] if model.class_of[r] in below[k])
         number.set_value(int(i == here))
 
 

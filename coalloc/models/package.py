@@ -43,7 +43,7 @@ def add_stages(model: pyo.ConcreteModel, stages: Sequence[tuple[str, Any, bool]]
     """
     model.stages = []
     for number, (name, expression, is_integral) in enumerate(stages):
-        objective = pyo.Objective(expr=expression)
+        objective = pyo.Objective(expr=expression, doc=f"minimise: {name}")
         model.add_component(name.replace("-", "_"), objective)
         if number:
             objective.deactivate()
@@ -72,16 +72,25 @@ def mode_model(name: str, problem: Problem) -> pyo.ConcreteModel:
     model = pyo.ConcreteModel(name)
     model.problem = problem
     model.modes = [package_modes(problem, j) for j in range(len(problem.jobs))]
-    model.J = pyo.RangeSet(0, len(problem.jobs) - 1)
-    model.y = pyo.Var([(j, p) for j, choices in enumerate(model.modes) for p in range(len(choices))], domain=pyo.Binary)
-    # (P1) every job takes one mode; (3.5) as in errata 7
-    model.one_mode = pyo.Constraint(
-        model.J, rule=lambda m, j: pyo.quicksum(m.y[j, p] for p in range(len(m.modes[j]))) == 1
+    model.J = pyo.RangeSet(0, len(problem.jobs) - 1, doc="jobs")
+    model.y = pyo.Var(
+        [(j, p) for j, choices in enumerate(model.modes) for p in range(len(choices))],
+        domain=pyo.Binary,
+        doc="1 where job j takes mode p",
     )
-    # (P2) tasks on each class
-    model.processors = pyo.Constraint(range(len(problem.classes)), rule=_processors)
-    # (M4) memory asked of each node that may have too little
-    model.memory = pyo.Constraint(_contended(model, range(problem.num_links, len(problem.resources))), rule=_within)
+    model.one_mode = pyo.Constraint(
+        model.J,
+        rule=lambda m, j: pyo.quicksum(m.y[j, p] for p in range(len(m.modes[j]))) == 1,
+        doc="(P1), thesis (3.5): every job takes one mode (erratum 7)",
+    )
+    model.processors = pyo.Constraint(
+        range(len(problem.classes)), rule=_processors, doc="(P2): no more tasks on class g than processors are free"
+    )
+    model.memory = pyo.Constraint(
+        _contended(model, range(problem.num_links, len(problem.resources))),
+        rule=_within,
+        doc="(M4): tasks on a node ask for no more than is free of its memory",
+    )
     return model
 
 
@@ -115,7 +124,11 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
 
 def add_saturation_limits(model: pyo.ConcreteModel) -> None:
     """Add (P3) to a mode model: no link saturates; (3.6), (3.7). Links that cannot saturate have no row."""
-    model.saturation = pyo.Constraint(_contended(model, range(model.problem.num_links)), rule=_within)
+    model.saturation = pyo.Constraint(
+        _contended(model, range(model.problem.num_links)),
+        rule=_within,
+        doc="(P3), thesis (3.6), (3.7): no link saturates",
+    )
 
 
 def _contended(model: pyo.ConcreteModel, resources: Iterable[int]) -> list[int]:
@@ -132,29 +145,38 @@ def _within(model: pyo.ConcreteModel, k: int) -> Any:
 
 
 def add_communication_slowdown(
-    model: pyo.ConcreteModel, loads: Mapping[tuple[int, int], Any], is_loaded: Mapping[tuple[int, int], Any]
+    model: pyo.ConcreteModel, loads: Mapping[tuple[Any, Any], Any], is_loaded: Mapping[tuple[Any, Any], Any]
 ) -> None:
     """Add ``SC[j]`` where links may saturate: (P4) ``SC_j >= load_k/MBW_k - M_jk (1 - u_jk)``, ``SC_j >= 1``.
 
-    ``loads`` (MB/s) and ``is_loaded`` (u, 1 when job ``j`` loads link ``k``) are expressions by (job, link)
-    of the pairs that occur; ``load_k`` is their sum with what runs already. ``M_jk`` is the least that is valid.
+    ``loads`` (MB/s) and ``is_loaded`` (u, 1 when job ``j`` loads link ``k``) are expressions by (job, link) of the
+    pairs that occur, as the model calls them: by name where it has ``K``, else by index. ``load_k`` is their sum with
+    what runs already. ``M_jk`` is the least that is valid.
     Source: thesis (2.7) to (2.9) for the jobs that overlap throughout; errata 3.
     """
     problem: Problem = model.problem
     links = problem.instance.platform.links
-    on_link: dict[int, list[Any]] = {k: [] for k in range(len(links))}
+    number = {name: j for j, name in enumerate(model.J)}
+    index = {name: k for k, name in enumerate(range(len(links)) if model.component("K") is None else model.K)}
+    on_link: dict[Any, list[Any]] = {k: [] for k in index}
     for (_, k), load in loads.items():
         on_link[k].append(load)
-    model.SC = pyo.Var(model.J, bounds=(1.0, None))
-    slowed = [(j, k) for j, k in is_loaded if problem.jobs[j].processing_share < 1.0 and links[k].bandwidth > 0.0]
+    model.SC = pyo.Var(model.J, bounds=(1.0, None), doc="communication slowdown of job j, thesis (2.8), (2.9)")
+    slowed = [
+        (j, k)
+        for j, k in is_loaded
+        if problem.jobs[number[j]].processing_share < 1.0 and links[index[k]].bandwidth > 0.0
+    ]
 
-    def row(m: pyo.ConcreteModel, j: int, k: int) -> Any:
-        bandwidth = links[k].bandwidth
-        big_m = max(0.0, largest_load(problem, k, j) / bandwidth - 1.0)
-        saturation = (problem.package.busy_loads[k] + pyo.quicksum(on_link[k])) / bandwidth
+    def row(m: pyo.ConcreteModel, j: Any, k: Any) -> Any:
+        bandwidth = links[index[k]].bandwidth
+        big_m = max(0.0, largest_load(problem, index[k], number[j]) / bandwidth - 1.0)
+        saturation = (problem.package.busy_loads[index[k]] + pyo.quicksum(on_link[k])) / bandwidth
         return m.SC[j] >= saturation - big_m * (1 - is_loaded[j, k])
 
-    model.slowdown = pyo.Constraint(slowed, rule=row)
+    model.slowdown = pyo.Constraint(
+        slowed, rule=row, doc="(P4), thesis (2.7) to (2.9): a saturated link slows down the jobs that load it"
+    )
 
 
 def largest_load(problem: Problem, link: int, idle: int) -> float:

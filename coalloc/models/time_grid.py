@@ -17,6 +17,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from coalloc.documents.text import quoted
+from coalloc.models.names import part_names
 from coalloc.models.registry import InfeasibleModelError
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, NotTogetherRow, Problem, TimeSumRow
@@ -65,32 +66,49 @@ class Grid:
         return [t for t in range(first, last + 1) if clashes[t + duration] == clashes[t]]
 
 
-def add_scope_rows(model: pyo.ConcreteModel, tasks_on: Callable[[int, Sequence[int]], Any]) -> None:
+def add_scope_rows(
+    model: pyo.ConcreteModel, tasks_on: Callable[[Any, Sequence[int]], Any], jobs: Sequence[Any]
+) -> None:
     """Add ``part[j, i]``, (T10) and (T11): all tasks of a job are in one part, where the scope asks for it.
 
+    ``jobs`` are what the model calls its jobs, in their order, parts go by the names of their clusters or nodes;
     ``tasks_on(j, part)`` are the tasks of job ``j`` on the classes of a part.
     """
     problem: Problem = model.problem
     if not problem.parts:
         return
-    holding = [
-        [i for i, room in enumerate(problem.within_scope(problem.rooms(job))) if room >= job.tasks]
-        for job in problem.jobs
-    ]
-    model.part = pyo.Var([(j, i) for j, parts in enumerate(holding) for i in parts], domain=pyo.Binary)
+    classes_of = dict(zip(part_names(problem), problem.parts, strict=True))
+    tasks = {j: job.tasks for j, job in zip(jobs, problem.jobs, strict=True)}
+    rooms = {
+        j: dict(zip(classes_of, problem.within_scope(problem.rooms(job)), strict=True))
+        for j, job in zip(jobs, problem.jobs, strict=True)
+    }
+    model.part = pyo.Var(
+        [(j, i) for j in jobs for i, room in rooms[j].items() if room >= tasks[j]],
+        domain=pyo.Binary,
+        doc="1 where all tasks of job j are in part i of the platform",
+    )
     model.one_part = pyo.Constraint(
-        list(range(len(holding))), rule=lambda m, j: pyo.quicksum(m.part[j, i] for i in holding[j]) == 1
+        list(jobs),
+        rule=lambda m, j: pyo.quicksum(m.part[j, i] for i in classes_of if (j, i) in m.part) == 1,
+        doc="(T10), ours: every job is in one part",
     )
     model.within_part = pyo.Constraint(
-        list(model.part), rule=lambda m, j, i: tasks_on(j, problem.parts[i]) == problem.jobs[j].tasks * m.part[j, i]
+        model.part.index_set(),
+        rule=lambda m, j, i: tasks_on(j, classes_of[i]) == tasks[j] * m.part[j, i],
+        doc="(T11), ours: with all its tasks",
     )
 
 
-def set_parts(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
-    """Set ``part`` to its values in a known schedule, where the scope asks for it."""
-    allocation = {a.job: a.mode.allocation for a in assignments}
-    for (j, i), part in model.part.items() if model.problem.parts else ():
-        part.set_value(int(any(allocation[j][g] for g in model.problem.parts[i])))
+def set_parts(model: pyo.ConcreteModel, assignments: Sequence[Assignment], jobs: Sequence[Any]) -> None:
+    """Set ``part`` to its values in a known schedule, where the scope asks for it; ``jobs`` as for the rows."""
+    problem: Problem = model.problem
+    if not problem.parts:
+        return
+    classes_of = dict(zip(part_names(problem), problem.parts, strict=True))
+    allocation = {jobs[a.job]: a.mode.allocation for a in assignments}
+    for (j, i), part in model.part.items():
+        part.set_value(int(any(allocation[j][g] for g in classes_of[i])))
 
 
 def add_constraint_rows(
@@ -103,8 +121,8 @@ def add_constraint_rows(
     if not problem.rows:
         return
     covering = {j: _covering(terms) for j, terms in starts.items()}
-    model.times = pyo.ConstraintList()
-    model.not_together = pyo.ConstraintList()
+    model.times = pyo.ConstraintList(doc="(T8): least differences between times of jobs")
+    model.not_together = pyo.ConstraintList(doc="(T9): jobs that do not run at the same time")
     for row in problem.rows:
         if isinstance(row, NotTogetherRow):
             for t in range(horizon):
@@ -139,14 +157,14 @@ def _covering(terms: Sequence[tuple[int, int, Any]]) -> dict[int, list[Any]]:
 
 
 def add_capacity_rows(
-    model: pyo.ConcreteModel, name: str, usage: dict[tuple[int, int], list[Term]], free: NDArray[np.float64]
+    model: pyo.ConcreteModel, name: str, usage: dict[tuple[int, int], list[Term]], free: NDArray[np.float64], doc: str
 ) -> None:
     """Add ``usage <= free * z_t`` for each (slot, resource); ``z_t`` is 1 below the lower bound, or without a profile.
 
     There is no row where the limit is infinite.
     """
     profile = model.component("z")
-    constraints = pyo.Constraint(list(usage))
+    constraints = pyo.Constraint(list(usage), doc=doc)
     model.add_component(name, constraints)
     for (t, resource), terms in usage.items():
         limit = float(free[t, resource])
@@ -158,7 +176,7 @@ def add_capacity_rows(
 
 
 def add_resource_rows(
-    model: pyo.ConcreteModel, name: str, usage: dict[tuple[int, int], list[Term]], free: NDArray[np.float64]
+    model: pyo.ConcreteModel, name: str, usage: dict[tuple[int, int], list[Term]], free: NDArray[np.float64], doc: str
 ) -> None:
     """Add rows of (slot, resource); the unit of each resource makes its largest load ``LARGEST_LOAD``."""
     largest: dict[int, float] = defaultdict(float)
@@ -166,7 +184,7 @@ def add_resource_rows(
         largest[k] = max(largest[k], *(load for load, _ in terms))
     units = np.array([LARGEST_LOAD / largest[k] if k in largest else 1.0 for k in range(free.shape[1])])
     scaled = {(t, k): [(load * units[k], variable) for load, variable in terms] for (t, k), terms in usage.items()}
-    add_capacity_rows(model, name, scaled, free * units)
+    add_capacity_rows(model, name, scaled, free * units, doc)
 
 
 def add_packing_rows(model: pyo.ConcreteModel, active: Iterable[tuple[int, range, Any]], grid: Grid) -> None:
@@ -176,9 +194,11 @@ def add_packing_rows(model: pyo.ConcreteModel, active: Iterable[tuple[int, range
     weighting, shares of all processors, is left out, for the rows of the classes imply it.
     """
     covering = by_slot((slots, j, (1, start)) for j, slots, start in active)
-    model.running = pyo.Var([(j, t) for t, j in covering], bounds=(0, 1))
+    model.running = pyo.Var([(j, t) for t, j in covering], bounds=(0, 1), doc="1 where job j runs in slot t")
     model.running_if_covered = pyo.Constraint(
-        list(model.running), rule=lambda m, j, t: m.running[j, t] == pyo.quicksum(x for _, x in covering[t, j])
+        list(model.running),
+        rule=lambda m, j, t: m.running[j, t] == pyo.quicksum(x for _, x in covering[t, j]),
+        doc="(T5): a job runs in the slots from its start to its end",
     )
     problem = grid.problem
     tasks = [job.tasks for job in problem.jobs] + [sum(busy.allocation) for busy in problem.busy]
@@ -193,7 +213,8 @@ def add_packing_rows(model: pyo.ConcreteModel, active: Iterable[tuple[int, range
         for f, weights in enumerate(functions)
         if weights[j] > 0.0
     )
-    add_capacity_rows(model, "packing", by_slot(terms), np.maximum(free, 0.0))
+    doc = "(T6): jobs that run together weigh at most 1 to a dual feasible function of their tasks"
+    add_capacity_rows(model, "packing", by_slot(terms), np.maximum(free, 0.0), doc)
 
 
 def set_profile(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
@@ -223,26 +244,37 @@ def add_objective(
     is (T7).
     """
     is_latest_end = criterion.objective.is_latest_end
-    model.z = pyo.Var(list(range(lower_bound, horizon) if is_latest_end else range(0)), domain=pyo.Binary)
+    open_slots = list(range(lower_bound, horizon) if is_latest_end else range(0))
+    model.z = pyo.Var(open_slots, domain=pyo.Binary, doc="1 where a job still runs in slot t or later")
     if is_latest_end:
         _add_latest_end(model, starts, horizon, lower_bound)
         return
     costs = {j: pyo.quicksum(criterion.cost(j, s, e) * x for s, e, x in terms) for j, terms in starts.items()}
     if criterion.is_sum:
-        model.objective = pyo.Objective(expr=pyo.quicksum(costs.values()))
+        model.objective = pyo.Objective(expr=pyo.quicksum(costs.values()), doc="(T2): minimise the sum of all costs")
         return
-    model.greatest = pyo.Var(bounds=(max(criterion.alone, default=0.0), None))
-    model.no_greater = pyo.Constraint(list(costs), rule=lambda m, j: costs[j] <= m.greatest)
-    model.objective = pyo.Objective(expr=model.greatest)
+    model.greatest = pyo.Var(bounds=(max(criterion.alone, default=0.0), None), doc="the greatest cost of a job")
+    model.no_greater = pyo.Constraint(
+        list(costs), rule=lambda m, j: costs[j] <= m.greatest, doc="(T7): no job costs more than the greatest cost"
+    )
+    model.objective = pyo.Objective(expr=model.greatest, doc="(T7): minimise the greatest cost")
 
 
 def _add_latest_end(
     model: pyo.ConcreteModel, starts: Mapping[int, Sequence[tuple[int, int, Any]]], horizon: int, lower_bound: int
 ) -> None:
-    model.objective = pyo.Objective(expr=lower_bound + pyo.quicksum(model.z.values()))
+    model.objective = pyo.Objective(
+        expr=lower_bound + pyo.quicksum(model.z.values()), doc="(T1): minimise the latest end, in slots"
+    )
     open_slots = range(lower_bound, horizon)
-    model.monotone = pyo.Constraint([t for t in open_slots if t + 1 < horizon], rule=lambda m, t: m.z[t + 1] <= m.z[t])
-    model.still_running = pyo.Constraint(list(starts), list(open_slots))
+    model.monotone = pyo.Constraint(
+        [t for t in open_slots if t + 1 < horizon],
+        rule=lambda m, t: m.z[t + 1] <= m.z[t],
+        doc="(T3): a slot is open only if the one before it is",
+    )
+    model.still_running = pyo.Constraint(
+        list(starts), list(open_slots), doc="(T4): a slot is open where a job has still to end"
+    )
     for j, terms in starts.items():
         for t in open_slots:
             late = [x for _, end, x in terms if end > t]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from coalloc.instance import Instance, Job
-from coalloc.objectives.objective import Aggregate, RegularObjective
+from coalloc.objectives.objective import Aggregate, Ramp, RegularObjective
 from coalloc.schedule import Schedule
 
 
@@ -18,6 +19,10 @@ class _OfEnds(RegularObjective):
     def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
         """Return the end, s."""
         return end
+
+    def ramp(self, job: Job, duration: float) -> Ramp:  # noqa: ARG002 - the end is all that counts
+        """Return the end by the start."""
+        return Ramp(-math.inf, 1.0, duration)
 
 
 class Makespan(_OfEnds):

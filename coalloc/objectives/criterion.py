@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from coalloc.objectives.objective import Objective, RegularObjective
+from coalloc.objectives.objective import Objective, Ramp, RegularObjective
 from coalloc.objectives.registry import regular_objective
 from coalloc.problem import Assignment, Problem, numbered
 
@@ -92,6 +92,13 @@ class Criterion:
     def _least_maximum(self) -> float:
         """What the greatest cost is at the least."""
         return max((self._alone(j, self._own_cost) for j in range(len(self.problem.jobs))), default=0.0)
+
+    def ramp(self, job: int, duration: float) -> Ramp | None:
+        """Return what a job (by index) of this duration costs by its start, both in ticks; None where it is no ramp."""
+        if self.objective.counts_ends:
+            return Ramp(-math.inf, 1.0, duration)
+        ramp = self.objective.ramp(self.problem.jobs[job], self.problem.seconds(duration))
+        return None if ramp is None else ramp._replace(slope=self.problem.seconds(ramp.slope))
 
     def costs(self, assignments: Sequence[Assignment]) -> list[float]:
         """Return what each assignment costs, in their order."""

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from coalloc.instance import CoallocError, Instance, Job
-from coalloc.objectives.objective import Aggregate, RegularObjective
+from coalloc.objectives.objective import Aggregate, Ramp, RegularObjective
 
 
 class WeightedTardiness(RegularObjective):
@@ -23,6 +23,12 @@ class WeightedTardiness(RegularObjective):
     def tells_apart_by(self, job: Job) -> Hashable:
         """Return the due date and the weight."""
         return job.due_date, job.weight
+
+    def ramp(self, job: Job, duration: float) -> Ramp:
+        """Return the weighted tardiness by the start."""
+        if job.due_date is None:
+            return Ramp(0.0, 0.0, 0.0)
+        return Ramp(0.0, job.weight, job.weight * (duration - job.due_date))
 
 
 class MaximumLateness(RegularObjective):

@@ -10,25 +10,38 @@ from coalloc.objectives.objective import Objective
 from coalloc.schedule import Schedule
 
 
-class Energy(Objective):
+class MeteredObjective(Objective):
+    """Energy times makespan to the power of ``delay``."""
+
+    needs_watts: ClassVar[bool] = True
+    delay: ClassVar[int]
+
+    def worth(self, joules: float, makespan: float) -> float:
+        """Return what energy, J, and makespan, s, are worth."""
+        return joules * makespan**self.delay
+
+    def of_schedule(self, instance: Instance, schedule: Schedule) -> float:
+        """Return what a schedule is worth."""
+        metered = energy(instance, schedule)
+        return self.worth(metered.total, metered.makespan)
+
+
+class Energy(MeteredObjective):
     """What :func:`coalloc.energy` meters with ``idle="always"``."""
 
     name = "energy"
     unit = "J"
-    needs_watts: ClassVar[bool] = True
-
-    def of_schedule(self, instance: Instance, schedule: Schedule) -> float:
-        """Return joules."""
-        return energy(instance, schedule).total
+    delay = 0
 
 
-class EnergyDelayProduct(Objective):
+class EnergyDelayProduct(MeteredObjective):
     """Energy times makespan."""
 
     name = "edp"
     unit = "J s"
-    needs_watts: ClassVar[bool] = True
+    delay = 1
 
-    def of_schedule(self, instance: Instance, schedule: Schedule) -> float:
-        """Return joule seconds."""
-        return energy(instance, schedule).edp
+
+def metered_objective(name: str) -> MeteredObjective:
+    """Return the objective of this name."""
+    return next(objective for objective in (Energy(), EnergyDelayProduct()) if objective.name == name)

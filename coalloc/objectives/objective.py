@@ -9,12 +9,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from coalloc.instance import Instance, Job
 from coalloc.schedule import Schedule
 
 Aggregate = Literal["sum", "max"]
+
+
+class Ramp(NamedTuple):
+    """What a job of a given run time costs by its start, s: ``floor``, or ``slope * start + intercept`` if more."""
+
+    floor: float
+    slope: float
+    intercept: float
 
 
 class Objective(ABC):
@@ -64,6 +72,10 @@ class RegularObjective(Objective):
         The id, unless costs are ends or a subclass says otherwise.
         """
         return None if self.counts_ends else job.id
+
+    def ramp(self, job: Job, duration: float) -> Ramp | None:  # noqa: ARG002 - others say
+        """Return the cost of a job of this run time (s) by its start; None where it is no ramp: fewer bounds then."""
+        return None
 
     def offset(self, instance: Instance) -> float:  # noqa: ARG002 - most objectives have none
         """Return what is taken off the costs of every schedule of an instance, in :attr:`unit`."""

@@ -6,12 +6,13 @@ Source of the bounded slowdown: D. Feitelson, L. Rudolph, "Metrics and benchmark
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import ClassVar
 
 from coalloc.instance import Instance, Job
 from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
-from coalloc.objectives.objective import RegularObjective
+from coalloc.objectives.objective import Ramp, RegularObjective
 
 
 class TotalWeightedResponseTime(RegularObjective):
@@ -27,6 +28,10 @@ class TotalWeightedResponseTime(RegularObjective):
     def tells_apart_by(self, job: Job) -> Hashable:
         """Return the weight and the arrival, of which slots say less."""
         return job.weight, job.arrival
+
+    def ramp(self, job: Job, duration: float) -> Ramp:
+        """Return the weighted response time by the start."""
+        return Ramp(-math.inf, job.weight, job.weight * (duration - job.arrival))
 
 
 class _Mean(RegularObjective):
@@ -51,6 +56,10 @@ class MeanWait(_Mean):
         """Return the wait, s."""
         return start - job.arrival
 
+    def ramp(self, job: Job, duration: float) -> Ramp:  # noqa: ARG002 - the start is all that counts
+        """Return the wait by the start."""
+        return Ramp(-math.inf, 1.0, -job.arrival)
+
 
 class MeanBoundedSlowdown(_Mean):
     """The mean over the jobs of response over run time, where short run times count as a threshold; 1 at least.
@@ -64,3 +73,8 @@ class MeanBoundedSlowdown(_Mean):
     def cost(self, job: Job, start: float, end: float) -> float:
         """Return the bounded slowdown."""
         return max(1.0, (end - job.arrival) / max(end - start, BOUNDED_SLOWDOWN_THRESHOLD))
+
+    def ramp(self, job: Job, duration: float) -> Ramp:
+        """Return the bounded slowdown by the start."""
+        run = max(duration, BOUNDED_SLOWDOWN_THRESHOLD)
+        return Ramp(1.0, 1.0 / run, (duration - job.arrival) / run)

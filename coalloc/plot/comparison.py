@@ -26,26 +26,28 @@ SMALLEST = 0.1
 """Least end of the axis of gaps, %: what is proven within a millionth is not spread over the whole width."""
 
 
-def draw_comparison(table: pd.DataFrame, profile: pd.DataFrame, differences: pd.DataFrame, baseline: str) -> Figure:
+def draw_comparison(
+    table: pd.DataFrame, profile: pd.DataFrame, differences: pd.DataFrame, baseline: str, value: str = "makespan"
+) -> Figure:
     """Draw what :func:`coalloc.compare` found.
 
-    ``profile`` and ``differences`` are those of :mod:`coalloc.studies.comparison`. A policy has the same
-    colour and mark in all three panels.
+    ``profile`` and ``differences`` are those of :mod:`coalloc.studies.comparison`, ``value`` is what they are of. A
+    policy has the same colour and mark in all three panels.
     """
     labels = list(dict.fromkeys(table["policy"]))
     heights = [max(1.6, 0.8 + ROW * len(labels)), max(2.4, 0.6 + 0.14 * len(labels))]
     figure = page_figure(sum(heights), rows=(2, 1), ratios=heights)
     gaps, paired, shares = figure.axes
-    _draw_gaps(gaps, table, labels)
-    _draw_differences(paired, differences, labels, baseline)
+    _draw_gaps(gaps, table, labels, value)
+    _draw_differences(paired, differences, labels, baseline, value)
     paired.tick_params(labelleft=False)  # the rows are those of the gaps
-    _draw_profile(shares, profile, labels)
+    _draw_profile(shares, profile, labels, value)
     count = table["instance"].nunique()
     figure.suptitle(plural(count, "instance"), fontsize=8, color=palette.MUTED, x=0.995, ha="right")
     return figure
 
 
-def _draw_gaps(ax: Axes, table: pd.DataFrame, labels: list[str]) -> None:
+def _draw_gaps(ax: Axes, table: pd.DataFrame, labels: list[str], value: str) -> None:
     """Draw a box of the gaps for each policy, and each gap as a dot."""
     title(ax, "Gap to the bound")
     for row, name in enumerate(labels):
@@ -66,13 +68,13 @@ def _draw_gaps(ax: Axes, table: pd.DataFrame, labels: list[str]) -> None:
         spread = np.linspace(-0.16, 0.16, len(gaps)) if len(gaps) > 1 else np.zeros(1)
         ax.plot(gaps, row + spread, linestyle="none", alpha=0.75, **series_style(row))
     _name_rows(ax, labels)
-    label(ax, "(makespan - bound)\n/ makespan, %")
+    label(ax, f"({value} - bound)\n/ {value}, %")
     low, high = ax.get_xlim()
     ax.set_xlim(min(0.0, low, -SMALLEST / 20.0), max(high, SMALLEST))
 
 
-def _draw_profile(ax: Axes, profile: pd.DataFrame, labels: list[str]) -> None:
-    """Draw the share of instances within each factor of the best makespan."""
+def _draw_profile(ax: Axes, profile: pd.DataFrame, labels: list[str], value: str) -> None:
+    """Draw the share of instances within each factor of the best."""
     title(ax, "Performance profile: share of instances within a factor of the best")
     factors = profile.index.to_numpy()
     for number, name in enumerate(labels):
@@ -85,12 +87,12 @@ def _draw_profile(ax: Axes, profile: pd.DataFrame, labels: list[str]) -> None:
             label=shortened(name, MOST_SHOWN),
             **style,
         )
-    label(ax, "factor of the best makespan on the instance", "share of instances, %")
+    label(ax, f"factor of the best {value} on the instance", "share of instances, %")
     ax.set_ylim(-3.0, 103.0)
     key(ax)
 
 
-def _draw_differences(ax: Axes, differences: pd.DataFrame, labels: list[str], baseline: str) -> None:
+def _draw_differences(ax: Axes, differences: pd.DataFrame, labels: list[str], baseline: str, value: str) -> None:
     """Draw the mean difference of each policy to the baseline, with its interval."""
     title(ax, "Mean, 95 % interval")
     ax.axvline(0.0, color=palette.MUTED, linewidth=1.0)
@@ -102,7 +104,7 @@ def _draw_differences(ax: Axes, differences: pd.DataFrame, labels: list[str], ba
     ax.plot([0.0], [labels.index(baseline)], **series_style(labels.index(baseline)))
     _name_rows(ax, labels)
     # In two lines, for the panel is narrow and the axis at its left has a label as well.
-    than = f"makespan longer, in %, than that of\n{shortened(baseline, MOST_SHOWN)}"
+    than = f"{value} longer, in %, than that of\n{shortened(baseline, MOST_SHOWN)}"
     ax.set_xlabel(than, fontsize=8, color=palette.INK, **RAW)
 
 

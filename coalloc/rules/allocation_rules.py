@@ -90,13 +90,13 @@ def allocator(
 
     is_uniform = fastest == max(slowness)
     choose = allocation_rule(name, classes, scope)
-    if memories is not None and not memories.is_ample:
-        choose = _with_memory(choose, memories)
+    if memories is not None and not memories.leave_all:
+        choose = _where_usable(choose, memories)
     return Allocator(choose, time_anywhere if is_uniform else time, least_time)
 
 
-def _with_memory(choose: Choose, memories: Memories) -> Choose:
-    """Return a rule that puts tasks only where there is memory for them."""
+def _where_usable(choose: Choose, memories: Memories) -> Choose:
+    """Return a rule that puts tasks only where they may be, and where there is memory for them."""
 
     def chosen(job: Job, room: Sequence[int]) -> Allocation | None:
         counts = choose(job, memories.usable(job, room))

@@ -8,7 +8,8 @@ and 3; errata 14 to 17.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Literal
 
@@ -112,3 +113,46 @@ class Choice:
         left = self._slowdowns[0] < np.inf
         self._numbers, self._tasks = self._numbers[left], self._tasks[left]
         self._slowdowns = self._slowdowns[:, left]
+
+
+def where_usable(choose: Choose, usable: Callable[[Job, Sequence[int]], Sequence[int]]) -> Choose:
+    """Return a rule that sees only the free processors that a job can use."""
+    return lambda job, free: choose(job, usable(job, free))
+
+
+class AskedChoice:
+    """What :class:`Choice` is where jobs cannot use every processor: each job is asked where it would go, each time.
+
+    ``choose`` and ``time`` (s) say where, and how long it takes there; ``capacities`` are those of the empty platform.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        choose: Choose,
+        time: Callable[[Job, Sequence[int]], float],
+        capacities: Sequence[int],
+        slowdown: Slowdown = "difference",
+    ) -> None:
+        self._jobs, self._choose, self._time, self._slowdown = jobs, choose, time, slowdown
+        self._left = list(range(len(jobs)))
+        self._ideal = [self._seconds(job, capacities) for job in jobs]
+
+    def _seconds(self, job: Job, free: Sequence[int]) -> float:
+        """Return what a job takes on free processors, s; infinity where it does not fit."""
+        counts = self._choose(job, free)
+        return math.inf if counts is None else self._time(job, counts)
+
+    def next(self, free: Sequence[int]) -> int | None:
+        """Return the index of the job that is next on free processors (per class), None where none of them fits."""
+        slowdowns = []
+        for j in self._left:
+            real, ideal = self._seconds(self._jobs[j], free), self._ideal[j]
+            slowdowns.append(real if math.isinf(real) else real / ideal if self._slowdown == "ratio" else real - ideal)
+        least = min(slowdowns, default=math.inf)
+        if math.isinf(least):
+            return None
+        limit = least + time_tolerance(least)
+        chosen = next(j for j, slowdown in zip(self._left, slowdowns, strict=True) if slowdown <= limit)
+        self._left.remove(chosen)
+        return chosen

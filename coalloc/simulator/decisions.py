@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import islice
+from types import CoroutineType
 from typing import Any, NamedTuple
 
 from coalloc.documents.text import shortened, visible
@@ -43,6 +44,9 @@ def decisions_of(answer: Any, num_waiting: int) -> list[object]:
     """
     if type(answer) is list and len(answer) <= num_waiting:  # as most answers are
         return answer
+    if isinstance(answer, CoroutineType):
+        answer.close()  # or Python warns that nobody has awaited it
+        raise DecisionError("decide(state) must return the jobs to start: it is asynchronous, and nobody awaits it")
     if not hasattr(type(answer), "__iter__"):
         raise DecisionError(f"decide(state) must return the jobs to start, [] for none, got {shown(answer)}")
     return list(islice(answer, 2 * num_waiting + 1))

@@ -23,7 +23,7 @@ from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, wake_time
 from coalloc.simulator.interruption import Interrupts, noted_interrupts
 from coalloc.simulator.node_sharing import refuse_unshared, sharing_of, user_changes
-from coalloc.simulator.occupancy import refuse_little_memory, refuse_too_large
+from coalloc.simulator.occupancy import refuse_too_large, refuse_unplaceable
 from coalloc.simulator.policy import Running, as_described
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.progress import Ends, Progress, Source
@@ -58,11 +58,11 @@ class Position:
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was interrupted; ``position`` says where it was."""
+    """A run was interrupted; ``position`` says where it was, ``policy`` whose ``decide`` was at work, if one was."""
 
-    def __init__(self, position: Position) -> None:
-        self.position = position
-        super().__init__(f"interrupted: {position}")
+    def __init__(self, position: Position, policy: str = "") -> None:
+        self.position, self.policy = position, policy
+        super().__init__(f"interrupted{f' in decide of policy {policy}' if policy else ''}: {position}")
 
 
 class PolicyError(CoallocError):
@@ -141,7 +141,7 @@ class Engine:
         part = partitions[0].policy.scope if len(partitions) == 1 else "site"
         refuse_too_large(self._jobs, max(site.largest_job for site in self._sites), part)
         if self._sharing is None:
-            refuse_little_memory(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
+            refuse_unplaceable(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
         self._homes: dict[int, Site] = {}
         self._running: dict[int, Running] = {}
@@ -152,6 +152,9 @@ class Engine:
             "arrival": self._arrive,
             "wake": self._wake,
         }
+        self._awaited, self._followers = _precedences(instance)
+        self._held_back: set[int] = set()
+        """Jobs that have arrived before all that they come after have ended."""
         self._ended, self._idle_instants, self._num_instants = 0, 0, 0
         self._interrupts = Interrupts()
 
@@ -185,8 +188,8 @@ class Engine:
         try:
             with noted_interrupts() as self._interrupts:
                 self._loop()
-        except KeyboardInterrupt:
-            raise Interrupted(self.position) from None
+        except KeyboardInterrupt as interrupt:
+            raise interrupt if isinstance(interrupt, Interrupted) else Interrupted(self.position) from None
         except PolicyError:
             raise
         except Exception as error:
@@ -215,6 +218,7 @@ class Engine:
                 contention=self._contention,
                 rng=rng,
                 task_memory=0.0 if self._sharing else instance.largest_task_memory,
+                is_choosy=bool({"eligible", "requires"} & instance.words),
                 sharing=self._sharing,
             )
             for number, partition in enumerate(partitions)
@@ -275,10 +279,7 @@ class Engine:
         """Let the policy of a site decide, and do what it says."""
         num_waiting, num_starts, num_wakes = len(site.queue), 0, 0
         try:
-            decisions = site.decide()
-            if self._interrupts.have_come:
-                raise KeyboardInterrupt  # whoever has caught it
-            for decision in decisions:
+            for decision in self._decisions(site):
                 if isinstance(decision, Start):
                     self._start(site, decision)
                     num_starts += 1
@@ -294,6 +295,16 @@ class Engine:
         if num_starts:
             self._idle_instants = 0
             site.leave_queue(num_starts)
+
+    def _decisions(self, site: Site) -> list[object]:
+        """Return what the policy of a site decides; an interrupt meanwhile stops the run, whoever has caught it."""
+        try:
+            decisions = site.decide()
+            if self._interrupts.have_come:
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise Interrupted(self.position, type(site.policy).__name__) from None
+        return decisions
 
     def _refuse_idleness(self) -> None:
         """Raise where a policy puts jobs off, again and again, though nothing runs."""
@@ -311,7 +322,11 @@ class Engine:
     # -------------------------------------------------------------------------- what happens
 
     def _arrive(self, index: int) -> None:
+        """Let a job arrive at a site, unless others must end first."""
         self._idle_instants = 0
+        if self._awaited.get(index):
+            self._held_back.add(index)
+            return
         job = as_described(self._jobs[index])
         site = self._sites[0] if self._router is None else self._routed(job, self._router)
         site.arrive(index, job)
@@ -345,6 +360,11 @@ class Engine:
         site.end(running)
         if self._hears_ends is not None:
             self._hears_ends.ended(site, running)
+        for follower in self._followers.get(index, ()):
+            self._awaited[follower] -= 1
+            if not self._awaited[follower] and follower in self._held_back:
+                self._held_back.remove(follower)
+                self._arrive(follower)
 
     def _end_as_estimated(self) -> None:
         """End the jobs whose estimated end has come, if they do end now."""
@@ -436,3 +456,20 @@ class Engine:
             f"arrives, and it does not start {quoted(head.id)} (tasks: {head.tasks}) on "
             f"{site.state.platform.num_processors} processors",
         )
+
+
+def _precedences(instance: Instance) -> tuple[dict[int, int], dict[int, list[int]]]:
+    """Return how many others each job comes after, and the jobs that come after each, all by index."""
+    if "after" not in instance.words:
+        return {}, {}
+    jobs = [*instance.jobs, *(run.job for run in instance.running)]
+    number = {job.id: index for index, job in enumerate(jobs)}
+    awaited: dict[int, int] = {}
+    followers: dict[int, list[int]] = {}
+    for index, job in enumerate(instance.jobs):
+        others = {number[other] for other in job.after}
+        if others:
+            awaited[index] = len(others)
+        for other in sorted(others):
+            followers.setdefault(other, []).append(index)
+    return awaited, followers

@@ -21,13 +21,21 @@ from coalloc.simulator.processors import Processors, lowest_of, preferred_of, pr
 class Occupancy:
     """The ``free`` processors of a platform, and their ``counts`` per class, shape ``(num_classes,)``.
 
-    ``memories`` are those of its nodes; tasks ask for ``task_memory`` MB at most.
+    ``memories`` are those of its nodes; tasks ask for ``task_memory`` MB at most. ``is_choosy`` says whether some jobs
+    may not be everywhere.
     """
 
     def __init__(
-        self, platform: Platform, classes: Sequence[NodeClass], scope: Scope, task_memory: float = 0.0
+        self,
+        platform: Platform,
+        classes: Sequence[NodeClass],
+        scope: Scope,
+        task_memory: float = 0.0,
+        *,
+        is_choosy: bool = False,
     ) -> None:
-        self.memories = memories_of(classes, task_memory)
+        names = [cluster.name for cluster in platform.clusters] if is_choosy else []
+        self.memories = memories_of(classes, task_memory, names)
         self._units = self.memories.full
         self._index = platform.processor_index
         self._members = [processors_of(node_class.processors) for node_class in classes]
@@ -56,6 +64,8 @@ class Occupancy:
         counts, processors = self._named(job, nodes) if nodes else self._lowest(job, asked, preferred)
         if self._scope != "platform" and not self._is_within_scope(counts):
             raise DecisionError(f"the policy started {quoted(job.id)} outside its scope, one {self._scope}")
+        if job.is_choosy:
+            self._refuse_ineligible(job, counts)
         if job.memory:
             self._refuse_little_memory(job, counts)
             self._hold_memory(job, counts)
@@ -90,6 +100,15 @@ class Occupancy:
     def _hold_memory(self, job: Job, counts: Allocation) -> None:
         if self._units:
             self._units = tuple(map(sub, self._units, self.memories.taken(job, counts)[len(counts) :]))
+
+    def _refuse_ineligible(self, job: Job, counts: Allocation) -> None:
+        """Raise where the policy puts tasks on nodes that the job may not use."""
+        for g, (count, place) in enumerate(zip(counts, self.memories.places, strict=True)):
+            if count and not job.may_use(*place):
+                raise DecisionError(
+                    f"the policy gave {quoted(job.id)} {count} processors of class {g}, in cluster {quoted(place[0])}, "
+                    "which it may not use"
+                )
 
     def _refuse_little_memory(self, job: Job, counts: Allocation) -> None:
         """Raise where a class has memory for fewer tasks than the policy puts there."""
@@ -147,15 +166,15 @@ class Occupancy:
         return len(used if self._scope == "node" else {self._cluster[g] for g in used}) == 1
 
 
-def largest_part(classes: Sequence[NodeClass], scope: Scope, task_memory: float = 0.0) -> int:
+def largest_part(classes: Sequence[NodeClass], scope: Scope, rooms: Sequence[int] | None = None) -> int:
     """Return the processors of the largest cluster or node, or of all, within which the tasks of a job must be.
 
-    Only processors count that tasks which ask for ``task_memory`` MB each can have at once.
+    ``rooms`` are the processors of each class that count; without them all do.
     """
     room: dict[int, int] = {}
     for g, node_class in enumerate(classes):
         part = {"platform": 0, "cluster": node_class.cluster, "node": g}[scope]
-        room[part] = room.get(part, 0) + node_class.room(task_memory)
+        room[part] = room.get(part, 0) + (node_class.capacity if rooms is None else rooms[g])
     return max(room.values())
 
 
@@ -170,16 +189,23 @@ def refuse_too_large(jobs: Iterable[Job], largest: int, part: str) -> None:
         raise CoallocError("\n".join(lines))
 
 
-def refuse_little_memory(jobs: Iterable[Job], most_tasks: Callable[[Job], int], part: str) -> None:
-    """Raise, with a line for each job that could never start because no part has memory for so many tasks."""
+def refuse_unplaceable(jobs: Iterable[Job], most_tasks: Callable[[Job], int], part: str) -> None:
+    """Raise, with a line for each job that could never start: no part that it may use has memory for so many tasks."""
     lines = [
-        f"job {quoted(job.id)} asks for {job.memory:g} MB of memory per task: no {part} has that for more than {most} "
-        f"of its {job.tasks} tasks"
+        f"job {quoted(job.id)} {_asked(job)}: no {part} has that for more than {most} of its {job.tasks} tasks"
         for job in jobs
-        if job.memory and (most := most_tasks(job)) < job.tasks
+        if (job.memory or job.is_choosy) and (most := most_tasks(job)) < job.tasks
     ]
     if lines:
         raise CoallocError("\n".join(lines))
+
+
+def _asked(job: Job) -> str:
+    """Return what a job asks of its processors."""
+    asked = [f"asks for {job.memory:g} MB of memory per task"] if job.memory else []
+    if job.is_choosy:
+        asked.append(f"may use {' and '.join([*map(quoted, job.eligible), *map(quoted, job.requires)])} alone")
+    return " and ".join(asked)
 
 
 def _listed(counts: Allocation) -> str:

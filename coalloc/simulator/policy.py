@@ -119,6 +119,11 @@ class State:
         return not self._occupancy.memories.is_ample
 
     @property
+    def is_restricted(self) -> bool:
+        """Whether some job cannot use every free processor, for memory or because it may not."""
+        return not self._occupancy.memories.leave_all
+
+    @property
     def free_memory(self) -> tuple[float, ...]:
         """Memory left on a node of each class, MB, shape ``(num_classes,)``; inf where there is always enough."""
         return self._occupancy.memories.megabytes(self._occupancy.room)
@@ -224,6 +229,15 @@ class SharesNodes(Protocol):
 
 
 @runtime_checkable
+class IsIgnorant(Protocol):
+    """A policy that does not know all words that an instance may use (:mod:`coalloc.instance.words`)."""
+
+    @property
+    def unknown_words(self) -> frozenset[str]:
+        """Those that it does not know."""
+
+
+@runtime_checkable
 class NeedsMemory(Protocol):
     """A policy that decides by memory: it says which option asks for that of all nodes and jobs, nothing if none."""
 
@@ -244,6 +258,7 @@ __all__ = [
     "Arriving",
     "Beginning",
     "Ending",
+    "IsIgnorant",
     "NeedsMemory",
     "Policy",
     "Running",

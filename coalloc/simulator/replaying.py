@@ -20,6 +20,7 @@ from coalloc.execution import Load, processing_slowdown, shared_link_ends
 from coalloc.instance import CoallocError, Instance, Platform
 from coalloc.instance.numbering import intervals_of
 from coalloc.instance.processor_names import ProcessorNames
+from coalloc.instance.words import refuse_words
 from coalloc.problem import Assignment, Mode, Problem, discretise
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import book, earliest_start
@@ -28,8 +29,19 @@ from coalloc.solvers.call import fail_on_violations
 
 Starts = Literal["keep", "left"]
 
-STRUCTURE = ("missing-job", "duplicate-job", "unknown-job", "task-count", "repeated-processor", "unknown-processor")
+STRUCTURE = (
+    "missing-job",
+    "duplicate-job",
+    "unknown-job",
+    "task-count",
+    "repeated-processor",
+    "unknown-processor",
+    "eligibility",
+)
 """Rules of the checker that say which jobs run on which processors."""
+
+UNKNOWN_WORDS: Mapping[Starts, frozenset[str]] = {"keep": frozenset(), "left": frozenset({"after"})}
+"""The words that it does not know: jobs that are killed end before those after them might expect it."""
 
 
 @public
@@ -58,6 +70,7 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
         or a job saturates a link, or exceeds the memory of a node, by itself and ``starts="left"``.
     """
     instance.refuse_shared_nodes("replay")
+    refuse_words(instance, f"replay with starts={starts!r}", UNKNOWN_WORDS[starts])
     broken = [v for v in check(instance, schedule, links="ignore") if v.rule in STRUCTURE]
     if broken:
         raise CoallocError(f"the schedule is not one of the instance: {visible(broken[0].sentence)}")
@@ -66,7 +79,7 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
     times = _kept(problem, placed) if starts == "keep" else _moved_left(problem, placed)
     placements = tuple(p.replace(start=times[p.job][0], end=times[p.job][1]) for p in schedule)
     replayed = Schedule(placements, instance=instance.name)
-    faults = check(instance, replayed, links="shared" if starts == "keep" else "strict")
+    faults = check(instance, replayed, links="shared" if starts == "keep" else "strict", deadlines="report")
     if starts == "left":
         fail_on_violations(faults)
     elif faults:

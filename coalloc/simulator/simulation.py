@@ -13,12 +13,13 @@ from coalloc.documents.values import unchecked
 from coalloc.instance import Instance
 from coalloc.instance.numbering import names_of
 from coalloc.instance.processor_names import ProcessorNames
+from coalloc.instance.words import refuse_words
 from coalloc.measures import metrics
 from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
 from coalloc.simulator.node_sharing import refuse_missing_memory
-from coalloc.simulator.policy import NeedsMemory, Policy, SharesNodes, Tallies
+from coalloc.simulator.policy import IsIgnorant, NeedsMemory, Policy, SharesNodes, Tallies
 from coalloc.simulator.processors import Processors, intervals_of
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
@@ -42,6 +43,8 @@ def simulated(
     """Return the run of an instance under a policy or a broker; see :func:`coalloc.simulate`."""
     if not (isinstance(policy, SharesNodes) and policy.shares_nodes):
         instance.refuse_shared_nodes(f"policy {name!r}")
+    if isinstance(policy, IsIgnorant):
+        refuse_words(instance, f"policy {name!r}", policy.unknown_words)
     if isinstance(policy, NeedsMemory) and policy.needs_memory:
         refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
     router = policy if isinstance(policy, Broker) else None
@@ -49,7 +52,9 @@ def simulated(
     run = Engine(instance, parts, router=router, passes=passes, kill=kill, seed=seed, report=report).run()
     schedule = schedule_of_run(instance, run)
     is_managed = all(part.power_management for part in parts)
-    violations = check(instance, schedule, links="shared", scope=policy.scope, power_management=is_managed)
+    violations = check(
+        instance, schedule, links="shared", scope=policy.scope, power_management=is_managed, deadlines="report"
+    )
     if violations:
         raise InternalError(f"the simulated schedule does not pass the checker: {violations[0]}")
     decisions = {

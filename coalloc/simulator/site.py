@@ -63,6 +63,7 @@ class Site:
         contention: Contention,
         rng: np.random.Generator,
         task_memory: float = 0.0,
+        is_choosy: bool = False,
         sharing: NodeSharing | None = None,
     ) -> None:
         self.number, self.name, self.policy = number, partition.name, partition.policy
@@ -74,7 +75,7 @@ class Site:
         links = [*chosen, *range(len(platform.clusters), len(platform.links))]
         self.is_whole = is_whole
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
-        self._occupancy = Occupancy(own, classes, scope, task_memory)
+        self._occupancy = Occupancy(own, classes, scope, task_memory, is_choosy=is_choosy)
         self._shares_memory = bool(self._occupancy.memories.shared)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._is_uniform = len(set(self._slowness)) == 1
@@ -91,7 +92,7 @@ class Site:
         self._by_estimate: list[Running] = []
         self._estimated_ends: list[float] = []
         self.largest_job = largest_part(classes, scope)
-        self._most_tasks: dict[float | None, int] = {}
+        self._most_tasks: dict[tuple[object, ...], int] = {}
         self.state = State(
             queue=View(self.queue),
             running=View(self._by_estimate),
@@ -180,10 +181,16 @@ class Site:
         return running
 
     def most_tasks(self, job: Job) -> int:
-        """Return the most tasks that a job may have here, by processors and by the memory that each asks for."""
-        if job.memory not in self._most_tasks:
-            self._most_tasks[job.memory] = largest_part(self.state.classes, self.state.scope, job.memory or 0.0)
-        return self._most_tasks[job.memory]
+        """Return the most tasks that a job may have here, where it may be, by the memory that each asks for."""
+        key = job.memory, job.eligible, job.requires
+        if key not in self._most_tasks:
+            state, clusters = self.state, self.state.platform.clusters
+            rooms = [
+                c.room(job.memory or 0.0) if job.may_use(clusters[c.cluster].name, c.group) else 0
+                for c in state.classes
+            ]
+            self._most_tasks[key] = largest_part(state.classes, state.scope, rooms)
+        return self._most_tasks[key]
 
     def leave_queue(self, num_starts: int) -> None:
         """Take the jobs that the pass has started, so many, off the queue: those at its head at once, others singly."""

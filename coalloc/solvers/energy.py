@@ -13,16 +13,18 @@ from typing import Any
 import pyomo.environ as pyo
 
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.words import refuse_words
 from coalloc.models import energy_blocks
 from coalloc.models.energy_costs import costs_of
 from coalloc.problem import Problem, discretise_for_energy
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.bounds.energy import relaxed_energy
+from coalloc.solvers.bounds.energy import UNKNOWN_WORDS, relaxed_energy
 from coalloc.solvers.call import Call, fail_on
-from coalloc.solvers.energy_run import EnergyRun, Point, build, horizon_within
+from coalloc.solvers.energy_run import ITERATIONS, SEARCH_SHARE, EnergyRun, Point, build, has_model, horizon_within
 from coalloc.solvers.energy_scan import least_edp
 from coalloc.solvers.feasibility import why_infeasible
+from coalloc.solvers.portfolio import TIME_LEFT
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
 
 
@@ -38,7 +40,7 @@ def solve_energy(
     """Solve for energy or EDP within ``options.scope``; see :func:`coalloc.solve`."""
     problem = energy_problem(instance, options, formulation)
     call = Call(instance, options, progress)
-    name = "mode" if problem.slot is not None else "blocks"
+    name = ("mode" if problem.slot is not None else "blocks") if has_model(problem) else "auto"
     reasons = why_infeasible(problem)
     if reasons:
         call.message = "; ".join(reasons)
@@ -84,6 +86,11 @@ def build_energy(
     if options.objective == "edp":
         raise CoallocError("EDP has no model of its own: it is scanned by models of objective 'energy'")
     problem = energy_problem(instance, options, formulation)
+    if not has_model(problem):
+        raise CoallocError(
+            f'objective {options.objective!r} in continuous time has a model for scope="node" alone; '
+            f'scope={options.scope!r} needs a slot, such as slot="10%"'
+        )
     reasons = why_infeasible(problem)
     if reasons:
         raise CoallocError("; ".join(reasons))
@@ -96,19 +103,15 @@ def build_energy(
 
 def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) -> Problem:
     """Return the problem that options ask for; raises :class:`CoallocError` where they are not supported."""
+    refuse_words(instance, f"objective {options.objective!r}", UNKNOWN_WORDS)
     if options.links != "strict":
         raise CoallocError(f"links of objective {options.objective!r} must be 'strict', got {options.links!r}")
-    fitting = "mode" if options.slot is not None else "blocks"
+    fitting = "mode" if options.slot is not None else "blocks" if options.scope == "node" else "auto"
     if formulation not in ("auto", fitting):
         where = "with a slot" if options.slot is not None else "in continuous time"
         raise CoallocError(
-            f"formulation of objective {options.objective!r}, scope {options.scope!r}, must be auto or {fitting} "
-            f"{where}, got {formulation!r}"
-        )
-    if options.slot is None and options.scope != "node":
-        raise CoallocError(
-            f'objective {options.objective!r} in continuous time is for scope="node"; scope={options.scope!r} needs a '
-            'slot, such as slot="10%"'
+            f"formulation of objective {options.objective!r}, scope {options.scope!r}, must be "
+            f"{' or '.join(dict.fromkeys(('auto', fitting)))} {where}, got {formulation!r}"
         )
     problem = discretise_for_energy(instance, options.slot, saturation=options.saturation, scope=options.scope)
     costs_of(problem)
@@ -125,15 +128,33 @@ def _solve(runner: EnergyRun) -> SolveStatus | None:
     joules, makespan = relaxed_energy(call.instance, options.makespan_limit, call.remaining)
     if math.isinf(joules):
         return _too_tight(call)
-    call.raise_bound(joules if options.objective == "energy" else joules * makespan, "linear programme")
-    if options.objective == "edp":
-        is_empty = not least_edp(runner)
-    else:
-        found = runner.least(options.makespan_limit)
-        call.stopped_by = found.stopped_by
-        call.raise_bound(found.bound, "model")
-        is_empty = found.bound == math.inf
+    call.raise_bound(joules * makespan**runner.objective.delay, "linear programme")
+    runner.search(_limited(call, ITERATIONS * len(call.instance.jobs)), SEARCH_SHARE)
+    is_empty = not least_edp(runner) if options.objective == "edp" else not _least_energy(runner)
+    if not is_empty and not call.is_closed and call.stopped_by != "interrupt":
+        if options.work_limit is None:
+            runner.search(None)
+        call.stopped_by = "work" if options.work_limit is not None and call.remaining > TIME_LEFT else "time"
     return _too_tight(call) if is_empty else None
+
+
+def _limited(call: Call, steps: int) -> int:
+    """Return a number of steps, no more than the work limit allows."""
+    work = call.options.work_limit
+    return steps if work is None else min(work, steps)
+
+
+def _least_energy(runner: EnergyRun) -> bool:
+    """Prove the least energy as far as time allows; return whether there is a schedule within the limit."""
+    call = runner.call
+    if runner.relax(0.0) is None and call.objective is None:
+        return False
+    if call.is_closed:
+        return True
+    found = runner.least(call.options.makespan_limit)
+    call.stopped_by = found.stopped_by
+    call.raise_bound(found.bound, "model")
+    return found.bound < math.inf
 
 
 def _too_tight(call: Call) -> SolveStatus:

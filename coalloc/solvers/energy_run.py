@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,14 +17,29 @@ from coalloc.instance.rounding import slots_down
 from coalloc.meter import energy
 from coalloc.models import energy_blocks, energy_mode
 from coalloc.models.energy_costs import costs_of
+from coalloc.models.energy_sets import estimate_nonzeros as estimate_nonzeros_of_sets
+from coalloc.models.energy_sets import has_sets
+from coalloc.objectives.metered import metered_objective
 from coalloc.problem import MAX_MODES, Problem
+from coalloc.rules.node_sets import MAX_JOBS
 from coalloc.rules.serial_generation import assignments_of, best_list_schedule, named_orders
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import SolverLimits
+from coalloc.solvers.bounds.energy_by_makespan import (
+    MAX_PLACES,
+    SAFE,
+    EnergyByMakespan,
+    Span,
+    SpanBound,
+    span_bound,
+    spans,
+)
+from coalloc.solvers.bounds.energy_by_sets import EnergyBySets
 from coalloc.solvers.call import Call, is_within
 from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on_slots
 from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, ROUNDING_GAP, grid_cells
 from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, RunModel, SolveStatus, StoppedBy, TracePoint
+from coalloc.solvers.search.energy_annealing import Lists, anneal
 
 SAME_ENERGY = 0.5 * PROOF_TOLERANCE
 """Share up to which two energies are one: so much less than a proof leaves open that both are proven."""
@@ -63,6 +79,11 @@ def horizon_within(problem: Problem, makespan_limit: float | None) -> float:
     latest = problem.instance.origin + makespan_limit
     latest += PROOF_TOLERANCE * max(1.0, latest)
     return min(problem.horizon_in_turn, latest if problem.slot is None else slots_down(latest, problem.slot))
+
+
+def has_model(problem: Problem) -> bool:
+    """Return whether there is a model of a problem: of jobs over several nodes in slots alone."""
+    return problem.slot is not None or problem.scope == "node"
 
 
 def formulation_for(problem: Problem) -> Any:
@@ -110,8 +131,21 @@ def _minimise_makespan(model: pyo.ConcreteModel, joules: float) -> None:
     model.shortest = pyo.Objective(expr=model.makespan)
 
 
-LEFT = "the schedule is the best of lists of jobs, the bound that of the linear programme"
+LEFT = "the schedule is the best that was found, the bound that of the relaxations"
 """What is known where no model is built."""
+
+ITERATIONS = 500
+"""Lists that annealing tries before any model, per job."""
+SEARCH_SHARE = 0.5
+"""Share of the time that is left after which it stops then."""
+MODEL_SHARE = 0.4
+"""Share of the time that is left that a model gets whose bounds are hardly better than those of the relaxations."""
+ENOUGH = 0.5 * PROOF_TOLERANCE
+"""Share of the best known that a bound may be below it and still rule out what it bounds."""
+BOUND_SHARE = 0.3
+"""Share of the time that is left after which the relaxations stop."""
+LAST = 0.1
+"""Seconds of the time limit that the last search leaves."""
 
 
 class EnergyRun:
@@ -122,7 +156,9 @@ class EnergyRun:
         self.problem = problem
         self.run_model = run_model
         self.costs = costs_of(problem)
+        self.objective = metered_objective(call.options.objective)
         self.known = list(known)
+        self._searches = 0
         if problem.jobs and not known:
             self.know(schedule_of(problem, best_list_schedule(problem)), "list schedule")
         if problem.jobs:
@@ -141,6 +177,90 @@ class EnergyRun:
         if not is_within(self.known[-1].makespan, options.makespan_limit):
             moved = "" if self.problem.slot is None else ", moved onto slots,"
             call.message = f"the start{moved} does not end within makespan_limit={options.makespan_limit:g} s"
+
+    def search(self, iterations: int | None, share: float = 1.0) -> None:
+        """Anneal from the best known for so many iterations, or until a share of the time left is over."""
+        call, options = self.call, self.call.options
+        seconds = share * (call.remaining - LAST)
+        if seconds <= 0.0 or not self.known:
+            return
+        first = self.best_known
+        self._searches += 1
+        with call.timed("search"):
+            anneal(
+                self.problem,
+                self.costs,
+                assignments_of(self.problem, first.schedule),
+                worth=self.objective.worth,
+                makespan_limit=options.makespan_limit,
+                iterations=iterations,
+                seed=options.seed + self._searches - 1,
+                target=-math.inf if call.lower_bound is None else call.lower_bound * (1.0 + PROOF_TOLERANCE),
+                deadline=time.perf_counter() + seconds,
+                on_schedule=lambda found: self.know(schedule_of(self.problem, found), "simulated annealing"),
+            )
+
+    @property
+    def best_known(self) -> Point:
+        """The best point by the objective among those that keep the limit, else the shortest."""
+        within = [point for point in self.known if is_within(point.makespan, self.call.options.makespan_limit)]
+        if within:
+            return min(within, key=lambda point: self.objective.worth(point.joules, point.makespan))
+        return min(self.known, key=lambda point: point.makespan)
+
+    def relax(self, least_makespan: float) -> tuple[float, float] | None:
+        """Raise the bound by relaxations; return between which makespans, s, what is better can be, None: nowhere.
+
+        No schedule is shorter than ``least_makespan``, s.
+        """
+        call, problem = self.call, self.problem
+        if len(problem.jobs) * len(problem.classes) > MAX_PLACES:
+            return least_makespan, self._latest_makespan()
+        with call.timed("bound"):
+            relaxation = EnergyByMakespan(problem)
+            bounds = [span_bound(relaxation, self.objective.delay)]
+            low, high = max(relaxation.least, least_makespan), self._latest_makespan()
+            if self.has_sets:
+                bounds.append(self._by_sets(relaxation, high))
+            first = Span(-math.inf, low, high)
+            open_ = spans(bounds, first, time.perf_counter() + BOUND_SHARE * call.remaining, self._is_enough)
+        if not open_:
+            return None
+        call.raise_bound(open_[0].bound, "relaxation")
+        left = [span for span in open_ if not self._is_enough(span.bound)]
+        return (min(span.low for span in left), max(span.high for span in left)) if left else None
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether the sets of jobs that nodes can hold are enumerated, in the time that is left."""
+        affordable = BUILT_PER_SECOND * self.call.remaining
+        return has_sets(self.problem) and estimate_nonzeros_of_sets(self.problem) <= affordable
+
+    @property
+    def may_be_proven(self) -> bool:
+        """Whether jobs are so few that a model is worth all the time that is left."""
+        return has_model(self.problem) and len(self.problem.jobs) <= MAX_JOBS
+
+    def _is_enough(self, bound: float) -> bool:
+        """Return whether a bound proves the best that is known."""
+        known = self.call.objective
+        return known is not None and bound >= known - ENOUGH * abs(known)
+
+    def _latest_makespan(self) -> float:
+        """Return a makespan, s, of which an optimal schedule has no more."""
+        problem, limit = self.problem, self.call.options.makespan_limit
+        return max(0.0, problem.seconds(horizon_within(problem, limit)) - problem.instance.origin)
+
+    def _by_sets(self, relaxation: EnergyByMakespan, latest: float) -> SpanBound:
+        """Return the bound by sets of jobs, with idle watts and what jobs that run already draw."""
+        sets, lists = EnergyBySets(self.problem, self.costs, latest), Lists(self.problem, self.costs)
+
+        def bound(low: float, high: float) -> tuple[float, float]:
+            low, high = relaxation.within(low, high)
+            joules = sets.joules(high) + lists.joules_between(low, high)
+            return (self.objective.worth(joules * (1.0 - SAFE), low) if low <= high else math.inf), low
+
+        return bound
 
     def _know_frugal(self, makespan_limit: float | None) -> None:
         """Keep list schedules in which jobs take few joules, as far as they end within a limit."""
@@ -206,7 +326,8 @@ class EnergyRun:
         """Run a model, from the best known schedule where it is in slots."""
         call, options = self.call, self.call.options
         gap = max(options.gap if options.objective != "edp" else 0.0, ROUNDING_GAP)
-        limits = SolverLimits(call.remaining, options.work_limit, gap, options.threads, options.seed)
+        share = 1.0 if self.may_be_proven else MODEL_SHARE
+        limits = SolverLimits(share * call.remaining, options.work_limit, gap, options.threads, options.seed)
         first = self.best_within(makespan_limit)
         starts = self.problem.slot is not None and first is not None
         if starts and first is not None:
@@ -233,6 +354,9 @@ class EnergyRun:
     def _unfit(self, makespan_limit: float | None) -> StoppedBy | None:
         """Return why no model is built, and say so: it is too large, or takes longer to build than the time left."""
         call, problem = self.call, self.problem
+        if not has_model(problem):
+            call.message = f"jobs over several nodes have no model in continuous time: {LEFT}"
+            return "work"
         if not self._has_modes:
             call.message = f"the jobs have more than {MAX_MODES:,} allocation vectors: {LEFT}"
             return "work"
@@ -261,8 +385,7 @@ class EnergyRun:
         self.known.append(point)
         options = self.call.options
         if is_within(point.makespan, options.makespan_limit):
-            value = point.joules if options.objective == "energy" else point.joules * point.makespan
-            self.call.offer(schedule, value, source)
+            self.call.offer(schedule, self.objective.worth(point.joules, point.makespan), source)
 
     def best_within(self, makespan_limit: float | None) -> Point | None:
         """Return the point of least energy that is known within a limit, s."""

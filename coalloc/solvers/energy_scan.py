@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from coalloc.instance.rounding import RELATIVE_TOLERANCE
 from coalloc.objectives import Criterion
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import discretise
 from coalloc.solvers.call import Call
 from coalloc.solvers.context import Context
-from coalloc.solvers.energy_run import EnergyRun, Least
+from coalloc.solvers.energy_run import ENOUGH, EnergyRun, Least
 from coalloc.solvers.portfolio import close
 from coalloc.solvers.result import PROOF_TOLERANCE
 
@@ -43,17 +44,21 @@ def least_edp(runner: EnergyRun) -> bool:
     EDP is at least ``low * E``. The span of the smallest bound is cut, until that bound meets the best EDP known.
     Return whether there is a schedule within the limit of the call.
     """
-    call, limit = runner.call, runner.call.options.makespan_limit
-    shortest = least_makespan(runner)
+    call = runner.call
+    shortest = 0.0 if runner.has_sets else least_makespan(runner)
     if math.isinf(shortest):
         return False
-    least = shortest * (1.0 - 0.1 * PROOF_TOLERANCE)
-    high = math.inf if limit is None else limit
+    window = runner.relax(shortest * (1.0 - 0.1 * PROOF_TOLERANCE))
+    if window is None:
+        return call.objective is not None
+    if call.is_closed or not runner.may_be_proven:
+        return True
+    least, high = window[0], window[1] * (1.0 + RELATIVE_TOLERANCE)
     spans = [Span(0.0, least, high, 0.0, high)]
     call.stopped_by = "proof"
     while spans and call.stopped_by == "proof":
         span = spans[0]
-        _prove(runner, span)
+        _prove(runner, span.bound)
         if span.cut is None or call.is_closed:
             return True
         heapq.heappop(spans)
@@ -61,8 +66,7 @@ def least_edp(runner: EnergyRun) -> bool:
         call.stopped_by = found.stopped_by
         for part in _parts(span, span.cut, found):
             heapq.heappush(spans, part)
-    if spans:
-        _prove(runner, spans[0])
+    _prove(runner, spans[0].bound if spans else math.inf)
     return bool(spans) or call.objective is not None
 
 
@@ -84,10 +88,10 @@ def least_makespan(runner: EnergyRun) -> float:
     return math.inf if own.is_too_tight else own.lower_bound or 0.0
 
 
-def _prove(runner: EnergyRun, span: Span) -> None:
-    """Take the bound of the span with the smallest one; what it is above the best EDP known is rounding."""
+def _prove(runner: EnergyRun, bound: float) -> None:
+    """Take the bound of the span with the smallest one; other makespans are known to be no better than the best."""
     known = runner.call.objective
-    runner.call.raise_bound(span.bound if known is None else min(span.bound, known), "scan")
+    runner.call.raise_bound(bound if known is None else min(bound, known * (1.0 - ENOUGH)), "scan")
 
 
 def _parts(span: Span, cut: float, found: Least) -> Iterator[Span]:

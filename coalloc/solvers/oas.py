@@ -30,6 +30,7 @@ from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.model_run import ModelRun
 from coalloc.solvers.portfolio import close
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
+from coalloc.solvers.slot_choice import missing_slot
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -136,21 +137,19 @@ def build_oas(
         from coalloc.solvers.energy import build_energy
 
         return build_energy(instance, options, formulation, horizon=horizon)
-    if options.slot is None:
-        raise CoallocError('a model needs a slot, such as slot="50%"')
-    _refuse_unsupported(options, formulation)
+    _refuse_unknown(options, formulation)
     limit = () if options.makespan_limit is None else (LatestEnd(instance.origin + options.makespan_limit),)
     problem = _problem(instance, options, objective, (*constraints, *limit))
     reasons = why_infeasible(problem)
     if reasons:
         raise CoallocError("; ".join(reasons))
-    criterion = Criterion.of(problem, objective)
+    criterion, run = Criterion.of(problem, objective), ModelRun(Call(instance, options), solve_model)
+    asked = formulation_of("oas", formulation)
+    if options.slot is None:
+        raise CoallocError(missing_slot(run, criterion, asked, "mode" if formulation == "auto" else formulation))
     slots = int(criterion.horizon() if horizon is None else horizon)
     _refuse_horizon(problem, slots)
-    quick = min(quick_bound(criterion), slots)
-    return ModelRun(Call(instance, options), solve_model).build(
-        criterion, formulation_of("oas", formulation), slots, quick
-    )
+    return run.build(criterion, asked, slots, min(quick_bound(criterion), slots))
 
 
 def _refuse_horizon(problem: Problem, horizon: int) -> None:
@@ -165,6 +164,12 @@ def _refuse_horizon(problem: Problem, horizon: int) -> None:
 
 
 def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
+    _refuse_unknown(options, formulation)
+    if options.slot is None and formulation != "auto":
+        raise CoallocError('a formulation needs a slot, such as slot="50%"; slot=None takes formulation="auto"')
+
+
+def _refuse_unknown(options: SolveOptions, formulation: Any) -> None:
     if options.links != "strict":
         raise CoallocError(f"links of model 'oas' must be 'strict', got {options.links!r}")
     if isinstance(formulation, str):
@@ -175,8 +180,6 @@ def _refuse_unsupported(options: SolveOptions, formulation: Any) -> None:
             f"formulation must be a name, or an object with build(problem, *, horizon, objective, lower_bound) and "
             f"extract(model), got {formulation!r}"
         )
-    if options.slot is None and formulation != "auto":
-        raise CoallocError('a formulation needs a slot, such as slot="50%"; slot=None takes formulation="auto"')
 
 
 def _refuse_constraints(constraints: Sequence[Constraint], objective: Objective) -> None:

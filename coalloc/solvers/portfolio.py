@@ -11,8 +11,8 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 from coalloc.solvers import list_schedules, model_run, one_dimension
-from coalloc.solvers.backends import cpsat
-from coalloc.solvers.bounds import feasible_set, simple
+from coalloc.solvers.backends import cpsat, pumpkin
+from coalloc.solvers.bounds import feasible_set, positions, prices, simple
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import (
@@ -29,8 +29,11 @@ METHODS: tuple[Method, ...] = (
     simple.METHOD,
     list_schedules.METHOD,
     latest_ends.METHOD,
+    positions.METHOD,
     feasible_set.METHOD,
     one_dimension.METHOD,
+    pumpkin.BEGUN,
+    prices.METHOD,
     beam_worker.METHOD,
     branch_and_bound.METHOD,
     feasible_set.BRANCHING,
@@ -40,6 +43,7 @@ METHODS: tuple[Method, ...] = (
     beam_search.METHOD,
     annealing.METHOD,
     large_neighbourhoods.METHOD,
+    pumpkin.METHOD,
     cpsat.METHOD,
     cpsat.ON_GRIDS,
     model_run.METHOD,

@@ -44,7 +44,19 @@ class SolveStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TracePoint:
-    """At ``time`` s: the best objective and bound known (None: nothing yet), and who found the news."""
+    """What is known at an instant of a call of ``solve``.
+
+    Parameters
+    ----------
+    time
+        Seconds since the call began.
+    incumbent
+        Objective of the best schedule known, in its unit; None: none yet.
+    lower_bound
+        The best bound known, in the unit of the objective; None: none yet.
+    source
+        Who found the news.
+    """
 
     time: float
     incumbent: float | None
@@ -95,7 +107,19 @@ def _number(number: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
-    """Size of a model as it goes to the solver, before its presolve."""
+    """Size of a model as it goes to the solver, before its presolve.
+
+    Parameters
+    ----------
+    rows
+        How many constraints it has.
+    columns
+        How many variables it has.
+    nonzeros
+        How many coefficients it has.
+    integers
+        How many of the variables are whole numbers.
+    """
 
     rows: int
     columns: int
@@ -137,8 +161,36 @@ def relative_gap(objective: float | None, lower_bound: float | None) -> float | 
 class SolveOptions(Value):
     """What ``solve`` was asked for, after defaults; the names are those of its keywords.
 
-    ``slot`` and ``makespan_limit`` are in seconds here (None: continuous time; no limit), and so is
-    ``time_limit`` (None: none).
+    Parameters
+    ----------
+    model
+        What is solved.
+    formulation
+        In which formulation.
+    objective
+        What is to be least.
+    slot
+        Length of a slot, s; None: continuous time.
+    links
+        Whether links may saturate.
+    saturation
+        Share above its bandwidth that a link may carry.
+    scope
+        Where the tasks of a job may be.
+    makespan_limit
+        Seconds within which the schedule must end; None: no limit.
+    time_limit
+        Seconds after which the search stops; None: no limit.
+    work_limit
+        Branch-and-bound nodes after which it stops; None: no limit.
+    gap
+        Relative gap at which it stops.
+    solver
+        What solves models.
+    threads
+        Cores of all that runs.
+    seed
+        What random numbers begin with.
     """
 
     model: Model = "oas"
@@ -222,21 +274,24 @@ class SolveResult:
         """Return the six (name, text) lines that printing shows."""
         status = f"{self.status.value} (stopped by {self.stopped_by})"
         unit = UNITS.get(self.options.objective, "s")
-        size = self.model_size
-        unused = "" if self.options.solver == "highs" else f", so {visible(self.options.solver)} did nothing"
-        shape = (
-            f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros"
-            if size
-            else f"no model needed{unused}"
-        )
         return [
             ("status", f"{status}: {self.message}" if self.message else status),
             ("objective", f"{_shown(self.objective, unit)} ({self.options.objective})"),
             ("bound", _shown(self.lower_bound, unit)),
             ("gap", "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"),
             ("time", _times(self.timings)),
-            ("model", f"{self.options.model}/{self.options.formulation}, {shape}"),
+            ("model", f"{self.options.model}/{self.options.formulation}, {self._shape}"),
         ]
+
+    @property
+    def _shape(self) -> str:
+        """The size of the model, or why there is none."""
+        size, solver = self.model_size, self.options.solver
+        if size is not None:
+            return f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros"
+        if self.timings.get("build", 0.0) > 0.0:
+            return "a model that was not solved to its end"
+        return "no model needed" if solver == "highs" else f"no model needed, so {visible(solver)} did nothing"
 
 
 def _times(timings: Mapping[str, float]) -> str:

@@ -5,7 +5,7 @@ All that is returned are means over the jobs, in s or the unit of the measure, b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,58 +32,64 @@ MOST_SEARCHED = 4_000
 HEAD_START = 1.0
 """Seconds by which jobs that run already arrive before all others where policies are to know their estimates."""
 
-SHARES_OF_TIME = {"bound": 0.4, "search": 0.6}
+SHARES_OF_TIME = {"bound": 0.3, "search": 0.7}
 """Shares of the time limit that the bounds and the searches of all measures get."""
 
 CLAIRVOYANT = "{} with true run times"
 SEARCH = "search"
 
-MEASURES: Mapping[str, str] = {"wait": "mean-wait", "bounded_slowdown": "mean-bounded-slowdown"}
-"""What is measured of jobs, and the objective that says it."""
+OBJECTIVES: Mapping[str, str] = {
+    "wait": "mean-wait",
+    "bounded_slowdown": "mean-bounded-slowdown",
+    "makespan": "makespan",
+}
+"""What is measured of a schedule, and the objective that says it."""
 
 
 # ------------------------------------------------------------------------------ bounds
 
 
 def bounds(sample: Sample, time_limit: float) -> dict[str, float]:
-    """Return a lower bound on every measure, and on the makespan, s."""
-    each = time_limit / len(MEASURES)
-    return {
-        "wait": max(_wait_bound(sample), float(sample.waited.mean()) + _objective_bound(sample, "wait", each)),
-        "bounded_slowdown": _slowdown_bound(sample, each),
-        "makespan": _makespan_bound(sample.instance),
+    """Return a lower bound on the mean wait (s), the mean bounded slowdown and the makespan (s)."""
+    instance, each = sample.instance, time_limit / len(OBJECTIVES)
+    on_clock = {
+        "wait": lower_bound(instance, OBJECTIVES["wait"], time_limit=each),
+        "bounded_slowdown": lower_bound(instance, OBJECTIVES["bounded_slowdown"], time_limit=each),
+        "makespan": max(lower_bound(instance, method=method) for method in ("longest-job", "packing")),
     }
+    found = {measure: of_objective(sample, measure, bound) for measure, bound in on_clock.items()}
+    divided = {"wait": _divided_wait(sample), "bounded_slowdown": _divided_slowdown(sample)}
+    return found | {measure: max(found[measure], bound) for measure, bound in divided.items()}
 
 
-def _objective_bound(sample: Sample, measure: str, time_limit: float) -> float:
-    """Return the bound of the objective on the clock of the instance: what jobs had waited before is not in it."""
-    return lower_bound(sample.instance, MEASURES[measure], time_limit=time_limit)
+def of_objective(sample: Sample, measure: str, bound: float) -> float:
+    """Return the bound on a measure that a bound on its objective gives, of which the clock begins with the window.
+
+    What jobs had waited before adds to their waits. With b waited before, the bounded slowdown of a job is at least
+    that without b, plus what b makes it more where it starts at once.
+    """
+    if measure == "wait":
+        return float(sample.waited.mean()) + bound
+    if measure == "bounded_slowdown":
+        return bound + float((bounded_slowdowns(sample.waited, sample.jobs.run) - 1.0).mean())
+    return max(sample.instance.origin + bound, *(run.end for run in sample.instance.running), 0.0)
 
 
-def _wait_bound(sample: Sample) -> float:
+def _divided_wait(sample: Sample) -> float:
     """Return what the mean wait is at least without fragmentation, s."""
     delay = least_total_delay(sample.jobs, sample.supply)
     return float(sample.waited.mean()) + delay / len(sample.waited)
 
 
-def _slowdown_bound(sample: Sample, time_limit: float) -> float:
-    """Return the best bound on the mean bounded slowdown.
+def _divided_slowdown(sample: Sample) -> float:
+    """Return what the mean bounded slowdown is at least without fragmentation.
 
-    With b waited before, the slowdown of a job is at least that without b, plus what b makes it more where it starts at
-    once; and, as (b + wait + run) over the bounded run time, at least what the weighted delays make it.
+    With b waited before it is at least (b + wait + run) over the bounded run time: delays count by the inverse of that.
     """
     jobs, waited = sample.jobs, sample.waited
     bounded = np.maximum(jobs.run, BOUNDED_SLOWDOWN_THRESHOLD)
-    at_once = bounded_slowdowns(waited, jobs.run)
-    since = _objective_bound(sample, "bounded_slowdown", time_limit) + float((at_once - 1.0).mean())
     weighted = least_total_delay(jobs, sample.supply, 1.0 / bounded) / len(waited)
-    return max(since, float(((waited + jobs.run) / bounded).mean()) + weighted)
-
-
-def _makespan_bound(instance: Instance) -> float:
-    """Return a lower bound on the latest end on the clock of the instance, s."""
-    found = max(lower_bound(instance, method=method) for method in ("longest-job", "packing"))
-    return max(instance.origin + found, *(run.end for run in instance.running), 0.0)
+    return float(((waited + jobs.run) / bounded).mean()) + weighted
 
 
 # ------------------------------------------------------------------------------ schedules
@@ -136,30 +142,24 @@ class Held:
     starts: Floats
 
 
-def schedules(
-    sample: Sample, policies: Mapping[str, Mapping[str, Any]], time_limit: float, seed: int
-) -> Iterator[Held]:
-    """Yield schedules: those of policies with estimates, with true run times, and those that are searched for."""
-    found: list[Held] = []
-    for knows in (False, True):
-        for label, policy in policies.items():
-            starts = policy_starts(sample, policy, knows_run_times=knows)
-            found.append(Held(CLAIRVOYANT.format(label) if knows else label, not knows, starts))
-    yield from found
-    if len(sample.waited) > MOST_SEARCHED:
-        return
-    for measure in MEASURES:
-        first = min(found, key=lambda held: sample.measured(held.starts)[measure])
-        result = _search(sample, measure, first, time_limit / len(MEASURES), seed)
-        if result.schedule is not None:
-            starts = np.array([result.schedule[job.id].start for job in sample.instance.jobs])
-            yield Held(SEARCH, False, starts)
+def of_policies(sample: Sample, policies: Mapping[str, Mapping[str, Any]]) -> list[Held]:
+    """Return the schedules of policies, with the users' estimates and with true run times."""
+    return [
+        Held(
+            CLAIRVOYANT.format(label) if knows else label,
+            not knows,
+            policy_starts(sample, policy, knows_run_times=knows),
+        )
+        for knows in (False, True)
+        for label, policy in policies.items()
+    ]
 
 
-def _search(sample: Sample, measure: str, first: Held, time_limit: float, seed: int) -> SolveResult:
-    """Return what ``solve`` finds from the best schedule so far."""
-    start = _schedule(sample.instance, first.starts)
-    objective = MEASURES[measure]
+def search(sample: Sample, measure: str, known: Sequence[Held], time_limit: float, seed: int) -> SolveResult:
+    """Return what ``solve`` finds from the best of the schedules that are known."""
+    first = min(known, key=lambda held: sample.measured(held.starts)[measure], default=None)
+    start = None if first is None else _schedule(sample.instance, first.starts)
+    objective = OBJECTIVES[measure]
     return uninterrupted(solve(sample.instance, objective=objective, time_limit=time_limit, seed=seed, start=start))
 
 
@@ -169,17 +169,28 @@ def _search(sample: Sample, measure: str, first: Held, time_limit: float, seed: 
 def measure_window(options: Mapping[str, Any], instance: Instance) -> Outcome:
     """Return what is proven of a window, and the best that is known; called in a process of its own."""
     sample = Sample(instance, *(np.array(options[name], dtype=np.float64) for name in ("waited", "remaining")))
-    seconds = options["time_limit"]
-    low = bounds(sample, seconds * SHARES_OF_TIME["bound"])
-    known = [
-        {"label": held.label, "is_online": held.is_online, **sample.measured(held.starts)}
-        for held in schedules(sample, options["policies"], seconds * SHARES_OF_TIME["search"], options["seed"])
-    ]
-    return {"status": "done", "bounds": low, "without_fragmentation": _fluid(sample), "schedules": known}
+    low = bounds(sample, options["time_limit"] * SHARES_OF_TIME["bound"])
+    known = of_policies(sample, options["policies"])
+    each = options["time_limit"] * SHARES_OF_TIME["search"] / len(OBJECTIVES)
+    for measure in OBJECTIVES if len(sample.waited) <= MOST_SEARCHED else ():
+        result = search(sample, measure, known, each, options["seed"])
+        if result.lower_bound is not None:
+            low[measure] = max(low[measure], of_objective(sample, measure, result.lower_bound))
+        if result.schedule is not None:
+            starts = np.array([result.schedule[job.id].start for job in instance.jobs])
+            known.append(Held(SEARCH, False, starts))
+    return {
+        "status": "done",
+        "bounds": low,
+        "without_fragmentation": _divided(sample),
+        "schedules": [
+            {"label": held.label, "is_online": held.is_online, **sample.measured(held.starts)} for held in known
+        ],
+    }
 
 
-def _fluid(sample: Sample) -> dict[str, float]:
+def _divided(sample: Sample) -> dict[str, float]:
     """Return between what the least mean wait lies if jobs could be divided and interrupted, s."""
     jobs, supply, before = sample.jobs, sample.supply, float(sample.waited.mean())
     reached = min(float(delays(jobs, supply, priority).mean()) for priority in (jobs.work, jobs.run))
-    return {"bound": _wait_bound(sample), "best": before + reached, "waited": before}
+    return {"bound": _divided_wait(sample), "best": before + reached, "waited": before}

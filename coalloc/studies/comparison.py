@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -50,9 +50,19 @@ BOUND_TOLERANCE = 1e-9
 TIE = PROOF_TOLERANCE
 """Makespans that differ by a smaller share are equally good: ``optimal`` says no more."""
 
+VALUES: Mapping[str, str] = {
+    "makespan": "makespan",
+    "mean-wait": "wait_mean",
+    "mean-bounded-slowdown": "bounded_slowdown_mean",
+}
+"""The objectives that policies are compared by, and the columns that say what each is worth."""
+
+Compared = Literal["makespan", "mean-wait", "mean-bounded-slowdown"]
+
 COLUMNS = (
     "instance",
     "policy",
+    "objective",
     "makespan",
     "bound",
     "bound_source",
@@ -71,13 +81,19 @@ COLUMNS = (
 )
 """Columns of the table; README and docs/studies.md define them."""
 
+LARGEST_FACTOR = 20.0
+"""Where the picture of a performance profile ends at the latest."""
+
+WORDS = {"makespan": "makespan", "wait_mean": "mean wait", "bounded_slowdown_mean": "mean bounded slowdown"}
+"""What pictures call what a row is worth."""
+
 MEASURED = COLUMNS[COLUMNS.index("wait_mean") :]
 """Those that are metrics of the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What is proven of an instance: a lower bound (s) and where it came from, and the optimum (s) if it is proven."""
+    """What is proven of an instance: a lower bound and where it came from, and the optimum if it is proven."""
 
     bound: float
     source: str
@@ -85,9 +101,10 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceLimits:
-    """What each solve gets: seconds (None: no limit), threads and a seed."""
+class Asked:
+    """What each solve gets: the objective, seconds (None: no limit), threads and a seed."""
 
+    objective: Compared
     time: float | None
     threads: int
     seed: int
@@ -106,6 +123,7 @@ def compare(
     instances: Instance | Iterable[Instance],
     policies: Iterable[str | Policy | Broker] | Mapping[str, Mapping[str, Any]],
     *,
+    objective: Compared = "makespan",
     exact: bool = True,
     time_limit: float | None = TIME_LIMIT,
     passes: Passes = "batch",
@@ -122,6 +140,8 @@ def compare(
         One or several, with distinct names.
     policies
         Names or objects; or a mapping from labels to ``{"policy": name, option: value, ...}``.
+    objective
+        What bounds, gaps and optima are of: ``"makespan"``, ``"mean-wait"`` (s) or ``"mean-bounded-slowdown"``.
     exact
         Solve OAS in continuous time, within ``time_limit``; else only bounds are computed.
     time_limit
@@ -136,13 +156,14 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        ``makespan``, ``bound`` and ``optimum`` in s; ``gap`` = (makespan - bound)/makespan; ``ratio`` =
-        makespan/optimum, nan where the optimum is not proven; metrics as :func:`coalloc.metrics`.
+        ``bound`` and ``optimum`` of the ``objective``; ``gap`` = (value - bound)/value and ``ratio`` = value/optimum
+        of what a row is worth by it, nan where the optimum is not proven; metrics as :func:`coalloc.metrics`.
 
     Raises
     ------
     CoallocError
-        If a policy or an option is unknown, or there is nothing to compare.
+        If a policy or an option is unknown, there is nothing to compare, or no bound on the objective holds for what
+        policies may do.
     InternalError
         If a bound exceeds what a policy reached.
     Interrupted
@@ -154,11 +175,12 @@ def compare(
     given = instances_of(instances)
     if not given or not contestants:
         raise CoallocError("compare needs at least one instance and one policy")
+    _refuse_unbounded(given, objective)
     labels = [*([EXACT] if exact else []), *(contestant.label for contestant in contestants)]
     planned = [f"{instance.name}: {label}" for instance in given for label in labels]
-    limits = ReferenceLimits(time_limit, threads, seed)
+    asked = Asked(objective, time_limit, threads, seed)
     run = partial(simulate, passes=passes, kill=kill, seed=seed)
-    rows = _rows(given, contestants, exact, limits, run, say=progress or (lambda _: None))
+    rows = _rows(given, contestants, exact, asked, run, say=progress or (lambda _: None))
     return gathered(rows, planned, partial(pd.DataFrame, columns=list(COLUMNS)))
 
 
@@ -166,22 +188,24 @@ def _rows(
     instances: Sequence[Instance],
     contestants: Sequence[Contestant],
     exact: bool,
-    limits: ReferenceLimits,
+    asked: Asked,
     run: Callable[[Instance, Policy | Broker], SimulationResult],
     *,
     say: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the table."""
+    """Yield the rows of the table; after Ctrl-C in a solve those of its instance, beside what was proven by then."""
     for instance in instances:
         say(f"{instance.name}: bounds")
-        strict, shared, solved = _references(instance, exact, limits)
+        strict, shared, solved = _references(instance, exact, asked)
         if solved is not None:
-            yield _exact_row(instance, solved, strict)
+            yield _exact_row(instance, solved, strict, asked.objective)
         for contestant in contestants:
             say(f"{instance.name}: {contestant.label}")
             policy = contestant.make()
             reference = strict if getattr(policy, "links", "shared") == "strict" else shared
-            yield _row(contestant.label, run(instance, policy), reference)
+            yield _row(contestant.label, run(instance, policy), reference, asked.objective)
+        if solved is not None and solved.stopped_by == "interrupt":
+            raise KeyboardInterrupt
 
 
 def contestants_of(policies: Iterable[str | Policy | Broker] | Mapping[str, Mapping[str, Any]]) -> list[Contestant]:
@@ -217,30 +241,29 @@ def _given(policy: Policy | Broker) -> Contestant:
     return Contestant(type(policy).__name__, lambda: policy)
 
 
-def _references(
-    instance: Instance, exact: bool, limits: ReferenceLimits
-) -> tuple[Reference, Reference, SolveResult | None]:
+def _references(instance: Instance, exact: bool, asked: Asked) -> tuple[Reference, Reference, SolveResult | None]:
     """Return what is proven with strict links, and whatever links do; and how the exact solve ended."""
     if instance.shares_nodes and not exact:
         least = Reference(least_makespan(instance), "CPU for parallel tasks")
         return least, least, None
     quiet = instance.replace(jobs=[job.replace(task_bandwidth=0.0) for job in instance.jobs])
-    quiet_bound = lower_bound(quiet, method="best", time_limit=limits.time)
+    quiet_bound = lower_bound(quiet, asked.objective, method="best", time_limit=asked.time)
     if not exact:
         shared = Reference(quiet_bound, "bounds without links")
         return shared, shared, None
-    solved = _solved(instance, limits)
-    strict = _reference(solved, "oas")
-    free = _reference(_solved(quiet, limits), "oas without links")
-    shared = max(free, Reference(quiet_bound, "bounds without links"), key=lambda reference: reference.bound)
-    shared = Reference(shared.bound, shared.source, free.optimum)
+    solved = _solved(instance, asked)
+    strict, shared = _reference(solved, "oas"), Reference(quiet_bound, "bounds without links")
+    if solved.stopped_by != "interrupt":
+        free = _reference(uninterrupted(_solved(quiet, asked)), "oas without links")
+        best = max(free, shared, key=lambda reference: reference.bound)
+        shared = Reference(best.bound, best.source, free.optimum)
     if shared.bound > strict.bound:
         strict = Reference(shared.bound, shared.source, strict.optimum)
     return strict, shared, solved
 
 
-def _solved(instance: Instance, limits: ReferenceLimits) -> SolveResult:
-    return uninterrupted(solve(instance, time_limit=limits.time, threads=limits.threads, seed=limits.seed))
+def _solved(instance: Instance, asked: Asked) -> SolveResult:
+    return solve(instance, objective=asked.objective, time_limit=asked.time, threads=asked.threads, seed=asked.seed)
 
 
 def _reference(result: SolveResult, source: str) -> Reference:
@@ -250,55 +273,75 @@ def _reference(result: SolveResult, source: str) -> Reference:
     return Reference(bound, source, result.objective if is_proven and result.objective is not None else math.nan)
 
 
-def _row(label: str, run: SimulationResult, reference: Reference) -> dict[str, Any]:
+def _refuse_unbounded(instances: Sequence[Instance], objective: Compared) -> None:
+    """Raise where no bound on an objective holds for policies that let links saturate, or share nodes.
+
+    A job that a saturated link slows down has run for longer, and its bounded slowdown is less.
+    """
+    for instance in instances:
+        if objective != "makespan" and instance.shares_nodes:
+            raise CoallocError(f"instance {instance.name!r} shares nodes: only makespans have a bound there")
+        if objective == "mean-bounded-slowdown" and any(job.task_bandwidth for job in instance.jobs):
+            raise CoallocError(
+                f"instance {instance.name!r}: no bound on the bounded slowdown holds where links may slow jobs down"
+            )
+
+
+def _row(label: str, run: SimulationResult, reference: Reference, objective: Compared) -> dict[str, Any]:
     """Return the row of a run."""
-    makespan = run.metrics["makespan"]
+    value = run.metrics[VALUES[objective]]
     is_whole = all(placement.outcome == "completed" for placement in run.schedule)
     known = reference if is_whole else Reference(math.nan, "none: jobs were killed")
-    _refuse_impossible(run.instance, label, makespan, known)
+    _refuse_impossible(run.instance, f"{WORDS[VALUES[objective]]} {value:.12g}", value, known, label)
     return {
         "instance": run.instance.name,
         "policy": label,
-        **_against(makespan, known),
+        "objective": objective,
+        "makespan": run.metrics["makespan"],
+        **_against(value, known),
         **{name: run.metrics[name] for name in MEASURED},
     }
 
 
-def _exact_row(instance: Instance, solved: SolveResult, reference: Reference) -> dict[str, Any]:
+def _exact_row(instance: Instance, solved: SolveResult, reference: Reference, objective: Compared) -> dict[str, Any]:
     """Return the row of what ``solve`` found."""
-    makespan = math.nan if solved.objective is None else solved.objective
-    row = {"instance": instance.name, "policy": EXACT, **_against(makespan, reference)}
+    value = math.nan if solved.objective is None else solved.objective
+    row = {"instance": instance.name, "policy": EXACT, "objective": objective, **_against(value, reference)}
     if solved.schedule is not None:
         from coalloc.measures import metrics
 
         found = metrics(instance, solved.schedule)
-        row |= {name: found[name] for name in MEASURED if name in found}
+        row |= {name: found[name] for name in ("makespan", *MEASURED) if name in found}
     return row | {"decision_time_mean": solved.timings["total"], "decision_time_max": solved.timings["total"]}
 
 
-def _against(makespan: float, reference: Reference) -> dict[str, Any]:
-    """Return what a makespan (s) is worth beside what is proven."""
+def _against(value: float, reference: Reference) -> dict[str, Any]:
+    """Return what a row is worth beside what is proven."""
     bound = max(0.0, reference.bound) if not math.isnan(reference.bound) else math.nan
     return {
-        "makespan": makespan,
         "bound": bound,
         "bound_source": reference.source,
-        "gap": (makespan - bound) / makespan if makespan else 0.0,
+        "gap": (value - bound) / value if value else 0.0,
         "optimum": reference.optimum,
-        "ratio": makespan / reference.optimum if reference.optimum else math.nan,
+        "ratio": value / reference.optimum if reference.optimum else math.nan,
     }
 
 
-def _refuse_impossible(instance: Instance, label: str, makespan: float, reference: Reference) -> None:
+def _refuse_impossible(instance: Instance, words: str, value: float, reference: Reference, label: str) -> None:
     """Raise where a policy beats a bound: then one of the two is wrong."""
-    if reference.bound > makespan * (1.0 + BOUND_TOLERANCE):
+    if reference.bound > value + BOUND_TOLERANCE * max(1.0, value):
         raise InternalError(
-            f"instance {instance.name!r}: the bound {reference.bound:.12g} s ({reference.source}) is above the "
-            f"makespan {makespan:.12g} s that policy {label!r} reached"
+            f"instance {instance.name!r}: the bound {reference.bound:.12g} ({reference.source}) is above the {words} "
+            f"that policy {label!r} reached"
         )
 
 
 # ------------------------------------------------------------------------------ reading the table
+
+
+def value_column(table: pd.DataFrame) -> str:
+    """Return the column that says what each row is worth by the objective of a table."""
+    return VALUES[str(table["objective"].iloc[0])]
 
 
 def performance_profile(table: pd.DataFrame, points: Sequence[float]) -> pd.DataFrame:
@@ -309,7 +352,7 @@ def performance_profile(table: pd.DataFrame, points: Sequence[float]) -> pd.Data
     """
     import pandas as pd
 
-    pivoted = table.pivot(index="instance", columns="policy", values="makespan")[list(_labels(table))]
+    pivoted = table.pivot(index="instance", columns="policy", values=value_column(table))[list(_labels(table))]
     best = pivoted.min(axis=1)
     factors = pivoted.div(best, axis=0).mask(pivoted.eq(best, axis=0), 1.0)  # the best is, even where it is 0
     return pd.DataFrame(
@@ -319,20 +362,21 @@ def performance_profile(table: pd.DataFrame, points: Sequence[float]) -> pd.Data
 
 
 def paired_differences(table: pd.DataFrame, baseline: str, seed: int = 0) -> pd.DataFrame:
-    """Return how much longer each policy takes than a baseline on the same instances, with 95 % intervals.
+    """Return how much worse each policy is than a baseline on the same instances, with 95 % intervals.
 
-    One row per policy: ``mean``, ``low`` and ``high`` of (makespan - baseline's)/baseline's, and the number of
-    ``instances``. Raises :class:`CoallocError` where the table has no such baseline.
+    One row per policy: ``mean``, ``low`` and ``high`` of (value - baseline's)/baseline's by the objective, and the
+    number of ``instances``, without those on which the baseline is 0. Raises :class:`CoallocError` where the table has
+    no such baseline.
     """
     import pandas as pd
 
-    pivoted = table.pivot(index="instance", columns="policy", values="makespan")
+    pivoted = table.pivot(index="instance", columns="policy", values=value_column(table))
     if baseline not in pivoted:
         raise CoallocError(f"the table has no policy {baseline!r}; it has {', '.join(_labels(table))}")
     rows = []
     for label in _labels(table):
         if label != baseline:
-            differences = (pivoted[label] / pivoted[baseline] - 1.0).dropna()
+            differences = (pivoted[label] / pivoted[baseline].replace(0.0, math.nan) - 1.0).dropna()
             interval = mean_interval(differences.tolist(), seed)
             rows.append([label, interval.mean, interval.low, interval.high, interval.samples])
     return pd.DataFrame(rows, columns=["policy", "mean", "low", "high", "instances"])
@@ -380,9 +424,11 @@ def draw(table: pd.DataFrame, baseline: str | None = None, path: FilePath | None
 
     labels = [label for label in _labels(table) if label != EXACT]
     base = baseline or labels[0]
-    worst = table["makespan"] / table.groupby("instance")["makespan"].transform("min")
-    points = np.linspace(1.0, max(1.05, float(worst.max()) * 1.02), 200)
-    figure = draw_comparison(table, performance_profile(table, points.tolist()), paired_differences(table, base), base)
+    value = value_column(table)
+    worst = table[value] / table.groupby("instance")[value].transform("min").replace(0.0, math.nan)
+    points = np.linspace(1.0, max(1.05, min(LARGEST_FACTOR, float(worst.max()) * 1.02)), 200)
+    profile, differences = performance_profile(table, points.tolist()), paired_differences(table, base)
+    figure = draw_comparison(table, profile, differences, base, WORDS[value])
     if path is not None:
         write_figure(figure, path)
     return figure

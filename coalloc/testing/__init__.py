@@ -9,6 +9,7 @@ from coalloc.testing.brute_force import (
 )
 from coalloc.testing.brute_force_energy import brute_force_energy
 from coalloc.testing.small import SmallSize, small_instance, small_package
+from coalloc.testing.words import small_word_instance
 
 __all__ = [
     "BruteForceResult",
@@ -20,4 +21,5 @@ __all__ = [
     "brute_force_pas",
     "small_instance",
     "small_package",
+    "small_word_instance",
 ]

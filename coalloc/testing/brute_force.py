@@ -161,8 +161,16 @@ def _option(job: Job, allocation: Allocation, instance: Instance, classes: Seque
 def _options(
     job: Job, instance: Instance, classes: Sequence[NodeClass], free: Sequence[int], limits: Sequence[float]
 ) -> list[_Option]:
-    """Return the options of a job that fit alone into free processors per class, link limits (MB/s) and memories."""
-    options = (_option(job, allocation, instance, classes) for allocation in _allocations(job.tasks, free))
+    """Return the options of a job that fit alone into free processors per class, link limits (MB/s) and memories.
+
+    They are on clusters that it may use, and on nodes with all that it requires.
+    """
+    names = [cluster.name for cluster in instance.platform.clusters]
+    allowed = [
+        count if names[c.cluster] in (job.eligible or names) and all(f in c.group.features for f in job.requires) else 0
+        for c, count in zip(classes, free, strict=True)
+    ]
+    options = (_option(job, allocation, instance, classes) for allocation in _allocations(job.tasks, allowed))
     room = (*limits, *_memories(classes))
     return [o for o in options if all(load <= most for load, most in zip((*o.loads, *o.memory), room, strict=True))]
 
@@ -243,7 +251,8 @@ def brute_force_oas(
     limits = [capacity_limit(link.bandwidth, saturation) for link in instance.platform.links]
     grid = _grid(slot, rounding)
     options = [_within(_options(job, instance, classes, capacities, limits), classes, scope) for job in instance.jobs]
-    choices = [_Choices.of(job, found, grid) for job, found in zip(instance.jobs, options, strict=True)]
+    ended = {run.job.id: grid(run.end) for run in instance.running}
+    choices = [_Choices.of(job, found, grid, ended) for job, found in zip(instance.jobs, options, strict=True)]
     if not all(choice.options for choice in choices):
         return BruteForceResult((math.inf,), None)
     held = [(grid(run.end), _running_option(run, instance, classes).demand) for run in instance.running]
@@ -265,6 +274,8 @@ def brute_force_oas(
         held,
         np.array([*capacities, *limits, *_shared_memories(classes)], dtype=float),
         _regular(instance, objective, unit),
+        [_last_tick(job, slot) for job in instance.jobs],
+        _preceding(instance),
         is_allowed if constraints else None,
         () if horizon is None else range(horizon + 1),
     )
@@ -274,6 +285,19 @@ def brute_force_oas(
     attained = slot is None or rounding == "up"
     value = _reported(instance, objective, search.best, unit)
     return BruteForceResult((value,), schedule_of(search.best_placed) if attained else None)
+
+
+def _last_tick(job: Job, slot: float | None) -> float:
+    """Return the latest end of a job, in slots or in seconds: its deadline, infinity where it has none."""
+    if job.deadline is None:
+        return math.inf
+    return job.deadline + time_tolerance(job.deadline) if slot is None else slots_down(job.deadline, slot)
+
+
+def _preceding(instance: Instance) -> list[frozenset[int]]:
+    """Return the jobs to schedule that must have ended before each job starts, by index."""
+    number = {job.id: j for j, job in enumerate(instance.jobs)}
+    return [frozenset(number[other] for other in job.after if other in number) for job in instance.jobs]
 
 
 def _within(options: Sequence[_Option], classes: Sequence[NodeClass], scope: Scope) -> list[_Option]:
@@ -340,12 +364,18 @@ class _Choices:
     durations: FloatArray
 
     @classmethod
-    def of(cls, job: Job, options: list[_Option], grid: Callable[[float], float]) -> _Choices:
-        """Return the choices of a job with its times on the grid; what lasts no slot demands nothing."""
+    def of(
+        cls, job: Job, options: list[_Option], grid: Callable[[float], float], ended: Mapping[str, float]
+    ) -> _Choices:
+        """Return the choices of a job with its times on the grid; what lasts no slot demands nothing.
+
+        ``ended`` are the ends of running jobs: those that it comes after have ended when it arrives.
+        """
         durations = np.array([grid(_execution_time(job, o.slowdown)) for o in options], dtype=float)
         demands = np.array([o.demand for o in options], dtype=float)
         demands[durations == 0.0] = 0.0
-        return cls(grid(job.arrival), options, demands, durations)
+        arrival = max([grid(job.arrival), *(ended[other] for other in job.after if other in ended)])
+        return cls(arrival, options, demands, durations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +393,8 @@ class _OasSearch:
     """Depth-first search over chronological schedules; times in slots, or in seconds if time is continuous.
 
     ``held`` are ends and demands of running jobs, ``capacity`` has one entry per resource (classes,
-    links, memories), ``regular`` folds the spans of all jobs into what is minimised. With ``is_allowed``, which is
+    links, memories), ``regular`` folds the spans of all jobs into what is minimised. Jobs end by their ``latest`` ends,
+    and start when those ``preceding`` them have ended. With ``is_allowed``, which is
     asked of complete schedules, every instant at which a job may start is tried, and not the first alone: ends, and
     ``instants``.
     """
@@ -372,6 +403,8 @@ class _OasSearch:
     held: Sequence[tuple[float, tuple[float, ...]]]
     capacity: FloatArray
     regular: Callable[[Sequence[Span]], float]
+    latest: Sequence[float]
+    preceding: Sequence[frozenset[int]]
     is_allowed: Callable[[Sequence[_Placed]], bool] | None = None
     instants: Sequence[float] = ()
     best: float = math.inf
@@ -386,13 +419,22 @@ class _OasSearch:
                 self.best, self.best_placed = value, placed
             return
         times, free = self._profile(placed, now)
+        ends = {p.job: p.end for p in placed}
         starts = {j: self._earliest_starts(self.choices[j], times, free) for j in remaining}
         moves = sorted(self._moves(starts, times))
+        if {move[1] for move in moves} != set(remaining):
+            return  # one of them can no longer end in time
         soonest = {j: min((move for move in moves if move[1] == j), key=self._alone) for j in remaining}
+        moves = [move for move in moves if self.preceding[move[1]] <= ends.keys()]
+        # Where others must have ended first, the job starts when the last of them has, or at a later instant.
+        ready = {j: max([-math.inf, *(ends[i] for i in self.preceding[j])]) for _, j, _, _ in moves}
+        moves = [move for move in moves if move[3] >= ready[move[1]]]
         for end, j, o, start in moves:
             others = tuple(k for k in remaining if k != j)
-            # Jobs that start together are put in the order of their numbers, once.
-            repeats = bool(placed) and start == placed[-1].start and j < placed[-1].job
+            # Jobs that start together are put in the order of their numbers, once, unless one comes after the other.
+            last = placed[-1] if placed else None
+            is_together = last is not None and start == last.start and last.job not in self.preceding[j]
+            repeats = is_together and last is not None and j < last.job
             least = [(k, soonest[k][3], soonest[k][0]) for k in others]
             if repeats or not self._improves([*done, (j, start, end), *least]):
                 continue
@@ -402,9 +444,12 @@ class _OasSearch:
         """Yield (end, job, option, start): each option at its first start, or at every one from there on."""
         for j, of_job in starts.items():
             for o, first in enumerate(of_job.tolist()):
-                later = [] if self.is_allowed is None else times[times > first].tolist()
+                is_first = self.is_allowed is None and not self.preceding[j]
+                later = [] if is_first else times[times > first].tolist()
                 for start in (first, *later):
-                    yield start + float(self.choices[j].durations[o]), j, o, start
+                    end = start + float(self.choices[j].durations[o])
+                    if end <= self.latest[j]:
+                        yield end, j, o, start
 
     def _alone(self, move: tuple[float, int, int, float]) -> float:
         """Return what a move (end, job, option, start) is worth by itself: a later end may cost less after a start."""

@@ -117,6 +117,26 @@ def with_memory(instance: Instance, seed: int) -> Instance:
     return instance.replace(platform=platform, jobs=jobs, running=running, name=f"{instance.name}-memory")
 
 
+def small_metered_instance(seed: int) -> tuple[Instance, float]:
+    """Return a small instance of up to 3 jobs whose nodes have watts, and a slot length, s.
+
+    Of the node groups 2 in 3 have several cores; idle watts are 0 in 2 of 5 instances, static watts those or more.
+    """
+    rng = np.random.default_rng([seed, 3])
+    size = SmallSize(max_jobs=3, max_clusters=2, max_processors=5, max_slots=8, multi_core_share=2.0 / 3.0)
+    instance, slot = small_instance(seed, size)
+    idles = (0.0,) if rng.random() < 0.4 else (0.0, 1.0, 2.5)
+
+    def metered(group: NodeGroup) -> NodeGroup:
+        idle = float(rng.choice(idles))
+        static = idle + float(rng.choice([0.0, 1.0, 4.0, 10.0]))
+        return group.replace(idle_watts=idle, static_watts=static, core_watts=float(rng.choice([0.5, 1.0, 3.0, 5.0])))
+
+    clusters = tuple(c.replace(nodes=tuple(map(metered, c.nodes))) for c in instance.platform.clusters)
+    named = instance.replace(platform=instance.platform.replace(clusters=clusters), name=f"{instance.name}-metered")
+    return (with_memory(named, seed) if rng.random() < 0.15 else named), slot
+
+
 def with_due_dates(instance: Instance, seed: int) -> Instance:
     """Return an instance whose jobs have weights, one in six of them 0, and due dates, but for one in four.
 

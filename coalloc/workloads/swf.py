@@ -224,10 +224,6 @@ class _Reading:
             job.submit,
             self.shared(job.estimate),
             self.shared(str(record.user)) if record.user >= 0 else None,
-            None,
-            None,
-            1.0,
-            None,
         )
 
     def shared(self, number_or_text: V) -> V:

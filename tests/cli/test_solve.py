@@ -7,10 +7,11 @@ import pty
 import signal
 import subprocess
 
+import highspy
 import pytest
 
 import coalloc
-from coalloc import read_instance, read_result, read_schedule
+from coalloc import Cluster, Instance, Job, NodeGroup, Platform, read_instance, read_result, read_schedule
 from tests.cli.running import PYTHON, TINY, run, run_process, write
 
 NASTY = ["<script>", "</script>", "[/b]", "$x_$", "../x", "\x1b[31m", "a\nb"]
@@ -96,10 +97,27 @@ def test_the_model_is_written_with_its_names(tiny, tmp_path, name, mark):
     assert mark in (tmp_path / name).read_text()
 
 
-def test_a_model_needs_a_slot(tiny, tmp_path):
+@pytest.mark.parametrize("extension", ["lp", "mps"])
+def test_jobs_whose_names_a_model_file_cannot_tell_apart_have_each_their_own(tmp_path, extension):
+    # Letters, digits and underscores are left of the names: a_b twice; the third is longer than a solver reads.
+    nodes = Platform([Cluster("C1", [NodeGroup(1, power=1.0)], 1.0)])
+    instance = Instance(nodes, [Job(name, 1, 100.0) for name in ("a b", "a_b", "c" * 300)])
+    coalloc.write_instance(instance, tmp_path / "i.json")
+    options = ("--slot", 100, "--formulation", "node", "--write-model", tmp_path / f"m.{extension}")
+    assert run("solve", tmp_path / "i.json", *options, "--time-limit", 20).exit_code == 0
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    assert highs.readModel(str(tmp_path / f"m.{extension}")) == highspy.HighsStatus.kOk
+    highs.run()
+    assert highs.getObjectiveValue() == pytest.approx(3.0)
+
+
+def test_a_model_needs_a_slot_and_says_what_each_makes_of_it(tiny, tmp_path):
     refused = run("solve", tiny, "--write-model", tmp_path / "m.lp")
     assert refused.exit_code == 2
-    assert refused.stderr.startswith("coalloc: a model needs a slot")
+    lines = refused.stderr.splitlines()
+    assert lines[0].startswith("coalloc: a model needs a slot, in seconds or as a share of the mean base time")
+    assert lines[1].startswith('coalloc: slot="100%" (83.33 s): ')
 
 
 @pytest.mark.parametrize("formulation", ["node", "count", "mode"])

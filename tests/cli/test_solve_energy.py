@@ -82,8 +82,11 @@ def test_a_node_that_draws_less_when_it_is_busy_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--objective", "energy"], "continuous time is for scope=\"node\"; scope='platform' needs a slot"),
-        (["--objective", "edp", "--scope", "cluster"], "continuous time is for scope=\"node\"; scope='cluster'"),
+        (["--objective", "energy", "--formulation", "blocks"], "must be auto in continuous time"),
+        (
+            ["--objective", "energy", "--write-model", "m.lp"],
+            "a model for scope=\"node\" alone; scope='platform' needs",
+        ),
         (["--objective", "energy", "--slot", 2, "--links", "shared"], "links of objective 'energy' must be 'strict'"),
         (["--objective", "energy", "--scope", "node", "--makespan-limit", 0], "makespan_limit: must be above 0"),
         (["--objective", "energy", "--scope", "node", "--makespan-limit", "nan"], "makespan_limit: must be"),

@@ -130,7 +130,7 @@ def test_a_short_job_does_not_delay_a_reservation_of_memory(name):
 
 
 def test_mesd_refuses_what_could_exceed_memory():
-    with pytest.raises(CoallocError, match="policy mesd does not keep to the memory of nodes"):
+    with pytest.raises(CoallocError, match="policy mesd does not keep to the memory that the cores of a node share"):
         coalloc.simulate(node(2, 1000.0, Job("J1", 1, 10.0, memory=600.0)), "mesd")
     assert len(coalloc.simulate(node(2, 1000.0, Job("J1", 1, 10.0, memory=500.0)), "mesd").schedule) == 1
 
@@ -144,3 +144,11 @@ def test_loras_refuses_cores_that_share_too_little_memory():
     groups = [NodeGroup(1, power=1.0, memory=megabytes) for megabytes in (1000.0, 500.0)]
     small = Instance(Platform([Cluster("C1", groups, link_bandwidth=10.0)]), jobs)
     assert starts(small, "loras") == {"J1": 0.0, "J2": 10.0}
+
+
+def test_mesd_keeps_to_the_memory_of_nodes_of_one_core():
+    # J1 goes to the node with 1000 MB, J2 can use no other and waits for it; J3 takes what has less.
+    groups = [NodeGroup(1, power=1.0, memory=1000.0), NodeGroup(1, power=0.5, memory=100.0)]
+    jobs = [Job(f"J{n}", 1, 10.0, memory=memory) for n, memory in enumerate((800.0, 800.0, 100.0), start=1)]
+    instance = Instance(Platform([Cluster("C1", groups, link_bandwidth=10.0)]), jobs)
+    assert starts(instance, "mesd") == {"J1": 0.0, "J2": 10.0, "J3": 0.0}

@@ -197,9 +197,9 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
         [],
         "platform.clusters[0].nodes: must not be empty",
     ),
-    "unknown version": (("version",), 2, "version: must be 1 (the versions that are read), got 2"),
-    "version as text": (("version",), "1", "version: must be 1 (the versions that are read), got '1'"),
-    "version true": (("version",), True, "version: must be 1 (the versions that are read), got true"),
+    "unknown version": (("version",), 3, "version: must be 1 or 2 (the versions that are read), got 3"),
+    "version as text": (("version",), "1", "version: must be 1 or 2 (the versions that are read), got '1'"),
+    "version true": (("version",), True, "version: must be 1 or 2 (the versions that are read), got true"),
     "foreign format": (("format",), "json", "format: must be 'coalloc-instance', got 'json'"),
     "format of no type": (("format",), None, "format: must be 'coalloc-instance', got null"),
 }

@@ -259,7 +259,7 @@ def test_all_faults_come_at_once(tmp_path):
         "platform.switches[1].bandwidth: is missing",
         "platform.switches[1].parent: is part of a cycle of switches, got 'A'",
         "running[0].nodes[1]: is held twice: 'C1/3' is also running[0].nodes[0]",
-        "version: must be 1 (the versions that are read), got 7",
+        "version: must be 1 or 2 (the versions that are read), got 7",
     ]
 
 

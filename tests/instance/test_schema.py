@@ -12,7 +12,7 @@ from coalloc.documents.kinds import document_of
 from coalloc.instance import CoallocError
 from coalloc.instance.files import INSTANCE, PLATFORM
 from coalloc.schedule_files import SCHEDULE
-from coalloc.schemas import schema
+from coalloc.schemas import KINDS, schema
 from tests.instance.documents import CROSS_FAULTS, FIELD_FAULTS, FIXTURES, VALID, broken
 from tests.instance.test_files import odd_instances
 from tests.strategies import LAW, instances, list_schedule
@@ -65,10 +65,29 @@ def test_faults_between_fields_are_beyond_a_schema(name):
 
 def test_an_estimate_is_a_number_or_absent():
     estimate = schema("instance")["$defs"]["Job"]["properties"]["estimate"]
-    assert estimate == {"type": "number", "exclusiveMinimum": 0, "description": "seconds"}
+    assert (estimate.pop("type"), estimate.pop("exclusiveMinimum")) == ("number", 0)
+    assert estimate == {
+        "description": "The user's estimate of the base time, s; the base time itself where none is given."
+    }
     assert "estimate" not in schema("instance")["$defs"]["Job"]["required"]
 
 
 def test_an_unknown_kind_lists_those_known():
     with pytest.raises(CoallocError, match=r"^there is no kind of file 'swf'; there are instance, platform, schedule"):
         schema("swf")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_property_is_described(kind):
+    described = schema(kind)
+    holders = [described, *described.get("$defs", {}).values()]
+    properties = {name: part for holder in holders for name, part in holder.get("properties", {}).items()}
+    assert len(properties) >= 5
+    assert [name for name, part in properties.items() if not part["description"].endswith(".")] == []
+    assert [name for name, part in properties.items() if "`" in part["description"]] == []
+
+
+def test_a_description_has_the_unit():
+    properties = schema("instance")["$defs"]["Job"]["properties"]
+    units = {"base_time": " s ", "task_bandwidth": "MB/s", "memory": "MB", "arrival": " s", "deadline": " s;"}
+    assert [name for name, unit in units.items() if unit not in properties[name]["description"]] == []

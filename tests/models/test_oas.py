@@ -307,7 +307,7 @@ def test_no_start_beside_a_running_job_that_leaves_no_room() -> None:
     problem = discretise(Instance(star((2, 1.0, 1.0)), (Job("J1", 2, 10.0),), running), 10.0)
     grid: dict[str, Any] = {"horizon": 4, "objective": "makespan", "lower_bound": 0}
     assert list(formulation_of("oas", "mode").build(problem, **grid).x) == [(0, 0, 2), (0, 0, 3)]
-    held = [t for _, r, t in formulation_of("oas", "node").build(problem, **grid).X if r == 1]
+    held = [t for _, r, t in formulation_of("oas", "node").build(problem, **grid).X if r == "C1/1"]
     assert held == [3, 4]
 
 

@@ -1,6 +1,7 @@
 """The engine by hand: ends over shared links, kills, passes, running jobs, and what it refuses."""
 
 import contextlib
+import gc
 import signal
 import threading
 
@@ -276,7 +277,8 @@ def test_an_interrupted_run_says_where_it_was():
 
     with pytest.raises(Interrupted) as interrupt:
         coalloc.simulate(TWO, Impatient({"J1": (1,), "J2": (2,)}))
-    assert str(interrupt.value) == "interrupted: at 9 s 1 jobs have ended, 0 run, 1 wait, 0 are still to come"
+    where = "at 9 s 1 jobs have ended, 0 run, 1 wait, 0 are still to come"
+    assert str(interrupt.value) == f"interrupted in decide of policy Impatient: {where}"
     assert isinstance(interrupt.value, KeyboardInterrupt)
 
 
@@ -336,6 +338,19 @@ def test_an_answer_that_is_no_start_is_refused_in_words(answer, message):
     with pytest.raises(CoallocError, match=message) as caught:
         coalloc.simulate(Instance(two_clusters(), [spread("J1")]), Answers(answer))
     assert "\n" not in str(caught.value)
+
+
+def test_an_asynchronous_policy_is_refused_without_a_warning(recwarn):
+    class Asynchronous:
+        scope = "platform"
+
+        async def decide(self, state):
+            return []
+
+    with pytest.raises(PolicyError, match=r"it is asynchronous, and nobody awaits it \(at 0 s"):
+        coalloc.simulate(TWO, Asynchronous())
+    gc.collect()
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize(

@@ -377,7 +377,7 @@ def test_a_start_that_is_no_schedule_is_refused():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"objective": "energy"}, "continuous time is for scope"),
+        ({"objective": "energy", "formulation": "blocks"}, "must be auto in continuous time"),
         ({"objective": "energy", "slot": 5.0, "formulation": "count"}, "must be auto or mode"),
         ({"model": "pas", "makespan_limit": 9.0}, "are for model 'oas'"),
         ({"objective": "energy", "slot": 5.0, "scope": "rack"}, "scope: must be"),
@@ -464,7 +464,7 @@ def test_building_is_counted_in_continuous_time():
     assert_honest(found)
     assert found.timings["build"] == 0.0
     assert found.message.endswith("takes longer to build than the time limit")
-    assert found.lower_bound == pytest.approx(coalloc.lower_bound(many(50, 8), "energy"))
+    assert found.lower_bound >= coalloc.lower_bound(many(50, 8), "energy", scope="node") * (1.0 - 1e-9)
 
 
 @pytest.mark.parametrize("objective", ["energy", "edp"])
@@ -473,11 +473,13 @@ def test_beyond_the_size_limit_the_best_schedule_and_the_bound_of_the_relaxation
     monkeypatch, objective, slot, where
 ):
     monkeypatch.setattr(energy_run, "MAX_NONZEROS", 100)
+    monkeypatch.setattr(energy_run, "has_sets", lambda _: False)  # or they prove it without a model
     instance = random_instance(7)
-    found = coalloc.solve(instance, objective=objective, scope="node", slot=slot)
-    assert (found.status, found.stopped_by, found.timings["build"]) == ("feasible", "work", 0.0)
-    assert where in found.message
-    assert found.message.endswith("the best of lists of jobs, the bound that of the linear programme")
+    found = coalloc.solve(instance, objective=objective, scope="node", slot=slot, time_limit=0.5)
+    assert (found.status, found.stopped_by, found.timings["build"]) == ("feasible", "time", 0.0)
+    if objective == "energy":
+        assert where in found.message
+        assert found.message.endswith("the schedule is the best that was found, the bound that of the relaxations")
     assert coalloc.lower_bound(instance, objective) <= found.lower_bound * (1.0 + 1e-9)
     assert found.lower_bound <= found.objective
     with pytest.raises(CoallocError, match="above 100: take a"):
@@ -487,7 +489,8 @@ def test_beyond_the_size_limit_the_best_schedule_and_the_bound_of_the_relaxation
 def test_more_allocation_vectors_than_are_enumerated_leave_a_schedule_and_a_bound(monkeypatch):
     # Three jobs of 1 or 2 tasks on 2 nodes of 2 cores have more than 5 of them.
     monkeypatch.setattr(energy_run, "MAX_MODES", 5)
-    found = coalloc.solve(random_instance(7), objective="energy", scope="node")
+    monkeypatch.setattr(energy_run, "has_sets", lambda _: False)
+    found = coalloc.solve(random_instance(7), objective="energy", scope="node", work_limit=100)
     assert (found.status, found.stopped_by) == ("feasible", "work")
     assert "more than 5 allocation vectors" in found.message
 

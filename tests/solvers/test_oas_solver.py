@@ -199,7 +199,7 @@ def test_no_optimal_sum_of_responses_ends_beyond_the_horizon(drawn: tuple[Instan
 def test_without_a_complete_method_the_search_goes_on_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     # No proof for this one by bounds and simulated annealing, and its model at 1 % is too large to build.
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    without(monkeypatch, "branch and bound")
+    without(monkeypatch, "branch and bound", "Pumpkin")
     instance = coalloc.generate("thesis-oas", seed=2)
     result = coalloc.solve(instance, slot="1%", time_limit=2.0)
     assert (result.status, result.stopped_by, result.model_size) == ("feasible", "time", None)
@@ -326,7 +326,7 @@ def test_branch_and_bound_proves_what_the_bounds_leave_open(slot: str | None) ->
 
 @pytest.mark.parametrize("slot", [10.0, None])
 def test_ctrl_c_in_a_model_ends_the_portfolio(monkeypatch: pytest.MonkeyPatch, slot: float | None) -> None:
-    # Without CP-SAT and search a model has to close the gap; HiGHS takes Ctrl-C as a reason to stop.
+    # Without CP-SAT, Pumpkin and search a model has to close the gap; HiGHS takes Ctrl-C as a reason to stop.
     runs = []
 
     def interrupted(*_: Any, **__: Any) -> ModelSolution:
@@ -334,7 +334,7 @@ def test_ctrl_c_in_a_model_ends_the_portfolio(monkeypatch: pytest.MonkeyPatch, s
         return ModelSolution(SolveStatus.UNKNOWN, "interrupt", None, 0.0, ModelSize(0, 0, 0, 0))
 
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
-    without(monkeypatch, "branch and bound", "sampling", "simulated annealing", "large neighbourhoods")
+    without(monkeypatch, "branch and bound", "sampling", "simulated annealing", "large neighbourhoods", "Pumpkin")
     result = solve_oas(five(), SolveOptions(slot=slot), run_model=interrupted)
     assert (result.stopped_by, result.status, len(runs)) == ("interrupt", "feasible", 1)
 

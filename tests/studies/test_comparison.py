@@ -52,11 +52,18 @@ def test_a_comparison_without_a_time_limit():
     assert table["optimum"].tolist() == [200.0, 200.0]
 
 
-def test_an_interrupted_solve_interrupts_the_comparison(monkeypatch):
-    stopped = replace(coalloc.solve(tiny()), stopped_by="interrupt")
+def test_an_interrupted_solve_leaves_its_instance_beside_what_was_proven_by_then(monkeypatch):
+    stopped = replace(coalloc.solve(tiny()), stopped_by="interrupt", status="feasible", lower_bound=4.0)
     monkeypatch.setattr(comparison, "solve", lambda *_, **__: stopped)
-    with pytest.raises(Interrupted, match=r"with 0 of 7 rows; missing: a: oas .*, a: lpt, and 2 more"):
-        coalloc.compare(tiny("a"), ["fcfs", "sjf", "bjf", "lpt", "spt", "easy"])
+    monkeypatch.setattr(comparison, "lower_bound", lambda *_, **__: 3.0)
+    with pytest.raises(Interrupted) as interrupt:
+        coalloc.compare([tiny(), tiny("b")], ["fcfs", "sjf", "bjf", "lpt", "spt"])
+    table = interrupt.value.table
+    assert table["policy"].tolist() == ["oas (exact)", "fcfs", "sjf", "bjf", "lpt", "spt"]
+    # FCFS lets links saturate, so that what holds for it was proven without them.
+    assert table["bound"].tolist() == [4.0, *[3.0] * 5]
+    assert table["optimum"].isna().all()
+    assert str(interrupt.value).endswith("missing: b: oas (exact), b: fcfs, b: sjf, b: bjf, b: lpt, and 1 more")
 
 
 def saturated():
@@ -121,7 +128,7 @@ def test_killed_jobs_leave_no_bound():
 
 def test_a_bound_above_what_a_policy_reached_is_a_fault_of_ours(monkeypatch):
     monkeypatch.setattr(comparison, "lower_bound", lambda *_, **__: 260.0)
-    with pytest.raises(InternalError, match=r"bound 260 s .* is above the makespan 250 s that policy 'fcfs' reached"):
+    with pytest.raises(InternalError, match=r"bound 260 .* is above the makespan 250 that policy 'fcfs' reached"):
         coalloc.compare(tiny(), ["fcfs"])
 
 
@@ -139,6 +146,36 @@ def test_without_exact_solves_only_bounds_are_computed(monkeypatch):
     table = coalloc.compare(tiny(), ["fcfs"], exact=False)
     assert rows(table)["fcfs"][:3] == close(250.0, 200.0, 0.2)
     assert table["bound_source"].tolist() == ["bounds without links"]
+
+
+def test_waits_are_held_against_their_bound():
+    # EASY runs J2 and J3 at once and J1 after 100 s: 100/3 s on average. FCFS runs them in turn: 0, 100 and 200 s.
+    table = coalloc.compare(tiny(), ["fcfs", "easy"], objective="mean-wait", time_limit=0.5)
+    assert table["objective"].unique().tolist() == ["mean-wait"]
+    assert table["policy"].tolist() == [EXACT, "fcfs", "easy"]
+    assert table["wait_mean"].tolist() == pytest.approx([100 / 3, 100.0, 100 / 3])
+    assert table["makespan"].tolist() == pytest.approx([200.0, 250.0, 200.0])
+    bounds = table["bound"].to_numpy()
+    assert (bounds <= 100 / 3).all()
+    assert table["gap"].tolist() == pytest.approx(((table["wait_mean"] - bounds) / table["wait_mean"]).tolist())
+    assert paired_differences(table, "easy").set_index("policy").loc["fcfs", "mean"] == pytest.approx(2.0)
+    assert draw(table, "easy").axes[2].get_xlabel() == "factor of the best mean wait on the instance"
+
+
+def test_an_objective_without_a_bound_is_refused():
+    busy = tiny().replace(jobs=[Job("J1", tasks=2, base_time=9.0, task_bandwidth=1.0, processing_share=0.5)])
+    with pytest.raises(CoallocError, match="no bound on the bounded slowdown holds where links may slow jobs down"):
+        coalloc.compare(busy, ["fcfs"], objective="mean-bounded-slowdown")
+    shared = tiny().replace(platform=Platform([Cluster("C1", [NodeGroup(2, 1.0, multiprogramming=2)], 1.0)]))
+    with pytest.raises(CoallocError, match="shares nodes: only makespans have a bound there"):
+        coalloc.compare(shared, ["loras"], objective="mean-wait", exact=False)
+
+
+def test_no_wait_is_not_compared_with():
+    # b waits twice as long as a where a waits at all.
+    waits = TABLE.assign(objective="mean-wait", wait_mean=[0.0, 5.0, 4.0, 8.0])
+    found = paired_differences(waits, "a").iloc[0]
+    assert (found["mean"], found["instances"]) == (1.0, 1)
 
 
 def test_labels_name_policies_with_their_options():
@@ -170,7 +207,7 @@ TABLE = pd.DataFrame(
         ["i2", "b", 200.0, 0.0, 1.0],
     ],
     columns=["instance", "policy", "makespan", "gap", "ratio"],
-).assign(wait_mean=1.0, coallocated_share=0.5, decision_time_mean=0.01)
+).assign(objective="makespan", wait_mean=1.0, coallocated_share=0.5, decision_time_mean=0.01)
 
 
 def test_the_profile_counts_instances_within_a_factor_of_the_best():
@@ -214,7 +251,7 @@ def test_the_picture_names_every_policy(tmp_path):
     gaps, differences, profile = figure.axes
     assert [label.get_text() for label in gaps.get_yticklabels()] == ["a", "b"]
     assert [line.get_label() for line in profile.get_lines()] == ["a", "b"]
-    assert "that of b" in differences.get_xlabel()
+    assert "that of\nb" in differences.get_xlabel()
     with pytest.raises(CoallocError, match="must be one of"):
         draw(TABLE, path=tmp_path / "c.html")
 

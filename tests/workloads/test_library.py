@@ -13,6 +13,7 @@ PACKAGE = {"jobs": 5, "heterogeneity": 90, "bsbw": 0.8, "link_bandwidth": 600.0,
 
 def test_each_has_the_name_of_its_file():
     assert examples() == (
+        "flux-sched-572",
         "mesd-example",
         "paper-oas-1",
         "pas-figure-3.3",
@@ -36,6 +37,16 @@ def test_each_has_the_name_of_its_file():
 )
 def test_a_generated_one_is_what_its_generator_makes(name, generator, seed, parameters):
     assert example(name) == generate(generator, seed=seed, **parameters).replace(name=name)
+
+
+def test_seven_waves_are_enough_for_the_jobs_that_easy_runs_in_eight():
+    # 28 nodes are asked for, of 4 for 20 s each: 7 waves at least. In order: 1 1 2, 1 1 1 1, 1 1 1 1, 4, 3, 2 2, 2, 3,
+    # and behind none of the last waves is a smaller job left that could fill it.
+    instance = example("flux-sched-572")
+    assert (len(instance.jobs), instance.platform.num_processors) == (17, 4)
+    assert coalloc.simulate(instance, "easy").metrics["makespan"] == 8 * 20.0
+    result = coalloc.solve(instance, time_limit=20)
+    assert (result.status, result.objective) == ("optimal", 7 * 20.0)
 
 
 def test_the_package_fits_at_once():

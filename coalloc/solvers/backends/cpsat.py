@@ -129,7 +129,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
     resources = problem.contended_resources
     units = {k: LOAD_UNITS / max(problem.limits[k], LEAST_LIMIT) for k in resources}
     capacities = {k: math.floor(problem.limits[k] * units[k]) for k in resources}
-    held = {k: _held(problem, k, units[k], capacities[k]) for k in resources}
+    held = {k: held_by_running(problem, k, units[k], capacities[k]) for k in resources}
     hint = criterion.in_order(start)
     return {
         "objective": {
@@ -157,7 +157,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
                 ],
                 "loads": [
                     [
-                        _whole(problem.resources[k].load(n, job), units[k], capacities[k] + 1)
+                        whole_units(problem.resources[k].load(n, job), units[k], capacities[k] + 1)
                         for n in range(job.tasks + 1)
                     ]
                     for k in resources
@@ -187,12 +187,12 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
     }
 
 
-def _whole(load: float, unit: float, most: int) -> int:
+def whole_units(load: float, unit: float, most: int) -> int:
     """Return a load in whole units, at most ``most``: what exceeds the limit needs no larger number."""
     return math.floor(min(load * unit, most))
 
 
-def _held(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
+def held_by_running(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
     """Return what each running job takes of a resource, in units.
 
     All run from 0 on. Together they take the capacity at most: what they overload has nothing free until
@@ -200,7 +200,7 @@ def _held(problem: Problem, k: int, unit: float, capacity: int) -> list[int]:
     """
     held, left = [0] * len(problem.busy), capacity
     for b in sorted(range(len(held)), key=lambda b: -problem.busy[b].end):
-        held[b] = _whole(problem.busy[b].loads[k], unit, left)
+        held[b] = whole_units(problem.busy[b].loads[k], unit, left)
         left -= held[b]
     return held
 
@@ -276,13 +276,19 @@ ON_GRIDS = Method("CP-SAT on grids", _solve_on_grids, _accepts_seconds, stage="s
 
 def _grids(context: Context) -> list[float]:
     """Return slots of ever finer grids, s; one alone where every time is a whole number of it."""
-    problem, latest = context.problem, max(a.end for a in context.best)
+    latest = max(a.end for a in context.best)
+    common = common_slot(context.problem, latest / GRIDS[-1])
+    return [latest / slots for slots in GRIDS] if common is None else [common]
+
+
+def common_slot(problem: Problem, least: float) -> float | None:
+    """Return a slot, s, of ``least`` or more that every time of a problem is a whole number of; None if none is."""
     times = [*problem.releases, *(busy.end for busy in problem.busy)]
     times += [level.duration for levels in problem.levels for level in levels]
     for unit in UNITS:
-        if unit >= latest / GRIDS[-1] and all(abs(t - unit * round(t / unit)) <= time_tolerance(t) for t in times):
-            return [unit]
-    return [latest / slots for slots in GRIDS]
+        if unit >= least and all(abs(t - unit * round(t / unit)) <= time_tolerance(t) for t in times):
+            return unit
+    return None
 
 
 def _run(

@@ -9,15 +9,18 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from io import StringIO
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.common.errors import ApplicationError
 from pyomo.common.log import LoggingIntercept
+from pyomo.common.tempfiles import TempfileManager
 from pyomo.opt import SolverStatus, TerminationCondition
 
 from coalloc.instance import CoallocError
@@ -116,11 +119,24 @@ def _results(name: str, solver: Any, model: pyo.ConcreteModel, extra: dict[str, 
     """Return what Pyomo says of a run; nothing of a solver that broke down once its time was up, as CBC may."""
     began = time.perf_counter()
     try:
-        return solver.solve(model, load_solutions=False, **extra)
+        with _files_of_its_own():
+            return solver.solve(model, load_solutions=False, **extra)
     except (ApplicationError, RuntimeError, ValueError) as error:
         if time.perf_counter() - began >= extra.get("timelimit", math.inf):
             return None
         raise CoallocError(f"solver {name!r} failed: {error}") from error
+
+
+@contextmanager
+def _files_of_its_own() -> Iterator[None]:
+    """Keep the files of a solver in a folder that goes with it, also when it is interrupted."""
+    before = TempfileManager.tempdir
+    with TemporaryDirectory(prefix="coalloc-", ignore_cleanup_errors=True) as folder:
+        TempfileManager.tempdir = folder
+        try:
+            yield
+        finally:
+            TempfileManager.tempdir = before
 
 
 def _solver(name: str) -> Any:

@@ -1,20 +1,30 @@
-"""A lower bound on the energy, and on the EDP, of every schedule, at the scale of traces: one linear programme."""
+"""A lower bound on the energy, and on the EDP, of every schedule.
+
+At the scale of traces, and of clusters with power states, it is that of one linear programme; of fewer jobs on nodes
+with watts it is the least over all makespans (:mod:`coalloc.solvers.bounds.energy_by_makespan`).
+"""
 
 from __future__ import annotations
 
 import math
+import time
 
 from coalloc.allocation import Scope
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import has_power_states
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
+from coalloc.instance.words import WORDS, refuse_words
 from coalloc.models.energy_rates import Rates, always_on_rates, node_rates, switched_rates
 from coalloc.models.energy_relaxation import build
 from coalloc.problem import Problem, discretise
 from coalloc.site_meter import Working
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
+from coalloc.solvers.bounds.energy_by_makespan import MAX_PLACES, EnergyByMakespan, Span, span_bound, spans
 from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.result import SolveStatus
+
+UNKNOWN_WORDS = frozenset(WORDS)
+"""The words that energy and EDP do not know: all."""
 
 
 def energy_bound(
@@ -31,6 +41,8 @@ def energy_bound(
 
     Raises :class:`CoallocError` where watts are missing, or where no schedule keeps ``makespan_limit`` (s).
     """
+    refuse_words(instance, f"the bound of objective {objective!r}", UNKNOWN_WORDS)
+    deadline = time.perf_counter() + time_limit
     problem = discretise(instance, None, scope=scope)
     rates = _rates(problem, power_management, working)
     joules, makespan = _relaxed(problem, rates, makespan_limit, time_limit)
@@ -38,7 +50,19 @@ def energy_bound(
         raise CoallocError(
             f"no schedule ends within makespan_limit={makespan_limit:g} s: {_why(makespan, makespan_limit)}"
         )
-    return joules if objective == "energy" else joules * makespan
+    known = joules if objective == "energy" else joules * makespan
+    if has_power_states(instance.platform) or not 0 < len(problem.jobs) * len(problem.classes) <= MAX_PLACES:
+        return known
+    return max(known, _over_makespans(problem, 0 if objective == "energy" else 1, makespan_limit, deadline))
+
+
+def _over_makespans(problem: Problem, delay: int, makespan_limit: float | None, deadline: float) -> float:
+    """Return the least bound over all makespans that an optimal schedule can have; 0 where there is none."""
+    relaxation = EnergyByMakespan(problem)
+    longest = problem.horizon_in_turn - problem.instance.origin
+    first = Span(0.0, relaxation.least, longest if makespan_limit is None else min(makespan_limit, longest))
+    found = spans([span_bound(relaxation, delay)], first, deadline, lambda _: False)
+    return found[0].bound if found else 0.0
 
 
 def _why(makespan: float, limit: float | None) -> str:

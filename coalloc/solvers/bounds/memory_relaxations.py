@@ -26,9 +26,10 @@ def memory_relaxations(problem: Problem) -> Iterator[Problem]:
 def _relaxed(problem: Problem, asked: float, rooms: list[int]) -> Problem:
     """Return the problem of the jobs that ask for ``asked`` MB a task or more, on ``rooms`` processors of each class.
 
-    What runs already is left out, as are constraints that may look at classes.
+    What runs already is left out, as are precedences, and constraints that may look at classes.
     """
-    jobs = tuple(job.replace(memory=None) for job in problem.jobs if job.memory is not None and job.memory >= asked)
+    asking = (job for job in problem.jobs if job.memory is not None and job.memory >= asked)
+    jobs = tuple(job.replace(memory=None, after=()) for job in asking)
     classes = tuple(_cut(node_class, room) for node_class, room in zip(problem.classes, rooms, strict=True) if room)
     kept = tuple(constraint for constraint in problem.constraints if not constraint.restricts_classes)
     return replace(problem, instance=problem.instance.replace(jobs=jobs, running=()), classes=classes, constraints=kept)

@@ -5,16 +5,30 @@ from __future__ import annotations
 import math
 import time
 
-from coalloc.objectives import Criterion
+from coalloc.objectives import Criterion, RegularObjective
 from coalloc.problem import Problem
 from coalloc.solvers.bounds.area import area
 from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
 from coalloc.solvers.bounds.level_branching import MAX_NODES
+from coalloc.solvers.bounds.positions import positions, safe_cost
+from coalloc.solvers.bounds.prices import sum_bound
 from coalloc.solvers.bounds.simple import longest_job, packing, quick_bound
 from coalloc.solvers.bounds.work import work
 
 METHODS = ("longest-job", "work", "area", "packing", "feasible-set", "best")
 """The methods; ``best`` takes the others in turn, the cheapest first, then branches on the levels of jobs."""
+METHODS_OF_SUMS = (*METHODS, "prices")
+"""Those of a sum of costs, or of a maximum that is no latest end; ``best`` takes the prices."""
+
+
+def methods_of(objective: RegularObjective) -> tuple[str, ...]:
+    """Return the methods that there are for an objective, by name."""
+    return METHODS if objective.is_latest_end else METHODS_OF_SUMS
+
+
+def default_method(objective: RegularObjective) -> str:
+    """Return the method for an objective where none is asked for."""
+    return "feasible-set" if objective.is_latest_end else "prices"
 
 
 def latest_end_bound(problem: Problem, method: str, time_limit: float = math.inf) -> float:
@@ -42,12 +56,20 @@ def _best(problem: Problem, time_limit: float) -> float:
 
 
 def cost_bound(criterion: Criterion, method: str, time_limit: float = math.inf) -> float:
-    """Return a lower bound on the cost by a criterion, by one of :data:`METHODS`; stops at the time limit (s).
+    """Return a lower bound on the cost by a criterion, by one of :func:`methods_of`; stops at the time limit (s).
 
     A sum of ends has each job alone and, but for ``longest-job``, the squashed area; any other sum or maximum has
-    each job alone.
+    each job alone. ``prices`` and ``best`` raise a sum by prices over time.
     """
-    objective = criterion.objective
+    objective, deadline = criterion.objective, time.perf_counter() + time_limit
     if objective.is_latest_end:
         return latest_end_bound(criterion.problem, method, time_limit)
-    return objective.of_costs(criterion.alone) if method == "longest-job" else quick_bound(criterion)
+    if method == "longest-job":
+        return objective.of_costs(criterion.alone)
+    quick = quick_bound(criterion)
+    if method not in ("prices", "best") or not criterion.is_sum:
+        return quick
+    at_positions = positions(criterion)
+    if at_positions is not None:
+        return safe_cost(criterion, at_positions)
+    return max(quick, sum_bound(criterion, deadline - time.perf_counter()))

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import logging
 import math
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pyomo.environ as pyo
 import pytest
 from pyomo.common import Executable
+from pyomo.common.tempfiles import TempfileManager
 
 import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.solvers.backends import pyomo_solver
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.backends.pyomo_solver import available_solvers, solve_with, solver_named
 from coalloc.solvers.result import TracePoint
@@ -187,3 +191,23 @@ def test_without_any_other_solver_there_is_highs() -> None:
 def test_a_limit_on_work_is_for_highs(cbc: str) -> None:
     with pytest.raises(CoallocError, match="work_limit is for solver='highs'; 'cbc' takes time_limit"):
         solver_named(cbc, work_limit=10)
+
+
+def test_an_interrupted_solver_leaves_no_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Interrupted:
+        warm_start_capable = staticmethod(lambda: False)
+        options: ClassVar[dict[str, float]] = {}
+
+        def solve(self, model: pyo.ConcreteModel, **_: object) -> None:
+            Path(TempfileManager.create_tempfile(suffix=".lp")).write_text("a model")
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(pyomo_solver, "_solver", lambda name: Interrupted())
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(bounds=(0, 1))
+    model.cost = pyo.Objective(expr=model.x)
+    before = TempfileManager.tempdir
+    with TempfileManager.new_context(), pytest.raises(KeyboardInterrupt):
+        pyomo_solver.solve_with("cbc", model, SolverLimits(time=1.0), integral=False)
+    assert (list(tmp_path.iterdir()), TempfileManager.tempdir) == ([], before)

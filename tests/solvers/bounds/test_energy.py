@@ -22,7 +22,8 @@ def test_one_job_takes_the_frugal_node_and_a_limit_drives_it_to_the_fast_one():
     assert coalloc.lower_bound(instance, "energy") == pytest.approx(120.0)
     # Within 10 s no task ends on the frugal node: 20 core-seconds at 10 W on the fast one, and 2 W idle: 200 + 20 J.
     assert coalloc.lower_bound(instance, "energy", makespan_limit=10.0) == pytest.approx(220.0)
-    assert coalloc.lower_bound(instance, "edp") == pytest.approx(120.0 * 10.0)
+    # That has an EDP of 220 J times 10 s; the frugal node, 120 J times 20 s.
+    assert coalloc.lower_bound(instance, "edp") == pytest.approx(220.0 * 10.0)
     with pytest.raises(CoallocError, match="makespan_limit=9"):
         coalloc.lower_bound(instance, "energy", makespan_limit=9.0)
 

@@ -1,0 +1,58 @@
+"""The words that an instance may use and that not every method knows: which these are, and how a method refuses them.
+
+A method that does not know a word refuses an instance that uses it, in one line: it never ignores one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from coalloc.documents.errors import CoallocError
+
+if TYPE_CHECKING:
+    from coalloc.instance.job import Job
+
+
+class Worded(Protocol):
+    """What is looked at of an instance."""
+
+    @property
+    def jobs(self) -> Sequence[Job]:
+        """The jobs to schedule."""
+
+    @property
+    def words(self) -> Collection[str]:
+        """The names of the words that it uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word: what it says, and whether an instance uses it."""
+
+    says: str
+    is_used: Callable[[Worded], bool]
+
+
+WORDS: Mapping[str, Word] = {
+    "deadline": Word(
+        "an instant by which a job must have ended",
+        lambda instance: any(job.deadline is not None for job in instance.jobs),
+    ),
+    "after": Word(
+        "jobs that must have ended before a job starts", lambda instance: any(job.after for job in instance.jobs)
+    ),
+    "eligible": Word("clusters that a job may use", lambda instance: any(job.eligible for job in instance.jobs)),
+    "requires": Word(
+        "features that the nodes of a job must have", lambda instance: any(job.requires for job in instance.jobs)
+    ),
+}
+"""Every word by its name."""
+
+
+def refuse_words(instance: Worded, what: str, unknown: Collection[str]) -> None:
+    """Raise :class:`CoallocError` where an instance uses a word that ``what`` does not know."""
+    used = [word for word in instance.words if word in unknown]
+    if used:
+        raise CoallocError(f"{what} knows nothing of {' and '.join(map(repr, used))}, which this instance uses")

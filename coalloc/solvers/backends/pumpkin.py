@@ -1,0 +1,261 @@
+"""Pumpkin: lazy clause generation in a child process, for the latest end of jobs with few modes.
+
+It learns a clause from every conflict, which proves what branch and bound has to try: with one mode per job (one
+cluster of equal nodes) a dozen of jobs in a fraction of a second. It runs on one thread, beside the other methods where
+another core is there. Loads are whole numbers there, rounded down as for CP-SAT: its model is a relaxation and
+its bound valid. Only schedules that end before the best known one are asked for: that there is none is a proof.
+Source: O. Ohrimenko, P. Stuckey, M. Codish, "Propagation via lazy clause generation", Constraints 14 (2009); cumulative
+with explanations, A. Schutt, T. Feydy, P. Stuckey, M. Wallace, "Explaining the cumulative propagator", Constraints 16
+(2011). Solver: E. Demirović et al., Pumpkin, Delft University of Technology.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coalloc.objectives import Criterion
+from coalloc.problem import Assignment, Mode, Problem, on_another_grid
+from coalloc.rules.serial_generation import on_grid, start_in_order
+from coalloc.solvers.backends import cpsat
+from coalloc.solvers.backends.worker import LOADING_TIME, Message, Worker
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+
+LOAD_UNITS = 10**6
+"""Whole units that the limit of a link, or a memory, is counted in: sums over all jobs are 32-bit numbers there."""
+MAX_MODES = 300
+"""Modes of all jobs up to which it is of use: each of several is a task."""
+MAX_JOBS = 100
+"""Jobs up to which it is of use."""
+MAX_HORIZON = 10**8
+"""Slots that it may count: times are 32-bit numbers there, and those of parked tasks add up."""
+SHARE = 0.05
+"""Share of the remaining time of a portfolio that others wait for it at first."""
+LAST_SHARE = 0.5
+"""Share of the remaining time of a portfolio that it gets in the end."""
+INTEGRALITY = 1e-6
+"""How far above a whole number of slots a bound may be before it is rounded up."""
+PAUSE = 0.003
+"""Seconds between two looks at its news."""
+
+
+def start_worker() -> Worker:
+    """Return a process that solves one problem after another."""
+    return Worker([str(Path(__file__).with_name("pumpkin_worker.py"))])
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Is there a schedule whose latest end is ``horizon`` (slots) at most? ``modes`` are those in time, by job."""
+
+    problem: Problem
+    lower_bound: int
+    horizon: int
+
+    @property
+    def modes(self) -> list[list[Mode]]:
+        """The modes in which each job can end by the horizon; of those equal in all but processors all are kept."""
+        pairs = zip(self.problem.releases, self.problem.modes, strict=True)
+        return [[mode for mode in modes if release + mode.duration <= self.horizon] for release, modes in pairs]
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether there is none, for some job cannot end by then."""
+        return self.lower_bound > self.horizon or not all(self.modes)
+
+    def document(self, *, time_limit: float, seed: int, proof: Path | None = None) -> dict[str, Any]:
+        """Return the question as the child reads it, in whole numbers."""
+        problem, modes = self.problem, self.modes
+        contended = problem.contended_resources
+        units = {k: LOAD_UNITS / max(problem.limits[k], cpsat.LEAST_LIMIT) for k in contended}
+        loads = {k: math.floor(problem.limits[k] * units[k]) for k in contended}
+        held = {k: cpsat.held_by_running(problem, k, units[k], loads[k]) for k in contended}
+        prefixes = problem.speed_prefixes if any(len(of_job) > 1 for of_job in modes) else ()
+
+        def demands(mode: Mode) -> dict[str, int]:
+            of_classes = {f"class {g}": count for g, count in enumerate(mode.allocation) if count}
+            return of_classes | {
+                f"resource {k}": cpsat.whole_units(mode.loads[k], units[k], loads[k] + 1)
+                for k in contended
+                if mode.loads[k]
+            }
+
+        return {
+            "horizon": self.horizon,
+            "lower_bound": self.lower_bound,
+            "capacities": {
+                **{f"class {g}": capacity for g, capacity in enumerate(problem.capacities)},
+                **{f"prefix {i}": sum(problem.capacities[g] for g in prefix) for i, prefix in enumerate(prefixes)},
+                **{f"resource {k}": loads[k] for k in contended},
+            },
+            "jobs": [
+                {
+                    "release": int(problem.releases[j]),
+                    "modes": [{"duration": int(mode.duration), "demands": demands(mode)} for mode in modes[j]],
+                    "prefixes": {
+                        str(int(level.duration)): {
+                            f"prefix {i}": job.tasks
+                            for i, prefix in enumerate(prefixes)
+                            if set(level.classes) <= set(prefix)
+                        }
+                        for level in problem.levels[j]
+                    },
+                }
+                for j, job in enumerate(problem.jobs)
+            ],
+            "busy": [
+                {
+                    "end": int(min(busy.end, self.horizon)),
+                    "demands": {
+                        **{f"class {g}": count for g, count in enumerate(busy.allocation) if count},
+                        **{f"prefix {i}": sum(busy.allocation[g] for g in prefix) for i, prefix in enumerate(prefixes)},
+                        **{f"resource {k}": held[k][b] for k in contended},
+                    },
+                }
+                for b, busy in enumerate(problem.busy)
+                if busy.end > 0
+            ],
+            "time_limit": max(0.01, time_limit),
+            "seed": seed,
+            "proof": None if proof is None else str(proof),
+        }
+
+    def assignments_in(self, message: Message) -> list[Assignment]:
+        """Return the schedule in a message."""
+        chosen = zip(message["starts"], message["modes"], self.modes, strict=True)
+        return [Assignment(j, start, modes[i]) for j, (start, i, modes) in enumerate(chosen)]
+
+
+# --- as methods of the portfolio ---------------------------------------------------------------------
+
+
+class Run:
+    """A process that looks for a better schedule than the best at its begin, for a context."""
+
+    def __init__(self, context: Context, criterion: Criterion, question: Question) -> None:
+        self._context, self._criterion, self._question = context, criterion, question
+        self.has_ended = False
+        options = context.call.options
+        self._worker = start_worker()
+        context.resources.callback(self._worker.close)
+        self._worker.tell(question.document(time_limit=context.call.remaining, seed=options.seed))
+
+    def hear(self) -> None:
+        """Take what the process has found."""
+        for message in self._worker.news():
+            if "starts" in message:
+                self._take(self._question.assignments_in(message))
+            self.has_ended = "status" in message
+            if message.get("status") == "OPTIMAL":
+                self._context.prove(message["bound"], NAME, self._criterion)
+            elif message.get("status") == "INFEASIBLE":
+                self._context.prove(self._question.horizon + 1, NAME, self._criterion)
+
+    def _take(self, assignments: Sequence[Assignment]) -> None:
+        context = self._context
+        if self._criterion is context.criterion:
+            context.take_if_valid(assignments, NAME)
+        else:
+            context.take(start_in_order(context.problem, on_grid(context.problem, assignments)), NAME)
+
+    def wait(self) -> None:
+        """Hear of it until it has ended, the gap is closed, or at the deadline of the method."""
+        while not self.has_ended and self._worker.is_alive and not self._context.is_closed:
+            self.hear()
+            if time.perf_counter() > self._context.deadline:
+                return
+            time.sleep(PAUSE)
+        self.hear()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it may still say something."""
+        return self._worker.is_alive and not self.has_ended
+
+    def close(self) -> None:
+        """End the process."""
+        self._worker.close()
+
+
+def _asked(context: Context) -> tuple[Criterion, Question]:
+    """Return what is to be beaten: the best known, on the grid of the problem or one that all its times lie on."""
+    problem, criterion = context.problem, context.criterion
+    first: Sequence[Assignment] = context.best
+    if problem.slot is None:
+        grid = on_another_grid(problem, _grid_of(context) or 1.0, "down")
+        criterion = Criterion(grid, criterion.objective)
+        first = start_in_order(grid, on_grid(grid, context.best))
+        context.take(start_in_order(problem, on_grid(problem, first)), NAME)
+        # Where no job can start earlier all starts are sums of these times, so some optimum is a whole number of slots.
+        context.prove(math.ceil(context.proven / grid.seconds(1) - INTEGRALITY), NAME, criterion)
+    latest = round(max(a.end for a in first))
+    return criterion, Question(criterion.problem, round(context.proven_on(criterion)), latest - 1)
+
+
+def _grid_of(context: Context) -> float | None:
+    """Return the slots, s, that the times of the problem are counted in; None where they cannot be."""
+    latest = max(a.end for a in context.best)
+    slot = context.problem.slot
+    if slot is None:
+        return cpsat.common_slot(context.problem, latest / MAX_HORIZON)
+    return slot if latest <= MAX_HORIZON else None
+
+
+def _begin(context: Context) -> None:
+    """Start, and wait a little; where there is another core it goes on beside the methods that follow."""
+    run = _started(context)
+    if run is None:
+        return
+    run.wait()
+    if context.call.options.threads > 1 and not context.is_large:
+        context.keep(run)
+        context.listeners.append(run.hear)
+    else:
+        run.close()
+
+
+def _finish(context: Context) -> None:
+    """Wait for what was started, or start anew."""
+    run = context.kept(Run)
+    if run is None:
+        run = _started(context)
+    if run is not None:
+        run.wait()
+        run.close()
+
+
+def _started(context: Context) -> Run | None:
+    """Return a process at work; None where there is no time to load one, or nothing to ask."""
+    if context.call.remaining <= LOADING_TIME:
+        return None
+    criterion, question = _asked(context)
+    if question.is_refuted:
+        context.prove(question.horizon + 1, NAME, criterion)
+        return None
+    return Run(context, criterion, question)
+
+
+def _accepts(context: Context) -> bool:
+    """Accept few jobs of one mode each; of a few modes only where CP-SAT, which is better at them, is not there."""
+    problem = context.problem
+    is_known = context.is_free and context.criterion.objective.is_latest_end and bool(context.best)
+    if not is_known or context.call.options.work_limit is not None or len(problem.jobs) > MAX_JOBS:
+        return False
+    num_modes = sum(map(problem.count_allocations, problem.jobs))
+    is_simple = num_modes == len(problem.jobs)
+    is_of_use = is_simple or (num_modes <= MAX_MODES and not context.is_large and not cpsat.is_installed())
+    return is_of_use and _grid_of(context) is not None
+
+
+def _accepts_last(context: Context) -> bool:
+    return _accepts(context) and not context.is_large
+
+
+NAME = "Pumpkin"
+BEGUN = Method(NAME, _begin, _accepts, share=SHARE, stage="solve")
+METHOD = Method(NAME, _finish, _accepts_last, share=LAST_SHARE, stage="solve", is_complete=True)

@@ -1,0 +1,261 @@
+"""The prices bound on a sum of costs: the best prices of processors over time, on grids from coarse to fine.
+
+What the jobs pay at their cheapest starts (:mod:`coalloc.solvers.bounds.priced_starts`) is concave in the prices. With
+every job's minimum smoothed at a temperature (a soft minimum over its starts) it is differentiable, and a quasi-Newton
+method climbs fast; the temperature falls, and each time the bound itself is computed at the prices found: so it holds
+whatever the method does. A finer grid halves the cells between which prices differ most, and begins with the prices of
+the coarser one. Derivation: docs/mathematics.md, "Prices over time". Sources: Y. Nesterov, "Smooth minimization of
+non-smooth functions", Mathematical Programming 103 (2005); R. Byrd, P. Lu, J. Nocedal, C. Zhu, "A limited memory
+algorithm for bound constrained optimization", SIAM Journal on Scientific Computing 16 (1995).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.objectives import Criterion
+from coalloc.solvers.bounds.priced_starts import Pricing, Starts, Supply, Ways, ways_of
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+
+Floats = NDArray[np.float64]
+
+FEWEST_CELLS, JOBS_PER_CELL = 64, 16
+"""Cells of the first grid: so many, or one for so many jobs where that is more, but none shorter than a mean job."""
+MOST_CELLS, CELLS_PER_JOB = 4096, 16
+"""Cells from which on a grid is not refined, or so many per job where that is less; but twice the first grid's."""
+FIRST_STARTS = 1_000_000
+"""Starts that the first climb looks at, about, before there are prices that say where jobs may start."""
+MOST_STARTS = 12_000_000
+"""Starts that a climb may look at, about: where a finer grid would have more, the bound is what it is."""
+AFTER = 0.25
+"""Share of the time from the first release to the end of all work by which the grid goes on after that."""
+COOLING = (0.3, 0.05, 0.01, 0.002)
+"""Temperatures of the first grid, in mean costs of a job's run time."""
+FIRST_OF_FINER = 2
+"""The temperature, by index, at which finer grids begin."""
+WORTH_HALVING = 0.5
+"""Share of the median of width times difference of prices from which on a cell is halved."""
+STEPS = 60
+"""Steps of the quasi-Newton method at one temperature."""
+MARGIN = 2.0
+"""How many times what a job pays the starts of a climb may cost: prices change while they are looked for."""
+REMEMBERED = 20
+"""Pairs of steps and changes of the gradient that the method remembers."""
+SHARE = 0.5
+"""Share of the remaining time of a portfolio after which it stops."""
+WHOLE = 1e-6
+"""How far above a whole number a bound may be before it is rounded up."""
+IMPROVEMENT = 2e-4
+"""Share by which a finer grid must raise the bound for a still finer one."""
+
+
+class _OutOfTimeError(Exception):
+    """The time is up within a climb."""
+
+
+class Prices:
+    """The bound of one criterion, and the prices that prove it so far.
+
+    ``excess`` is how much the sum of the costs is above what the jobs cost alone, at the least; ``prices``, shape
+    ``(num_resources, num_cells)`` a tick on the grid of ``pricing``, are the last ones. ``is_final`` once no finer grid
+    is worth it.
+    """
+
+    def __init__(self, ways: Ways, supply: Supply) -> None:
+        self._ways, self._supply = ways, supply
+        end = (1.0 + AFTER) * _last_work(ways, supply) or 1.0
+        self.excess = 0.0
+        num_cells = int(min(ways.num_jobs // JOBS_PER_CELL, end / float(ways.duration[ways.first].mean())))
+        self.pricing = Pricing(ways, supply, np.linspace(0.0, end, max(FEWEST_CELLS, num_cells) + 1))
+        self.prices = np.zeros((len(supply.capacities), self.pricing.num_cells))
+        self._most_cells = max(min(MOST_CELLS, CELLS_PER_JOB * ways.num_jobs), 2 * self.pricing.num_cells)
+        work = ways.needs[ways.kind[ways.first]].T @ ways.duration[ways.first]
+        costs = ways.slope[ways.first] * ways.duration[ways.first]
+        self._num_starts = 0
+        self._cost = float(costs.mean())
+        self._unit = float(costs.sum()) / np.maximum(work, 1e-300)
+        self._reach = self._first_reach()
+        self._left, self._before = list(COOLING), -1.0
+        self.is_final = False
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> Prices | None:
+        """Return the bound before the first step; None where costs are no ramps, or no start matters."""
+        found = ways_of(criterion) if criterion.is_sum and criterion.problem.jobs else None
+        if found is None or not found[0].slope.any() or not (found[0].duration > 0.0).any():
+            return None
+        return cls(*found)
+
+    def improve(self, deadline: float) -> Iterator[float]:
+        """Yield ever better bounds on the excess, until the deadline (``time.perf_counter()``, s) or the last grid.
+
+        Called again, it goes on where it stopped.
+        """
+        while not self.is_final and time.perf_counter() < deadline:
+            self._climb(self._left.pop(0), deadline)
+            yield self.excess
+            self._reach = self._next_reach()
+            if not self._left:
+                is_worth_it = self.excess > self._before * (1.0 + IMPROVEMENT)
+                self.is_final = not (is_worth_it and self._refine())
+                self._left, self._before = list(COOLING[FIRST_OF_FINER:]), self.excess
+
+    def _first_reach(self) -> Floats:
+        """Return how far after its release each way is looked at before there are prices."""
+        num_cells = self.pricing.num_cells
+        share = min(1.0, FIRST_STARTS / (2.0 * num_cells * len(self._ways.job)))
+        end = float(self.pricing.grid[-1])
+        return np.asarray(np.minimum(end * share, np.maximum(end - self._ways.release, 0.0)), dtype=np.float64)
+
+    def _next_reach(self) -> Floats:
+        """Return how far each way is looked at next: as prices say, but not much farther than before.
+
+        Where starts were left out jobs could not flee from prices, which are too high then.
+        """
+        most = np.maximum(2.0 * self._reach, self.pricing.widths.max())
+        wanted = np.minimum(self.pricing.reach(self.prices, MARGIN), most)
+        num_starts = self.pricing.num_starts(wanted)
+        return np.asarray(wanted * min(1.0, MOST_STARTS / num_starts), dtype=np.float64)
+
+    def _refine(self) -> bool:
+        """Halve the cells between which prices differ most; return whether there is a finer grid."""
+        grid, prices = self.pricing.grid, self.prices
+        if self.pricing.num_cells >= self._most_cells or self._num_starts > MOST_STARTS / 2:
+            return False
+        worth = prices * self._supply.capacities[:, None]
+        steps = np.abs(np.diff(worth, axis=1)).sum(axis=0)
+        differences = np.append(steps, 0.0) + np.insert(steps, 0, 0.0)
+        scores = differences * np.diff(grid)
+        if not scores.any():
+            return False
+        is_halved = scores >= WORTH_HALVING * np.median(scores[scores > 0.0])
+        middles = ((grid[:-1] + grid[1:]) / 2.0)[is_halved]
+        self.pricing = Pricing(self._ways, self._supply, np.sort(np.concatenate([grid, middles])))
+        self.prices = np.repeat(prices, np.where(is_halved, 2, 1), axis=1)
+        return True
+
+    def _climb(self, temperature: float, deadline: float) -> None:
+        """Look for better prices at a temperature, and take them."""
+        from scipy import optimize
+
+        minimize: Any = optimize.minimize
+        smooth = _Smooth(self.pricing, list(self.pricing.starts(self._reach)), temperature * self._cost)
+        self._num_starts = smooth.num_starts
+        climb = _Climb(smooth, self._unit[:, None], self._cost * self._ways.num_jobs, deadline, self.prices)
+        options = {"maxiter": STEPS, "maxcor": REMEMBERED, "ftol": 1e-10, "gtol": 1e-10}
+        first = (self.prices / self._unit[:, None]).ravel()
+        with contextlib.suppress(_OutOfTimeError):
+            minimize(
+                climb.loss, first, jac=True, method="L-BFGS-B", bounds=optimize.Bounds(0.0, np.inf), options=options
+            )
+        self.prices = climb.best
+        self.excess = max(self.excess, self.pricing.excess(climb.best))
+
+
+def _last_work(ways: Ways, supply: Supply) -> float:
+    """Return when the work of the jobs, and of those that run, is done if nothing but releases delays it, ticks."""
+    release, way = ways.release[ways.first], ways.first
+    work = ways.needs[ways.kind[way], -1] * ways.duration[way]
+    order = np.argsort(release, kind="stable")
+    tails = np.cumsum(work[order][::-1])[::-1] + np.maximum(supply.ends, 0.0) @ supply.held[:, -1]
+    return float((release[order] + tails / supply.capacities[-1]).max())
+
+
+@dataclass(slots=True)
+class _Climb:
+    """A climb in scaled prices: ``unit`` is a price of 1, ``scale`` a value of 1; ``best`` are the best prices yet."""
+
+    smooth: _Smooth
+    unit: Floats
+    scale: float
+    deadline: float
+    best: Floats
+    value: float = -math.inf
+
+    def loss(self, scaled: Floats) -> tuple[float, Floats]:
+        """Return minus the smoothed value, and its gradient; raises where the time is up."""
+        if time.perf_counter() > self.deadline:
+            raise _OutOfTimeError
+        prices = scaled.reshape(self.best.shape) * self.unit
+        value, gradient = self.smooth.value(prices)
+        if value > self.value:
+            self.value, self.best = value, prices
+        return -value / self.scale, -(gradient * self.unit / self.scale).ravel()
+
+
+class _Smooth:
+    """What the jobs pay with every minimum over starts smoothed at a temperature (cost)."""
+
+    def __init__(self, pricing: Pricing, chunks: list[Starts], temperature: float) -> None:
+        self._pricing, self._chunks, self._temperature = pricing, chunks, temperature
+        self.num_starts = sum(len(starts.way) for starts in chunks)
+        self._lengths = [np.diff(np.append(starts.first, len(starts.way))) for starts in chunks]
+
+    def value(self, prices: Floats) -> tuple[float, Floats]:
+        """Return the smoothed value, above what the jobs cost alone, and its gradient by the prices."""
+        pricing = self._pricing
+        sums = pricing.sums(prices)
+        total, flow = -float((pricing.supply * prices).sum()), np.zeros(len(sums))
+        for starts, lengths in zip(self._chunks, self._lengths, strict=True):
+            total += self._add(starts, lengths, sums, flow)
+        later = flow.reshape(len(pricing.ways.needs), -1)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        use = later[:, 1:-1] * pricing.widths
+        return total, pricing.ways.needs.T @ use - pricing.supply
+
+    def _add(self, starts: Starts, lengths: NDArray[np.int64], sums: Floats, flow: Floats) -> float:
+        """Add to ``flow`` what a tick more of each sum costs; return what these jobs pay."""
+        values = starts.values(sums)
+        least = np.minimum.reduceat(values, starts.first)
+        shares = np.exp((np.repeat(least, lengths) - values) / self._temperature)
+        totals = np.add.reduceat(shares, starts.first)
+        shares /= np.repeat(totals, lengths)
+        for place, share, sign in ((starts.end, starts.end_share, 1.0), (starts.begin, starts.begin_share, -1.0)):
+            part = shares * share
+            flow += sign * np.bincount(place, shares - part, len(flow))
+            flow += sign * np.bincount(place + 1, part, len(flow))
+        return float((least - self._temperature * np.log(totals)).sum())
+
+
+def sum_bound(criterion: Criterion, time_limit: float = math.inf) -> float:
+    """Return the prices bound on the cost by a criterion, as good as the time (s) allows; a sum of ramps only."""
+    deadline = time.perf_counter() + time_limit
+    prices = Prices.of(criterion)
+    if prices is None:
+        return criterion.objective.of_costs(criterion.alone)
+    for _ in prices.improve(deadline):
+        pass
+    return _cost(criterion, prices)
+
+
+def _cost(criterion: Criterion, prices: Prices) -> float:
+    """Return the bound as a cost: the next whole number where costs are whole."""
+    cost = sum(criterion.alone) + prices.excess
+    return math.ceil(cost - WHOLE) if criterion.is_integral else cost
+
+
+def _run(context: Context) -> None:
+    """Climb as long as there is time; later attempts go on."""
+    prices = context.kept(Prices) or Prices.of(context.criterion)
+    if prices is None:
+        return
+    context.keep(prices)
+    for _ in prices.improve(context.deadline):
+        context.prove(_cost(context.criterion, prices), METHOD.name)
+        if context.is_closed:
+            return
+
+
+def _accepts(context: Context) -> bool:
+    return context.criterion.is_sum
+
+
+METHOD = Method("prices over time", _run, _accepts, share=SHARE, stage="bound", repeats=True)

@@ -1,0 +1,124 @@
+"""Words of version 2: in files, their faults, and the methods that refuse them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import coalloc
+from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob
+from coalloc.documents.kinds import document_of
+from coalloc.instance.files import INSTANCE, PLATFORM
+from coalloc.instance.words import WORDS
+from coalloc.testing.words import DRAWS, small_word_instance
+
+PLAIN = Platform([Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=10.0)])
+EQUIPPED = Platform([Cluster("C1", [NodeGroup(2, power=1.0, features=["gpu"])], link_bandwidth=10.0)])
+WORDED = {
+    "deadline": Instance(PLAIN, [Job("J1", 1, 10.0, deadline=20.0)]),
+    "after": Instance(PLAIN, [Job("J1", 1, 10.0), Job("J2", 1, 10.0, after=["J1"])]),
+    "eligible": Instance(PLAIN, [Job("J1", 1, 10.0, eligible=["C1"])]),
+    "requires": Instance(EQUIPPED, [Job("J1", 1, 10.0, requires=["gpu"])]),
+}
+"""An instance that uses one word."""
+
+
+def lines(error: pytest.ExceptionInfo[InstanceError]) -> list[str]:
+    return str(error.value).splitlines()
+
+
+def test_there_is_an_example_and_a_draw_of_each_word():
+    assert list(WORDED) == list(WORDS) == list(DRAWS)
+    assert {word: set(instance.words) for word, instance in WORDED.items()} == {word: {word} for word in WORDS}
+    assert Instance(PLAIN, [Job("J1", 1, 10.0)]).words == set()
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_file_that_uses_a_word_is_of_version_2(word, tmp_path):
+    path = tmp_path / "instance.json"
+    coalloc.write_instance(WORDED[word], path)
+    document = json.loads(path.read_text())
+    assert document["version"] == 2
+    assert coalloc.read_instance(path) == WORDED[word]
+    path.write_text(json.dumps(document | {"version": 1}))
+    with pytest.raises(InstanceError, match=r"is of version 2 of the format, the file says version 1$"):
+        coalloc.read_instance(path)
+
+
+def test_a_file_that_uses_none_stays_of_version_1():
+    assert document_of(Instance(PLAIN, [Job("J1", 1, 10.0)]), INSTANCE)["version"] == 1
+    assert document_of(PLAIN, PLATFORM)["version"] == 1
+    assert document_of(EQUIPPED, PLATFORM)["version"] == 2
+
+
+def test_a_file_of_version_1_names_each_younger_word(tmp_path: Path):
+    instance = WORDED["requires"].replace(jobs=[Job("J1", 1, 10.0, requires=["gpu"]), Job("J2", 1, 1.0, deadline=0.0)])
+    path = tmp_path / "instance.json"
+    path.write_text(json.dumps(document_of(instance, INSTANCE) | {"version": 1}))
+    with pytest.raises(InstanceError) as caught:
+        coalloc.read_instance(path)
+    said = "is of version 2 of the format, the file says version 1"
+    assert lines(caught) == [
+        f"{path}: platform.clusters[0].nodes[0].features: {said}",
+        f"{path}: jobs[0].requires: {said}",
+        f"{path}: jobs[1].deadline: {said}",
+    ]
+
+
+def test_unknown_names_are_faults():
+    with pytest.raises(InstanceError) as caught:
+        Instance(
+            EQUIPPED,
+            [Job("J1", 1, 1.0, after=["J2", "R1"]), Job("J3", 1, 1.0, eligible=["C1", "C2"], requires=["gpu", "ssd"])],
+            [RunningJob(Job("R1", 1, 1.0), ["C1/0"], 5.0)],
+        )
+    assert lines(caught) == [
+        "jobs[1].eligible[1]: must be a cluster of the platform, got 'C2'",
+        "jobs[1].requires[1]: must be a feature of some node of the platform, got 'ssd'",
+        "jobs[0].after[0]: must be a job of the instance, got 'J2'",
+    ]
+
+
+def test_a_cycle_is_named_in_full():
+    # B and C wait for each other by way of D; A waits for them but is in no cycle, E for itself.
+    after = {"A": ["B"], "B": ["C"], "C": ["D"], "D": ["B"], "E": ["E"]}
+    with pytest.raises(InstanceError) as caught:
+        Instance(PLAIN, [Job(job, 1, 1.0, after=others) for job, others in after.items()])
+    assert sorted(lines(caught)) == [
+        "jobs[1].after: makes a cycle: 'B' after 'C' after 'D' after 'B'",
+        "jobs[4].after: makes a cycle: 'E' after 'E'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "keywords", "who"),
+    [
+        ("deadline", {"model": "pas"}, "model 'pas', whose jobs start together,"),
+        ("after", {"model": "cbs"}, "model 'cbs', whose jobs start together,"),
+        ("after", {"objective": "energy", "slot": 1.0}, "objective 'energy'"),
+        ("requires", {"objective": "edp", "slot": 1.0}, "objective 'edp'"),
+    ],
+)
+def test_what_does_not_know_a_word_refuses_it_in_one_line(word, keywords, who):
+    with pytest.raises(CoallocError) as caught:
+        coalloc.solve(WORDED[word], **keywords)
+    assert str(caught.value) == f"{who} knows nothing of {word!r}, which this instance uses"
+
+
+def test_bounds_of_energy_and_replay_refuse_as_well():
+    with pytest.raises(CoallocError, match=r"^the bound of objective 'energy' knows nothing of 'deadline'"):
+        coalloc.lower_bound(WORDED["deadline"], "energy")
+    solved = coalloc.solve(WORDED["after"])
+    with pytest.raises(CoallocError, match=r"^replay with starts='left' knows nothing of 'after'"):
+        coalloc.replay(WORDED["after"], solved.schedule, starts="left")
+    assert list(coalloc.replay(WORDED["after"], solved.schedule)) == list(solved.schedule)
+
+
+def test_random_instances_use_every_pair_of_words():
+    pairs = set()
+    for seed in range(120):
+        used = small_word_instance(seed)[0].words
+        pairs |= {(one, other) for one in used for other in used if one < other}
+    assert len(pairs) == len(WORDS) * (len(WORDS) - 1) // 2

@@ -1,0 +1,129 @@
+"""Pumpkin: optima against brute force with one mode and with many, equal jobs, and what its limits do."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+import coalloc
+from coalloc.checker import check
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.problem import Assignment, Problem, discretise
+from coalloc.schedule import schedule_of
+from coalloc.solvers import portfolio
+from coalloc.solvers.backends import cpsat, pumpkin, pumpkin_worker
+from coalloc.solvers.bounds.simple import simple_bound
+from coalloc.testing.brute_force import brute_force_oas
+from tests.small_instances import slotted_instances
+
+FIRST = ("longest job and packing", "list schedule")
+FEW = settings(max_examples=25, deadline=None)
+
+
+def pool(nodes: int, *jobs: tuple[int, float], **changes: Any) -> Instance:
+    """Return jobs of (tasks, s) on one cluster of equal nodes."""
+    made = tuple(Job(f"J{i}", tasks, seconds) for i, (tasks, seconds) in enumerate(jobs))
+    return Instance(Platform((Cluster("C1", (NodeGroup(nodes, 1.0),), 1.0),)), made, **changes)
+
+
+def answered(problem: Problem, horizon: int) -> tuple[str, list[Assignment]]:
+    """Return the status of the question for a schedule that ends by the horizon, and the last one found."""
+    question = pumpkin.Question(problem, 0, horizon)
+    if question.is_refuted:
+        return "INFEASIBLE", []
+    messages: list[dict[str, Any]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pumpkin_worker, "write", messages.append)
+        pumpkin_worker.solve(question.document(time_limit=60.0, seed=0))
+    schedules = [question.assignments_in(message) for message in messages if "starts" in message]
+    return messages[-1]["status"], schedules[-1] if schedules else []
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave Pumpkin in the portfolio, beside what it starts from."""
+    kept = tuple(m for m in portfolio.METHODS if m.name in (*FIRST, pumpkin.NAME))
+    monkeypatch.setattr(portfolio, "METHODS", kept)
+    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+
+
+@FEW
+@given(slotted_instances())
+def test_optima_on_several_clusters_with_links_arrivals_and_running_jobs(drawn: tuple[Instance, float]) -> None:
+    instance, slot = drawn
+    problem = discretise(instance, slot)
+    optimum = round((brute_force_oas(instance, slot).objective + instance.origin) / slot)
+    status, best = answered(problem, optimum)
+    assert (status, max((a.end for a in best), default=0)) == ("OPTIMAL", optimum)
+    assert check(instance, schedule_of(problem, best)) == []
+    assert answered(problem, optimum - 1) == ("INFEASIBLE", [])
+
+
+def test_equal_jobs_start_in_their_order() -> None:
+    # Six jobs of 2 of 3 nodes, one after another, and two of one node beside them.
+    problem = discretise(pool(3, *[(2, 10.0)] * 6, (1, 30.0), (1, 30.0)), 10.0)
+    status, best = answered(problem, 9)
+    assert (status, max(a.end for a in best)) == ("OPTIMAL", 6)
+    starts = [a.start for a in best]
+    assert starts[:6] == sorted(starts[:6])
+    assert starts[6:] == sorted(starts[6:])
+
+
+def test_jobs_that_differ_in_their_arrival_alone_are_not_equal() -> None:
+    # On one node: J0 arrives at 10 s, J1 at 0. In their order they would end at 30 s.
+    instance = pool(1, (1, 10.0), (1, 10.0))
+    late = instance.replace(jobs=(instance.jobs[0].replace(arrival=10.0), instance.jobs[1]))
+    assert answered(discretise(late, 10.0), 2)[0] == "OPTIMAL"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("slot", [1.0, None])
+@pytest.mark.usefixtures("alone")
+def test_the_portfolio_proves_with_it_what_bounds_do_not(slot: float | None, threads: int) -> None:
+    # Four nodes. Two jobs of 3 nodes (5 s), which exclude each other and leave one node for 10 s; three of 2 nodes
+    # (4 s), which run two at a time beside neither. So 10 + 8 s, where the area is 54 / 4 = 13.5 s.
+    instance = pool(4, *[(3, 5.0)] * 2, *[(2, 4.0)] * 3)
+    problem = discretise(instance, 1.0)
+    assert simple_bound(problem) < 18.0
+    result = coalloc.solve(instance, slot=slot, threads=threads)
+    assert (result.status, result.objective, result.lower_bound) == ("optimal", 18.0, 18.0)
+    assert result.trace[-1].source == pumpkin.NAME
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_better_schedule_is_found_with_modes_of_different_durations() -> None:
+    # A fast node and one at half speed, so that each job has two durations.
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0), NodeGroup(1, 0.5)), 1.0),))
+    instance = Instance(platform, tuple(Job(f"J{i}", 1, s) for i, s in enumerate((20.0, 10.0, 10.0, 30.0, 40.0))))
+    result = coalloc.solve(instance, slot=10.0)
+    assert (result.status, result.objective) == ("optimal", brute_force_oas(instance, 10.0).objective)
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_process_that_dies_leaves_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "false")
+    result = coalloc.solve(pool(4, *[(3, 5.0)] * 2, *[(2, 4.0)] * 3), slot=1.0, time_limit=2.0)
+    assert (result.status, result.objective) == ("feasible", 18.0)
+
+
+@pytest.mark.usefixtures("alone")
+def test_what_it_has_no_words_for_it_leaves_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started() -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(pumpkin, "start_worker", started)
+    instance = pool(4, *[(3, 5.0)] * 2, *[(2, 4.0)] * 3)
+    for options in ({"work_limit": 10}, {"objective": "total-response-time"}, {"slot": None, "time_limit": 0.3}):
+        coalloc.solve(instance, **({"slot": 1.0, "time_limit": 1.0} | options))
+    odd = pool(4, *[(3, 5.0)] * 2, *[(2, 3.14159265)] * 3)
+    coalloc.solve(odd, time_limit=0.6)
+
+
+def test_running_jobs_hold_their_nodes() -> None:
+    # Four times 3 s beside a node that is held until 6 s: three of them on the other one, until 9 s.
+    instance = pool(2, *[(1, 3.0)] * 4, running=(RunningJob(Job("R", 1, 6.0), ("C1/0",), 6.0),))
+    assert answered(discretise(instance, 1.0), 9)[0] == "OPTIMAL"
+    assert answered(discretise(instance, 1.0), 8)[0] == "INFEASIBLE"

@@ -1,0 +1,134 @@
+"""The prices bound: by hand, at prices of any kind, and against brute force."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import coalloc
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.objectives import OBJECTIVES, Criterion, RegularObjective
+from coalloc.problem import discretise
+from coalloc.solvers import list_schedules, portfolio
+from coalloc.solvers.bounds.priced_starts import Pricing, ways_of
+from coalloc.solvers.bounds.prices import Prices, sum_bound
+from coalloc.testing.brute_force import brute_force_oas
+from coalloc.testing.small import SmallSize, small_instance, with_due_dates
+
+SUMS = [o.name for o in OBJECTIVES.values() if isinstance(o, RegularObjective) and o.aggregate == "sum"]
+
+
+def one_processor(*jobs, running=()):
+    return Instance(Platform((Cluster("C1", (NodeGroup(1, 1.0),), 10.0),)), jobs, running)
+
+
+def criterion_of(instance, objective="total-response-time", slot=None):
+    return Criterion.of(discretise(instance, slot), objective)
+
+
+def test_what_prices_prove_by_hand():
+    # One processor, jobs of 10 and 20 s at 0, alone 30. At a price of 1 up to 10 s, and 0.5 up to 30, the short one
+    # pays 10 + 10 at once (5 if it begins at 10, when it costs 10 more); the long one 20 + 15 at once, 20 + 10 + 10 at
+    # 10 s. That is 20 + 35, less 10 * 1 + 20 * 0.5: 35. Both orders cost 40 or more.
+    criterion = criterion_of(one_processor(Job("A", 1, 10.0), Job("B", 1, 20.0)))
+    ways, supply = ways_of(criterion)
+    pricing = Pricing(ways, supply, np.array([0.0, 10.0, 30.0]))
+    assert pricing.excess(np.array([[1.0, 0.5]])) == pytest.approx(5.0)
+
+
+def test_the_best_prices_prove_the_order_by_length():
+    criterion = criterion_of(one_processor(Job("A", 1, 10.0), Job("B", 1, 20.0), Job("C", 1, 40.0)))
+    assert 0.99 * 110.0 <= sum_bound(criterion) <= 110.0  # 10 + 30 + 70
+
+
+def test_running_jobs_are_waited_for():
+    # The only processor is held until 5: the job ends at 15.
+    instance = one_processor(Job("A", 1, 10.0), running=(RunningJob(Job("R", 1, 5.0), ("C1/0",), 5.0),))
+    assert coalloc.lower_bound(instance, "mean-wait") == pytest.approx(5.0, rel=0.01)
+
+
+def test_a_bound_in_slots_is_whole():
+    # In slots of 4 s the jobs take 3 and 5 of them: 3 + 8 slots, 44 s.
+    assert (
+        coalloc.lower_bound(one_processor(Job("A", 1, 10.0), Job("B", 1, 20.0)), "total-response-time", slot=4.0)
+        == 44.0
+    )
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("seed", range(6))
+def test_no_prices_prove_more_than_the_optimum(name, seed):
+    instance, slot = small_instance(seed, SmallSize(max_jobs=3, max_processors=6))
+    instance, slot = with_due_dates(instance, seed), slot if seed % 2 else None
+    best = brute_force_oas(instance, slot, name).objective
+    criterion = criterion_of(instance, name, slot)
+    ways, supply = ways_of(criterion)
+    rng = np.random.default_rng(seed)
+    last = float((ways.release + ways.duration).max())
+    for cells in (1, 3, 17):
+        grid = np.concatenate([[0.0], np.sort(rng.uniform(0.0, 2.0 * last, cells))])
+        prices = rng.exponential(size=(len(supply.capacities), cells)) * rng.choice([1e-3, 0.05, 1.0])
+        cost = sum(criterion.alone) + Pricing(ways, supply, grid).excess(prices)
+        assert criterion.reported(cost) <= best + 1e-6 * abs(best) + 1e-9
+    assert criterion.reported(sum_bound(criterion, 0.2)) <= best + 1e-6 * abs(best) + 1e-9
+
+
+def test_the_cheapest_starts_are_what_the_bound_adds_up():
+    instance = with_due_dates(small_instance(3)[0], 3)
+    criterion = criterion_of(instance, "total-weighted-response-time")
+    ways, supply = ways_of(criterion)
+    pricing = Pricing(ways, supply, np.linspace(0.0, 3.0 * float(ways.duration.max()), 8))
+    prices = np.random.default_rng(1).exponential(size=(len(supply.capacities), 7)) * 0.01
+    way, start = pricing.cheapest(prices)
+    assert ways.job[way].tolist() == list(range(len(instance.jobs)))
+    instants = np.linspace(0.0, pricing.grid[-1], 20_001)
+    widths = np.diff(instants)
+    running = (instants[:-1] >= start[:, None]) & (instants[:-1] < (start + ways.duration[way])[:, None])
+    rates = (ways.needs[ways.kind[way]] @ prices)[:, np.searchsorted(pricing.grid, instants[:-1], side="right") - 1]
+    ramp = np.maximum(ways.floor[way], ways.slope[way] * (start - ways.release[way]) + ways.least[way])
+    paid = float((ramp + (running * rates * widths).sum(axis=1)).sum()) - float((pricing.supply * prices).sum())
+    assert max(0.0, paid) == pytest.approx(pricing.excess(prices), rel=1e-3, abs=1e-3 * float(ramp.sum() + 1.0))
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_ramp_is_the_cost_by_the_start(name):
+    job = Job("A", 1, 4.0, arrival=3.0, weight=2.5, due_date=30.0)
+    for duration in (4.0, 25.0):
+        floor, slope, intercept = OBJECTIVES[name].ramp(job, duration)
+        for start in (3.0, 4.0, 20.0, 100.0):
+            cost = OBJECTIVES[name].cost(job, start, start + duration)
+            assert max(floor, slope * start + intercept) == pytest.approx(cost)
+
+
+def test_an_objective_without_ramps_has_each_job_alone():
+    class Squares(RegularObjective):
+        name = "squares"
+
+        def cost(self, job, start, end):
+            return end * end
+
+    instance = one_processor(Job("A", 1, 2.0), Job("B", 1, 3.0))
+    assert Prices.of(criterion_of(instance, Squares())) is None
+    assert coalloc.lower_bound(instance, Squares()) == pytest.approx(4.0 + 9.0)
+
+
+def test_a_climb_goes_on_where_it_stopped():
+    jobs = [Job(f"J{i}", 1 + i % 2, 5.0 + 3 * i, arrival=float(i)) for i in range(8)]
+    instance = Instance(Platform((Cluster("C1", (NodeGroup(2, 1.0),), 10.0),)), jobs)
+    prices = Prices.of(criterion_of(instance))
+    first = next(prices.improve(time.perf_counter() + 60.0))
+    *_, last = prices.improve(time.perf_counter() + 60.0)
+    assert prices.is_final
+    assert 0.0 < first < last == prices.excess
+    assert list(prices.improve(time.perf_counter() + 60.0)) == []
+
+
+def test_solve_proves_no_less_than_the_bound_alone(monkeypatch):
+    # Without the searches, which would take the time that is left.
+    rows = [row for row in portfolio.METHODS if row.stage == "bound" or row is list_schedules.METHOD]
+    monkeypatch.setattr(portfolio, "METHODS", tuple(rows))
+    instance = coalloc.generate("thesis-oas", seed=1, jobs=5)
+    result = coalloc.solve(instance, objective="mean-wait", work_limit=1)
+    assert result.lower_bound == pytest.approx(coalloc.lower_bound(instance, "mean-wait"))

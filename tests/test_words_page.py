@@ -1,0 +1,75 @@
+"""docs/words.md: its table is what the code says, each cell is true, and its examples print what it shows."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+import coalloc
+from coalloc import CoallocError
+from coalloc.api.words import unknown_words, words_table
+from coalloc.heuristics.registry import POLICIES
+from coalloc.instance.words import WORDS
+from tests.instance.test_words import WORDED
+from tests.simulator.test_words import with_watts
+
+PAGE = (Path(__file__).parents[1] / "docs" / "words.md").read_text(encoding="utf-8")
+UNKNOWN = dict(unknown_words())
+EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_table_is_made_from_the_code():
+    assert words_table() in PAGE
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_an_example_prints_what_the_page_shows(number):
+    code, shown = EXAMPLES[number]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, {})
+    assert printed.getvalue() == shown
+
+
+def test_every_word_is_explained():
+    assert len(EXAMPLES) >= 3
+    assert [word for word in WORDS if f"`{word}`" not in PAGE.split("## A deadline", 1)[1]] == []
+
+
+def run(method, instance):
+    """Ask a method of the table about an instance."""
+    name, _, detail = method.replace("`", "").partition(":")
+    if name == "simulate":
+        coalloc.simulate(instance, detail.strip())
+    elif name.startswith("replay"):
+        coalloc.replay(instance, coalloc.solve(instance).schedule, starts=name.split('"')[1])
+    elif name.startswith("check"):
+        schedule = coalloc.solve(instance).schedule
+        assert coalloc.check(instance, schedule) == []
+        assert coalloc.metrics(instance, schedule)["jobs"] == len(instance.jobs)
+    elif "pas" in detail:
+        assert coalloc.solve(instance, model="pas").status == "optimal"
+    else:
+        objective = "energy" if "energy" in detail else "makespan"
+        if name.startswith("solve"):
+            assert coalloc.solve(instance, objective=objective, slot=5.0).status == "optimal"
+        else:
+            assert coalloc.lower_bound(instance, objective) > 0.0
+
+
+@pytest.mark.parametrize("method", UNKNOWN)
+def test_each_cell_is_true(method):
+    for word, instance in WORDED.items():
+        if word in UNKNOWN[method]:
+            with pytest.raises(CoallocError, match=f"knows nothing of '{word}', which this instance uses"):
+                run(method, with_watts(instance))
+        else:
+            run(method, with_watts(instance))
+
+
+def test_every_policy_is_in_the_table():
+    assert [f"`simulate`: `{name}`" in UNKNOWN for name in POLICIES] == [True] * len(POLICIES)
