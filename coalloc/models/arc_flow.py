@@ -25,7 +25,7 @@ LOSS = -1
 def build(arcs: Sequence[Arc], copies: Sequence[int], bins: int) -> pyo.ConcreteModel:
     """Return the model over the arcs of :func:`arcs_of`; a solution packs all items, its objective is 0."""
     model = pyo.ConcreteModel("arc flow")
-    model.flow = pyo.Var(arcs, domain=pyo.NonNegativeIntegers)
+    model.flow = pyo.Var(arcs, domain=pyo.NonNegativeIntegers, doc="bins that have an arc on their paths")
     leaving, entering = defaultdict(list), defaultdict(list)
     of_size: dict[int, list[pyo.Var]] = defaultdict(list)
     for (begin, end, size), flow in model.flow.items():
@@ -33,18 +33,19 @@ def build(arcs: Sequence[Arc], copies: Sequence[int], bins: int) -> pyo.Concrete
         leaving[begin].append(flow)
         entering[end].append(flow)
         of_size[size].append(flow)
-    # (A1) one path for each bin
-    model.bins = pyo.Constraint(expr=pyo.quicksum(leaving[0]) == bins)
-    # (A2) paths end at the capacity only
+    model.bins = pyo.Constraint(expr=pyo.quicksum(leaving[0]) == bins, doc="(A1): one path for each bin")
     inner = [node for node in leaving if node]
     model.carried = pyo.Constraint(
-        inner, rule=lambda _, node: pyo.quicksum(entering[node]) == pyo.quicksum(leaving[node])
+        inner,
+        rule=lambda _, node: pyo.quicksum(entering[node]) == pyo.quicksum(leaving[node]),
+        doc="(A2): paths end at the capacity only",
     )
-    # (A3) every item is in a bin
     model.packed = pyo.Constraint(
-        list(range(len(copies))), rule=lambda _, size: pyo.quicksum(of_size[size]) == copies[size]
+        list(range(len(copies))),
+        rule=lambda _, size: pyo.quicksum(of_size[size]) == copies[size],
+        doc="(A3): every item is in a bin",
     )
-    model.objective = pyo.Objective(expr=0.0 * model.flow[arcs[0]])
+    model.objective = pyo.Objective(expr=0.0 * model.flow[arcs[0]], doc="nothing: any packing will do")
     return model
 
 

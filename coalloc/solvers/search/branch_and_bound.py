@@ -42,6 +42,8 @@ MAX_WAITING = 2**18
 """Numbers of jobs of each kind that may wait up to which the search is tried: 18 jobs, more where some are equal."""
 MAX_NODES = 200_000
 """Nodes of the search in a portfolio."""
+NODES_BETWEEN = 1_000
+"""Nodes between two looks at what other processes have found."""
 SHARE = 0.25
 """Share of the remaining time of a portfolio after which it stops."""
 SLOT_NOISE, NOISE = 1e-6, 1e-12
@@ -142,12 +144,13 @@ class BranchAndBound:
         ceiling = self.best - 1 + SLOT_NOISE if self._problem.slot is not None else self.proven
         return ceiling + NOISE * self.best
 
-    def run(self, max_nodes: int, deadline: float = math.inf) -> bool:
+    def run(self, max_nodes: int, deadline: float = math.inf, is_done: Callable[[], bool] = lambda: False) -> bool:
         """Search; return whether everything was seen, so that no schedule ends before ``proven``.
 
-        Stops after ``max_nodes`` nodes or at the deadline, an instant of ``time.perf_counter()``, s.
+        Stops after ``max_nodes`` nodes, at the deadline, an instant of ``time.perf_counter()``, s, or where
+        ``is_done``, asked now and then, says so.
         """
-        self._max_nodes, self._deadline = max_nodes, deadline
+        self._max_nodes, self._deadline, self._is_done = max_nodes, deadline, is_done
         try:
             self._visit(self._root(), frozenset())
         except (_StoppedError, TooManyError):
@@ -194,6 +197,8 @@ class BranchAndBound:
     def _count(self) -> None:
         self._num_nodes += 1
         if self._num_nodes > self._max_nodes or time.perf_counter() > self._deadline:
+            raise _StoppedError
+        if self._num_nodes % NODES_BETWEEN == 0 and self._is_done():
             raise _StoppedError
 
     def _choices(self, node: _Node) -> Iterator[_Choice]:
@@ -356,7 +361,12 @@ def _run(context: Context) -> None:
         target=context.goal,
         on_schedule=is_taken,
     )
-    if search.run(context.limited(MAX_NODES), context.deadline):
+
+    def is_closed() -> bool:
+        context.hear()
+        return context.is_closed
+
+    if search.run(context.limited(MAX_NODES), context.deadline, is_closed):
         context.prove(search.proven, METHOD.name)
 
 
