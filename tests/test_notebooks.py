@@ -27,6 +27,7 @@ def texts(path: Path, kind: str) -> str:
 
 def test_there_are_notebooks():
     assert [path.stem for path in NOTEBOOKS] == [
+        "audit",
         "energy",
         "grid",
         "paper_model",
@@ -64,7 +65,7 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch):
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=TIME_LIMIT, kernel_name="python3", resources=resources).execute()
-    drawn = re.findall(r"^(?:coalloc\.(?:gantt|power_plot)|draw)\(", texts(path, "code"), re.MULTILINE)
+    drawn = re.findall(r"^(?:coalloc\.(?:gantt|power_plot)|(?:found\.)?draw)\(", texts(path, "code"), re.MULTILINE)
     assert _pictures(notebook) == len(drawn)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -111,15 +114,73 @@ def test_the_test_extra_brings_none_of_the_optional_libraries():
     assert set(closure(["test"])) & optional == set()
 
 
-def test_the_wheel_holds_every_file_of_the_package():
-    patterns = PROJECT["tool"]["setuptools"]["package-data"]["coalloc"]
-    taken = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
+def build(folder: Path) -> dict[str, Path]:
+    """Build wheel and source distribution, and return them by the ends of their names."""
+    pytest.importorskip("hatchling", reason="the extra test is not installed")
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1767225600"}
+    subprocess.run(command, capture_output=True, check=True, cwd=ROOT, env=environment)
+    return {path.suffix: path for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return build(tmp_path_factory.mktemp("built"))
+
+
+def test_a_build_repeats_byte_by_byte(built, tmp_path):
+    again = build(tmp_path)
+    assert set(again) == {".whl", ".gz"}
+    assert [kind for kind, path in built.items() if path.read_bytes() != again[kind].read_bytes()] == []
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_no_other(built):
+    with zipfile.ZipFile(built[".whl"]) as wheel:
+        taken = {name for name in wheel.namelist() if ".dist-info/" not in name}
     files = {path for path in PACKAGE.rglob("*") if path.is_file() and not is_cache(path)}
+    assert taken == {str(path.relative_to(ROOT)) for path in files}
     sources = {path for path in files if path.suffix == ".py"}
-    assert files - sources == taken
     assert {path.parent for path in sources} == {path.parent for path in sources if path.name == "__init__.py"}
     assert PACKAGE / "py.typed" in files
     assert {path.stem for path in files if path.suffix == ".json"} == set(coalloc.examples())
+
+
+def test_the_source_distribution_holds_whatever_tests_and_pages_need(built):
+    with tarfile.open(built[".gz"]) as archive:
+        taken = {name.partition("/")[2] for name in archive.getnames()}
+    needed = {
+        str(path.relative_to(ROOT))
+        for folder in ("tests", "docs", "notebooks", "coalloc")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
+    }
+    assert needed - taken == set()
+    assert {
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "LICENSE",
+        "SECURITY.md",
+        "constraints.txt",
+        "mkdocs.yml",
+        ".ci/run",
+    } <= taken
+    assert [name for name in taken if name.endswith((".sqlite", ".pyc")) or name.startswith(("build/", ".git/"))] == []
+
+
+def test_a_package_index_shows_no_link_that_leads_nowhere(built):
+    with zipfile.ZipFile(built[".whl"]) as wheel:
+        (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        text = wheel.read(name).decode().partition("\n\n")[2]
+    assert text.startswith("# coalloc\n")
+    assert "pip install" in text
+    assert re.findall(r"\]\((?!https?:)|<!--|!\[", text) == []
+
+
+def test_a_package_index_would_take_what_is_built(built):
+    pytest.importorskip("twine", reason="the extra release is not installed")
+    command = [sys.executable, "-m", "twine", "check", "--strict", *map(str, built.values())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def closure(extras: list[str]) -> dict[str, str]:

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 import typer
 
@@ -17,7 +16,7 @@ from tests.pages import PAGES, ROOT, Block, blocks, missing, run_page, text_of
 
 WITH_CODE = [page for page in PAGES if blocks(page)]
 NOTEBOOKS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "notebooks").glob("*.ipynb"))
-SHOWN_ONLY = 12
+SHOWN_ONLY = 14
 """How many blocks there are that no test can run: they need a cluster, a trace that is not ours, or this very test."""
 
 
@@ -99,7 +98,7 @@ def test_a_misspelt_name_is_noticed(name):
 def commands() -> dict[str, set[str]]:
     """Return the options of every command of the shell, by its words."""
 
-    def below(command: click.Command, words: str) -> dict[str, set[str]]:
+    def below(command: Any, words: str) -> dict[str, set[str]]:
         own = {o for parameter in command.params for o in (*parameter.opts, *parameter.secondary_opts)}
         found = {words: {*own, "-h", "--help", "--debug", "--install-completion", "--show-completion"}}
         for name, child in getattr(command, "commands", {}).items():

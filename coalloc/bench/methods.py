@@ -7,13 +7,17 @@ platform and no jobs, which it refuses for the same reasons as any other, and ot
 from __future__ import annotations
 
 import inspect
+import statistics
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import coalloc
 from coalloc.bench.outcomes import Outcome
+from coalloc.bench.provenance import versions_for
 from coalloc.documents.sentences import shown
+from coalloc.heuristics.registry import POLICIES
 from coalloc.instance import CoallocError, Fault, Instance, InstanceError
 
 Options = Mapping[str, Any]
@@ -30,11 +34,20 @@ TYPES: Mapping[str, tuple[type, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A public function: how it is called, whether it draws from a seed, and what is kept of its answer."""
+    """A public function: how it is called, what is kept of its answer, and whether it draws from a seed.
+
+    ``modules`` are those that it hangs on, with all that these import.
+    """
 
     call: Callable[..., Any]
     keep: Callable[[Any], Outcome]
+    modules: tuple[str, ...]
     takes_seed: bool = True
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What decides what it returns: the libraries, and its source files."""
+        return versions_for(self.modules)
 
     def run(self, instance: Instance, options: Options, seed: int | None) -> Outcome:
         """Return what is kept of one call."""
@@ -74,17 +87,30 @@ def _kept_of_bound(bound: float) -> Outcome:
     return {"status": "done", "lower_bound": bound}
 
 
+OF_POLICIES = tuple(sorted({f"coalloc.heuristics.{entry.home.partition(':')[0]}" for entry in POLICIES.values()}))
+"""The modules of the policies, which are imported by name."""
+
 METHODS: Mapping[str, Method] = {
-    "solve": Method(coalloc.solve, _kept_of_result),
-    "simulate": Method(coalloc.simulate, _kept_of_run),
-    "lower_bound": Method(coalloc.lower_bound, _kept_of_bound, takes_seed=False),
+    "solve": Method(coalloc.solve, _kept_of_result, ("coalloc.api.solving",)),
+    "simulate": Method(coalloc.simulate, _kept_of_run, ("coalloc.api.simulating", *OF_POLICIES)),
+    "lower_bound": Method(coalloc.lower_bound, _kept_of_bound, ("coalloc.api.solving",), takes_seed=False),
 }
 """Every method by name."""
 
 
 def run_method(argument: Mapping[str, Any], instance: Instance) -> Outcome:
-    """Return the outcome of the method, options and seed that ``argument`` names."""
-    return METHODS[argument["method"]].run(instance, argument["options"], argument["seed"])
+    """Return the outcome of the method, options and seed that ``argument`` names.
+
+    It is called ``warmup`` times, and then ``repeat`` times with a watch: ``times`` has the seconds of each of these
+    calls, ``time`` their median. What comes out is that of the last.
+    """
+    method, times, outcome = METHODS[argument["method"]], list[float](), Outcome()
+    for number in range(argument["warmup"] + argument["repeat"]):
+        began = time.perf_counter()
+        outcome = method.run(instance, argument["options"], argument["seed"])
+        if number >= argument["warmup"]:
+            times.append(time.perf_counter() - began)
+    return {**outcome, "time": statistics.median(times), "times": times}
 
 
 def faults_of_options(name: str, options: Options, instance: Instance) -> list[Fault]:

@@ -1,7 +1,8 @@
 """The plan of a benchmark: every sample that its specification asks for, in order, each with its key.
 
-The key of a sample is a digest of the content of its instance, of its method, options and seed, of
-its limits, and of the versions of the code. Names, paths and machines have no part in it.
+The key of a sample is a digest of the content of its instance, of its method, options, seed and calls, of
+its limits, of the versions of the libraries, and of the source files that its method can reach. Names, paths, commits
+and machines have no part in it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any
 
 from coalloc.bench.methods import METHODS, faults_of_options
 from coalloc.bench.protocol import Task, digest
-from coalloc.bench.provenance import code_versions
 from coalloc.bench.sources import Recipe, made
 from coalloc.bench.spec import MethodSpec, SampleLimits, Scalar, Spec, read_spec
 from coalloc.documents.kinds import document_of
@@ -57,6 +57,8 @@ class Sample:
     options: Mapping[str, Scalar]
     seed: int | None
     limits: SampleLimits
+    warmup: int
+    repeat: int
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -69,6 +71,8 @@ class Sample:
             "method": self.method,
             "options": dict(self.options),
             "seed": self.seed,
+            "warmup": self.warmup,
+            "repeat": self.repeat,
             "time_limit": self.limits.time,
             "memory_limit": self.limits.memory,
         }
@@ -81,15 +85,21 @@ class Sample:
 
     @property
     def key(self) -> str:
-        """Digest of what is run and of the code that runs it."""
-        return digest([self.content, code_versions()])
+        """Digest of what is run and of the code that decides what comes out."""
+        return digest([self.content, METHODS[self.method].versions])
 
     @property
     def task(self) -> Task:
         """The sample as a worker gets it."""
         return Task(
             function="coalloc.bench.methods:run_method",
-            argument={"method": self.method, "options": dict(self.options), "seed": self.seed},
+            argument={
+                "method": self.method,
+                "options": dict(self.options),
+                "seed": self.seed,
+                "warmup": self.warmup,
+                "repeat": self.repeat,
+            },
             time=self.limits.time,
             memory=self.limits.memory,
             sha256=self.given.sha256,
@@ -153,9 +163,12 @@ def _method_faults(spec: Spec, instance: Instance | None) -> Iterator[Fault]:
 def _limit_faults(spec: Spec, method: MethodSpec, options: Mapping[str, Scalar]) -> list[Fault]:
     """Return a fault where a method would be killed before it may stop by itself."""
     own = options.get("time_limit", METHODS[method.method].time_limit)
-    if own is None or float(own) < spec.limits.time:
+    calls = method.warmup + method.repeat
+    if own is None or calls * float(own) < spec.limits.time:
         return []
-    return [Fault("time_limit", f"must be below limits.time = {spec.limits.time:g}, got {own:g}: all would be killed")]
+    times = "" if calls == 1 else f", {calls} times"
+    limit = f"limits.time = {spec.limits.time:g}"
+    return [Fault("time_limit", f"must be below {limit}, got {own:g}{times}: all would be killed")]
 
 
 def _samples(spec: Spec, givens: Sequence[Given]) -> Iterator[Sample]:
@@ -165,4 +178,4 @@ def _samples(spec: Spec, givens: Sequence[Given]) -> Iterator[Sample]:
             seeds = method.seeds if METHODS[method.method].takes_seed else (None,)
             for label, options in method.variants():
                 for seed in seeds:
-                    yield Sample(given, label, method.method, options, seed, spec.limits)
+                    yield Sample(given, label, method.method, options, seed, spec.limits, method.warmup, method.repeat)

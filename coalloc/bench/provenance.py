@@ -2,11 +2,13 @@
 
 The code is identified by the versions of the libraries that decide a result, by the last commit that
 touched the package, and by a digest of its source files, for a commit knows nothing of edits that are
-not committed and an installed package knows no commit.
+not committed and an installed package knows no commit. What a public function does hangs on the source files that it
+can reach alone: an edit of any other leaves its samples as they are.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import os
@@ -27,7 +29,7 @@ NOT_DECISIVE = ("bench", "cli", "intervals.py", "plot", "studies", "workloads")
 
 @functools.cache
 def code_versions() -> dict[str, str]:
-    """Return what identifies the code that makes a sample; a part of its key."""
+    """Return what identifies the code that makes a sample."""
     known = versions()
     return {name: known[name] for name in DECISIVE} | {"commit": _commit(), "code": _code_digest()}
 
@@ -35,6 +37,49 @@ def code_versions() -> dict[str, str]:
 def decisive_versions() -> dict[str, str]:
     """Return what decides a result: all but the commit, of which the digest of the source files says as much."""
     return {name: version for name, version in code_versions().items() if name != "commit"}
+
+
+@functools.cache
+def versions_for(modules: tuple[str, ...]) -> dict[str, str]:
+    """Return what decides what these modules do: the libraries, and a digest of all source files that they reach."""
+    known = versions()
+    digest = _digest_of(path for module in reached(modules) for path in _files_of(module))
+    return {name: known[name] for name in DECISIVE} | {"code": digest}
+
+
+@functools.cache
+def reached(modules: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the modules of coalloc that these import or name, directly or not, wherever in a file; of packages all."""
+    found, left = set[str](), list(modules)
+    while left:
+        name = left.pop()
+        if name in found or not _files_of(name):
+            continue
+        found.add(name)
+        left += [name.rpartition(".")[0], *_named_by(name)]
+    return tuple(sorted(found))
+
+
+def _named_by(module: str) -> set[str]:
+    """Return what a module may import: the names in its import statements, and texts that may be names of modules."""
+    names = set[str]()
+    for path in _files_of(module):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names.add(node.value)
+    return {name for name in names if all(map(str.isidentifier, name.split(".")))}
+
+
+def _files_of(module: str) -> list[Path]:
+    """Return the source files of a module: none where there is no such module of coalloc."""
+    head, *parts = module.split(".")
+    place = PACKAGE.joinpath(*parts)
+    files = [place / "__init__.py", place.with_suffix(".py")] if parts else [place / "__init__.py"]
+    return [path for path in files if head == "coalloc" and path.is_file()]
 
 
 def code_sentence(libraries: Iterable[str] = ("highspy", "python")) -> str:
@@ -65,9 +110,12 @@ def _commit() -> str:
 
 def _code_digest() -> str:
     """Return a digest of the source files that decide a result."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    return _digest_of(path for path in files if path.relative_to(PACKAGE).parts[0] not in NOT_DECISIVE)
+
+
+def _digest_of(paths: Iterable[Path]) -> str:
     digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = path.relative_to(PACKAGE)
-        if name.parts[0] not in NOT_DECISIVE:
-            digest.update(name.as_posix().encode() + b"\0" + path.read_bytes())
+    for path in paths:
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]

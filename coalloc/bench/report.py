@@ -11,7 +11,7 @@ from coalloc.bench.figures import distance_from_best, solved_over_time, svg
 from coalloc.bench.outcomes import Row, has_run, is_failed, is_solved
 from coalloc.bench.page import Content, page
 from coalloc.bench.store import Store
-from coalloc.bench.summary import contradictions, failures, missing, summary
+from coalloc.bench.summary import contradictions, failures, missing, summary, timing
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.sentences import shown
 from coalloc.documents.storage import write_atomically
@@ -35,8 +35,21 @@ HEADS = {
 }
 """How columns are headed where that is not their name; objective and bound are in the unit of the objective."""
 CSV_COLUMNS = (
-    *("instance", "instance_sha256", "jobs", "label", "method", "options", "seed", "time_limit", "memory_limit"),
-    *("status", "stopped_by", "time", "cpu", "memory", "objective", "lower_bound", "gap", "build"),
+    *("instance", "instance_sha256", "jobs", "label", "method", "options", "seed", "warmup", "repeat"),
+    *(
+        "time_limit",
+        "memory_limit",
+        "status",
+        "stopped_by",
+        "time",
+        "times",
+        "cpu",
+        "memory",
+        "objective",
+        "lower_bound",
+        "gap",
+        "build",
+    ),
     *("rows", "columns", "nonzeros", "metrics", "message", "host", "system", "processors", "versions", "ended"),
     "content",
 )
@@ -66,6 +79,7 @@ class Findings:
         ran = [row for row in self.rows if has_run(row)]
         state = f"{len(ran)} of {len(self.rows)} ran, {sum(map(is_solved, ran))} solved, failed: {failures(ran)}"
         facts = [("samples", state), ("made by", self.command)]
+        facts += [("times", text) for text in _distinct(map(timing, ran))]
         facts += [("versions", text) for text in _distinct(_versions(row["versions"]) for row in ran)]
         return facts + [("machine", text) for text in _distinct(_machine(row) for row in ran)]
 

@@ -27,6 +27,7 @@ from coalloc.instance import Fault, InstanceError
 V = TypeVar("V")
 Scalar = str | bool | int | float
 MAX_SEEDS = 100_000
+MAX_CALLS = 1_000_000
 
 
 @value()
@@ -39,12 +40,17 @@ class SampleLimits(Value):
 
 @value()
 class MethodSpec(Value):
-    """A public function with its keywords; a keyword with a list stands for each of its values in turn."""
+    """A public function with its keywords; a keyword with a list stands for each of its values in turn.
+
+    A sample calls it ``warmup`` times, and then ``repeat`` times with a watch, in one process.
+    """
 
     method: Literal["solve", "simulate", "lower_bound"]
     name: Text | None = None
     options: dict[str, Any] = field(default_factory=dict)
     seeds: Seeds = (0,)
+    warmup: Annotated[int, Field(strict=True, ge=0, le=MAX_CALLS)] = 0
+    repeat: Annotated[int, Field(strict=True, ge=1, le=MAX_CALLS)] = 1
 
     def __post_init__(self) -> None:
         faults = [

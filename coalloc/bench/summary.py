@@ -39,6 +39,13 @@ def counted_time(row: Row) -> float:
     return time if is_solved(row) else max(time, own_limit(row))
 
 
+def timing(row: Row) -> str:
+    """Return what the time of a sample is: of how many calls in its process, and after how many."""
+    warmup, repeat = row.get("warmup", 0), row.get("repeat", 1)
+    shown = "one call" if repeat == 1 else f"the median of {repeat} calls"
+    return f"{shown} of a process, {f'after {warmup} that do not count' if warmup else 'cold'}"
+
+
 def aim_of(row: Row) -> Aim:
     """Return what a sample minimises on which instance: objectives are compared only where this is the same."""
     options = row["options"]

@@ -96,6 +96,11 @@ Table = Annotated[
 ]
 Plot = Annotated[Path | None, Option(metavar="FIGURE", help="The picture: .png, .svg or .pdf.", rich_help_panel=OUTPUT)]
 
+Starts = Annotated[
+    Path | None,
+    Option(metavar="CSV", help="When jobs start in the best schedules that are held.", rich_help_panel=OUTPUT),
+]
+
 EXAMPLES = """
 Examples:
 
@@ -129,6 +134,7 @@ def audit(
     output: Table = None,
     page: Page = None,
     plot: Plot = None,
+    starts: Starts = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
@@ -142,7 +148,7 @@ def audit(
         chart_format(plot)
     beside = [path for path in (page, output) if path is not None and path.suffix]
     kept = store or (beside[0].with_suffix(".sqlite") if beside else None)
-    files = {"--output": output, "--page": page, "--plot": plot, "--store": kept}
+    files = {"--output": output, "--page": page, "--plot": plot, "--starts": starts, "--store": kept}
     check_writable(files, inputs=(trace, platform))
     length = seconds_of(window)
     if not length:
@@ -174,6 +180,7 @@ def audit(
         "table": (output, partial(write_table, found.table)),
         "page": (page, found.write_page),
         "picture": (plot, found.draw),
+        "starts": (starts, lambda path: write_table(found.starts, path)),
     }
     for name, (path, write) in writers.items():
         if path is not None:

@@ -33,7 +33,7 @@ from coalloc.documents.text import quoted, visible
 from coalloc.instance import CoallocError, Instance, Platform
 from coalloc.instance.files import INSTANCE
 from coalloc.schedule import Schedule
-from coalloc.studies.audit_report import Audit, Row, instant_text, row_of, table_of
+from coalloc.studies.audit_report import Audit, Row, best_starts, instant_text, row_of, table_of
 from coalloc.studies.audit_samples import measure_window
 from coalloc.studies.audit_windows import History, Window, cut, refuse_unequal, window_of
 from coalloc.studies.comparison import contestants_of
@@ -206,9 +206,10 @@ def audit(
     study = _Study(history, log.epoch, options, progress or (lambda _: None))
     calls = study.calls(begin, end, window)
     with _place(store) as path:
-        rows = study.rows(calls, path, _workers(processes, scheduler))
+        rows, starts = study.answers(calls, path, _workers(processes, scheduler))
     label = AS_IT_RAN if named is None else str(named[0])
-    return Audit(log.instance.name, label, history.num_processors, log.epoch, tuple(account), rows[0], tuple(rows[1:]))
+    about = (log.instance.name, label, history.num_processors, log.epoch, tuple(account))
+    return Audit(*about, rows[0], tuple(rows[1:]), tuple(starts))
 
 
 @dataclass(frozen=True)
@@ -230,8 +231,10 @@ class _Study:
         windows = [_Call(part, self._label(part), self.options, is_whole=False) for part in parts]
         return [_Call(whole, "the whole period", longer, is_whole=True), *windows]
 
-    def rows(self, calls: Sequence[_Call], path: Path, workers: Callable[[], Workers]) -> list[Row]:
-        """Return the row of each call, after running what is not kept."""
+    def answers(
+        self, calls: Sequence[_Call], path: Path, workers: Callable[[], Workers]
+    ) -> tuple[list[Row], list[dict[str, float]]]:
+        """Return the row and the best starts (s) of each call, after running what is not kept."""
         done = run_calls(calls, path, workers, self._tell)
         ended = list(zip(calls, outcomes_of(calls, path), strict=True))
         faults = [
@@ -244,7 +247,8 @@ class _Study:
         rows = [row_of(call.window, call.label, outcome, call.is_whole) for call, outcome in ended if outcome]
         if done.is_interrupted:
             raise Interrupted(table_of(rows), [call.label for call, outcome in ended if not outcome])
-        return rows
+        pairs = zip(ended, rows, strict=True)
+        return rows, [best_starts(call.window, outcome or {}, row) for (call, outcome), row in pairs]
 
     def _label(self, window: Window) -> str:
         return instant_text(window.begin, self.epoch)

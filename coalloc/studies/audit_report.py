@@ -10,7 +10,7 @@ says nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,6 +91,13 @@ def row_of(window: Window, label: str, outcome: Outcome, is_whole: bool) -> Row:
         row |= _measured(measure, past[measure], low[measure], known)
     row |= _makespans(window, past["makespan"], low["makespan"], known)
     return row | _shares(row, outcome["without_fragmentation"])
+
+
+def best_starts(window: Window, outcome: Outcome, row: Row) -> dict[str, float]:
+    """Return when each job starts in the schedule of least mean wait that is held, s on the clock of the history."""
+    is_past = row["wait_best_by"] == AS_IT_WAS
+    starts = window.starts.tolist() if is_past else outcome["best_starts"]
+    return {job.id: window.begin + start for job, start in zip(window.sample.instance.jobs, starts, strict=True)}
 
 
 def _measured(measure: str, past: float, bound: float, known: Sequence[Mapping[str, Any]]) -> Row:
@@ -183,7 +190,8 @@ class Audit:
 
     ``policy`` says whose schedule was audited, ``epoch`` is the clock's 0 in s since 1970 where that is known,
     ``account`` what was dropped and changed of the trace. ``whole`` is the row of the whole period, ``windows`` are
-    those of its windows, with the columns of :data:`COLUMNS`.
+    those of its windows, with the columns of :data:`COLUMNS`. ``held`` are the starts, s, of each job in the schedule
+    of least mean wait that is held of the period, then of each window.
     """
 
     name: str
@@ -193,6 +201,16 @@ class Audit:
     account: tuple[str, ...]
     whole: Row
     windows: tuple[Row, ...]
+    held: tuple[Mapping[str, float], ...] = field(repr=False)
+
+    @property
+    def starts(self) -> pd.DataFrame:
+        """When jobs start in the schedules of least mean wait that are held: window, job, start (s)."""
+        import pandas as pd
+
+        rows = zip([self.whole, *self.windows], self.held, strict=True)
+        lines = [(row["window"], job, start) for row, starts in rows for job, start in starts.items()]
+        return pd.DataFrame(lines, columns=["window", "job", "start"])
 
     @property
     def table(self) -> pd.DataFrame:

@@ -179,13 +179,17 @@ def measure_window(options: Mapping[str, Any], instance: Instance) -> Outcome:
         if result.schedule is not None:
             starts = np.array([result.schedule[job.id].start for job in instance.jobs])
             known.append(Held(SEARCH, False, starts))
+    measured = [sample.measured(held.starts) for held in known]
+    best = min(range(len(known)), key=lambda k: measured[k]["wait"])
     return {
         "status": "done",
         "bounds": low,
         "without_fragmentation": _divided(sample),
         "schedules": [
-            {"label": held.label, "is_online": held.is_online, **sample.measured(held.starts)} for held in known
+            {"label": held.label, "is_online": held.is_online, **found}
+            for held, found in zip(known, measured, strict=True)
         ],
+        "best_starts": known[best].starts.tolist(),
     }
 
 

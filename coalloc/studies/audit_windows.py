@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from coalloc.instance import CoallocError, Instance, Job, Platform, RunningJob
 from coalloc.instance.numbering import Intervals, names_of
+from coalloc.instance.rounding import merge_instants
 from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
 from coalloc.rules.fluid import FluidJobs, Supply
 
@@ -140,8 +141,8 @@ class Window:
         begin = np.concatenate([self.starts, np.zeros(len(held))])
         finish = np.concatenate([self.starts + jobs.run, [run.end for run in held]])
         tasks = np.concatenate([jobs.processors, [run.job.tasks for run in held]])
-        instants = np.concatenate([finish, begin])  # ends before starts at an instant
-        changes = np.concatenate([-tasks, tasks])[np.argsort(instants, kind="stable")]
+        instants, index = merge_instants(np.concatenate([begin, finish]))
+        changes = np.bincount(index, np.concatenate([tasks, -tasks]), len(instants))
         return int(np.cumsum(changes).max(initial=0))
 
     @property
@@ -154,6 +155,8 @@ def refuse_unequal(instance: Instance) -> None:
     """Raise where run times depend on the processors, or more than processors is shared: logs say nothing of it."""
     groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
     faults = []
+    if any(job.after or job.eligible or job.requires for job in instance.jobs):
+        faults.append("an audit needs jobs that wait for processors alone, and may have any of them")
     if {group.effective_power for group in groups} != {1.0}:
         faults.append("an audit needs equal processors of power 1, on which run times are as the trace has them")
     if len(instance.platform.clusters) > 1 and any(job.task_bandwidth > 0.0 and job.tasks > 1 for job in instance.jobs):

@@ -37,7 +37,7 @@ options = { policy = ["fcfs", "fpfs", "easy"] }
 """
 """200 samples of milliseconds: 50 instances, a bound and three policies."""
 
-MEASURED = ("time", "cpu", "memory", "ended")
+MEASURED = ("time", "times", "cpu", "memory", "ended")
 
 
 def write_spec(folder: Path, text: str = TRIVIAL, name: str = "trivial.toml") -> Path:

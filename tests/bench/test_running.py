@@ -210,8 +210,7 @@ def test_samples_of_other_versions_count_only_when_asked_for(tmp_path, monkeypat
     spec = write_spec(tmp_path, SMALL, "small.toml")
     store = tmp_path / "store.sqlite"
     run_plan(read_plan(spec), store, Inline)
-    others = code_versions() | {"highspy": "9.9"}
-    monkeypatch.setattr("coalloc.bench.plan.code_versions", lambda: others)
+    monkeypatch.setattr("coalloc.bench.methods.versions_for", lambda _: {"highspy": "9.9"})
     plan = read_plan(spec)
     assert run_plan(plan, store, lambda: pytest.fail("reused"), Choices(reuse_versions=True)).kept == 2
     assert [row["versions"]["highspy"] for row in table(store, "small")] == [code_versions()["highspy"]] * 2

@@ -2,6 +2,7 @@
 
 import pytest
 
+from coalloc.bench.methods import run_method
 from coalloc.bench.plan import read_plan
 from coalloc.bench.spec import SampleLimits, read_spec
 from coalloc.instance import InstanceError
@@ -190,3 +191,25 @@ def test_a_fault_is_one_line_with_its_path(tmp_path, text, line):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(InstanceError, match=r"no\.toml: cannot be read: no such file or directory"):
         read_plan(tmp_path / "no.toml")
+
+
+def test_calls_that_do_not_count_and_calls_with_a_watch(tmp_path):
+    text = "[limits]\ntime = 400.0\n" + INSTANCE + METHOD + "warmup = 2\nrepeat = 3\n"
+    (sample,) = plan_of(tmp_path, text).samples
+    (once,) = plan_of(tmp_path, INSTANCE + METHOD).samples
+    assert (sample.warmup, sample.repeat, once.warmup, once.repeat) == (2, 3, 0, 1)
+    assert sample.content != once.content
+    instance = sample.given.recipe.make()
+    outcome = run_method(sample.task.argument, instance)
+    assert len(outcome["times"]) == 3
+    assert outcome["time"] == sorted(outcome["times"])[1]
+
+
+def test_all_calls_of_a_sample_must_fit_into_its_limit(tmp_path):
+    text = "[limits]\ntime = 30.0\n" + INSTANCE + METHOD + "warmup = 1\nrepeat = 2\noptions = { time_limit = %g }\n"
+    words = "methods[0].options.time_limit: must be below limits.time = 30, got 10, 3 times: all would be killed"
+    assert faults_of(tmp_path, text % 10.0) == [words]
+    assert len(plan_of(tmp_path, text % 9.0).samples) == 1
+    assert faults_of(tmp_path, INSTANCE + METHOD + "repeat = 0\n")[0].startswith(
+        "methods[0].repeat: must be at least 1"
+    )

@@ -1,6 +1,6 @@
 import pytest
 
-from coalloc.bench.summary import contradictions, counted_time, failures, summary
+from coalloc.bench.summary import contradictions, counted_time, failures, summary, timing
 from tests.bench.rows import row
 
 ROWS = [
@@ -48,3 +48,9 @@ def test_a_bound_above_an_objective_is_a_contradiction():
     other = wrong | {"options": {"slot": "50%"}}
     simulated = row("easy", "i", "done", 1.0, objective=90.0, method="simulate")  # its links may saturate
     assert list(contradictions([*ROWS, other, simulated])) == []
+
+
+def test_what_a_time_is():
+    assert timing(row("a", "i", "optimal", 1.0)) == "one call of a process, cold"
+    warm = row("a", "i", "optimal", 1.0, warmup=2, repeat=5)
+    assert timing(warm) == "the median of 5 calls of a process, after 2 that do not count"

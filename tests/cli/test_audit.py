@@ -30,7 +30,7 @@ def export(tmp_path):
 def test_an_export_is_audited_and_everything_written(export, tmp_path):
     files = {name: tmp_path / f"audit.{name}" for name in ("csv", "html", "svg")}
     asked = ("audit", export, "--processors", 2, "--window", "1d", *LIMITS, "-o", files["csv"], "--page", files["html"])
-    result = run(*asked, "--plot", files["svg"])
+    result = run(*asked, "--plot", files["svg"], "--starts", tmp_path / "starts.csv")
     assert result.exit_code == 0
     assert "1 record dropped: a step of a job" in result.stderr
     # 95 and 10 s of three jobs. Job 1 first is best (95 s), or job 2 at 5 s and job 1 after it (55 s): 55/3 s.
@@ -40,6 +40,7 @@ def test_an_export_is_audited_and_everything_written(export, tmp_path):
     table = pd.read_csv(files["csv"])
     assert table["window"].tolist() == ["the whole period", "2026-10-01 00:00", "2026-10-03 00:00"]
     assert "<img" in files["html"].read_text()
+    assert pd.read_csv(tmp_path / "starts.csv")["start"].tolist()[:2] == [55.0, 5.0]
     assert "<svg" in files["svg"].read_text()
     again = run(*asked, "--json")
     assert (again.exit_code, again.stderr) == (0, "")  # all is kept in audit.sqlite

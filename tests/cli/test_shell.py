@@ -18,6 +18,7 @@ COMMANDS = (
     "simulate",
     "check",
     "compare",
+    "audit",
     "study",
     "bench",
     "generate",

@@ -119,7 +119,6 @@ def test_a_front_of_one_job_is_a_point(tmp_path):
         ({}, ["--policy", "easy"], "policy 'easy' places jobs within scope 'platform'"),
         ({}, ["--points", "0"], "'--points'"),
         ({}, ["--time-limit", "0"], "time_limit: must be above 0"),
-        ({}, ["--scope", "cluster"], "needs a slot"),
         ({}, ["--plot", "x.html"], "the extension must be one of .png, .svg, .pdf"),
         ({"platform": TINY["platform"]}, [], "clusters[0].nodes[0] (cluster 'C1') has no idle_watts"),
         ({"jobs": []}, [], "no front of instance 'one': it has no jobs"),

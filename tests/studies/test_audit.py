@@ -107,6 +107,10 @@ def test_the_table_the_page_and_the_picture_say_it(found, tmp_path):
     assert page.count("<img") == 1
     assert "<script" not in page
     assert found.draw(tmp_path / "audit.svg").axes
+    # The schedule that is held is there: its waits are those of the table.
+    starts = found.starts[found.starts["window"] == "the whole period"].set_index("job")["start"]
+    waits = [starts[job.id] - job.arrival for job in month(2)]
+    assert sum(waits) / len(waits) == pytest.approx(found.whole["wait_best"])
     assert str(found).splitlines()[0] == "trace                 month: 16 jobs on 4 processors, fcfs"
 
 

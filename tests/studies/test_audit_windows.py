@@ -43,6 +43,13 @@ def test_windows_cover_the_period_and_those_without_jobs_are_left_out():
     assert window_of(HISTORY, 300.0, 400.0) is None
 
 
+def test_jobs_back_to_back_use_no_more_than_there_is_whatever_rounding_does():
+    # 0.1 + 0.2 is above 0.3 as floats.
+    jobs = [Job("1", tasks=4, base_time=0.2, arrival=0.1), Job("2", tasks=4, base_time=1.0, arrival=0.1)]
+    window = window_of(History(Instance(POOL, jobs), np.array([0.1, 0.3])), 0.0, 1.0)
+    assert (window.most_used, window.is_possible) == (4, True)
+
+
 def test_a_log_that_used_more_than_there_is_is_not_possible():
     crowded = History(HISTORY.instance, np.array([0.0, 10.0, 130.0]))  # 6 processors from 10 to 60 s
     whole = window_of(crowded, 0.0, 200.0)
@@ -70,6 +77,7 @@ def test_a_log_that_used_more_than_there_is_is_not_possible():
             "short of memory",
         ),
         (window_of(HISTORY, 60.0, 120.0).sample.instance, "begins with nothing running"),
+        (Instance(POOL, [JOBS[0], JOBS[1].replace(after=["1"])]), "wait for processors alone"),
     ],
 )
 def test_what_logs_say_nothing_of_is_refused(instance, sentence):

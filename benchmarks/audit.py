@@ -1,0 +1,219 @@
+"""Mean bounded slowdown of EASY and EASY++ on four logs beside a bound, and audits of whole logs as they ran.
+
+EASY++ tries the shortest of the jobs that may pass first (SJBF). The published values are those of E. Gaussier et al.,
+"Improving backfilling by using machine learning to predict running times", SC 2015, as rerun in jad-darrous/predictsim.
+Protocol: benchmarks/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sampling import RESULTS, command_of, exit_with, run_shown, say
+from simulator import SHARED
+
+import coalloc
+from coalloc.bench.calls import Call
+from coalloc.bench.outcomes import Outcome, Row
+from coalloc.bench.provenance import code_sentence
+from coalloc.bench.running import outcomes_of
+from coalloc.bench.tables import Table, csv_of, markdown
+from coalloc.documents.storage import write_atomically
+from coalloc.studies.audit_report import Audit, amount, percent
+from coalloc.studies.audit_samples import bounds
+from coalloc.studies.audit_windows import Sample
+
+LOGS: Mapping[str, tuple[str, int]] = {
+    "KTH-SP2": ("KTH-SP2-1996-2.1-cln.swf.gz", 100),
+    "CTC-SP2": ("CTC-SP2-1996-3.1-cln.swf.gz", 338),
+    "SDSC-SP2": ("SDSC-SP2-1998-4.2-cln.swf.gz", 128),
+    "SDSC-BLUE": ("SDSC-BLUE-2000-4.2-cln.swf.gz", 1152),
+    "HPC2N": ("HPC2N-2002-2.2-cln.swf.gz", 240),
+}
+"""File and processors of each log."""
+
+SLOWDOWNS = ("KTH-SP2", "CTC-SP2", "SDSC-SP2", "SDSC-BLUE")
+"""Logs of the published table."""
+
+WAYS: Mapping[str, tuple[str, bool]] = {
+    "EASY, estimates": ("queue", False),
+    "EASY++, estimates": ("spt", False),
+    "EASY, run times": ("queue", True),
+    "EASY++, run times": ("spt", True),
+}
+"""The order in which jobs may pass, and whether the policy knows run times."""
+
+PUBLISHED: Mapping[str, Mapping[str, float]] = {
+    "EASY, estimates": {"KTH-SP2": 92.58, "CTC-SP2": 49.57, "SDSC-SP2": 87.87},
+    "EASY++, run times": {"KTH-SP2": 49.85, "CTC-SP2": 17.57, "SDSC-SP2": 56.84, "SDSC-BLUE": 13.18},
+}
+
+LIMIT = 7200.0
+"""Seconds after which a sample is killed."""
+
+BOUND_TIME = 600.0
+"""Seconds that the bounds of a whole log get."""
+
+COLUMNS = ("log", "way", "status", "jobs", "slowdown", "wait", "cpu", "message")
+
+
+# --- slowdowns ------------------------------------------------------------------------------------
+
+
+def instance_of(log: str, folder: str) -> coalloc.Instance:
+    """Return the jobs of a log on its pool."""
+    logging.disable(logging.WARNING)
+    file, processors = LOGS[log]
+    return coalloc.read_swf(Path(folder, file), processors)
+
+
+def simulated(argument: Mapping[str, Any]) -> Row:
+    """Return what a policy makes of a log."""
+    instance = instance_of(argument["log"], argument["folder"])
+    candidates, knows_run_times = WAYS[argument["way"]]
+    if knows_run_times:
+        instance = instance.replace(jobs=[job.replace(estimate=job.base_time) for job in instance.jobs])
+    began = time.process_time()
+    run = coalloc.simulate(instance, "easy", candidates=candidates)
+    return {
+        "status": "measured",
+        "jobs": len(instance.jobs),
+        "slowdown": run.metrics["bounded_slowdown_mean"],
+        "wait": run.metrics["wait_mean"],
+        "cpu": time.process_time() - began,
+    }
+
+
+def bounded(argument: Mapping[str, Any]) -> Row:
+    """Return the bounds on all schedules of a log."""
+    instance = instance_of(argument["log"], argument["folder"])
+    began = time.process_time()
+    low = bounds(Sample(instance, np.zeros(len(instance.jobs)), np.zeros(0)), BOUND_TIME)
+    return {
+        "status": "measured",
+        "jobs": len(instance.jobs),
+        "slowdown": low["bounded_slowdown"],
+        "wait": low["wait"],
+        "cpu": time.process_time() - began,
+    }
+
+
+def calls_of(folder: Path, logs: Sequence[str]) -> list[Call]:
+    """Return the samples: every way on every log, and the bounds."""
+    local = {"folder": str(folder)}
+    runs = [Call(simulated, {"log": log, "way": way}, LIMIT, local=local) for log in logs for way in WAYS]
+    return [*(Call(bounded, {"log": log, "way": "bound"}, LIMIT, local=local) for log in logs), *runs]
+
+
+def table_of_slowdowns(rows: Sequence[Row], measure: str) -> str:
+    """Return a line per log: what each way makes of it, what is published, and the bound."""
+    known = {(row["log"], row["way"]): row.get(measure) for row in rows}
+    heads = ["log", *(f"{way}{' (published)' if way in PUBLISHED and measure == 'slowdown' else ''}" for way in WAYS)]
+    lines = []
+    for log in dict.fromkeys(row["log"] for row in rows):
+        cells = [_cell(known.get((log, way)), PUBLISHED.get(way, {}).get(log) if measure == "slowdown" else None)
+                 for way in WAYS]  # fmt: skip
+        lines.append([log, *cells, _cell(known.get((log, "bound")), None)])
+    return markdown(Table.of([*heads, "no schedule is below"], lines))
+
+
+def _cell(found: float | None, published: float | None) -> str:
+    """Return a value, and the published one behind it."""
+    shown = "-" if found is None else f"{found:,.2f}"
+    return shown if published is None else f"{shown} ({published:.2f})"
+
+
+# --- audits ---------------------------------------------------------------------------------------
+
+
+def audited(log: str, folder: Path, options: argparse.Namespace) -> tuple[Audit, float]:
+    """Return the audit of a log as it ran, and the seconds that it took; what is kept is not run again."""
+    file, processors = LOGS[log]
+    began = time.monotonic()
+    found = coalloc.audit(
+        Path(folder, file),
+        processors=processors,
+        time_limit=options.time_limit,
+        store=RESULTS / f"audit-{log}.sqlite",
+        processes=options.jobs,
+        progress=say,
+    )
+    return found, time.monotonic() - began
+
+
+def line_of_audit(log: str, found: Audit, seconds: float) -> Iterator[Any]:
+    """Yield the cells of an audit."""
+    whole, wait = found.whole, found.answers[0]
+    yield log
+    yield f"{whole['jobs']:,}"
+    yield len(found.windows)
+    yield from (amount(whole[f"wait_{part}"]) for part in ("as_it_was", "online", "best", "bound"))
+    yield f"{percent(wait.avoidable.low)} to {percent(wait.avoidable.high)}"
+    yield from (f"{whole[f'bounded_slowdown_{part}']:,.1f}" for part in ("as_it_was", "online", "best", "bound"))
+    yield f"{seconds:,.0f}"
+
+
+def table_of_audits(lines: Sequence[Sequence[Any]]) -> str:
+    """Return a line per audit."""
+    means = ["as it was", "policy with estimates", "best held", "bound"]
+    heads = ["log", "jobs", "windows", *(f"wait {mean}" for mean in means), "avoidable"]
+    return markdown(Table.of([*heads, *(f"slowdown {mean}" for mean in means), "s"], lines))
+
+
+# --- the report -----------------------------------------------------------------------------------
+
+
+def report(rows: Sequence[Row], audits: Sequence[Sequence[Any]], command: str) -> str:
+    """Return the page of results."""
+    sections = [
+        "# Audits",
+        f"{code_sentence(('python',))}. Command: `{command}`; the protocol is in [../README.md](../README.md).",
+        "## Mean bounded slowdown",
+        table_of_slowdowns(rows, "slowdown"),
+        "## Mean wait, s",
+        table_of_slowdowns(rows, "wait"),
+    ]
+    if audits:
+        sections += ["## Whole logs as they ran", table_of_audits(audits)]
+    return "\n\n".join(sections) + "\n"
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--traces", type=Path, default=SHARED, help="folder of the logs (default: %(default)s)")
+    parser.add_argument("--logs", nargs="*", choices=SLOWDOWNS, default=list(SLOWDOWNS), help="logs of the table")
+    parser.add_argument("--audits", nargs="*", choices=list(LOGS), default=[], help="logs that are audited as well")
+    parser.add_argument("--time-limit", type=float, default=3.0, help="seconds for each window of an audit")
+    parser.add_argument("--jobs", type=int, default=1, help="samples at a time")
+    parser.add_argument("--report", action="store_true", help="run nothing, show what the store has")
+    parser.add_argument("--output", type=Path, default=RESULTS / "audit", help="tables: this name, .md and .csv")
+    parser.add_argument("--store", type=Path, default=RESULTS / "audit.sqlite", help="where samples are kept")
+    options = parser.parse_args(arguments)
+    calls = calls_of(options.traces, options.logs)
+    if not options.report:
+        run_shown(calls, options.store, options.jobs, _line)
+    found = zip(calls, outcomes_of(calls, options.store), strict=True)
+    rows = [{**call.argument, **outcome} for call, outcome in found if outcome is not None]
+    audits = [list(line_of_audit(log, *audited(log, options.traces, options))) for log in options.audits]
+    write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
+    write_atomically(options.output.with_suffix(".md"), report(rows, audits, command_of("audit", parser, options)))
+    print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(rows)} of {len(calls)} samples")
+    return 0
+
+
+def _line(call: Call, outcome: Outcome) -> str:
+    asked = f"{call.argument['log']}, {call.argument['way']}"
+    return f"{asked}: {outcome.get('message') or outcome['status']}"
+
+
+if __name__ == "__main__":
+    exit_with(main)

@@ -1,0 +1,142 @@
+"""Pages made from the code, and kept in the repository so that they can be read there: python docs/making/reference.py.
+
+``reference-files.md`` is made from the JSON Schemas, ``reference-cli.md`` from the commands of the shell.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import coalloc
+from coalloc.cli.app import app
+from coalloc.schemas import KINDS
+
+DOCS = Path(__file__).parents[1]
+MADE = "<!-- Made by `python docs/making/reference.py`: change the docstrings and options that it reads instead. -->"
+LIMITS = {
+    "minimum": "at least {}",
+    "exclusiveMinimum": "above {}",
+    "maximum": "at most {}",
+    "exclusiveMaximum": "below {}",
+}
+
+
+def plain(text: str) -> str:
+    """Return a text so that it fits into a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|").replace("``", "`").replace("<", "&lt;")
+
+
+def kind_of(value: dict[str, Any], objects: dict[str, Any]) -> str:
+    """Return the type of a property in words; ``objects`` are those that a schema defines, by name."""
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})" if "properties" in objects[name] else kind_of(objects[name], objects)
+    if "anyOf" in value:
+        return " or ".join(dict.fromkeys(kind_of(option, objects) for option in value["anyOf"]))
+    if choices := value.get("enum", [value["const"]] if "const" in value else []):
+        return ", ".join(f"`{json.dumps(choice)}`" for choice in choices)
+    if value.get("type") == "array":
+        return f"list of {kind_of(value.get('items', {}), objects)}"
+    limits = [words.format(f"{value[key]:g}") for key, words in LIMITS.items() if key in value]
+    return ", ".join([str(value.get("type", "any")).replace("string", "text"), *limits])
+
+
+def default_of(name: str, value: dict[str, Any], required: list[str]) -> str:
+    """Return what a property is where it is left out."""
+    if name in required:
+        return "**required**"
+    return f"`{value['default']}`" if value.get("default") is not None else ""
+
+
+def properties(schema: dict[str, Any], objects: dict[str, Any]) -> Iterator[str]:
+    """Yield the table of the properties of one object."""
+    yield from ("| property | type | default | meaning and unit |", "|---|---|---|---|")
+    for name, value in schema["properties"].items():
+        cells = (
+            kind_of(value, objects),
+            default_of(name, value, schema.get("required", [])),
+            plain(value.get("description", "")),
+        )
+        yield f"| `{name}` | {' | '.join(cells)} |"
+
+
+def files_page() -> str:
+    """Return the page on all kinds of files."""
+    lines = ["# Files", "", MADE, ""]
+    lines += [
+        "Instances, platforms, schedules and results are JSON, or JSON compressed with gzip. Every property with its",
+        "type, limits, default and unit; unknown ones are faults. `coalloc schema KIND` prints the JSON Schema of",
+        "which this page is made.",
+        "",
+    ]
+    shared: dict[str, dict[str, Any]] = {}
+    for kind in KINDS:
+        schema = coalloc.schema(kind)
+        shared |= schema.get("$defs", {})
+        text = plain(schema.get("description", ""))
+        lines += [
+            f"## `{kind}` files",
+            "",
+            *([text, ""] if text else []),
+            *properties(schema, schema.get("$defs", {})),
+            "",
+        ]
+    lines += ["## Objects within them", ""]
+    for name, schema in sorted(shared.items()):
+        if "properties" in schema:
+            lines += [f"### {name}", "", plain(schema.get("description", "")), "", *properties(schema, shared), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def commands(command: Any, words: str) -> Iterator[tuple[str, Any]]:
+    """Yield all commands below one, with their words."""
+    children = getattr(command, "commands", {})
+    if not children:
+        yield words, command
+    for name, child in children.items():
+        yield from commands(child, f"{words} {name}")
+
+
+def parameter_row(parameter: Any) -> str:
+    """Return the row of an option or argument."""
+    is_argument = parameter.opts == [parameter.name]
+    names = [parameter.metavar or parameter.name.upper()] if is_argument else parameter.opts + parameter.secondary_opts
+    default = parameter.show_default if isinstance(parameter.show_default, str) else ""
+    value = parameter.default
+    if not default and value is not None and not isinstance(value, bool | list | tuple) and not callable(value):
+        default = f"`{plain(str(getattr(value, 'value', value)))}`"
+    return f"| {', '.join(f'`{name}`' for name in names)} | {default} | {plain(parameter.help or '')} |"
+
+
+def cli_page() -> str:
+    """Return the page on all commands of the shell."""
+    lines = ["# Commands", "", MADE, ""]
+    lines += [
+        "`coalloc COMMAND --help` prints the same. Exit codes: 0 done, 1 infeasible, nothing found or violations",
+        "found, 2 bad input or usage, 3 a fault of coalloc. `--debug`, anywhere on a line, shows the traceback.",
+        "",
+    ]
+    for words, command in commands(typer.main.get_command(app), "coalloc"):
+        lines += [f"## `{words}`", "", plain((command.help or "").split("\n\n")[0]), ""]
+        shown = [p for p in command.params if p.name != "help" and not getattr(p, "hidden", False)]
+        if shown:
+            lines += ["| argument or option | default | meaning |", "|---|---|---|", *map(parameter_row, shown), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+PAGES = {"reference-files.md": files_page, "reference-cli.md": cli_page}
+
+
+def main() -> None:
+    """Write the pages."""
+    for name, make in PAGES.items():
+        (DOCS / name).write_text(make(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""What the key of a sample hangs on: the source files that its method can reach."""
+
+from coalloc.bench import provenance
+from coalloc.bench.methods import METHODS
+
+
+def test_a_method_reaches_what_it_imports_or_names_and_nothing_else():
+    solve, simulate = (set(provenance.reached(METHODS[name].modules)) for name in ("solve", "simulate"))
+    # Models are imported by name, energy within a function, packages with their members.
+    assert {"coalloc", "coalloc.models", "coalloc.models.oas_node", "coalloc.solvers.energy", "coalloc.meter"} <= solve
+    assert {"coalloc.heuristics.pcbe", "coalloc.simulator.engine"} <= simulate
+    others = ("cli", "bench", "studies", "plot", "simulator", "heuristics", "workloads")
+    assert [name for name in solve if name.startswith(tuple(f"coalloc.{room}" for room in others))] == []
+
+
+def test_an_edit_counts_only_where_it_is_reached(tmp_path, monkeypatch):
+    for name, text in (("__init__.py", ""), ("one.py", "import coalloc.two"), ("two.py", ""), ("three.py", "")):
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(provenance, "PACKAGE", tmp_path)
+
+    def code():
+        provenance.reached.cache_clear()
+        provenance.versions_for.cache_clear()
+        return provenance.versions_for(("coalloc.one",))["code"]
+
+    before = code()
+    (tmp_path / "three.py").write_text("edited = True")
+    assert code() == before
+    (tmp_path / "two.py").write_text("edited = True")
+    assert code() != before
+    provenance.reached.cache_clear()
+    provenance.versions_for.cache_clear()
