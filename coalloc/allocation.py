@@ -7,7 +7,7 @@ in the order of :func:`node_classes`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -66,8 +66,16 @@ def has_too_little(group: NodeGroup, task_memory: float) -> bool:
     return group.memory is not None and group.cores * task_memory > capacity_limit(group.memory)
 
 
-def node_classes(platform: Platform, scope: Scope = "platform", task_memory: float = 0.0) -> tuple[NodeClass, ...]:
+def node_classes(
+    platform: Platform,
+    scope: Scope = "platform",
+    task_memory: float = 0.0,
+    reserved: Sequence[Collection[int]] = (),
+) -> tuple[NodeClass, ...]:
     """Return the classes of a platform, by cluster and first node.
+
+    Nodes that are not there in different windows, or ``reserved`` (sets of nodes, by index) for different jobs, are in
+    different classes: at any instant all of a class are there, or none.
 
     With scope ``node`` every node is a class of its own: totals would fit where packing does not. So is a node of
     several cores that has too little memory for a task on each, where tasks ask for ``task_memory`` (MB) at most.
@@ -75,16 +83,28 @@ def node_classes(platform: Platform, scope: Scope = "platform", task_memory: flo
     if scope not in get_args(Scope):
         raise CoallocError(f"scope must be one of {', '.join(get_args(Scope))}, got {scope!r}")
     single = [[group.replace(count=1) for group in cluster.nodes] for cluster in platform.clusters]
-    members: dict[tuple[int, NodeGroup, int], list[int]] = {}
+    closed = _closings(platform, reserved)
+    members: dict[tuple[int, NodeGroup, int, tuple[int, ...]], list[int]] = {}
     for number, node in enumerate(platform.nodes):
         group = single[node.cluster][node.group]
         is_alone = scope == "node" or (node.cores > 1 and has_too_little(group, task_memory))
-        key = (node.cluster, group, number if is_alone else -1)
+        key = (node.cluster, group, number if is_alone else -1, closed.get(number, ()))
         members.setdefault(key, []).extend(range(node.first_processor, node.first_processor + node.cores))
-    return tuple(NodeClass(c, group, tuple(processors)) for (c, group, _), processors in members.items())
+    return tuple(NodeClass(c, group, tuple(processors)) for (c, group, *_), processors in members.items())
 
 
-def switched_classes(platform: Platform, scope: Scope = "platform") -> tuple[NodeClass, ...]:
+def _closings(platform: Platform, reserved: Sequence[Collection[int]]) -> dict[int, tuple[int, ...]]:
+    """Return the numbers of the windows and reservations of each node, by index; nodes without any are left out."""
+    found: dict[int, tuple[int, ...]] = {}
+    for number, nodes in enumerate((*platform.window_nodes, *reserved)):
+        for node in nodes:
+            found[node] = (*found.get(node, ()), number)
+    return found
+
+
+def switched_classes(
+    platform: Platform, scope: Scope = "platform", reserved: Sequence[Collection[int]] = ()
+) -> tuple[NodeClass, ...]:
     """Return the classes of :func:`node_classes`, with every node of several cores a class of its own.
 
     Whether a node has a busy core, and so draws its static watts, is then a matter of one class; a node of one
@@ -94,7 +114,7 @@ def switched_classes(platform: Platform, scope: Scope = "platform") -> tuple[Nod
     if scope == "node":
         return single
     kept = [c for c in single if c.group.cores > 1]
-    together = [c for c in node_classes(platform, scope) if c.group.cores == 1]
+    together = [c for c in node_classes(platform, scope, reserved=reserved) if c.group.cores == 1]
     return tuple(sorted([*kept, *together], key=lambda c: c.processors[0]))
 
 

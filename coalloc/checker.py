@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import coalloc.checker_shared_nodes as shared_nodes
-from coalloc.instance import CoallocError, Instance, Job, Link, Platform, PowerStates, public, visible
+from coalloc.instance import CoallocError, Instance, Job, Link, NodeGroup, Platform, PowerStates, public, visible
 from coalloc.instance.power import known_power_states, require_power_states
 from coalloc.instance.processor_names import ProcessorNames, Range, distinct, range_columns
 from coalloc.instance.rounding import (
@@ -38,6 +38,7 @@ from coalloc.instance.rounding import (
     slots_up,
     time_tolerance,
 )
+from coalloc.instance.windows import Window
 from coalloc.schedule import Placement, Schedule
 
 Links = Literal["strict", "shared", "ignore"]
@@ -64,6 +65,8 @@ RULES = {
     "duration": "a job lasts its execution time exactly, rounded up to whole slots in a slotted schedule; with shared "
     "links the progress made between start and end is 1 (slotted: at least 1); a killed job lasts, or makes, at most "
     "that; no job ends before it starts",
+    "unavailable": "no job overlaps a window in which its nodes are not there; where windows take a number of "
+    "processors of a group, at most the others are held at any instant at which a job of the schedule holds some",
     "overlap": "no processor is held by two jobs at one instant; running jobs hold theirs until their end",
     "link-load": "with strict links no link carries more than (1 + saturation) times its bandwidth at any instant at "
     "which a job of the schedule loads it",
@@ -146,11 +149,14 @@ def check(
         states (each is named); never because of what the schedule says.
     """
     _refuse_unsupported(links, saturation)
+    if links == "shared" and "times" in instance.words:
+        raise CoallocError("check with links='shared' knows nothing of 'times', which this instance uses")
     if power_management:
         require_power_states(instance.platform)
     with np.errstate(all="ignore"):  # finite numbers of any size are allowed, and their sums may overflow
         rows = _rows(instance, schedule)
         loads = _loads(rows, instance)
+        named = _named_times(rows, instance) if "times" in instance.words else None
         overlaps = list(_overlap_violations(rows))
         return [
             *_job_violations(rows, instance),
@@ -160,7 +166,8 @@ def check(
             *(_deadline_violations(rows) if deadlines == "enforce" and "deadline" in instance.words else ()),
             *(_precedence_violations(rows) if "after" in instance.words else ()),
             *(_eligibility_violations(rows, instance) if {"eligible", "requires"} & instance.words else ()),
-            *_duration_violations(rows, schedule.slot, _made(rows, instance, links, loads)),
+            *(_window_violations(rows, instance) if instance.platform.unavailable else ()),
+            *_duration_violations(rows, schedule.slot, _made(rows, instance, links, loads), named),
             *overlaps,
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
             *_node_violations(rows, instance, loads, is_held_once=not overlaps),
@@ -344,12 +351,12 @@ class _Rows:
 
 
 def _rows(instance: Instance, schedule: Schedule) -> _Rows:
-    """Return running jobs and placements as columns; running jobs hold their nodes from 0, which is now."""
+    """Return running jobs and placements as columns; running jobs hold their nodes from 0, which is now, or later."""
     running, placements = instance.running, schedule.placements
     by_id, groups = instance.job_by_id, _groups(instance.platform)
     names, held = distinct([*(r.nodes for r in running), *(p.nodes for p in placements)])
     sets = _sets(names, groups)
-    start = np.concatenate([np.zeros(len(running)), _column(p.start for p in placements)])
+    start = np.concatenate([_column(r.start for r in running), _column(p.start for p in placements)])
     end = np.concatenate([_column(r.end for r in running), _column(p.end for p in placements)])
     instants, index = merge_instants(np.concatenate([start, end]))
     return _Rows(
@@ -601,6 +608,71 @@ def _tolerances(times: Floats, others: Floats) -> Floats:
     return np.asarray(np.maximum(INSTANT_TOLERANCE, INSTANT_PRECISION * largest), dtype=np.float64)
 
 
+# ------------------------------------------------------------------------------ windows
+
+
+def _window_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
+    """Yield what jobs hold in windows in which it is not there: of nodes window by window, then of groups."""
+    taking: dict[int, list[Window]] = {}
+    for window in instance.platform.unavailable:
+        c = rows.groups.cluster_names.index(window.cluster)
+        tolerance = time_tolerance(window.start, window.end)
+        overlapping = np.minimum(rows.end, window.end) - np.maximum(rows.start, window.start) > tolerance
+        groups = np.flatnonzero(rows.groups.cluster == c)
+        if window.group is not None:
+            taking.setdefault(int(groups[window.group]), []).append(window)
+            continue
+        closed = _closed(rows.groups, groups, window)
+        for row, placement, _ in rows.placed(overlapping):
+            shared = _common(rows.sets.spans(int(rows.held[row])), closed)
+            if shared:
+                where = ", ".join(_texts(shared, rows.groups))
+                sentence = (
+                    f"job {visible(placement.job)} is on {visible(where)} from {_seconds(placement.start)} to "
+                    f"{_seconds(placement.end)}: not there from {_seconds(window.start)} to {_seconds(window.end)}"
+                )
+                count = sum(stop - first for first, stop in shared)
+                begin = max(placement.start, window.start)
+                yield Violation("unavailable", (placement.job,), where, begin, count, 0, sentence)
+    for group, windows in taking.items():
+        yield from _taken_violations(rows, windows, group)
+
+
+def _closed(groups: _Groups, of_cluster: Ints, window: Window) -> Spans:
+    """Return the processors of the nodes that a window takes."""
+    spans = []
+    named = [(r.first, r.last + 1) for r in window.nodes.ranges] if window.nodes else [(0, 2**62)]
+    for g in of_cluster.tolist():
+        base, count = int(groups.node_in_cluster[g]), int(groups.count[g])
+        cores, processor = int(groups.cores[g]), int(groups.processor[g])
+        for first, stop in named:
+            low, high = max(first - base, 0), min(stop - base, count)
+            if low < high:
+                spans.append((processor + low * cores, processor + high * cores))
+    return sorted(spans)
+
+
+def _taken_violations(rows: _Rows, windows: Sequence[Window], group: int) -> Iterator[Violation]:
+    """Yield a violation for each instant from which on jobs hold more of a group than windows leave of it."""
+    sets, capacity = rows.sets, int(rows.groups.count[group] * rows.groups.cores[group])
+    sizes = np.bincount(sets.holder, np.where(sets.group == group, sets.stop - sets.first, 0), len(sets.sizes))
+    chosen = np.flatnonzero(sizes[rows.held] > 0)
+    instants = np.unique([*rows.start[chosen].tolist(), *(window.start for window in windows)])
+    for instant in instants.tolist():
+        margin = time_tolerance(instant)
+        taken = [w for w in windows if w.start <= instant + margin and w.end > instant + 2.0 * margin]
+        held = chosen[(rows.start[chosen] <= instant + margin) & (rows.end[chosen] > instant + 2.0 * margin)]
+        count, limit = int(sizes[rows.held[held]].sum()), max(0, capacity - sum(w.processors or 0 for w in taken))
+        placed = tuple(rows.ids[row] for row in held.tolist() if row >= rows.num_running)
+        if taken and placed and count > limit:
+            where = f"group {taken[0].group} of {taken[0].cluster}"
+            sentence = (
+                f"{_listed(placed)} and what runs already hold {_counted(count, 'processor')} of {visible(where)} at "
+                f"{_seconds(instant)}: a window leaves {limit}"
+            )
+            yield Violation("unavailable", placed, where, instant, count, limit, sentence)
+
+
 # ------------------------------------------------------------------------------ durations
 
 
@@ -614,14 +686,43 @@ def _made(rows: _Rows, instance: Instance, links: Links, loads: Floats) -> tuple
     return np.array([row.progress for row in shared]), np.array([row.fastest for row in shared])
 
 
-def _duration_violations(rows: _Rows, slot: float | None, made: tuple[Floats, Floats] | None) -> Iterator[Violation]:
-    """Yield jobs whose end does not follow from their start, nor from the progress that they ``made``."""
+def _named_times(rows: _Rows, instance: Instance) -> Floats:
+    """Return the execution time of each row whose job names times, s, with SC = 1; NaN for the others."""
+    groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
+    times = np.full(len(rows.ids), np.nan)
+    for row, _, job in rows.placed(np.array([job is not None and bool(job.times) for job in rows.jobs], dtype=bool)):
+        low, high = rows.sets.begin[rows.held[row]], rows.sets.begin[rows.held[row] + 1]
+        used = {int(g) for g in rows.sets.group[low:high]}
+        if job is not None and used and not math.isnan(rows.slowdown[row]):
+            times[row] = max(_named_time(job, groups[g]) for g in used)
+    return times
+
+
+def _named_time(job: Job, group: NodeGroup) -> float:
+    """Return ``T * (sigma / A + 1 - sigma)`` with the time T named for nodes of a group, else as of any job, s."""
+    share = job.processing_share
+    for feature in group.features:
+        if feature in job.times:
+            return job.times[feature] * (share / group.availability + (1.0 - share))
+    return _execution_time(job, 1.0 / group.effective_power)
+
+
+def _duration_violations(
+    rows: _Rows, slot: float | None, made: tuple[Floats, Floats] | None, named: Floats | None = None
+) -> Iterator[Violation]:
+    """Yield jobs whose end does not follow from their start, nor from the progress that they ``made``.
+
+    Jobs that name times last ``named``, s.
+    """
+    lengths = sum(_parts(rows))
+    if named is not None:
+        lengths = np.where(np.isnan(named), lengths, named)
     tolerance = _tolerances(rows.start, rows.end)
     if made is not None:
         progress, fastest = made
         is_right = np.abs(progress - 1.0) <= RELATIVE_TOLERANCE + fastest * tolerance
     else:
-        is_right = np.abs(rows.end - rows.start - sum(_parts(rows))) <= tolerance
+        is_right = np.abs(rows.end - rows.start - lengths) <= tolerance
     is_right &= (rows.end >= rows.start) & (made is not None or slot is None)
     for row, placement, job in rows.placed(~is_right):  # where a number is none, it is looked at closely
         if placement.end < placement.start - time_tolerance(placement.start, placement.end):
@@ -636,7 +737,10 @@ def _duration_violations(rows: _Rows, slot: float | None, made: tuple[Floats, Fl
         elif made is not None:
             yield from _progress_violation(placement, float(made[0][row]), float(made[1][row]), slot)
         else:
-            yield from _length_violation(placement, _execution_time(job, float(rows.slowdown[row])), slot)
+            time = _execution_time(job, float(rows.slowdown[row]))
+            if named is not None and job.times:
+                time = float(named[row])
+            yield from _length_violation(placement, time, slot)
 
 
 def _execution_time(job: Job, slowdown: float) -> float:

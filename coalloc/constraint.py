@@ -177,6 +177,10 @@ class Deadlines(Stated):
         """Return the deadline."""
         return math.inf if job.deadline is None else job.deadline
 
+    def tells_apart_by(self, job: Job) -> Hashable:  # noqa: ARG002 - by nothing but the deadline
+        """Return nothing: the latest end is all that it asks for."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Precedences(Stated):
@@ -212,6 +216,10 @@ class Eligibility(Stated):
     def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
         """Return whether the class is of such a cluster, and has what the job requires."""
         return job.may_use(self.clusters[node_class.cluster], node_class.group)
+
+    def tells_apart_by(self, job: Job) -> Hashable:  # noqa: ARG002 - by nothing but the classes
+        """Return nothing: the classes are all that it asks for."""
+        return None
 
 
 def stated(instance: Instance) -> Iterator[Stated]:

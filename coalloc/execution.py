@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.instance import Job, Platform
+from coalloc.instance import Job, NodeGroup, Platform
 from coalloc.instance.rounding import time_tolerance
 
 Amount = TypeVar("Amount", float, NDArray[np.float64])
@@ -76,6 +76,17 @@ def execution_time(job: Job, processing: float, communication: float = 1.0) -> f
     share = job.processing_share
     communicating = (1.0 - share) * communication if share < 1.0 else 0.0
     return job.base_time * (share * processing + communicating)
+
+
+def dedicated_time(job: Job, group: NodeGroup) -> float:
+    """Te in seconds on nodes of one group, where no link saturates.
+
+    A time that the job names for them stands for base time and power; availability counts still.
+    """
+    named = job.time_named(group)
+    if named is None:
+        return execution_time(job, 1.0 / group.effective_power)
+    return named * (job.processing_share / group.availability + (1.0 - job.processing_share))
 
 
 @dataclass(frozen=True, slots=True)

@@ -369,11 +369,11 @@ METRICS: Mapping[str, JobMetric | PlatformMetric] = {
 def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:
     """Return for each node by name how long at least one of its processors is held, s.
 
-    Jobs that run already count from 0 to their end.
+    Jobs that run already count from 0, or from their start, to their end.
     """
     placements, running = schedule.placements, instance.running
     held = [*(run.nodes for run in running), *(p.nodes for p in placements)]
-    start = np.array([*(0.0 for _ in running), *(p.start for p in placements)], dtype=np.float64)
+    start = np.array([*(run.start for run in running), *(p.start for p in placements)], dtype=np.float64)
     end = np.array([*(run.end for run in running), *(p.end for p in placements)], dtype=np.float64)
     spans = node_spans(instance, held)
     num_nodes = len(instance.platform.nodes)

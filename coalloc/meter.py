@@ -278,7 +278,7 @@ def _held(instance: Instance, schedule: Schedule) -> tuple[list[Holding], float,
     origin, end = instance.origin, max((p.end for p in schedule.placements), default=instance.origin)
     placed = [(p.job, p.start, p.end, p.nodes) for p in schedule.placements]
     _refuse_outside(placed, origin)
-    return [*placed, *((run.job.id, 0.0, run.end, run.nodes) for run in instance.running)], origin, end
+    return [*placed, *((run.job.id, run.start, run.end, run.nodes) for run in instance.running)], origin, end
 
 
 def _refuse_outside(placed: Sequence[Holding], origin: float) -> None:

@@ -154,11 +154,12 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
     placed = placed_jobs(instance, schedule)
     start = np.fromiter([p.start for p in placements], np.float64, len(placements))
     end = np.fromiter([p.end for p in placements], np.float64, len(placements))
+    running_start = np.array([run.start for run in running], dtype=np.float64)
     running_end = np.array([run.end for run in running], dtype=np.float64)
     tasks = _tasks_per_cluster(instance, [p.nodes for p in placements])
     held = _tasks_per_cluster(instance, [run.nodes for run in running])
     loads = _loads(instance, [*placed, *(run.job for run in running)], np.concatenate([tasks, held]))
-    spans = np.concatenate([start, np.zeros(len(running))]), np.concatenate([end, running_end])
+    spans = np.concatenate([start, running_start]), np.concatenate([end, running_end])
     links, met_saturation = _link_loads(instance, spans, loads)
     return Observed(
         Jobs(
@@ -175,7 +176,7 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             first=ONE_GROUP,
         ),
         links,
-        Held(held.sum(axis=1), np.zeros(len(running)), running_end),
+        Held(held.sum(axis=1), running_start, running_end),
         begin=instance.origin,
         finish=float(end.max()) if len(end) else instance.origin,
         num_processors=instance.platform.num_processors,

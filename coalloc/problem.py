@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Annotated, Literal
 
 from coalloc.allocation import (
@@ -28,7 +28,7 @@ from coalloc.allocation import (
 )
 from coalloc.constraint import Constraint, NotTogether, Release, Stated, Times, stated
 from coalloc.documents.text import quoted
-from coalloc.execution import execution_time, link_load, link_load_table, processing_slowdown
+from coalloc.execution import dedicated_time, execution_time, link_load, link_load_table, processing_slowdown
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
 
@@ -72,7 +72,26 @@ class NodeMemory:
         return [NodeMemory.load(tasks, job) for tasks in range(most + 1)]
 
 
-Resource = LinkBandwidth | NodeMemory
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Units that tasks on some classes, by index, take of a stock: processors that a window leaves of a group."""
+
+    name: str
+    classes: tuple[int, ...]
+    limit: float
+
+    @staticmethod
+    def load(tasks: int, job: Job) -> float:  # noqa: ARG004 - every task of every job takes a processor
+        """Return the units that so many tasks of a job take."""
+        return float(tasks)
+
+    @staticmethod
+    def load_table(most: int, job: Job) -> list[float]:
+        """Return the units that 0, 1, ..., ``most`` tasks of a job take."""
+        return [Pool.load(tasks, job) for tasks in range(most + 1)]
+
+
+Resource = LinkBandwidth | NodeMemory | Pool
 """What tasks on some classes share besides processors: ``load(tasks, job)`` with so many tasks there, up to a limit."""
 
 
@@ -100,12 +119,16 @@ class SpeedLevel:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """A job that runs already: its tasks per class and its loads per resource, until ``end`` (ticks)."""
+    """A job that runs already: its tasks per class and its loads per resource, until ``end`` (ticks).
+
+    One that is to start later, or a window in which processors are not there, begins at ``start`` (ticks).
+    """
 
     job: str
     end: float
     allocation: Allocation
     loads: tuple[float, ...]
+    start: float = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +200,8 @@ class Problem:
 
     @cached_property
     def resources(self) -> tuple[Resource, ...]:
-        """What tasks share besides processors: every link, then each memory of which there may be too little."""
-        return (*self._links(), *self._memories())
+        """What tasks share besides processors: links, then each memory of which there may be too little, then pools."""
+        return (*self._links(), *self._memories(), *self._pools())
 
     def _links(self) -> Iterator[LinkBandwidth]:
         for link in self.instance.platform.links:
@@ -193,10 +216,31 @@ class Problem:
                 node = platform.nodes[platform.processor_node[node_class.processors[0]]]
                 yield NodeMemory(node.name, (g,), capacity_limit(node_class.group.memory or 0.0))
 
+    def _pools(self) -> Iterator[Pool]:
+        """Yield the groups of which windows take a number of processors, each once."""
+        for (cluster, number), classes in self._counted_groups.items():
+            capacity = sum(self.capacities[g] for g in classes)
+            yield Pool(f"{self.instance.platform.clusters[cluster].name}, group {number}", classes, capacity)
+
+    @cached_property
+    def _counted_groups(self) -> dict[tuple[int, int], tuple[int, ...]]:
+        """The classes, by index, of each cluster and group of which a window takes a number of processors."""
+        platform = self.instance.platform
+        names = [cluster.name for cluster in platform.clusters]
+        counted = {(names.index(w.cluster), w.group) for w in platform.unavailable if w.group is not None}
+        nodes = [platform.nodes[platform.processor_node[c.processors[0]]] for c in self.classes]
+        groups = [(node.cluster, node.group) for node in nodes]
+        return {key: tuple(g for g, group in enumerate(groups) if group == key) for key in sorted(counted)}
+
     @cached_property
     def num_links(self) -> int:
         """How many of the resources are links: the first ones, in the order of the platform."""
         return len(self.instance.platform.links)
+
+    @cached_property
+    def num_memories(self) -> int:
+        """How many of the resources are memories: those behind the links."""
+        return sum(isinstance(resource, NodeMemory) for resource in self.resources)
 
     @cached_property
     def limits(self) -> tuple[float, ...]:
@@ -267,7 +311,8 @@ class Problem:
         """Return all that the problem sees of a job."""
         job = self.jobs[j]
         loads = (job.task_bandwidth, job.memory or 0.0)
-        times = (self.releases[j], self.latest_ends[j], self.levels[j])
+        of_classes = tuple(map(self.ticks, self.class_times(job))) if job.times else ()
+        times = (self.releases[j], self.latest_ends[j], self.levels[j], of_classes)
         told_apart = tuple([constraint.tells_apart_by(job) for constraint in self.constraints])
         return (job.tasks, loads, self.rooms(job), times, told_apart)
 
@@ -314,19 +359,71 @@ class Problem:
 
     @cached_property
     def busy(self) -> tuple[Busy, ...]:
-        """The jobs that run already."""
+        """The jobs that run already, those that start later left out."""
+        return tuple(self._placed(run, -math.inf) for run in self.instance.running if run.start <= 0.0)
+
+    def _placed(self, run: RunningJob, start: float) -> Busy:
         index = self.instance.platform.processor_index
-        busy = []
-        for run in self.instance.running:
-            allocation = allocation_of((index[name] for name in run.nodes), self.classes)
-            busy.append(Busy(run.job.id, self.ticks(run.end), allocation, self.loads(run.job, allocation)))
-        return tuple(busy)
+        allocation = allocation_of((index[name] for name in run.nodes), self.classes)
+        return Busy(run.job.id, self.ticks(run.end), allocation, self.loads(run.job, allocation), start)
+
+    @cached_property
+    def blocks(self) -> tuple[Busy, ...]:
+        """What holds processors for a time to come: running jobs that start later, and windows.
+
+        Rounded to slots they may overlap each other, and what runs already: of each class they take together what there
+        is at most.
+        """
+        reserved = (self._placed(run, self._tick_before(run.start)) for run in self.instance.running if run.start > 0.0)
+        known = [b for b in (*reserved, *self._closings(), *self._takings()) if b.start < b.end]
+        loading = (replace(b, allocation=(0,) * len(self.classes)) for b in known if any(b.loads))
+        return (*(piece for g in range(len(self.classes)) for piece in self._held(g, known)), *loading)
+
+    def _held(self, g: int, blocks: Sequence[Busy]) -> Iterator[Busy]:
+        """Yield what blocks take of a class beside what runs already, from one change to the next."""
+        own = [block for block in blocks if block.allocation[g]]
+        changes = {instant for block in own for instant in (block.start, block.end)}
+        changes |= {busy.end for busy in self.busy} if own else set()
+        for start, end in pairwise(sorted(changes)):
+            held = sum(busy.allocation[g] for busy in self.busy if busy.end > start)
+            taken = sum(block.allocation[g] for block in own if block.start <= start < block.end)
+            taken = min(taken, self.capacities[g] - held)
+            if taken > 0:
+                allocation = tuple(taken if i == g else 0 for i in range(len(self.classes)))
+                yield Busy("", end, allocation, (0.0,) * len(self.resources), start)
+
+    def _tick_before(self, seconds: float) -> float:
+        """Return when what starts at so many seconds begins to be in the way, ticks."""
+        return seconds if self.slot is None else slots_down(seconds, self.slot)
+
+    def _closings(self) -> Iterator[Busy]:
+        """Yield when each class is not there: all of it."""
+        platform = self.instance.platform
+        for g, node_class in enumerate(self.classes if platform.unavailable else ()):
+            node = platform.processor_node[node_class.processors[0]]
+            windows = [w for w, nodes in zip(platform.unavailable, platform.window_nodes, strict=True) if node in nodes]
+            spans = ((self._tick_before(w.start), self.ticks(w.end)) for w in windows if w.group is None)
+            allocation = tuple(self.capacities[g] if i == g else 0 for i in range(len(self.classes)))
+            for start, end in spans:
+                yield Busy("", end, allocation, (0.0,) * len(self.resources), start)
+
+    def _takings(self) -> Iterator[Busy]:
+        """Yield the processors that windows take of groups."""
+        names = [cluster.name for cluster in self.instance.platform.clusters]
+        pools = {key: len(self.resources) - len(self._counted_groups) + n for n, key in enumerate(self._counted_groups)}
+        for window in self.instance.platform.unavailable:
+            if window.group is not None:
+                taken = pools[names.index(window.cluster), window.group]
+                loads = tuple(float(window.processors or 0) if k == taken else 0.0 for k in range(len(self.resources)))
+                span = self._tick_before(window.start), self.ticks(window.end)
+                yield Busy("", span[1], (0,) * len(self.classes), loads, span[0])
 
     @cached_property
     def package(self) -> Package:
         """What is free when all jobs start together; jobs that end by then hold nothing any more."""
         start = max(self.releases, default=0.0)
-        pairs = zip(self.instance.running, self.busy, strict=True)
+        started = (run for run in self.instance.running if run.start <= 0.0)
+        pairs = zip(started, self.busy, strict=True)
         lasting = [(run, busy) for run, busy in pairs if busy.end > start + time_tolerance(start)]
         held = [sum(busy.allocation[g] for _, busy in lasting) for g in range(len(self.classes))]
         loads = tuple(math.fsum(busy.loads[k] for _, busy in lasting) for k in range(len(self.resources)))
@@ -364,12 +461,27 @@ class Problem:
 
     def mode(self, job: Job, allocation: Sequence[int]) -> Mode:
         """Return the mode of an allocation vector."""
+        if job.times:
+            times = self.class_times(job)
+            seconds = max(time for time, count in zip(times, allocation, strict=True) if count)
+            return Mode(tuple(allocation), seconds, self.ticks(seconds), self.loads(job, allocation))
         used = [power for power, count in zip(self._powers, allocation, strict=True) if count]
         known, slowest = self._known_times.setdefault(job, {}), min(used)
         if slowest not in known:
             seconds = execution_time(job, processing_slowdown([slowest]))
             known[slowest] = seconds, self.ticks(seconds)
         return Mode(tuple(allocation), *known[slowest], self.loads(job, allocation))
+
+    def class_times(self, job: Job) -> tuple[float, ...]:
+        """Return how long a job takes on each class alone, s, shape ``(num_classes,)``: the slowest used decides."""
+        if job not in self._known_class_times:
+            self._known_class_times[job] = tuple(dedicated_time(job, node_class.group) for node_class in self.classes)
+        return self._known_class_times[job]
+
+    @cached_property
+    def _known_class_times(self) -> dict[Job, tuple[float, ...]]:
+        """Those so far."""
+        return {}
 
     def fits_alone(self, mode: Mode) -> bool:
         """Return whether the mode exceeds no resource when it is alone."""
@@ -386,7 +498,7 @@ class Problem:
         """The resources of which there would be too little if every job took as much as it can at once."""
         contended = []
         for k, resource in enumerate(self.resources):
-            most = sum(busy.loads[k] for busy in self.busy)
+            most = sum(busy.loads[k] for busy in (*self.busy, *self.blocks))
             most += sum(
                 max(self.load_table(job, k)[self.tasks_within(job, k).start :], default=0.0) for job in self.jobs
             )
@@ -415,7 +527,17 @@ class Problem:
     @cached_property
     def contended_memories(self) -> tuple[int, ...]:
         """The memories among them."""
-        return tuple(k for k in self.contended_resources if k >= self.num_links)
+        return tuple(k for k in self.contended_resources if isinstance(self.resources[k], NodeMemory))
+
+    @cached_property
+    def contended_pools(self) -> tuple[int, ...]:
+        """The pools among them."""
+        return tuple(k for k in self.contended_resources if isinstance(self.resources[k], Pool))
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether what is free only grows, but for the jobs to schedule, and is processors, links and memory alone."""
+        return not (self.blocks or self.contended_pools)
 
     def rooms(self, job: Job) -> tuple[int, ...]:
         """Return how many tasks of a job each class can hold, by processors, memory and constraints."""
@@ -547,7 +669,7 @@ class Problem:
         Where rows ask for lags between jobs, in a schedule in which nothing can start earlier, at every instant after
         that a job runs or a lag does (docs/mathematics.md, "Horizons").
         """
-        last = max([*self.releases, *(busy.end for busy in self.busy)], default=0)
+        last = max([*self.releases, *(busy.end for busy in (*self.busy, *self.blocks))], default=0)
         lags = sum(max(0, row.least) for row in self.rows if isinstance(row, TimeSumRow))
         return last + sum(levels[-1].duration for levels in self.levels if levels) + lags
 
@@ -575,7 +697,9 @@ class Problem:
     def class_sets(self) -> frozenset[tuple[int, ...]]:
         """All sets of classes that speed levels may have, by index."""
         rooms = {self.capacities, *(self.rooms(job) for job in self.jobs)}
-        return frozenset(allowed for of_classes in rooms for _, allowed, _ in self._prefixes(of_classes))
+        found = frozenset(allowed for of_classes in rooms for _, allowed, _ in self._prefixes(of_classes))
+        timed = (j for j, job in enumerate(self.jobs) if job.times)
+        return found.union(level.classes for j in timed for level in self.levels[j])
 
     @property
     def speed_prefixes(self) -> tuple[tuple[int, ...], ...]:
@@ -584,6 +708,8 @@ class Problem:
 
     def _levels_of(self, job: Job) -> tuple[SpeedLevel, ...]:
         levels: dict[float, SpeedLevel] = {}
+        if job.times:
+            return self._timed_levels_of(job)
         for power, allowed, room in self._prefixes(self.rooms(job)):
             if room >= job.tasks:
                 duration = self.ticks(execution_time(job, 1.0 / power))
@@ -591,6 +717,18 @@ class Problem:
         if not levels:
             raise CoallocError(self.shortage(job) or f"job {quoted(job.id)} fits nowhere")
         return tuple(levels.values())
+
+    def _timed_levels_of(self, job: Job) -> tuple[SpeedLevel, ...]:
+        """Return the speed levels of a job that names times: the classes on which it takes at most so many ticks."""
+        rooms, ticks = self.rooms(job), [self.ticks(seconds) for seconds in self.class_times(job)]
+        levels = []
+        for duration in sorted({ticks[g] for g, room in enumerate(rooms) if room}):
+            inside = [room if ticks[g] <= duration else 0 for g, room in enumerate(rooms)]
+            if max(self.within_scope(inside)) >= job.tasks:
+                levels.append(SpeedLevel(duration, tuple(g for g, room in enumerate(inside) if room)))
+        if not levels:
+            raise CoallocError(self.shortage(job) or f"job {quoted(job.id)} fits nowhere")
+        return tuple(levels)
 
     def _prefixes(self, rooms: tuple[int, ...]) -> list[tuple[float, tuple[int, ...], int]]:
         """Return effective powers, greatest first, with the classes at least as fast that have room, and that room.
@@ -678,8 +816,24 @@ def discretise(
     """
     instance.refuse_shared_nodes(EXACT_METHODS)
     kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
-    classes = node_classes(instance.platform, scope, instance.largest_task_memory)
+    classes = node_classes(instance.platform, scope, instance.largest_task_memory, _reserved(instance))
     return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
+
+
+def _reserved(instance: Instance) -> list[frozenset[int]]:
+    """Return the nodes, by index, of each running job that starts later; raises where it has a part of one."""
+    platform, found = instance.platform, []
+    for run in instance.running:
+        if run.start > 0.0:
+            processors = [platform.processor_index[name] for name in run.nodes]
+            nodes = frozenset(platform.processor_node[p] for p in processors)
+            if sum(platform.nodes[n].cores for n in nodes) > len(processors):
+                raise CoallocError(
+                    f"running job {quoted(run.job.id)} starts at {run.start:g} s on a part of a node: {EXACT_METHODS} "
+                    "knows only whole nodes there"
+                )
+            found.append(nodes)
+    return found
 
 
 def on_another_grid(problem: Problem, slot: float, rounding: Rounding) -> Problem:

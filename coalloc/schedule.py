@@ -141,7 +141,7 @@ class Schedule(Value):
         rows = in_order(node for p in self.placements for node in p.nodes)
         if instance is not None:
             rows = list(dict.fromkeys([*instance.platform.processor_names, *rows]))
-            bars += [Bar(run.job.id, 0.0, run.end, run.nodes, None) for run in instance.running]
+            bars += [Bar(run.job.id, run.start, run.end, run.nodes, None) for run in instance.running]
         return svg(rows, bars)
 
     @staticmethod
@@ -210,7 +210,7 @@ def _initial_state(
 ) -> tuple[list[list[int]], list[tuple[float, int, tuple[int, ...]]]]:
     """Return the free processors of each class, and when running jobs release the others."""
     index = instance.platform.processor_index
-    busy = {index[name]: run.end for run in instance.running for name in run.nodes}
+    busy = {index[name]: run.end for run in instance.running if run.start <= 0.0 for name in run.nodes}
     free = [[p for p in node_class.processors if p not in busy] for node_class in classes]
     releases: list[tuple[float, int, tuple[int, ...]]] = [
         (busy[p], g, (p,)) for g, node_class in enumerate(classes) for p in node_class.processors if p in busy

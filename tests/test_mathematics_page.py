@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 import pytest
 
 import coalloc
-from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc import Cluster, Instance, Job, NodeGroup, Platform, Window
 from coalloc.instance import RunningJob
 from coalloc.models import energy_relaxation
 from coalloc.models.energy_rates import node_rates
@@ -107,6 +107,13 @@ def three_clusters() -> Instance:
     return Instance(Platform(clusters), jobs)
 
 
+def with_a_window() -> Instance:
+    """Return :func:`three_clusters` with a window that takes one processor of a group."""
+    instance = three_clusters()
+    window = Window("C1", start=0.0, end=100.0, group=0, processors=1)
+    return instance.replace(platform=instance.platform.replace(unavailable=[window]))
+
+
 def two_equal_nodes() -> Instance:
     """Return an instance with watts that reaches every row of energy: equal nodes, a gap, and links that bind.
 
@@ -153,6 +160,7 @@ def built(section_title: str) -> Iterator[pyo.ConcreteModel]:
     if model == "oas":
         for objective in ("makespan", "total-response-time"):
             yield coalloc.build_model(three_clusters(), formulation=formulation, slot="50%", objective=objective)
+        yield coalloc.build_model(with_a_window(), formulation=formulation, slot="50%")
     elif model == "pas":
         for links in ("strict", "shared"):
             yield coalloc.build_model(three_clusters(), model=model, formulation=formulation, links=links)

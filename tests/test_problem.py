@@ -219,6 +219,9 @@ def test_a_constraint_of_the_user_tells_jobs_apart_unless_it_says_otherwise() ->
     instance = Instance(star((2, 1.0, 9.0)), jobs)
     assert discretise(instance, None, constraints=[LatestEnd(50.0)]).kinds == (0, 0, 0)
     assert discretise(instance, None, constraints=[EndBy("J1", 50.0)]).kinds == (0, 1, 2)
+    stated = (jobs[0], jobs[1].replace(deadline=90.0), jobs[2].replace(deadline=90.0, eligible=("C1",)))
+    assert discretise(instance.replace(jobs=stated), None).kinds == (0, 1, 1)
+    assert discretise(instance.replace(jobs=(jobs[0].replace(after=("J2",)), *jobs[1:])), None).kinds == (0, 1, 2)
     assert discretise(instance, None, constraints=[Constraint()]).kinds == (0, 1, 2)
     assert discretise(instance, None, constraints=[OfNobody()]).kinds == (0, 0, 1)
 

@@ -8,6 +8,7 @@ from coalloc.heuristics.registry import POLICIES
 from coalloc.instance.words import WORDS
 from coalloc.simulator.policy import IsIgnorant
 from coalloc.simulator.replaying import UNKNOWN_WORDS as UNKNOWN_TO_REPLAY
+from coalloc.simulator.simulation import UNKNOWN_WORDS as UNKNOWN_TO_SIMULATIONS
 from coalloc.solvers.bounds.energy import UNKNOWN_WORDS as UNKNOWN_TO_ENERGY
 from coalloc.solvers.package import UNKNOWN_WORDS as UNKNOWN_TO_PACKAGES
 
@@ -25,7 +26,8 @@ def unknown_words() -> Iterator[tuple[str, frozenset[str]]]:
     yield from ((f'`replay`, starts="{starts}"', words) for starts, words in UNKNOWN_TO_REPLAY.items())
     for name, entry in POLICIES.items():
         made = entry.make
-        yield f"`simulate`: `{name}`", made.unknown_words if isinstance(made, IsIgnorant) else NOTHING
+        own = made.unknown_words if isinstance(made, IsIgnorant) else NOTHING
+        yield f"`simulate`: `{name}`", UNKNOWN_TO_SIMULATIONS | own
 
 
 def words_table() -> str:

@@ -181,7 +181,9 @@ def _present_fields(value: Any) -> dict[str, Any]:
 def _absents(owner: Any) -> dict[str, object]:
     """Return for each field of a value class the content that is as good as none, ``...`` where there is none."""
     fields = dataclasses.fields(owner)
-    return {f.name: f.default if f.default in (None, ()) or f.metadata == LEFT_OUT else ... for f in fields}
+    return {
+        f.name: f.default if f.default in (None, ()) or LEFT_OUT.items() <= f.metadata.items() else ... for f in fields
+    }
 
 
 # ------------------------------------------------------------------------------ versions

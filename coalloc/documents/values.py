@@ -11,14 +11,14 @@ import dataclasses
 import functools
 import numbers
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self, TypeVar, cast, dataclass_transform
 
 import pydantic
-from pydantic import Field
+from pydantic import Field, GetCoreSchemaHandler
 from pydantic.dataclasses import dataclass as pydantic_dataclass
-from pydantic_core import ArgsKwargs
+from pydantic_core import ArgsKwargs, CoreSchema, core_schema
 
 from coalloc.documents.errors import InstanceError
 from coalloc.documents.sentences import faults_of
@@ -59,6 +59,56 @@ else:
 
 NONE: Any = ()
 """No elements, as the default of a :class:`Listed` field."""
+
+
+class SecondsByName(Mapping[str, float]):
+    """A time above 0 for each of some names, s: a mapping that never changes, and so may be a key itself."""
+
+    __slots__ = ("_seconds",)
+
+    def __init__(self, seconds: Mapping[str, float]) -> None:
+        self._seconds = dict(seconds)
+
+    def __getitem__(self, name: str) -> float:
+        return self._seconds[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._seconds)
+
+    def __len__(self) -> int:
+        return len(self._seconds)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._seconds.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._seconds)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Take any mapping, as the object of a file is one."""
+        plain = handler.generate_schema(dict[Text, PositiveSeconds])
+        return core_schema.no_info_wrap_validator_function(
+            lambda given, checked: given if isinstance(given, cls) else cls(checked(given)),
+            plain,
+            serialization=core_schema.plain_serializer_function_ser_schema(dict),
+        )
+
+
+NO_SECONDS: Any = SecondsByName({})
+
+if TYPE_CHECKING:
+
+    class SecondsField:
+        """A field of times by name, as type checkers see it: it takes any mapping, and holds one that never changes."""
+
+        def __get__(self, holder: object, owner: type) -> SecondsByName:
+            raise NotImplementedError
+
+        def __set__(self, holder: object, seconds: Mapping[str, float]) -> None: ...
+
+else:
+    SecondsField = SecondsByName
 
 
 class Written:

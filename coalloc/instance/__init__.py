@@ -11,6 +11,7 @@ from coalloc.instance.network import Link
 from coalloc.instance.platform import Node, Platform
 from coalloc.instance.power_states import PowerStates
 from coalloc.instance.sharing import LocalUser, Sharing
+from coalloc.instance.windows import Window
 
 __all__ = [
     "Cluster",
@@ -28,6 +29,7 @@ __all__ = [
     "RunningJob",
     "Sharing",
     "Switch",
+    "Window",
     "public",
     "read_instance",
     "read_platform",

@@ -37,11 +37,13 @@ Clusters = dict[str, list[list[Group]]]
 
 
 class Holding(NamedTuple):
-    """Processors that are held, the how-manieth name or range that is, and its path."""
+    """Processors that are held from ``start`` to ``end`` (s), the how-manieth name or range that is, and its path."""
 
     range: Range
     number: int
     path: str
+    start: float
+    end: float
 
 
 def platform_faults(platform: object) -> list[Fault]:
@@ -56,7 +58,41 @@ def platform_faults(platform: object) -> list[Fault]:
         sentence = f"must have at most {MAX_PROCESSORS} processors in all, got {shown(processors)}"
         faults.append(Fault("clusters", sentence))
     own = [*_power_faults(clusters), *_power_states_faults(clusters), *shared_platform_faults(platform)]
-    return faults + own
+    return faults + own + [*_window_faults(_list(platform, "unavailable"), clusters)]
+
+
+def _window_faults(windows: Sequence[object], clusters: Sequence[object]) -> Iterator[Fault]:
+    """Yield what is wrong with the windows in which parts of a platform are not there."""
+    groups_of = {_text(cluster, "name"): _groups(cluster) for cluster in clusters} if windows else {}
+    for w, window in enumerate(windows):
+        path, name, nodes = f"unavailable[{w}]", _text(window, "cluster"), _field(window, "nodes")
+        start, end = _from_zero(window, "start"), _from_zero(window, "end")
+        if start is not None and end is not None and end <= start:
+            yield Fault(f"{path}.end", f"must be after its start, {start:.12g}, got {end:.12g}")
+        if name is not None and None not in groups_of and name not in groups_of:
+            yield Fault(f"{path}.cluster", f"must be a cluster of the platform, got {quoted(name)}")
+        number, processors = _field(window, "group"), _count(window, "processors")
+        if (number is None) != (_field(window, "processors") is None) or (number is not None and nodes):
+            yield Fault(path, "must give nodes, or a group and a number of its processors, or neither")
+            continue
+        groups = groups_of.get(name)
+        if groups is None:
+            continue
+        if isinstance(number, int) and not 0 <= number < len(groups):
+            yield Fault(f"{path}.group", f"must be a group of the cluster, 0 to {len(groups) - 1}, got {number}")
+        elif isinstance(number, int) and processors is not None and processors > groups[number][0] * groups[number][1]:
+            most = groups[number][0] * groups[number][1]
+            yield Fault(f"{path}.processors", f"must be at most {most} (all of the group), got {processors}")
+        if isinstance(nodes, (list, tuple, ProcessorNames)):
+            yield from _closed_node_faults(f"{path}.nodes", nodes, name or "", sum(count for count, _ in groups))
+
+
+def _closed_node_faults(path: str, nodes: Sequence[object], cluster: str, num_nodes: int) -> Iterator[Fault]:
+    """Yield a fault for every name that is no node of a cluster with so many."""
+    for held, place in _holdings(path, nodes):
+        is_node = held.first != NO_NUMBER and held.first_core == NO_NUMBER and held.last < num_nodes
+        if not is_node or held.cluster != cluster:
+            yield Fault(place, f"must be nodes of cluster {quoted(cluster)}, got {quoted(held.text)}")
 
 
 def _power_faults(clusters: Sequence[object]) -> Iterator[Fault]:
@@ -109,7 +145,12 @@ def workload_faults(instance: object) -> list[Fault]:
     processors = _num_processors(platform)
     if processors is not None:
         faults += _size_faults(jobs, processors)
-    faults += [*_eligible_faults(jobs, platform), *_after_faults(jobs, ids)]
+    faults += [
+        *_eligible_faults(jobs, platform),
+        *_times_faults(jobs, platform),
+        *_after_faults(jobs, ids),
+        *_closed_faults(running, platform),
+    ]
     return faults + _running_faults(running, _clusters(platform)) + shared_workload_faults(instance)
 
 
@@ -139,6 +180,20 @@ def _eligible_faults(jobs: Sequence[object], platform: object) -> Iterator[Fault
             for n, name in enumerate(_list(job, key)):
                 if clusters and None not in clusters and isinstance(name, str) and name and name not in known:
                     yield Fault(f"jobs[{i}].{key}[{n}]", f"must be {what} of the platform, got {quoted(name)}")
+
+
+def _times_faults(jobs: Sequence[object], platform: object) -> Iterator[Fault]:
+    """Yield a fault for every job that names two features of one group of nodes: which time it takes is not said."""
+    timed = [(i, times) for i, job in enumerate(jobs) if isinstance(times := _field(job, "times"), Mapping) and times]
+    if not timed:
+        return
+    groups = [(path, _list(group, "features")) for path, group in _node_groups(platform)]
+    for i, times in timed:
+        for path, features in groups:
+            named = [feature for feature in features if isinstance(feature, str) and feature in times]
+            if len(named) > 1:
+                listed = " and ".join(map(quoted, named[:2]))
+                yield Fault(f"jobs[{i}].times", f"must name one feature of each group, got {listed} of platform.{path}")
 
 
 def _after_faults(jobs: Sequence[object], ids: Sequence[str | None]) -> Iterator[Fault]:
@@ -179,6 +234,11 @@ def _running_faults(running: Sequence[object], clusters: Clusters | None) -> lis
     number = 0
     for r, run in enumerate(running):
         path, nodes, tasks = f"running[{r}].nodes", _field(run, "nodes"), _count(_field(run, "job"), "tasks")
+        start, end = _from_zero(run, "start", 0.0) or 0.0, _from_zero(run, "end") or 0.0
+        if start > 0.0 and end <= start:
+            faults.append(
+                (number, Fault(f"running[{r}].end", f"must be after its start, {start:.12g}, got {end:.12g}"))
+            )
         if not isinstance(nodes, (list, tuple, ProcessorNames)):
             continue
         num_named = _num_named(nodes)
@@ -191,9 +251,31 @@ def _running_faults(running: Sequence[object], clusters: Clusters | None) -> lis
                 what = "a processor" if held.size == 1 else "processors"
                 faults.append((number, Fault(place, f"must be {what} of the platform, got {quoted(held.text)}")))
             else:
-                holdings.append(Holding(held, number, place))
+                holdings.append(Holding(held, number, place, start, end))
     faults += _doubly_held(holdings)
     return [fault for _, fault in sorted(faults, key=lambda entry: entry[0])]
+
+
+def _closed_faults(running: Sequence[object], platform: object) -> Iterator[Fault]:
+    """Yield a fault for every running job that holds nodes in a window in which they are not there."""
+    windows = [
+        (w, window) for w, window in enumerate(_list(platform, "unavailable")) if not _field(window, "processors")
+    ]
+    for r, run in enumerate(running if windows else ()):
+        nodes, start, end = _field(run, "nodes"), _from_zero(run, "start", 0.0) or 0.0, _from_zero(run, "end") or 0.0
+        held = _holdings("", nodes) if isinstance(nodes, (list, tuple, ProcessorNames)) else []
+        for w, window in windows:
+            begin, until = _from_zero(window, "start") or 0.0, _from_zero(window, "end") or 0.0
+            closed = _field(window, "nodes")
+            of_window = [part for part, _ in _holdings("", closed)] if closed else None
+            name = _text(window, "cluster")
+            touches = any(
+                part.cluster == name
+                and (of_window is None or any(c.first <= part.last and part.first <= c.last for c in of_window))
+                for part, _ in held
+            )
+            if touches and start < until and begin < end:
+                yield Fault(f"running[{r}].nodes", f"must not be in platform.unavailable[{w}], from {begin:.12g} s on")
 
 
 def _num_named(nodes: Sequence[object]) -> int:
@@ -223,13 +305,18 @@ def _doubly_held(holdings: Sequence[Holding]) -> Iterator[tuple[int, Fault]]:
     for holding in sorted(holdings):
         held = holding.range
         active = [h for h in active if h.range.cluster == held.cluster and h.range.last >= held.first]
-        other = next((h for h in active if _shared(held, h.range).num_cores > 0), None)
+        other = next((h for h in active if _shared(held, h.range).num_cores > 0 and _at_once(holding, h)), None)
         if other is not None:
             shared = _shared(held, other.range)
             before, after = sorted([holding, other], key=lambda h: h.number)
             yield after.number, Fault(after.path, f"is held twice: {quoted(shared.text)} is also {before.path}")
-        if other is None or shared != held:
+        if other is None or shared != held or holding.start > 0.0:
             active.append(holding)
+
+
+def _at_once(one: Holding, other: Holding) -> bool:
+    """Return whether two hold something at one instant; both do now where neither starts later."""
+    return one.start == other.start == 0.0 or (one.start < other.end and other.start < one.end)
 
 
 def _shared(one: Range, other: Range) -> Range:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import field
 from functools import cached_property
 
 from coalloc.display.html import heading, table
 from coalloc.display.wording import plural
 from coalloc.documents.errors import CoallocError, InstanceError
 from coalloc.documents.text import quoted
-from coalloc.documents.values import NONE, Listed, Seconds, Text, Value, value
+from coalloc.documents.values import LEFT_OUT, NONE, SINCE_2, Listed, Seconds, Text, Value, value
 from coalloc.instance.consistency import workload_faults
 from coalloc.instance.job import Job
 from coalloc.instance.platform import Platform
@@ -20,7 +21,7 @@ from coalloc.instance.words import WORDS
 
 @value()
 class RunningJob(Value):
-    """A job placed earlier, which runs at time 0.
+    """A job placed earlier, which runs at time 0, or is to start later.
 
     Parameters
     ----------
@@ -31,11 +32,14 @@ class RunningJob(Value):
         between them.
     end
         When it releases them, s.
+    start
+        From when on it holds them, s; above 0 it is a reservation.
     """
 
     job: Job
     nodes: NamesField
     end: Seconds
+    start: Seconds = field(default=0.0, metadata=LEFT_OUT | SINCE_2)
 
 
 @value(slots=False)

@@ -10,6 +10,7 @@ from typing import cast
 
 from coalloc.documents.values import (
     LEFT_OUT,
+    NO_SECONDS,
     NONE,
     SINCE_2,
     Count,
@@ -17,6 +18,7 @@ from coalloc.documents.values import (
     NonNegative,
     PositiveSeconds,
     Seconds,
+    SecondsField,
     Share,
     Text,
     Value,
@@ -63,6 +65,8 @@ class Job(Value):
         Names of the clusters that it may use; none: all.
     requires
         Features that each node it uses must have.
+    times
+        Run time on dedicated nodes by a feature that they have, s: there it stands for base time and power.
     """
 
     id: Text
@@ -81,6 +85,7 @@ class Job(Value):
     after: Listed[Text] = field(default=NONE, metadata=SINCE_2)
     eligible: Listed[Text] = field(default=NONE, metadata=SINCE_2)
     requires: Listed[Text] = field(default=NONE, metadata=SINCE_2)
+    times: SecondsField = field(default=NO_SECONDS, metadata=LEFT_OUT | SINCE_2)
 
     def __post_init__(self) -> None:
         if self.estimate is None:
@@ -94,3 +99,9 @@ class Job(Value):
     def may_use(self, cluster: str, group: NodeGroup) -> bool:
         """Return whether it may have tasks on nodes of a group of a cluster."""
         return (not self.eligible or cluster in self.eligible) and set(self.requires) <= set(group.features)
+
+    def time_named(self, group: NodeGroup) -> float | None:
+        """Return its run time by the feature that nodes of a group have and it names, s; None where they have none."""
+        if not self.times:
+            return None
+        return next((self.times[feature] for feature in group.features if feature in self.times), None)

@@ -6,9 +6,10 @@ Source: thesis, section 2.1; cascaded switches as in its last paragraph.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -16,12 +17,13 @@ from pydantic import Field
 from coalloc.display.html import table
 from coalloc.display.wording import plural
 from coalloc.documents.errors import InstanceError
-from coalloc.documents.values import NONE, Listed, Value, value
+from coalloc.documents.values import NONE, SINCE_2, Listed, Value, value
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
 from coalloc.instance.consistency import platform_faults
 from coalloc.instance.network import Link, links_of, network_of
 from coalloc.instance.numbering import Numbering, numbering_of
 from coalloc.instance.sharing import Sharing
+from coalloc.instance.windows import Window
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -53,6 +55,8 @@ class Platform(Value):
         Switches below the root of the tree, each with its parent; none: every cluster hangs on one central switch.
     sharing
         How tasks share nodes with each other and with local users; None: as :class:`Sharing` has it by default.
+    unavailable
+        When parts of it are not there: no job overlaps one.
 
     Raises
     ------
@@ -63,6 +67,7 @@ class Platform(Value):
     clusters: Annotated[Listed[Cluster], Field(min_length=1)]
     switches: Listed[Switch] = NONE
     sharing: Sharing | None = None
+    unavailable: Listed[Window] = field(default=NONE, metadata=SINCE_2)
 
     def __post_init__(self) -> None:
         faults = platform_faults(self)
@@ -104,6 +109,22 @@ class Platform(Value):
                     yield Node(f"{cluster.name}/{number}", c, g, processor, group.places)
                     number += 1
                     processor += group.places
+
+    @cached_property
+    def window_nodes(self) -> tuple[frozenset[int], ...]:
+        """The nodes (by index) that each window is about: all of them are not there, or some of their processors."""
+        first = {cluster.name: sum(c.num_nodes for c in self.clusters[:i]) for i, cluster in enumerate(self.clusters)}
+        of_name = {cluster.name: cluster for cluster in self.clusters}
+        found: list[frozenset[int]] = []
+        for window in self.unavailable:
+            inside: Iterable[int] = range(of_name[window.cluster].num_nodes)
+            if window.nodes:
+                inside = chain.from_iterable(range(r.first, r.last + 1) for r in window.nodes.ranges)
+            if window.group is not None:
+                counts = [group.count for group in of_name[window.cluster].nodes]
+                inside = range(sum(counts[: window.group]), sum(counts[: window.group + 1]))
+            found.append(frozenset(first[window.cluster] + n for n in inside))
+        return tuple(found)
 
     @cached_property
     def processor_names(self) -> tuple[str, ...]:

@@ -231,7 +231,9 @@ class ProcessorNames(Sequence[str], Written):
         """Take any list of names and ranges, as a file has them."""
         texts = handler.generate_schema(tuple[Annotated[Text, AfterValidator(refuse_bad_range)], ...])
         return core_schema.no_info_wrap_validator_function(
-            lambda given, checked: given if isinstance(given, cls) else cls(checked(given)), texts
+            lambda given, checked: given if isinstance(given, cls) else cls(checked(given)),
+            texts,
+            serialization=core_schema.plain_serializer_function_ser_schema(cls.written),
         )
 
 

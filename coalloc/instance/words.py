@@ -13,6 +13,15 @@ from coalloc.documents.errors import CoallocError
 
 if TYPE_CHECKING:
     from coalloc.instance.job import Job
+    from coalloc.instance.platform import Platform
+
+
+class Placed(Protocol):
+    """What is looked at of a job that is placed already."""
+
+    @property
+    def start(self) -> float:
+        """From when on it holds its processors, s."""
 
 
 class Worded(Protocol):
@@ -21,6 +30,14 @@ class Worded(Protocol):
     @property
     def jobs(self) -> Sequence[Job]:
         """The jobs to schedule."""
+
+    @property
+    def running(self) -> Sequence[Placed]:
+        """The jobs that are placed already."""
+
+    @property
+    def platform(self) -> Platform:
+        """Where jobs run."""
 
     @property
     def words(self) -> Collection[str]:
@@ -46,6 +63,14 @@ WORDS: Mapping[str, Word] = {
     "eligible": Word("clusters that a job may use", lambda instance: any(job.eligible for job in instance.jobs)),
     "requires": Word(
         "features that the nodes of a job must have", lambda instance: any(job.requires for job in instance.jobs)
+    ),
+    "times": Word("run times by features of nodes", lambda instance: any(job.times for job in instance.jobs)),
+    "unavailable": Word(
+        "windows in which parts of the platform are not there", lambda instance: bool(instance.platform.unavailable)
+    ),
+    "start": Word(
+        "running jobs that start in the future: reservations with names",
+        lambda instance: any(run.start > 0.0 for run in instance.running),
     ),
 }
 """Every word by its name."""

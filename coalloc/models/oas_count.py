@@ -81,6 +81,8 @@ def build(
     _add_links(model, grid)
     per_node = "tasks on a node in slot t ask for no more than is free of its memory"
     add_resource_rows(model, "memory", by_slot(_memory_terms(model)), grid.left, f"(M2): {per_node}")
+    of_pool = "tasks take no more units of a pool in slot t than are left of it"
+    add_resource_rows(model, "pools", by_slot(_pool_terms(model)), grid.left, f"(W2): {of_pool}")
     active = ((j, range(t, t + _duration(problem, j, level)), w) for (j, level, t), w in model.w.items())
     add_packing_rows(model, active, grid)
     return model
@@ -139,6 +141,16 @@ def _memory_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]
     for (j, level, t, g), n in model.n.items() if memory_of else ():
         if (g,) in memory_of and problem.jobs[j].memory:
             yield range(t, t + _duration(problem, j, level)), memory_of[g,], (problem.jobs[j].memory, n)
+
+
+def _pool_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
+    problem: Problem = model.problem
+    pools = [(k, problem.resources[k]) for k in problem.contended_pools]
+    for (j, level, t, g), n in model.n.items() if pools else ():
+        for k, pool in pools:
+            units = pool.load(1, problem.jobs[j]) if g in pool.classes else 0.0
+            if units:
+                yield range(t, t + _duration(problem, j, level)), k, (units, n)
 
 
 def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:

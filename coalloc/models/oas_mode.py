@@ -60,6 +60,8 @@ def build(
     asked = by_slot(_load_terms(model, problem.contended_memories))
     per_node = "tasks on a node in slot t ask for no more than is free of its memory"
     add_resource_rows(model, "memory", asked, grid.left, f"(M1): {per_node}")
+    taken, of_pool = by_slot(_load_terms(model, problem.contended_pools)), "tasks take no more units of a pool"
+    add_resource_rows(model, "pools", taken, grid.left, f"(W1): {of_pool} than are left of it in slot t")
     active = ((j, range(t, t + int(problem.modes[j][p].duration)), x) for (j, p, t), x in model.x.items())
     add_packing_rows(model, active, grid)
     return model

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 
 import pyomo.environ as pyo
 
-from coalloc.execution import execution_time, link_load
-from coalloc.instance import CoallocError
+from coalloc.execution import link_load
+from coalloc.instance import CoallocError, Job
 from coalloc.models.names import add_job_parameters, add_platform_parameters, job_names, processors_by_name
 from coalloc.models.time_grid import Grid, add_scope_rows, chosen, set_parts
 from coalloc.objectives import Criterion, Objective, RegularObjective
@@ -45,6 +45,7 @@ def build(
     _add_durations(model)
     _add_links(model, horizon)
     _add_memories(model, horizon)
+    _add_pools(model, horizon)
     add_scope_rows(
         model,
         lambda j, part: pyo.quicksum(model.Z[j, r] for r in model.R if model.class_of[r] in part),
@@ -67,8 +68,16 @@ def _add_sets_and_variables(model: pyo.ConcreteModel, theta: int) -> None:
     jobs = dict(zip(model.J, problem.jobs, strict=True))
     releases = dict(zip(model.J, problem.releases, strict=True))
     free_from = dict.fromkeys(model.R, 0)
-    for run, busy in zip(problem.instance.running, problem.busy, strict=True):
+    started = (run for run in problem.instance.running if run.start <= 0.0)
+    for run, busy in zip(started, problem.busy, strict=True):
         free_from |= {name: int(busy.end) for name in run.nodes}
+    closed = {
+        (g, t)
+        for block in problem.blocks
+        for g, held in enumerate(block.allocation)
+        if held
+        for t in range(int(block.start) + 1, int(block.end) + 1)
+    }
     rooms = {j: problem.rooms(job) for j, job in jobs.items()}
     model.X = pyo.Var(
         [
@@ -77,6 +86,7 @@ def _add_sets_and_variables(model: pyo.ConcreteModel, theta: int) -> None:
             for r in model.R
             if rooms[j][model.class_of[r]]
             for t in range(max(int(releases[j]), free_from[r]) + 1, theta + 1)
+            if (model.class_of[r], t) not in closed
         ],
         domain=pyo.Binary,
         doc="(23), thesis (3.22): 1 where job j is on processor r in slot t",
@@ -157,18 +167,21 @@ def _add_placement(model: pyo.ConcreteModel) -> None:
 def _add_durations(model: pyo.ConcreteModel) -> None:
     problem: Problem = model.problem
     base_slots = {j: model.Tb[j] / problem.seconds(1) for j in model.J}
+    jobs = dict(zip(model.J, problem.jobs, strict=True))
     used = defaultdict(list)
     for (j, _, _), x in model.X.items():
         used[j].append(x)
     model.slowest = pyo.Constraint(
         model.J,
         model.R,
-        rule=lambda m, j, r: m.SP[j] >= m.Z[j, r] / m.Gamma[r],
+        rule=lambda m, j, r: m.SP[j] >= m.Z[j, r] * _slowness(problem, jobs[j], m.class_of[r]),
         doc="(3), thesis (2.5): the slowest processor of a job slows it down (missing in the sources' list: erratum 4)",
     )
+    # Of a job that names times SP is all of its slowdown.
+    share = {j: 1.0 if job.times else model.sigma[j] for j, job in jobs.items()}
     model.eq18 = pyo.Constraint(
         model.J,
-        rule=lambda m, j: m.ct[j] == m.sigma[j] * m.SP[j] + (1 - m.sigma[j]),
+        rule=lambda m, j: m.ct[j] == share[j] * m.SP[j] + (1 - share[j]),
         doc="(18), thesis (3.17): ct from the processing slowdown alone, for links do not saturate",
     )
     room = dict(zip(model.J, (_rounding_room(problem, j) for j in range(len(problem.jobs))), strict=True))
@@ -184,13 +197,18 @@ def _add_durations(model: pyo.ConcreteModel) -> None:
     )
 
 
+def _slowness(problem: Problem, job: Job, g: int) -> float:
+    """Return what SP is at least where a job has a task on class ``g``."""
+    return problem.class_times(job)[g] / job.base_time if job.times else 1.0 / problem.classes[g].effective_power
+
+
 def _rounding_room(problem: Problem, j: int) -> float:
     """Return the share of a slot that rounding up may add to the slots of a job in (19).
 
     Anything from the largest rounding of the job up to, but without, 1 is right. Halfway between keeps
     away from both by more than a solver's feasibility tolerance (errata 1 has 1 - 1e-6, which does not).
     """
-    seconds = [execution_time(problem.jobs[j], 1.0 / c.effective_power) for c in problem.classes]
+    seconds = problem.class_times(problem.jobs[j])
     largest = max(problem.ticks(time) - time / problem.seconds(1) for time in seconds)
     return (1.0 + largest) / 2.0
 
@@ -287,6 +305,26 @@ def _add_memories(model: pyo.ConcreteModel, theta: int) -> None:
     )
 
 
+def _add_pools(model: pyo.ConcreteModel, theta: int) -> None:
+    """Add (W3): the tasks on the classes of a pool take no more units than are left of it."""
+    problem: Problem = model.problem
+    free = Grid(problem, theta).left
+    pools = {problem.resources[k].name: (k, problem.resources[k]) for k in problem.contended_pools}
+    jobs = dict(zip(model.J, problem.jobs, strict=True))
+    taken: dict[tuple[str, int], list[tuple[float, pyo.Var]]] = defaultdict(list)
+    for (j, t), placed in model.in_slot.items() if pools else ():
+        for name, (_, pool) in pools.items():
+            units = pool.load(1, jobs[j])
+            taken[name, t] += [(units, x) for r, x in placed if units and model.class_of[r] in pool.classes]
+    model.pools = pyo.Constraint(
+        [key for key, terms in taken.items() if terms],
+        rule=lambda _, name, t: (
+            pyo.quicksum(units * x for units, x in taken[name, t]) <= float(free[t - 1, pools[name][0]])
+        ),
+        doc="(W3), ours: tasks take no more units of a pool than are left of it",
+    )
+
+
 def _add_constraints(model: pyo.ConcreteModel) -> None:
     """Add what the constraints of the problem ask for, as (T8) and (T9); a job runs where all its tasks are."""
     problem: Problem = model.problem
@@ -324,7 +362,8 @@ def _add_exact_ends(model: pyo.ConcreteModel) -> None:
         for j in problem.held_exactly
         for level in range(len(problem.levels[j]))
     }
-    slowness = {key: max(1.0 / problem.classes[g].effective_power for g in classes) for key, classes in slowest.items()}
+    jobs = dict(zip(names, problem.jobs, strict=True))
+    slowness = {key: max(_slowness(problem, jobs[key[0]], g) for g in of_key) for key, of_key in slowest.items()}
     used = {j: [x for (i, _, _), x in model.X.items() if i == j] for j in held}
 
     def on_slowest(m: pyo.ConcreteModel, j: str, level: int) -> pyo.Expression:

@@ -56,6 +56,10 @@ class Grid:
             until = min(horizon, int(busy.end))
             self.processors[:until] -= busy.allocation
             self.left[:until] -= busy.loads
+        for block in problem.blocks:
+            since, until = int(block.start), min(horizon, int(block.end))
+            self.processors[since:until] -= block.allocation
+            self.left[since:until] -= block.loads
         self.left = np.maximum(self.left, 0.0)  # what runs may exceed a limit; nothing is added to it
 
     def starts(self, j: int, duration: int, allocation: Sequence[int], loads: Sequence[float]) -> list[int]:

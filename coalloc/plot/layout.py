@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from coalloc.allocation import is_coallocated
 from coalloc.checker import check
 from coalloc.display.wording import TimeUnit, duration_text, plural, unit_for
 from coalloc.execution import link_loads
-from coalloc.instance import Cluster, CoallocError, Instance, Job, Platform
+from coalloc.instance import Cluster, CoallocError, Instance, Job, Platform, RunningJob
 from coalloc.instance.numbering import intervals_of, unknown_ranges
 from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, time_tolerance
@@ -271,16 +271,26 @@ def cluster_detail(cluster: Cluster) -> str:
 
 
 def bars_of(instance: Instance, schedule: Schedule) -> tuple[Bar, ...]:
-    """Return the bars of the jobs that run already, then one per placement, in the schedule's order."""
-    running = [run for run in instance.running if run.end > 0.0]
+    """Return the bars of what runs already or is not there, then one per placement, in the schedule's order."""
+    running = [*(run for run in instance.running if run.end > 0.0), *_closed(instance.platform)]
     number = {job.id: i for i, job in enumerate(instance.jobs)}
     places = iter(places_of(instance.platform, [*(run.nodes for run in running), *(p.nodes for p in schedule)]))
-    bars = [Bar(run.job, None, 0.0, run.end, *next(places)) for run in running]
+    bars = [Bar(run.job, None, run.start, run.end, *next(places)) for run in running]
     for p in schedule:
         job, killed = instance.job_by_id[p.job], p.outcome == "killed"
         # One that ends before it starts (schedules need not be valid) gets no length.
         bars.append(Bar(job, number[p.job], p.start, max(p.start, p.end), *next(places), killed))
     return tuple(bars)
+
+
+def _closed(platform: Platform) -> Iterator[RunningJob]:
+    """Yield the windows in which nodes are not there, as if a job of that name held them."""
+    for window, nodes in zip(platform.unavailable, platform.window_nodes, strict=True):
+        members = (platform.nodes[n] for n in sorted(nodes))
+        held = [p for node in members for p in range(node.first_processor, node.first_processor + node.cores)]
+        if window.group is None:
+            job = Job("unavailable", len(held), base_time=window.end - window.start)
+            yield RunningJob(job, [platform.processor_names[p] for p in held], window.end, window.start)
 
 
 Places = tuple[tuple[int, ...], tuple[Piece, ...]]

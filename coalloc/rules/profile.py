@@ -41,6 +41,8 @@ class Profile:
         self.couples, self.placed = problem.couples, dict[int, tuple[float, float]]()
         for busy in problem.busy:
             self.occupy(-math.inf, busy.end, busy.allocation, busy.loads)
+        for block in problem.blocks:
+            self.occupy(block.start, block.end, block.allocation, block.loads)
 
     def copy(self) -> Profile:
         """Return a profile of its own with the same bookings."""

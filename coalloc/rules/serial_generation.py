@@ -36,7 +36,7 @@ FILLING_RULES = ("whole cluster", "slowest first", "fastest first")
 Way = tuple[int, int] | Mode
 """How a job may be placed: up to a slowest level with a filling rule, both by index, or in one mode."""
 Link = tuple[Sequence[int], Sequence[float], float]
-"""The classes below a link, the load (MB/s) of a job by its tasks there, and what is left of it (MB/s)."""
+"""The classes below a link, the load (MB/s) of a job by its tasks there, what is left of it (MB/s); or so of a pool."""
 
 
 class Generation:
@@ -140,8 +140,12 @@ class Generation:
                 self._fillings.clear()
             problem, job = self.problem, self.problem.jobs[j]
             below = [problem.resources[k].classes for k in problem.contended_links]
-            links = list(zip(below, self._loads[j], left, strict=False))  # links come first
-            room = _with_memory(problem, job, free, problem.contended_memories, left[len(below) :])
+            links: list[Link] = list(
+                zip(below, self._loads[j], left, strict=False)
+            )  # links come first, then memories, then pools
+            memories = left[len(below) : len(left) - len(problem.contended_pools)]
+            room = _with_memory(problem, job, free, problem.contended_memories, memories)
+            links += _pools(problem, job, problem.contended_pools, left[len(below) + len(memories) :])
             found = (_fill(job.tasks, room, order, links) for order in self._orders[rule][classes])
             self._fillings[key] = next((allocation for allocation in found if allocation is not None), None)
         return self._fillings[key]
@@ -309,7 +313,11 @@ def fillings(problem: Problem, job: Job, free: Sequence[int], left: Sequence[flo
     One fills the fastest classes first, one the clusters with most free processors first; with scope
     ``cluster`` or ``node`` there is one per cluster or node.
     """
-    links = [(problem.resources[k].classes, problem.load_table(job, k), left[k]) for k in range(problem.num_links)]
+    links: list[Link] = [
+        (problem.resources[k].classes, problem.load_table(job, k), left[k]) for k in range(problem.num_links)
+    ]
+    first_pool = problem.num_links + problem.num_memories
+    links += _pools(problem, job, range(first_pool, len(left)), left[first_pool:])
     room = room_for(problem, job, free, left)
     for order in _class_orders(problem, room):
         allocation = _fill(job.tasks, room, order, links)
@@ -320,8 +328,17 @@ def fillings(problem: Problem, job: Job, free: Sequence[int], left: Sequence[flo
 def room_for(problem: Problem, job: Job, free: Sequence[int], left: Sequence[float]) -> Sequence[float]:
     """Return how many tasks of a job each class can take: by free processors, and what is left of each resource."""
     usable = [min(pair) for pair in zip(free, problem.rooms(job), strict=True)]
-    memories = range(problem.num_links, len(problem.resources))
-    return _with_memory(problem, job, usable, memories, left[problem.num_links :])
+    memories = range(problem.num_links, problem.num_links + problem.num_memories)
+    return _with_memory(problem, job, usable, memories, left[memories.start : memories.stop])
+
+
+def _pools(problem: Problem, job: Job, pools: Sequence[int], left: Sequence[float]) -> list[Link]:
+    """Return what pools leave of a job, as links do: the units that it takes by its tasks on their classes."""
+    found: list[Link] = []
+    for k, units in zip(pools, left, strict=True):
+        pool = problem.resources[k]
+        found.append((pool.classes, pool.load_table(job.tasks, job), units))
+    return found
 
 
 def _with_memory(

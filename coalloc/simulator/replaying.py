@@ -40,7 +40,10 @@ STRUCTURE = (
 )
 """Rules of the checker that say which jobs run on which processors."""
 
-UNKNOWN_WORDS: Mapping[Starts, frozenset[str]] = {"keep": frozenset(), "left": frozenset({"after"})}
+UNKNOWN_WORDS: Mapping[Starts, frozenset[str]] = {
+    "keep": frozenset({"times", "start"}),
+    "left": frozenset({"after", "times", "unavailable", "start"}),
+}
 """The words that it does not know: jobs that are killed end before those after them might expect it."""
 
 

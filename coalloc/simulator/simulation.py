@@ -25,6 +25,9 @@ from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
 from coalloc.simulator.site import Partition
 
+UNKNOWN_WORDS = frozenset({"times", "unavailable", "start"})
+"""The words that no policy knows: the simulator has one speed per node, no windows, and no jobs that start later."""
+
 SETS_AT_ONCE = 2_000
 """Sets of processors that are named in one go, so that memory stays small."""
 
@@ -43,8 +46,8 @@ def simulated(
     """Return the run of an instance under a policy or a broker; see :func:`coalloc.simulate`."""
     if not (isinstance(policy, SharesNodes) and policy.shares_nodes):
         instance.refuse_shared_nodes(f"policy {name!r}")
-    if isinstance(policy, IsIgnorant):
-        refuse_words(instance, f"policy {name!r}", policy.unknown_words)
+    own = policy.unknown_words if isinstance(policy, IsIgnorant) else frozenset()
+    refuse_words(instance, f"simulate, with policy {name!r},", UNKNOWN_WORDS | own)
     if isinstance(policy, NeedsMemory) and policy.needs_memory:
         refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
     router = policy if isinstance(policy, Broker) else None

@@ -63,8 +63,8 @@ class Context:
 
     @property
     def is_free(self) -> bool:
-        """Whether no constraint ties jobs to each other, or to an instant by which they must have ended."""
-        return not self.problem.couples
+        """Whether no constraint ties jobs to each other or to an instant, and what is free only grows but for them."""
+        return not self.problem.couples and self.problem.is_plain
 
     # ------------------------------------------------------------------ what is known
 

@@ -54,6 +54,9 @@ COLUMNS = (*STATE, *OF_MEASURES, *OF_MAKESPAN, *OF_SHARES)
 
 AS_IT_WAS = "as it was"
 
+FOLDED = 30
+"""Lines of the table of windows above which the page folds it."""
+
 TOLERANCE = 1e-6
 """Share by which a schedule may be below a bound: both are floats."""
 
@@ -341,6 +344,7 @@ class Audit:
             picture=picture,
             heads=heads,
             lines=lines,
+            folded=FOLDED,
             palette=palette,
         )
 

@@ -25,8 +25,8 @@ held can only shrink from there on: a job fits for all its duration if it fits a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -106,7 +106,7 @@ class _Option:
     """An allocation of one job, with its link loads (MB/s, one per link) and its processing slowdown.
 
     ``memory`` (MB, one per class) is what its tasks ask of one node: all of the class where that is a node of several
-    cores, else one.
+    cores, else one. ``groups`` are the processors of each group of which windows take some.
     """
 
     allocation: Allocation
@@ -114,17 +114,22 @@ class _Option:
     loads: tuple[float, ...]
     slowdown: float
     memory: tuple[float, ...]
+    groups: tuple[float, ...] = ()
 
     @property
     def demand(self) -> tuple[float, ...]:
         """What it takes of every resource: processors of each class, bandwidth of each link, memory of each class."""
-        return (*self.allocation, *self.loads, *self.memory)
+        return (*self.allocation, *self.loads, *self.memory, *self.groups)
 
 
 def _classes(instance: Instance, scope: Scope = "platform") -> tuple[NodeClass, ...]:
     """Return the node classes, with every node of several cores for itself where some job asks for memory."""
     asks = any(job.memory for job in (*instance.jobs, *(run.job for run in instance.running)))
-    return switched_classes(instance.platform, scope) if asks else node_classes(instance.platform, scope)
+    node_of, index = instance.platform.processor_node, instance.platform.processor_index
+    reserved = [{node_of[index[name]] for name in run.nodes} for run in instance.running if run.start > 0.0]
+    if asks:
+        return switched_classes(instance.platform, scope, reserved)
+    return node_classes(instance.platform, scope, reserved=reserved)
 
 
 def _memories(classes: Sequence[NodeClass]) -> list[float]:
@@ -153,6 +158,8 @@ def _option(job: Job, allocation: Allocation, instance: Instance, classes: Seque
         loads.append(crossing * job.task_bandwidth)
     used = list(zip(classes, allocation, strict=True))
     slowdown = max(1.0 / c.effective_power for c, count in used if count)
+    if job.times:  # all of its slowdown, in units of the base time
+        slowdown = max(_named_time(job, c) for c, count in used if count) / job.base_time
     on_one_node = (count if c.group.cores > 1 else min(count, 1) for c, count in used)
     memory = tuple(count * (job.memory or 0.0) for count in on_one_node)
     return _Option(allocation, tasks, tuple(loads), slowdown, memory)
@@ -187,8 +194,19 @@ def _running_option(run: RunningJob, instance: Instance, classes: Sequence[NodeC
     return _option(run.job, allocation_of(processors, classes), instance, classes)
 
 
+def _named_time(job: Job, node_class: NodeClass) -> float:
+    """Return how long a job that names times takes on a class where no link saturates, s."""
+    group, share = node_class.group, job.processing_share
+    for feature in group.features:
+        if feature in job.times:
+            return job.times[feature] * (share / group.availability + 1.0 - share)
+    return job.base_time * (share / group.effective_power + 1.0 - share)
+
+
 def _execution_time(job: Job, processing: float, communication: float = 1.0) -> float:
-    """Return Te, s. Source: thesis, equations (2.2) and (2.3)."""
+    """Return Te, s. Source: thesis, equations (2.2) and (2.3); of a job that names times, without communication."""
+    if job.times:
+        return job.base_time * processing
     communicating = 0.0 if job.processing_share == 1.0 else (1.0 - job.processing_share) * communication
     return job.base_time * (job.processing_share * processing + communicating)
 
@@ -255,7 +273,15 @@ def brute_force_oas(
     choices = [_Choices.of(job, found, grid, ended) for job, found in zip(instance.jobs, options, strict=True)]
     if not all(choice.options for choice in choices):
         return BruteForceResult((math.inf,), None)
-    held = [(grid(run.end), _running_option(run, instance, classes).demand) for run in instance.running]
+    held = [
+        (grid(run.end), _running_option(run, instance, classes).demand) for run in instance.running if run.start <= 0.0
+    ]
+    groups = _counted_groups(instance, classes)
+    choices = [choice.with_groups(list(groups.values())) for choice in choices]
+    nothing = (0.0,) * len(groups)
+    held = [(end, (*demand, *nothing)) for end, demand in held]
+    sizes = [float(sum(capacities[g] for g in members)) for members in groups.values()]
+    blocks = _blocks(instance, classes, groups, slot, grid)
     unit = 1.0 if slot is None else slot
 
     def schedule_of(placed: Sequence[_Placed]) -> Schedule:
@@ -272,12 +298,13 @@ def brute_force_oas(
     search = _OasSearch(
         choices,
         held,
-        np.array([*capacities, *limits, *_shared_memories(classes)], dtype=float),
+        np.array([*capacities, *limits, *_shared_memories(classes), *sizes], dtype=float),
         _regular(instance, objective, unit),
         [_last_tick(job, slot) for job in instance.jobs],
         _preceding(instance),
         is_allowed if constraints else None,
-        () if horizon is None else range(horizon + 1),
+        [*(() if horizon is None else range(horizon + 1)), *(block.end for block in blocks)],
+        blocks,
     )
     search.extend((), tuple(range(len(choices))), 0.0)
     if math.isinf(search.best):
@@ -285,6 +312,50 @@ def brute_force_oas(
     attained = slot is None or rounding == "up"
     value = _reported(instance, objective, search.best, unit)
     return BruteForceResult((value,), schedule_of(search.best_placed) if attained else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What is held from ``start`` to ``end``, in slots or in seconds, beside jobs that run from the start on."""
+
+    start: float
+    end: float
+    demand: tuple[float, ...]
+
+
+def _counted_groups(instance: Instance, classes: Sequence[NodeClass]) -> dict[tuple[str, int], tuple[int, ...]]:
+    """Return the classes of each group (by cluster and number) of which windows take a number of processors."""
+    pairs = zip(instance.platform.unavailable, instance.platform.window_nodes, strict=True)
+    return {(w.cluster, w.group): _members(classes, nodes, instance) for w, nodes in pairs if w.group is not None}
+
+
+def _members(classes: Sequence[NodeClass], nodes: Collection[int], instance: Instance) -> tuple[int, ...]:
+    """Return the classes, by index, of some nodes: all nodes of a class are among them, or none."""
+    node_of = instance.platform.processor_node
+    return tuple(g for g, node_class in enumerate(classes) if node_of[node_class.processors[0]] in nodes)
+
+
+def _blocks(
+    instance: Instance,
+    classes: Sequence[NodeClass],
+    groups: Mapping[tuple[str, int], Sequence[int]],
+    slot: float | None,
+    grid: Callable[[float], float],
+) -> list[_Block]:
+    """Return the windows, and the running jobs that start later; what begins in a slot is in the way in all of it."""
+    begins = _grid(slot, "down")
+    rest = (0.0,) * (len(instance.platform.links) + len(classes))
+    found = []
+    for window, nodes in zip(instance.platform.unavailable, instance.platform.window_nodes, strict=True):
+        closed = _members(classes, nodes, instance) if window.processors is None else ()
+        processors = (float(c.capacity) if g in closed else 0.0 for g, c in enumerate(classes))
+        taken = [float(window.processors or 0) if key == (window.cluster, window.group) else 0.0 for key in groups]
+        found.append(_Block(begins(window.start), grid(window.end), (*processors, *rest, *taken)))
+    for run in instance.running:
+        if run.start > 0.0:
+            demand = (*_running_option(run, instance, classes).demand, *(0.0 for _ in groups))
+            found.append(_Block(begins(run.start), grid(run.end), demand))
+    return [block for block in found if block.start < block.end]
 
 
 def _last_tick(job: Job, slot: float | None) -> float:
@@ -377,6 +448,14 @@ class _Choices:
         arrival = max([grid(job.arrival), *(ended[other] for other in job.after if other in ended)])
         return cls(arrival, options, demands, durations)
 
+    def with_groups(self, groups: Sequence[Sequence[int]]) -> _Choices:
+        """Return the same with what each option takes of groups of classes behind its demands."""
+        taken = [tuple(float(sum(o.allocation[g] for g in members)) for members in groups) for o in self.options]
+        columns = np.array(taken, dtype=float).reshape(len(self.options), len(groups))
+        columns[self.durations == 0.0] = 0.0
+        options = [replace(o, groups=of_option) for o, of_option in zip(self.options, taken, strict=True)]
+        return replace(self, options=options, demands=np.hstack([self.demands, columns]))
+
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
@@ -396,7 +475,7 @@ class _OasSearch:
     links, memories), ``regular`` folds the spans of all jobs into what is minimised. Jobs end by their ``latest`` ends,
     and start when those ``preceding`` them have ended. With ``is_allowed``, which is
     asked of complete schedules, every instant at which a job may start is tried, and not the first alone: ends, and
-    ``instants``.
+    ``instants``. ``blocks`` begin later, so what is free does not only grow.
     """
 
     choices: Sequence[_Choices]
@@ -407,6 +486,7 @@ class _OasSearch:
     preceding: Sequence[frozenset[int]]
     is_allowed: Callable[[Sequence[_Placed]], bool] | None = None
     instants: Sequence[float] = ()
+    blocks: Sequence[_Block] = ()
     best: float = math.inf
     best_placed: tuple[_Placed, ...] = field(default=())
 
@@ -420,15 +500,11 @@ class _OasSearch:
             return
         times, free = self._profile(placed, now)
         ends = {p.job: p.end for p in placed}
-        starts = {j: self._earliest_starts(self.choices[j], times, free) for j in remaining}
-        moves = sorted(self._moves(starts, times))
+        moves = sorted(move for j in remaining for move in self._moves(j, times, free, ends))
         if {move[1] for move in moves} != set(remaining):
             return  # one of them can no longer end in time
         soonest = {j: min((move for move in moves if move[1] == j), key=self._alone) for j in remaining}
         moves = [move for move in moves if self.preceding[move[1]] <= ends.keys()]
-        # Where others must have ended first, the job starts when the last of them has, or at a later instant.
-        ready = {j: max([-math.inf, *(ends[i] for i in self.preceding[j])]) for _, j, _, _ in moves}
-        moves = [move for move in moves if move[3] >= ready[move[1]]]
         for end, j, o, start in moves:
             others = tuple(k for k in remaining if k != j)
             # Jobs that start together are put in the order of their numbers, once, unless one comes after the other.
@@ -440,16 +516,46 @@ class _OasSearch:
                 continue
             self.extend((*placed, _Placed(j, self.choices[j].options[o], start, end)), others, start)
 
-    def _moves(self, starts: Mapping[int, FloatArray], times: FloatArray) -> Iterator[tuple[float, int, int, float]]:
-        """Yield (end, job, option, start): each option at its first start, or at every one from there on."""
-        for j, of_job in starts.items():
-            for o, first in enumerate(of_job.tolist()):
-                is_first = self.is_allowed is None and not self.preceding[j]
-                later = [] if is_first else times[times > first].tolist()
-                for start in (first, *later):
-                    end = start + float(self.choices[j].durations[o])
-                    if end <= self.latest[j]:
-                        yield end, j, o, start
+    def _moves(
+        self, j: int, times: FloatArray, free: FloatArray, ends: Mapping[int, float]
+    ) -> Iterator[tuple[float, int, int, float]]:
+        """Yield (end, job, option, start): each option at its first start, or at every one from there on.
+
+        Of those that the job comes after the ``ends`` that are known count.
+        """
+        choices = self.choices[j]
+        ready = max([choices.arrival, *(ends[i] for i in self.preceding[j] if i in ends)])
+        first = None if self.blocks else self._earliest_starts(choices, ready, times, free)
+        for o, duration in enumerate(choices.durations.tolist()):
+            if first is None:
+                starts = self._unblocked_starts(choices.demands[o], duration, ready, times, free)
+            else:
+                begin = float(first[o])
+                starts = iter([begin, *(times[times > begin].tolist() if self.is_allowed is not None else ())])
+            for start in starts:
+                if start + duration <= self.latest[j]:
+                    yield start + duration, j, o, start
+                if self.is_allowed is None:
+                    break
+
+    def _unblocked_starts(
+        self, demand: FloatArray, duration: float, ready: float, times: FloatArray, free: FloatArray
+    ) -> Iterator[float]:
+        """Yield the instants, in order, at which what is asked for is free and stays so, for blocks begin later."""
+        for start in sorted({max(ready, float(times[0])), *(t for t in times.tolist() if t > ready)}):
+            margin = time_tolerance(start + duration)
+            begins = (block.start for block in self.blocks if start < block.start < start + duration - margin)
+            if all(self._is_free(demand, instant, times, free) for instant in (start, *begins)):
+                yield start
+
+    def _is_free(self, demand: FloatArray, instant: float, times: FloatArray, free: FloatArray) -> bool:
+        """Return whether what is asked for is free at an instant."""
+        margin = time_tolerance(instant)
+        left = free[max(0, int(np.searchsorted(times, instant + margin, side="right")) - 1)].copy()
+        for block in self.blocks:
+            if block.start <= instant + margin and block.end > instant + margin:
+                left -= block.demand
+        return bool((demand <= np.maximum(left, 0.0)).all())
 
     def _alone(self, move: tuple[float, int, int, float]) -> float:
         """Return what a move (end, job, option, start) is worth by itself: a later end may cost less after a start."""
@@ -471,17 +577,17 @@ class _OasSearch:
         instants = (*(end for end, _ in holds), *self.instants)
         times = np.array(sorted({now, *(t for t in instants if t > now)}), dtype=float)
         if not holds:
-            return times, self.capacity[np.newaxis]
+            return times, np.tile(self.capacity, (len(times), 1))
         ends = np.array([end for end, _ in holds], dtype=float)
         demands = np.array([demand for _, demand in holds], dtype=float)
         active = ends > times[:, np.newaxis] + time_tolerance(float(times[-1]))
         return times, np.maximum(self.capacity - active.astype(float) @ demands, 0.0)
 
     @staticmethod
-    def _earliest_starts(choices: _Choices, times: FloatArray, free: FloatArray) -> FloatArray:
+    def _earliest_starts(choices: _Choices, ready: float, times: FloatArray, free: FloatArray) -> FloatArray:
         """Return when each option of a job can start, shape ``(options,)``; the last instant takes any."""
         fits = (choices.demands[:, np.newaxis, :] <= free).all(axis=2)
-        starts: FloatArray = np.maximum(times[fits.argmax(axis=1)], choices.arrival)
+        starts: FloatArray = np.maximum(times[fits.argmax(axis=1)], ready)
         return starts
 
 

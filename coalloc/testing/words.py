@@ -6,11 +6,14 @@ What an instance of :mod:`coalloc.testing.small` says is kept; words are added t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import numpy as np
 
 from coalloc.execution import execution_time
-from coalloc.instance import Instance, Job, NodeGroup, Platform
+from coalloc.instance import Instance, InstanceError, Job, NodeGroup, Platform, RunningJob
+from coalloc.instance.processor_names import ProcessorNames
+from coalloc.instance.windows import Window
 from coalloc.instance.words import WORDS
 from coalloc.testing.small import SmallSize, small_instance
 
@@ -107,10 +110,75 @@ def _mostly_placeable(rng: np.random.Generator, platform: Platform, before: Job,
     return after if room >= after.tasks or rng.random() < 0.05 else before
 
 
+def _with_windows(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return an instance with one to three windows: of clusters, of nodes, or of some processors of a group."""
+    platform = instance.platform
+
+    def window() -> Window:
+        cluster = platform.clusters[int(rng.integers(len(platform.clusters)))]
+        start = float(rng.choice((0.0, 5.0, 20.0, round(float(rng.uniform(0.0, 60.0)), 1))))
+        end = start + float(rng.choice((5.0, 20.0, round(float(rng.uniform(1.0, 50.0)), 1))))
+        kind = rng.random()
+        if kind < 0.4:
+            number = int(rng.integers(len(cluster.nodes)))
+            group = cluster.nodes[number]
+            taken = int(rng.integers(1, group.count * group.cores + 1))
+            return Window(cluster.name, start, end, group=number, processors=taken)
+        if kind < 0.8:
+            nodes = rng.permutation(cluster.num_nodes)[: int(rng.integers(1, cluster.num_nodes + 1))]
+            names = ProcessorNames([f"{cluster.name}/{n}" for n in sorted(nodes.tolist())])
+            return Window(cluster.name, start, end, nodes=names)
+        return Window(cluster.name, start, end)
+
+    for _ in range(int(rng.integers(1, 4))):
+        unavailable = (*instance.platform.unavailable, window())
+        instance = _where_possible(instance, platform=platform.replace(unavailable=unavailable))
+    return instance
+
+
+def _with_reservations(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return an instance in which another job, which communicates, is to run later on some whole nodes."""
+    platform = instance.platform
+    chosen = [platform.nodes[n] for n in rng.permutation(len(platform.nodes))[: int(rng.integers(1, 3))].tolist()]
+    names = platform.processor_names
+    held = [names[p] for node in chosen for p in range(node.first_processor, node.first_processor + node.cores)]
+    start = round(float(rng.uniform(1.0, 60.0)), 1)
+    job = Job("later", len(held), 50.0, task_bandwidth=float(rng.choice((0.0, 2.0))))
+    reserved = RunningJob(job, held, start + float(rng.choice((10.0, 25.5))), start)
+    return _where_possible(instance, running=(*instance.running, reserved))
+
+
+def _where_possible(instance: Instance, **changes: Any) -> Instance:
+    """Return an instance after changes, as it was where they contradict what it says already."""
+    try:
+        return instance.replace(**changes)
+    except InstanceError:
+        return instance
+
+
+def _with_times(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return an instance in which most jobs say how long they take on nodes of one kind or the other."""
+
+    def equipped(group: NodeGroup) -> NodeGroup:
+        kind = str(rng.choice(("a100", "v100", "")))
+        return group.replace(features=[*group.features, *([kind] if kind else [])])
+
+    def timed(job: Job) -> Job:
+        kinds = [kind for kind in ("a100", "v100") if rng.random() < 0.8]
+        return job.replace(times={kind: round(job.base_time * float(rng.uniform(0.3, 2.0)), 1) for kind in kinds})
+
+    clusters = [c.replace(nodes=[equipped(group) for group in c.nodes]) for c in instance.platform.clusters]
+    jobs = [timed(job) if rng.random() < 0.7 else job for job in instance.jobs]
+    return instance.replace(platform=instance.platform.replace(clusters=clusters), jobs=jobs)
+
+
 DRAWS: Mapping[str, Draw] = {
     "deadline": _with_deadlines,
     "after": _with_precedences,
     "eligible": _with_clusters,
     "requires": _with_features,
+    "times": _with_times,
+    "unavailable": _with_windows,
+    "start": _with_reservations,
 }
 """What adds each word."""

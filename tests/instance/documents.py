@@ -92,9 +92,9 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
         "platform.switches[0].speed: is not a known key; known are name, parent, bandwidth",
     ),
     "unknown key of a running job": (
-        ("running", 0, "start"),
+        ("running", 0, "begin"),
         1,
-        "running[0].start: is not a known key; known are job, nodes, end",
+        "running[0].begin: is not a known key; known are job, nodes, end, start",
     ),
     "missing key": ((*JOB, "base_time"), ABSENT, "jobs[1].base_time: is missing"),
     "missing platform": (("platform",), ABSENT, "platform: is missing"),

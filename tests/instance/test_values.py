@@ -69,7 +69,8 @@ def test_all_faults_of_a_call():
         "tasks: must be at least 1, got 0",
         "base_time: is missing",
         "colour: is not a known key; known are id, tasks, base_time, processing_share, task_bandwidth, arrival, "
-        "estimate, user, memory, energy_estimate, weight, due_date, deadline, after, eligible, requires",
+        "estimate, user, memory, energy_estimate, weight, due_date, deadline, after, eligible, "
+        "requires, times",
     ]
 
 

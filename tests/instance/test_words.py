@@ -11,6 +11,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob
 from coalloc.documents.kinds import document_of
 from coalloc.instance.files import INSTANCE, PLATFORM
+from coalloc.instance.windows import Window
 from coalloc.instance.words import WORDS
 from coalloc.testing.words import DRAWS, small_word_instance
 
@@ -21,6 +22,11 @@ WORDED = {
     "after": Instance(PLAIN, [Job("J1", 1, 10.0), Job("J2", 1, 10.0, after=["J1"])]),
     "eligible": Instance(PLAIN, [Job("J1", 1, 10.0, eligible=["C1"])]),
     "requires": Instance(EQUIPPED, [Job("J1", 1, 10.0, requires=["gpu"])]),
+    "times": Instance(EQUIPPED, [Job("J1", 1, 10.0, times={"gpu": 4.0})]),
+    "unavailable": Instance(
+        PLAIN.replace(unavailable=[Window("C1", 5.0, 10.0, nodes=["C1/0"])]), [Job("J1", 2, 10.0), Job("J2", 1, 5.0)]
+    ),
+    "start": Instance(PLAIN, [Job("J1", 2, 10.0)], [RunningJob(Job("R1", 1, 5.0), ["C1/1"], 10.0, start=5.0)]),
 }
 """An instance that uses one word."""
 
@@ -122,3 +128,67 @@ def test_random_instances_use_every_pair_of_words():
         used = small_word_instance(seed)[0].words
         pairs |= {(one, other) for one in used for other in used if one < other}
     assert len(pairs) == len(WORDS) * (len(WORDS) - 1) // 2
+
+
+def test_faults_of_windows_and_reservations():
+    windows = [
+        Window("C2", 0.0, 1.0),
+        Window("C1", 5.0, 5.0),
+        Window("C1", 0.0, 1.0, nodes=["C1/1-2"]),
+        Window("C1", 0.0, 1.0, group=1, processors=1),
+        Window("C1", 0.0, 1.0, group=0, processors=3),
+        Window("C1", 0.0, 1.0, group=0),
+    ]
+    with pytest.raises(InstanceError) as caught:
+        PLAIN.replace(unavailable=windows)
+    assert lines(caught) == [
+        "unavailable[0].cluster: must be a cluster of the platform, got 'C2'",
+        "unavailable[1].end: must be after its start, 5, got 5",
+        "unavailable[2].nodes: must be nodes of cluster 'C1', got 'C1/1-2'",
+        "unavailable[3].group: must be a group of the cluster, 0 to 0, got 1",
+        "unavailable[4].processors: must be at most 2 (all of the group), got 3",
+        "unavailable[5]: must give nodes, or a group and a number of its processors, or neither",
+    ]
+    closed = PLAIN.replace(unavailable=[Window("C1", 5.0, 10.0, nodes=["C1/0"])])
+    running = [
+        RunningJob(Job("R1", 1, 1.0), ["C1/0"], 6.0),
+        RunningJob(Job("R2", 1, 1.0), ["C1/1"], 3.0, start=3.0),
+        RunningJob(Job("R3", 1, 1.0), ["C1/0"], 5.0, start=2.0),
+    ]
+    with pytest.raises(InstanceError) as caught:
+        Instance(closed, [], running)
+    assert lines(caught) == [
+        "running[0].nodes: must not be in platform.unavailable[0], from 5 s on",
+        "running[1].end: must be after its start, 3, got 3",
+        "running[2].nodes[0]: is held twice: 'C1/0' is also running[0].nodes[0]",
+    ]
+
+
+def test_a_processor_may_be_reserved_for_one_after_the_other():
+    running = [RunningJob(Job(f"R{n}", 1, 1.0), ["C1/0"], 5.0 * n + 5.0, start=5.0 * n) for n in range(3)]
+    assert Instance(PLAIN, [], running).words == {"start"}
+
+
+def test_a_reservation_of_a_part_of_a_node_is_refused_where_nodes_are_counted():
+    platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0, cores=2)], link_bandwidth=1.0)])
+    instance = Instance(platform, [Job("J1", 1, 1.0)], [RunningJob(Job("R1", 1, 5.0), ["C1/0.1"], 10.0, start=5.0)])
+    with pytest.raises(CoallocError, match=r"^running job 'R1' starts at 5 s on a part of a node"):
+        coalloc.solve(instance)
+
+
+def test_a_job_names_one_feature_of_each_group():
+    both = Platform([Cluster("C1", [NodeGroup(1, 1.0), NodeGroup(1, 1.0, features=["a", "b"])], link_bandwidth=1.0)])
+    with pytest.raises(InstanceError) as caught:
+        Instance(both, [Job("J1", 1, 1.0, times={"a": 1.0, "b": 2.0}), Job("J2", 1, 1.0, times={"b": 3.0, "c": 4.0})])
+    assert lines(caught) == [
+        "jobs[0].times: must name one feature of each group, got 'a' and 'b' of platform.clusters[0].nodes[1]"
+    ]
+
+
+def test_times_are_above_0_and_never_change():
+    with pytest.raises(InstanceError, match=r"^times\.a: must be above 0, got 0\.0$"):
+        Job("J1", 1, 1.0, times={"a": 0.0})
+    times = {"a": 5.0}
+    job = Job("J1", 1, 1.0, times=times)
+    times["a"] = 6.0
+    assert (job.times["a"], job.times, len({job, job.replace()})) == (5.0, {"a": 5.0}, 1)

@@ -167,11 +167,12 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
         ],
         "busy": [
             {
+                "start": int(max(0.0, busy.start)),
                 "end": int(busy.end),
                 "allocation": list(busy.allocation),
                 "loads": [held[k][b] for k in resources],
             }
-            for b, busy in enumerate(problem.busy)
+            for b, busy in enumerate((*problem.busy, *problem.blocks))
         ],
         "parts": problem.parts,
         "equal_pairs": criterion.equal_pairs,
@@ -196,12 +197,18 @@ def held_by_running(problem: Problem, k: int, unit: float, capacity: int) -> lis
     """Return what each running job takes of a resource, in units.
 
     All run from 0 on. Together they take the capacity at most: what they overload has nothing free until
-    enough of them end, and that is no fault of the jobs to schedule.
+    enough of them end, and that is no fault of the jobs to schedule. Then come blocks, which take at most what all that
+    they overlap leave: less than they do perhaps, which only relaxes.
     """
     held, left = [0] * len(problem.busy), capacity
     for b in sorted(range(len(held)), key=lambda b: -problem.busy[b].end):
         held[b] = whole_units(problem.busy[b].loads[k], unit, left)
         left -= held[b]
+    everything = [*problem.busy, *problem.blocks]
+    for b in range(len(held), len(everything)):
+        block = everything[b]
+        beside = (i for i in range(b) if everything[i].start < block.end and block.start < everything[i].end)
+        held.append(whole_units(block.loads[k], unit, capacity - min(capacity, sum(held[i] for i in beside))))
     return held
 
 
@@ -283,7 +290,8 @@ def _grids(context: Context) -> list[float]:
 
 def common_slot(problem: Problem, least: float) -> float | None:
     """Return a slot, s, of ``least`` or more that every time of a problem is a whole number of; None if none is."""
-    times = [*problem.releases, *(busy.end for busy in problem.busy)]
+    times = [*problem.releases, *(busy.end for busy in (*problem.busy, *problem.blocks))]
+    times += [block.start for block in problem.blocks]
     times += [level.duration for levels in problem.levels for level in levels]
     for unit in UNITS:
         if unit >= least and all(abs(t - unit * round(t / unit)) <= time_tolerance(t) for t in times):

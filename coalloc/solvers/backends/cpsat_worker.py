@@ -118,9 +118,12 @@ class Model:
         for busy in self.document["busy"]:
             demand = busy[key][k]
             if demand and busy["end"] > 0:
-                intervals.append(self.model.new_fixed_size_interval_var(0, busy["end"], ""))
+                intervals.append(self._interval(busy))
                 demands.append(demand)
         return intervals, demands
+
+    def _interval(self, busy: dict[str, Any]) -> cp_model.IntervalVar:
+        return self.model.new_fixed_size_interval_var(busy["start"], busy["end"] - busy["start"], "")
 
     def _add_classes(self) -> None:
         for g, capacity in enumerate(self.document["capacities"]):
@@ -141,7 +144,7 @@ class Model:
             for busy in self.document["busy"]:
                 held = sum(busy["allocation"][g] for g in prefix)
                 if held and busy["end"] > 0:
-                    intervals.append(self.model.new_fixed_size_interval_var(0, busy["end"], ""))
+                    intervals.append(self._interval(busy))
                     demands.append(held)
             self.model.add_cumulative(intervals, demands, capacity)
 

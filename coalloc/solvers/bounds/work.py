@@ -39,5 +39,8 @@ def work(problem: Problem) -> float:
 
 def _least_work(problem: Problem, job: Job, classes: tuple[int, ...]) -> float:
     """Return the least that a job takes of its processors, on the classes that it may use: power times ticks."""
+    if job.times:
+        times = problem.class_times(job)
+        return job.tasks * min(problem.ticks(times[g]) * problem.classes[g].effective_power for g in classes)
     powers = {problem.classes[g].effective_power for g in classes}
     return job.tasks * min(problem.ticks(execution_time(job, 1.0 / power)) * power for power in powers)

@@ -86,6 +86,8 @@ class _StoppedError(Exception):
 
 def may_search(problem: Problem) -> bool:
     """Return whether a problem is of the size, and the kind, that the search is for."""
+    if not problem.is_plain:
+        return False
     if problem.busy and any(levels[0].duration == 0 for levels in problem.levels):
         return False  # such jobs occupy nothing, but wait here until something ends: before what ends last, or runs on
     num_waiting = math.prod(1 + number for number in Counter(problem.kinds).values())

@@ -184,7 +184,7 @@ def _run(context: Context) -> None:
 def _accepts(context: Context) -> bool:
     """Accept jobs that are not tied to each other: the others are moved left while some are freed."""
     is_small = len(context.problem.jobs) <= MOST_JOBS
-    return is_small and bool(context.best) and not context.problem.couples
+    return is_small and bool(context.best) and context.is_free
 
 
 METHOD = Method("large neighbourhoods", _run, _accepts, share=SHARE, repeats=True)
