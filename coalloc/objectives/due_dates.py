@@ -51,3 +51,7 @@ class MaximumLateness(RegularObjective):
     def tells_apart_by(self, job: Job) -> Hashable:
         """Return the due date."""
         return job.due_date
+
+    def latest_end(self, job: Job, cost: float) -> float:
+        """Return the due date and the lateness, s; infinity where the job has no due date."""
+        return math.inf if job.due_date is None else job.due_date + cost

@@ -26,6 +26,7 @@ from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.simple import quick_bound
 from coalloc.solvers.call import Call, is_within
 from coalloc.solvers.context import Context
+from coalloc.solvers.early_starts import start_early
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.model_run import ModelRun
 from coalloc.solvers.portfolio import close
@@ -77,6 +78,7 @@ def solve_oas(
         elif formulation == "auto":
             _take_start(context, start)
             close(context)
+            start_early(context)
         elif isinstance(formulation, str):
             _take_start(context, start)
             _run_named(context, formulation_of("oas", formulation))
