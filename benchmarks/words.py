@@ -1,9 +1,10 @@
 """Agreement of ``solve`` with brute force on random instances that mix the words of an instance.
 
-Each seed is one instance of :mod:`coalloc.testing.words`; it is solved in slots and in continuous time, for two objectives,
-by the portfolio with CP-SAT and without, and by each formulation. A solve disagrees where "optimal" is said of another
-objective than that of brute force, "infeasible" is said wrongly, a bound is above the optimum, an objective below it, or
-the checker refuses the schedule of brute force. Where time ran out, bound and objective must enclose the optimum.
+Each seed is one instance of :mod:`coalloc.testing.words`; it is solved in slots and in continuous time, for two
+objectives, by the portfolio with CP-SAT and without, and by each formulation. A solve disagrees where "optimal" is said
+of another objective than that of brute force, "infeasible" is said wrongly, a bound is above the optimum, an objective
+below it, or the checker refuses the schedule of brute force. Where time ran out, bound and objective must enclose the
+optimum.
 
     python benchmarks/words.py --seeds 0 200 --methods portfolio mode count node "no CP-SAT"
 """
