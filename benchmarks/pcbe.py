@@ -1,4 +1,4 @@
-"""The tables of the PCBE experiments (5.1, 5.2, 5.3), with the published meter and with idle power from the start.
+"""The tables and figures of the PCBE experiments, with the published meter and with idle power from the start.
 
 Files of an experiment are in a folder of ``--data``: ``energy_1`` to ``energy_4``, ``edp_1`` to ``edp_4`` and ``kit``
 (with ``slices``), each with ``platform.json`` and ``workload.json``; ``Results.csv``, where it is there, holds the
@@ -9,39 +9,16 @@ words.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pcbe_figures import draw_policies, draw_slices, draw_tests
+from pcbe_slices import Slices, slice_lines, slices_of
+from pcbe_values import COMPARED, METERS, NAMES, SCALED, TIE, Value, deviation, full_name, simulated
 
 import coalloc
-from coalloc import Instance
-
-METERS = {"published": "from-first-use", "corrected": "always"}
-"""Value of ``idle`` of each meter."""
-
-ORDERS = {"0": "low-first", "1": "high-first"}
-NODE_LISTS = {
-    "heuristic 1 1": {"job_order": "first", "node_order": "first"},
-    "heuristic 2 1": {"job_order": "shortest", "node_order": "first"},
-    "heuristic 2 2": {"job_order": "shortest", "node_order": "high-flops"},
-    "heuristic 2 6": {"job_order": "shortest", "node_order": "high-power"},
-}
-NAMES = {
-    "0 0": "low jobs, low nodes",
-    "0 1": "low jobs, high nodes",
-    "1 0": "high jobs, low nodes",
-    "1 1": "high jobs, high nodes",
-    "heuristic 1 1": "FCFS",
-    "heuristic 2 1": "SJF",
-    "heuristic 2 2": "short to high flops",
-    "heuristic 2 6": "short to high power",
-}
-COMPARED = ("0 0", "0 1", "1 0", "1 1", "heuristic 1 1", "heuristic 2 1")
-SCALED = ("heuristic 1 1", "heuristic 2 1", "heuristic 2 2", "heuristic 2 6", "energy 1 0", "edp 1 0")
-"""Columns of the tables, as ``Results.csv`` names them; those of PCBE in the comparisons without their criterion."""
+from coalloc.bench.provenance import code_sentence
 
 CLAIMS = {
     ("energy", "heuristic 1 1"): 7,
@@ -52,61 +29,6 @@ CLAIMS = {
     ("edp", "heuristic 2 1"): 25,
 }
 """By how many per cent PCBE is better than a baseline, according to section 5.3.1 of the source."""
-
-TIE = 1e-9
-"""Two values that differ by less than this share are equal."""
-
-
-@dataclass(frozen=True)
-class Value:
-    """What one policy takes on one workload: s, J, and J s, with each of the two meters."""
-
-    makespan: float
-    energy: Mapping[str, float]
-
-    def edp(self, meter: str) -> float:
-        """Return energy times makespan, J s."""
-        return self.energy[meter] * self.makespan
-
-    def of(self, quantity: str, meter: str) -> float:
-        """Return ``makespan``, ``energy`` or ``edp``."""
-        return {"makespan": self.makespan, "energy": self.energy[meter], "edp": self.edp(meter)}[quantity]
-
-
-def policy_of(column: str) -> tuple[str, dict[str, Any]]:
-    """Return the policy of a column of ``Results.csv``, and its options."""
-    if column in NODE_LISTS:
-        return "node-list", NODE_LISTS[column]
-    criterion, jobs, nodes = column.split()
-    return "pcbe", {"criterion": criterion, "job_order": ORDERS[jobs], "node_order": ORDERS[nodes]}
-
-
-def simulated(instance: Instance, column: str) -> Value:
-    """Return what the policy of a column takes."""
-    policy, options = policy_of(column)
-    run = coalloc.simulate(instance, policy, **options)
-    energies = {name: coalloc.energy(instance, run.schedule, idle) for name, idle in METERS.items()}
-    return Value(run.metrics["makespan"], {name: metered.total for name, metered in energies.items()})
-
-
-def full_name(column: str, criterion: str) -> str:
-    """Return the column of ``Results.csv`` that a column of a comparison stands for."""
-    return column if column in NODE_LISTS else f"{criterion} {column}"
-
-
-def deviation(values: Mapping[str, Value], results: Path) -> float | None:
-    """Return the largest relative difference from the published values, None where there are none."""
-    if not results.is_file():
-        return None
-    with results.open(newline="") as file:
-        headers, makespans, energies, edps = [row for row in csv.reader(file) if row]
-    worst = 0.0
-    for header, *published in zip(headers, makespans, energies, edps, strict=True):
-        if header in values:
-            value = values[header]
-            ours = (value.makespan, value.energy["published"], value.edp("published"))
-            worst = max(worst, *(abs(a / float(b) - 1.0) for a, b in zip(ours, published, strict=True)))
-    return worst
 
 
 # ------------------------------------------------------------------------------ tables 5.1 and 5.2
@@ -184,16 +106,22 @@ def counted(rows: Sequence[Mapping[str, Value]], quantity: str) -> str:
 # ------------------------------------------------------------------------------ table 5.3
 
 
+def large_experiment(data: Path) -> dict[str, Value] | None:
+    """Return what the policies take in the large experiment; None where files are absent."""
+    files = data / "kit" / "platform.json", data / "kit" / "workload.json"
+    if not all(file.is_file() for file in files):
+        return None
+    instance = coalloc.read_irmasim(*files)
+    return {column: simulated(instance, column) for column in SCALED}
+
+
 def scaling_table(data: Path) -> Iterator[str]:
     """Yield the lines of Table 5.3 with both meters, the verdicts, and those of the slices."""
-    folder = data / "kit"
-    files = folder / "platform.json", folder / "workload.json"
     yield from ("", "## Table 5.3: the large experiment", "")
-    if not all(file.is_file() for file in files):
+    values = large_experiment(data)
+    if values is None:
         yield "absent"
         return
-    instance = coalloc.read_irmasim(*files)
-    values = {column: simulated(instance, column) for column in SCALED}
     yield "| quantity | meter | " + " | ".join(NAMES.get(column, column) for column in SCALED) + " |"
     yield "|---|---|" + "---|" * len(SCALED)
     yield "| makespan, s | - | " + " | ".join(f"{values[column].makespan:.6g}" for column in SCALED) + " |"
@@ -201,7 +129,7 @@ def scaling_table(data: Path) -> Iterator[str]:
         for meter in METERS:
             amounts = " | ".join(f"{values[column].of(quantity, meter):.5g}" for column in SCALED)
             yield f"| {quantity}, {unit} | {meter} | {amounts} |"
-    worst = deviation(values, folder / "Results.csv")
+    worst = deviation(values, data / "kit" / "Results.csv")
     yield from (
         "",
         "No published values." if worst is None else f"Largest deviation from the published values: {worst:.0e}.",
@@ -211,7 +139,6 @@ def scaling_table(data: Path) -> Iterator[str]:
         for base in SCALED[:4]:
             yield saving(values, quantity, base)
     yield criteria(values)
-    yield from slices(folder)
 
 
 def saving(values: Mapping[str, Value], quantity: str, base: str) -> str:
@@ -231,34 +158,65 @@ def criteria(values: Mapping[str, Value]) -> str:
     return f"{text}; corrected, {shares[1]}."
 
 
-def slices(folder: Path) -> Iterator[str]:
-    """Yield what the slices of the large experiment say."""
-    savings: dict[str, list[float]] = {meter: [] for meter in METERS}
-    for workload in sorted(folder.glob("slices/workload_slice_*.json")):
-        instance = coalloc.read_irmasim(folder / "platform.json", workload)
-        pcbe, fcfs = simulated(instance, "energy 1 0"), simulated(instance, "heuristic 1 1")
-        for meter in METERS:
-            savings[meter].append(1.0 - pcbe.energy[meter] / fcfs.energy[meter])
-    for meter, shares in savings.items():
-        if shares:
-            less, more = sum(share > TIE for share in shares), sum(share < -TIE for share in shares)
-            yield (
-                f"- {meter} meter: of {len(shares)} slices PCBE for energy takes less energy than FCFS in {less}, "
-                f"at best {100 * max(shares):.1f} % less, and more in {more}."
-            )
+# ------------------------------------------------------------------------------ figures
+
+
+def figures(data: Path, slices: Slices, folder: Path, stem: str) -> Iterator[tuple[str, Path]]:
+    """Draw the figures of chapter 5 that there are files for; yield the number and the file of each."""
+
+    def path(number: str) -> Path:
+        return folder / f"{stem}-figure-{number}.png"
+
+    for number, criterion, what in (("5.1", "energy", "energy"), ("5.2", "edp", "energy-delay product")):
+        tests = {f"{criterion} {n}": row and row[0] for n in range(1, 5) for row in [comparison(data, criterion, n)]}
+        if any(tests.values()):
+            yield number, draw_tests(f"Figure {number}: {what} of the tests", tests, criterion, path(number))
+    for number, criterion, test in (("5.3", "energy", 2), ("5.5", "edp", 2), ("5.7", "energy", 4)):
+        row = comparison(data, criterion, test)
+        if row:
+            yield number, draw_policies(f"Figure {number}: test {criterion} {test}", row[0], path(number))
+    values = large_experiment(data)
+    if values:
+        yield "5.8", draw_policies("Figure 5.8: the large experiment", values, path("5.8"))
+    for number, quantity in (("5.9", "energy"), ("5.10", "makespan"), ("5.11", "edp")) if slices else ():
+        yield (
+            number,
+            draw_slices(f"Figure {number}: {quantity.replace('edp', 'EDP')} by slice", slices, quantity, path(number)),
+        )
+
+
+FIGURES = ("5.1", "5.2", "5.3", "5.5", "5.7", "5.8", "5.9", "5.10", "5.11")
+
+
+def figure_lines(drawn: Mapping[str, Path]) -> Iterator[str]:
+    """Yield the pictures, and which there are no files for."""
+    yield from ("", "## Figures", "")
+    yield "Bars and dots: published meter. Dashes: idle power from the start."
+    for number, path in drawn.items():
+        yield from ("", f"![Figure {number}]({path.name})")
+    absent = [number for number in FIGURES if number not in drawn]
+    if absent:
+        yield from ("", f"Without files: figure {', '.join(absent)}.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with the folders of the experiments")
-    parser.add_argument("-o", "--output", type=Path, help="Markdown file to write as well")
+    parser.add_argument("-o", "--output", type=Path, help="Markdown file to write as well, with pictures beside it")
     options = parser.parse_args(arguments)
+    slices, worst = slices_of(options.data / "kit")
     lines = [
         "# The published tables of PCBE, recomputed",
+        "",
+        f"{code_sentence(('python',))}. Made by `python benchmarks/pcbe.py --data DIR -o benchmarks/results/pcbe.md`.",
         *comparison_table(options.data, "energy", "Table 5.1: energy", "J"),
         *comparison_table(options.data, "edp", "Table 5.2: energy-delay product", "J s"),
         *scaling_table(options.data),
+        *slice_lines(slices, worst),
     ]
+    if options.output is not None:
+        drawn = dict(figures(options.data, slices, options.output.parent, options.output.stem))
+        lines += figure_lines(drawn)
     text = "\n".join(lines) + "\n"
     print(text, end="")
     if options.output is not None:

@@ -13,7 +13,15 @@ from coalloc.documents.values import Text, Value, value
 from coalloc.instance import Instance
 from coalloc.instance.files import INSTANCE
 from coalloc.schedule import Instant, Schedule
-from coalloc.solvers.result import ModelSize, SolveOptions, SolveResult, SolveStatus, StoppedBy, TracePoint
+from coalloc.solvers.result import (
+    ModelSize,
+    SolvedLevel,
+    SolveOptions,
+    SolveResult,
+    SolveStatus,
+    StoppedBy,
+    TracePoint,
+)
 
 
 @value(slots=False)
@@ -49,7 +57,9 @@ class ResultDocument(Value):
     schedule
         The best schedule known; null: none.
     levels
-        Values of the objectives of a lexicographic model by name.
+        Values of the objectives of a lexicographic model, or of those in order of priority, by name.
+    solved_levels
+        What is known of each of several objectives in order of priority.
     simulated_objective
         The objective with the ends that shared links really give, in its unit; null where that is not asked.
     """
@@ -68,6 +78,7 @@ class ResultDocument(Value):
     versions: dict[str, str]
     schedule: Schedule | None
     levels: dict[str, float]
+    solved_levels: tuple[SolvedLevel, ...] = ()
     simulated_objective: Instant | None = None
 
 
@@ -96,6 +107,7 @@ def result_document(result: SolveResult) -> ResultDocument:
         versions=dict(result.versions),
         schedule=result.schedule,
         levels=dict(result.levels),
+        solved_levels=result.solved_levels,
         simulated_objective=result.simulated_objective,
     )
 
@@ -134,6 +146,7 @@ def read_result(path: FilePath, limit: int = FILE_LIMIT) -> SolveResult:
         model_size=document.model_size,
         options=document.options,
         levels=document.levels,
+        solved_levels=document.solved_levels,
         simulated_objective=document.simulated_objective,
         versions=document.versions,
         instance_sha256=document.instance_sha256,

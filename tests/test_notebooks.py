@@ -30,6 +30,8 @@ def test_there_are_notebooks():
         "audit",
         "energy",
         "grid",
+        "nondedicated",
+        "own_policy",
         "paper_model",
         "policies_and_bounds",
         "quickstart",

@@ -33,6 +33,7 @@ from coalloc.site_meter import Working
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
 from coalloc.solvers.feasibility import why_nowhere
+from coalloc.solvers.lexicographic import solve_in_order
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
 from coalloc.versions import versions
@@ -53,7 +54,7 @@ def solve(
     *,
     model: Model = "oas",
     formulation: str | Formulation | PackageFormulation = "auto",
-    objective: str | Objective | None = None,
+    objective: str | Objective | tuple[str | Objective, ...] | None = None,
     slot: Slot = None,
     links: Links = "strict",
     saturation: float = 0.0,
@@ -83,7 +84,9 @@ def solve(
         ``"mean-bounded-slowdown"``, ``"weighted-tardiness"``, ``"maximum-lateness"``, any regular objective of your own
         (a :class:`coalloc.objectives.RegularObjective`), ``"energy"`` (J, as :func:`coalloc.energy` meters
         the schedule that is returned) or ``"edp"`` (J s, proven by a scan over makespans); pas
-        ``"total-execution-time"``.
+        ``"total-execution-time"``. oas: a tuple of regular ones in order of priority, ``("makespan",
+        "total-response-time")``: all but the last must be makespan or ``"maximum-lateness"``, and each is least among
+        the schedules that keep what was found of those before it (``result.solved_levels``).
     slot
         Seconds, or ``"50%"`` of the mean base time; ``None`` is continuous time.
     links
@@ -138,7 +141,20 @@ def solve(
         run_model = solver_named(solver, work_limit=options.work_limit)
     reporter = progress if callable(progress) else News(partial(print, file=sys.stderr)) if progress else None
     chosen: Any = formulation  # which of the two it must be depends on the model
-    if options.model == "oas":
+    if isinstance(objective, tuple):
+        if options.model != "oas":
+            raise CoallocError(f"several objectives are for model 'oas', not for {model!r}")
+        result = solve_in_order(
+            instance,
+            options,
+            [objective_of(one) for one in objective],
+            constraints=constraints,
+            formulation=chosen,
+            start=start,
+            progress=reporter,
+            run_model=run_model,
+        )
+    elif options.model == "oas":
         result = solve_oas(
             instance,
             options,
@@ -363,8 +379,10 @@ def _module_of(options: SolveOptions, formulation: str) -> str:
     return module_name(options.model, formulation)
 
 
-def _name_of_objective(model: Model, objective: str | Objective | None) -> str:
-    """Return the name of the objective that is asked for, or is the model's own."""
+def _name_of_objective(model: Model, objective: str | Objective | tuple[str | Objective, ...] | None) -> str:
+    """Return the name of the objective that is asked for, or is the model's own; of several, all names."""
+    if isinstance(objective, tuple):
+        return ", ".join(_name_of_objective(model, one) for one in objective) or "none"
     if isinstance(objective, Objective):
         return objective.name
     return objective or DEFAULT_OBJECTIVES.get(model, "makespan")

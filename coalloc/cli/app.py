@@ -20,6 +20,7 @@ from coalloc.cli import (
     convert,
     demo,
     examples,
+    explain,
     generate,
     merge,
     policies,
@@ -77,6 +78,7 @@ def versions(as_json: Json = False) -> ExitCode:
 app.command(epilog=solve.EXAMPLES)(solve.solve)
 app.command(epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command(epilog=check.EXAMPLES)(check.check)
+app.command(epilog=explain.EXAMPLES)(explain.explain)
 app.command(epilog=compare.EXAMPLES)(compare.compare)
 app.command(epilog=audit.EXAMPLES)(audit.audit)
 app.add_typer(study.app)

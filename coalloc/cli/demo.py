@@ -1,4 +1,4 @@
-"""``coalloc demo``: the main job from end to end, on an instance of the thesis."""
+"""``coalloc demo``: the main job from end to end, on an instance of the thesis, and a small case that surprises."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from coalloc.cli.solving import ResultFiles, run_solve, show_result
 EXAMPLE = "thesis-oas-1"
 OPTIONS: dict[str, Any] = {"model": "oas", "slot": "50%", "time_limit": 60.0}
 """How the demo solves: a proof takes some seconds."""
+
+SURPRISE = "flux-sched-572"
+"""Jobs of equal length that a good scheduler runs in more waves than it has to."""
 
 Directory = Annotated[Path, Option(metavar="DIR", help="Where the files go; it is made if it is not there.")]
 
@@ -41,6 +44,7 @@ def demo(directory: Directory = Path("coalloc-demo"), json: Json = False, quiet:
     code = show_result(instance, result, files, json)
     if result.schedule is not None and not json:
         _show_check(instance, result.schedule)
+        _show_surprise()
     if not quiet:
         note(visible(f"next: open {files.plots[-1]}, or run `coalloc check {given} {files.schedule}`"))
     return code
@@ -50,6 +54,22 @@ def _show_check(instance: coalloc.Instance, schedule: coalloc.Schedule) -> None:
     """Print what the independent checker says."""
     violations = coalloc.check(instance, schedule)
     say_fields([("check", f"{len(violations)} violations by the independent checker")])
+
+
+def _show_surprise() -> None:
+    """Print how many waves of equal jobs EASY needs, and how few are proven to do."""
+    case = coalloc.example(SURPRISE)
+    wave = case.jobs[0].base_time
+    easy = round(coalloc.simulate(case, "easy").metrics["makespan"] / wave)
+    result = coalloc.solve(case)
+    assert result.objective is not None
+    best = round(result.objective / wave)
+    proof = ", and no fewer" if result.status == "optimal" else ""
+    nodes = case.platform.num_processors
+    text = (
+        f"{len(case.jobs)} jobs of equal length on {nodes} nodes: EASY needs {easy} waves, {best} are possible{proof}"
+    )
+    say_fields([("besides", text)])
 
 
 def _introduce(instance: coalloc.Instance) -> None:

@@ -32,7 +32,8 @@ Objective = Annotated[
     str | None,
     Option(
         help="oas: makespan, total-response-time, total-weighted-response-time, mean-wait, mean-bounded-slowdown, "
-        "weighted-tardiness, maximum-lateness, energy, edp; the others have one each.",
+        "weighted-tardiness, maximum-lateness, energy, edp; several in order of priority with commas between them "
+        "(makespan,total-response-time); the others have one each.",
         show_default="what the model is for",
         rich_help_panel=MODEL,
     ),
@@ -152,7 +153,7 @@ def solve(
     modelled: dict[str, Any] = {
         "model": model,
         "formulation": formulation,
-        "objective": objective,
+        "objective": tuple(objective.split(",")) if objective and "," in objective else objective,
         "slot": slot_of(slot),
         "links": links,
         "saturation": saturation,

@@ -42,3 +42,7 @@ class MaximumLateness(RegularObjective):
     def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
         """Return the lateness, s; minus infinity where the job has no due date."""
         return -math.inf if job.due_date is None else end - job.due_date
+
+    def latest_end(self, job: Job, cost: float) -> float:
+        """Return the due date and the lateness, s; infinity where the job has no due date."""
+        return math.inf if job.due_date is None else job.due_date + cost

@@ -74,6 +74,18 @@ class RegularObjective(Objective):
         """Return what is taken off the costs of every schedule of an instance, in :attr:`unit`."""
         return 0.0
 
+    def latest_end(self, job: Job, cost: float) -> float | None:  # noqa: ARG002 - others say
+        """Return until when a job may end that costs no more than this, s, however long it runs; None: it is not said.
+
+        A maximum that says it may be followed by another objective (``coalloc.solve(objective=(...))``).
+        """
+        return None
+
+    @property
+    def has_latest_ends(self) -> bool:
+        """Whether it is a maximum that says latest ends."""
+        return self.aggregate == "max" and type(self).latest_end is not RegularObjective.latest_end
+
     def divisor(self, instance: Instance) -> float:  # noqa: ARG002 - most objectives have none
         """Return what the sum or the maximum of the costs is divided by: the number of jobs, for a mean."""
         return 1.0

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coalloc.display import palette
 from coalloc.display.wording import TimeUnit, unit_for
@@ -21,6 +22,12 @@ PROVEN, OPEN, SAVED = "#0072B2", "#9CCBE8", "#E69F00"
 """Colours of what no schedule avoids, of what nobody knows, and of what a schedule that is held does without."""
 
 BAR = 0.5
+WIDE = 20.0
+"""How many times as long as usual the longest wait is from which on their axis is logarithmic."""
+
+MANY = 60
+"""Windows from which on lines are thin."""
+
 SMALL = 8.0
 """Size of what stands beside bars, points."""
 
@@ -99,17 +106,15 @@ def _draw_sources(ax: Axes, whole: Any, names: Sequence[str], unit: TimeUnit) ->
 def _draw_windows(ax: Axes, windows: pd.DataFrame, epoch: float | None) -> None:
     """Draw what each window was, and the band between its bound and its best schedule."""
     unit = _unit(float(windows["wait_as_it_was"].median()) if len(windows) else 0.0)
-    edges = [*windows["begin"].tolist(), *windows["end"].tolist()[-1:]]
-    times = [_time(edge, epoch) for edge in edges]
-    bound, best, past = (
-        np.append(column, column[-1:]) / unit.seconds
-        for column in (windows[f"wait_{part}"].to_numpy(dtype=float) for part in ("bound", "best", "as_it_was"))
-    )
+    times, waits = steps(windows)
+    times = [_time(instant, epoch) for instant in times]
+    bound, best, past = waits / unit.seconds
     ax.fill_between(times, 0.0, bound, step="post", color=PROVEN, linewidth=0.0, label="no schedule avoids it")
     ax.fill_between(times, bound, best, step="post", color=OPEN, linewidth=0.0, label="open")
-    ax.step(times, past, where="post", color=SAVED, linewidth=1.6, label="as it was")
-    if len(past) and past.max() > 20.0 * max(1e-9, float(np.median(past))):
-        ax.set_yscale("symlog", linthresh=max(1e-9, float(np.median(past))))
+    ax.step(times, past, where="post", color=SAVED, linewidth=1.6 if len(windows) < MANY else 0.9, label="as it was")
+    usual = max(1e-9, float(windows["wait_as_it_was"].median()) / unit.seconds)
+    if len(windows) and np.nanmax(past) > WIDE * usual:
+        ax.set_yscale("symlog", linthresh=usual)
     ax.set_ylim(bottom=0.0)
     ax.set_ylabel(f"mean wait, {unit.symbol}", fontsize=SMALL)
     ax.set_title("Window by window, given what ran and waited at its beginning", loc="left", fontsize=10)
@@ -123,6 +128,24 @@ def _draw_windows(ax: Axes, windows: pd.DataFrame, epoch: float | None) -> None:
         locator = dates[0]()
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(dates[1](locator))
+
+
+def steps(windows: pd.DataFrame) -> tuple[list[float], NDArray[np.float64]]:
+    """Return instants, s, and from each on the bound, the best and the past mean wait, s, shape ``(3, num_instants)``.
+
+    Between two windows that do not touch, and after the last, there is none.
+    """
+    columns = [windows[f"wait_{part}"].tolist() for part in ("bound", "best", "as_it_was")]
+    begins, ends = windows["begin"].tolist(), windows["end"].tolist()
+    instants: list[float] = []
+    values: list[tuple[float, ...]] = []
+    for begin, end, following, waits in zip(begins, ends, [*begins[1:], None], zip(*columns, strict=True), strict=True):
+        instants.append(begin)
+        values.append(waits)
+        if following != end:
+            instants += [end]
+            values += [waits if following is None else (np.nan,) * 3]
+    return instants, np.array(values, dtype=np.float64).reshape(-1, 3).T
 
 
 def _time(instant: float, epoch: float | None) -> Any:

@@ -88,7 +88,7 @@ class Context:
     def goal(self) -> float:
         """The cost that the bound would prove optimal."""
         proven = self.proven
-        return proven + PROOF_TOLERANCE * abs(proven)
+        return proven if self.criterion.is_integral else proven + PROOF_TOLERANCE * abs(proven)
 
     @property
     def proven(self) -> float:
@@ -110,6 +110,14 @@ class Context:
             schedule = schedule_of(self.problem, assignments)
             fail_on(self.call.faults(schedule))
             self._offer(assignments, schedule, source)
+
+    def exchange(self, assignments: Sequence[Assignment]) -> None:
+        """Take assignments instead of the best where they are as good; one that is not valid is our fault."""
+        if self.criterion.value(assignments) <= self.cost:
+            schedule = schedule_of(self.problem, assignments)
+            fail_on(self.call.faults(schedule))
+            self.best, self.call.schedule = list(assignments), schedule
+            self.call.objective = self.criterion.objective.of_schedule(self.call.instance, schedule)
 
     def take_if_valid(self, assignments: Sequence[Assignment], source: str) -> None:
         """Take what loads in whole units may have let through, if it is valid and better than the best."""

@@ -125,14 +125,14 @@ def why_nowhere(problem: Problem, job: Job) -> str:
 def _saturation(problem: Problem, spreading: Spreading, j: int) -> str:
     """Return which link a job saturates at best; nothing where it can do without."""
     job = problem.jobs[j]
-    if _fits_alone(problem, spreading, j):
+    if fits_alone(problem, spreading, j):
         return ""
     where = "runs" if problem.rooms(job) == problem.capacities else "finds memory"
     at_best = _at_best(problem, j, problem.capacities, problem.limits, "which carries {:g} MB/s")
     return f"job {quoted(job.id)} saturates a link wherever it {where}{at_best and ': ' + at_best}"
 
 
-def _fits_alone(problem: Problem, spreading: Spreading, j: int) -> bool:
+def fits_alone(problem: Problem, spreading: Spreading, j: int) -> bool:
     """Return whether a job that the platform holds saturates no link on some allocation."""
     job = problem.jobs[j]
     if job.tasks <= _widest_cluster(problem, job):  # within one cluster no link is loaded
@@ -175,16 +175,32 @@ def _at_best(problem: Problem, j: int, processors: Sequence[int], limits: Sequen
 
     Nothing where it has more allocations than are enumerated.
     """
+    mildest = mildest_load(problem, j, processors, limits)
+    if mildest is None:
+        return ""
+    k, load, carried = mildest
+    link = problem.instance.platform.links[k].name
+    return f"at best it puts {load:g} MB/s on the link of {quoted(link)}, {limit.format(carried)}"
+
+
+def mildest_load(
+    problem: Problem, j: int, processors: Sequence[int], limits: Sequence[float]
+) -> tuple[int, float, float] | None:
+    """Return (link, load, limit; MB/s) of the worst link of a job on the allocation that overloads that least.
+
+    None where it has more allocations than are enumerated, or none.
+    """
     job = problem.jobs[j]
     if problem.count_allocations(job) > MAX_MODES:
-        return ""
+        return None
 
     def worst(loads: Sequence[float]) -> tuple[float, int]:
         return max((loads[k] / max(limits[k], LEAST_LIMIT), k) for k in range(problem.num_links))
 
     room = room_for(problem, job, processors, limits)
     fitting = (a for a in problem.allocations(job) if all(map(le, a, room)))
-    mildest = min((problem.loads(job, allocation) for allocation in fitting), key=worst)
+    mildest = min((problem.loads(job, allocation) for allocation in fitting), key=worst, default=None)
+    if mildest is None:
+        return None
     k = worst(mildest)[1]
-    link = problem.instance.platform.links[k].name
-    return f"at best it puts {mildest[k]:g} MB/s on the link of {quoted(link)}, {limit.format(limits[k])}"
+    return k, mildest[k], limits[k]

@@ -18,7 +18,7 @@ from coalloc.constraint import Constraint, LatestEnd
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
-from coalloc.objectives import Criterion, Objective, objective_of
+from coalloc.objectives import OBJECTIVES, Criterion, Objective, objective_of
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
@@ -27,8 +27,10 @@ from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.simple import quick_bound
 from coalloc.solvers.call import Call, is_within
 from coalloc.solvers.context import Context
+from coalloc.solvers.early_starts import start_early
 from coalloc.solvers.feasibility import why_crowded, why_infeasible
 from coalloc.solvers.model_run import ModelRun
+from coalloc.solvers.moved_in_time import move_of, moved, moved_back, moved_schedule
 from coalloc.solvers.portfolio import close
 from coalloc.solvers.reasons import irreducible, is_beyond_one_job
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
@@ -73,6 +75,22 @@ def solve_oas(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
     _refuse_unsupported(options, formulation)
+    is_ours = OBJECTIVES.get(objective.name) is objective and not constraints and isinstance(formulation, str)
+    move = move_of(instance, options.slot) if is_ours else 0.0
+    if move:
+        result = solve_oas(
+            moved(instance, move),
+            options,
+            objective=objective,
+            formulation=formulation,
+            start=None if start is None else moved_schedule(start, move),
+            progress=progress,
+            run_model=run_model,
+            explains=False,
+        )
+        if result.status is not SolveStatus.INFEASIBLE:
+            return moved_back(result, instance, move, options)
+        # Reasons are given in the times of the instance.
     problem = _problem(instance, options, objective, constraints)
     call = Call(instance, options, progress, constraints=problem.constraints)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
@@ -87,6 +105,7 @@ def solve_oas(
         call.message = (explained() if is_beyond_one_job(problem) else "") or "; ".join(reasons)
         return call.result(SolveStatus.INFEASIBLE, formulation=name)
     context = Context(call, problem, Criterion.of(problem, objective), run_model)
+    call.step = context.criterion.step
     status = None
     try:
         if not instance.jobs:
@@ -95,6 +114,7 @@ def solve_oas(
         elif formulation == "auto":
             _take_start(context, start)
             close(context)
+            start_early(context)
         elif isinstance(formulation, str):
             _take_start(context, start)
             _run_named(context, formulation_of("oas", formulation))

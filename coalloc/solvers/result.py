@@ -26,6 +26,12 @@ RunModel = Callable[..., "ModelSolution"]
 UNITS = {"chunks": "tasks", "energy": "J", "edp": "J s", "mean-bounded-slowdown": ""}
 """Units of objectives that are not in seconds; none of a ratio."""
 
+
+def unit_of(objective: str) -> str:
+    """Return the unit of an objective by its name; of several, separated by commas, that of the last."""
+    return UNITS.get(objective.rpartition(", ")[2], "s")
+
+
 NO_TIME_LIMIT = 1e9
 """Seconds that stand for no limit: thirty years, a number that every solver takes and shares divide."""
 
@@ -215,6 +221,28 @@ class SolveOptions(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class SolvedLevel:
+    """One of several objectives in order of priority, among the schedules that are as good by those before it.
+
+    Parameters
+    ----------
+    objective
+        Its name.
+    status
+        What is known of it; ``optimal`` given the values of those before it.
+    value
+        Its value in the best schedule of its level; None: there is none.
+    lower_bound
+        What it cannot be less than given the values of those before it; None: nothing is known.
+    """
+
+    objective: str
+    status: SolveStatus
+    value: float | None
+    lower_bound: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class SolveResult:
     """What ``solve`` returns; printing it gives six aligned lines.
 
@@ -227,7 +255,8 @@ class SolveResult:
     ``objective`` is recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a
     lexicographic model's objectives by name, and ``simulated_objective`` the objective with the ends that shared links
     cause, where the model's slowdown is static. ``instance`` is what was solved; a file does not hold it, only its
-    ``instance_sha256``.
+    ``instance_sha256``. Where objectives were given in order of priority, ``solved_levels`` has one entry for each,
+    ``objective``, ``lower_bound`` and ``trace`` are those of the last, and ``optimal`` says that all are proven.
     """
 
     status: SolveStatus
@@ -241,6 +270,7 @@ class SolveResult:
     model_size: ModelSize | None
     options: SolveOptions
     levels: Mapping[str, float] = field(default_factory=dict)
+    solved_levels: tuple[SolvedLevel, ...] = ()
     simulated_objective: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     instance_sha256: str = ""
@@ -256,7 +286,7 @@ class SolveResult:
         """What is known, in half a line."""
         if self.schedule is None and self.message:
             return f"{self.status.value}, {visible(self.message)}"
-        unit = UNITS.get(self.options.objective, "s")
+        unit = unit_of(self.options.objective)
         gap = "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"
         known = f"{self.options.objective} {_shown(self.objective, unit)}, bound {_shown(self.lower_bound, unit)}"
         return f"{self.status.value}, {known}, gap {gap}"
@@ -273,7 +303,7 @@ class SolveResult:
     def lines(self) -> list[tuple[str, str]]:
         """Return the six (name, text) lines that printing shows."""
         status = f"{self.status.value} (stopped by {self.stopped_by})"
-        unit = UNITS.get(self.options.objective, "s")
+        unit = unit_of(self.options.objective)
         return [
             ("status", f"{status}: {self.message}" if self.message else status),
             ("objective", f"{_shown(self.objective, unit)} ({self.options.objective})"),

@@ -54,6 +54,9 @@ COLUMNS = (*STATE, *OF_MEASURES, *OF_MAKESPAN, *OF_SHARES)
 
 AS_IT_WAS = "as it was"
 
+FOLDED = 30
+"""Lines of the table of windows above which the page folds it."""
+
 TOLERANCE = 1e-6
 """Share by which a schedule may be below a bound: both are floats."""
 
@@ -257,10 +260,11 @@ class Audit:
         if not wait.as_it_was:
             return "No job waited."
         online = max(0.0, 1.0 - (wait.online or 0.0) / wait.as_it_was)
+        saved, needed = percent(wait.avoidable.low), percent(1.0 - wait.avoidable.high)
         return (
-            f"Jobs waited {wait.text(wait.as_it_was)} on average. {percent(wait.avoidable.low)} of it could have been "
-            f"avoided: we hold such a schedule. {percent(1.0 - wait.avoidable.high)} could not, whatever the schedule. "
-            f"A policy that knows no more than the users' estimates avoids {percent(online)}."
+            f"Jobs waited {wait.text(wait.as_it_was)} on average. With hindsight {saved} of it could have been "
+            f"avoided: we hold such a schedule. {needed} could not, whatever the schedule. A policy that knows no more "
+            f"than the users' estimates avoids {percent(online)}."
         )
 
     @property
@@ -341,6 +345,7 @@ class Audit:
             picture=picture,
             heads=heads,
             lines=lines,
+            folded=FOLDED,
             palette=palette,
         )
 

@@ -32,8 +32,8 @@ MOST_SEARCHED = 4_000
 HEAD_START = 1.0
 """Seconds by which jobs that run already arrive before all others where policies are to know their estimates."""
 
-SHARES_OF_TIME = {"bound": 0.3, "search": 0.7}
-"""Shares of the time limit that the bounds and the searches of all measures get."""
+SHARES_OF_TIME: Mapping[str, float] = {"wait": 0.5, "bounded_slowdown": 0.4, "makespan": 0.1}
+"""Shares of the time limit after which each measure has been searched for, and bounded."""
 
 CLAIRVOYANT = "{} with true run times"
 SEARCH = "search"
@@ -45,21 +45,30 @@ OBJECTIVES: Mapping[str, str] = {
 }
 """What is measured of a schedule, and the objective that says it."""
 
+JOB_MEASURES = ("wait", "bounded_slowdown")
+"""Those that are means over the jobs."""
+
 
 # ------------------------------------------------------------------------------ bounds
 
 
 def bounds(sample: Sample, time_limit: float) -> dict[str, float]:
     """Return a lower bound on the mean wait (s), the mean bounded slowdown and the makespan (s)."""
-    instance, each = sample.instance, time_limit / len(OBJECTIVES)
-    on_clock = {
-        "wait": lower_bound(instance, OBJECTIVES["wait"], time_limit=each),
-        "bounded_slowdown": lower_bound(instance, OBJECTIVES["bounded_slowdown"], time_limit=each),
-        "makespan": max(lower_bound(instance, method=method) for method in ("longest-job", "packing")),
+    found = simple_bounds(sample)
+    for measure in JOB_MEASURES:
+        bound = lower_bound(sample.instance, OBJECTIVES[measure], time_limit=time_limit / len(JOB_MEASURES))
+        found[measure] = max(found[measure], of_objective(sample, measure, bound))
+    return found
+
+
+def simple_bounds(sample: Sample) -> dict[str, float]:
+    """Return the same as far as it costs next to nothing."""
+    makespan = max(lower_bound(sample.instance, method=method) for method in ("longest-job", "packing"))
+    return {
+        "wait": _divided_wait(sample),
+        "bounded_slowdown": max(1.0, _divided_slowdown(sample)),
+        "makespan": of_objective(sample, "makespan", makespan),
     }
-    found = {measure: of_objective(sample, measure, bound) for measure, bound in on_clock.items()}
-    divided = {"wait": _divided_wait(sample), "bounded_slowdown": _divided_slowdown(sample)}
-    return found | {measure: max(found[measure], bound) for measure, bound in divided.items()}
 
 
 def of_objective(sample: Sample, measure: str, bound: float) -> float:
@@ -169,11 +178,11 @@ def search(sample: Sample, measure: str, known: Sequence[Held], time_limit: floa
 def measure_window(options: Mapping[str, Any], instance: Instance) -> Outcome:
     """Return what is proven of a window, and the best that is known; called in a process of its own."""
     sample = Sample(instance, *(np.array(options[name], dtype=np.float64) for name in ("waited", "remaining")))
-    low = bounds(sample, options["time_limit"] * SHARES_OF_TIME["bound"])
+    is_searched = len(sample.waited) <= MOST_SEARCHED
+    low = simple_bounds(sample) if is_searched else bounds(sample, options["time_limit"])
     known = of_policies(sample, options["policies"])
-    each = options["time_limit"] * SHARES_OF_TIME["search"] / len(OBJECTIVES)
-    for measure in OBJECTIVES if len(sample.waited) <= MOST_SEARCHED else ():
-        result = search(sample, measure, known, each, options["seed"])
+    for measure, share in SHARES_OF_TIME.items() if is_searched else ():
+        result = search(sample, measure, known, share * options["time_limit"], options["seed"])
         if result.lower_bound is not None:
             low[measure] = max(low[measure], of_objective(sample, measure, result.lower_bound))
         if result.schedule is not None:

@@ -18,6 +18,8 @@ def test_the_demo_proves_checks_and_draws(tmp_path):
     assert lines["gap"] == "0.00 %"
     assert lines["check"] == "0 violations by the independent checker"
     assert "bound" in shown.stderr
+    # 28 tasks on 4 nodes: 7 waves are the area, and exist; EASY's start of the jobs as they come leaves gaps.
+    assert lines["besides"] == ("17 jobs of equal length on 4 nodes: EASY needs 8 waves, 7 are possible, and no fewer")
     instance = coalloc.read_instance(directory / "instance.json")
     assert instance == coalloc.example("thesis-oas-1")
     assert coalloc.check(instance, coalloc.read_schedule(directory / "schedule.json")) == []

@@ -1,4 +1,4 @@
-"""The comparative experiments of PCBE: two nodes of four cores, one fast and one frugal, and 22 tasks.
+"""The comparative experiments of PCBE: nodes of four cores, one fast and one frugal or more of each, and 22 tasks.
 
 Source: PCBE, section 4.2.1: nodes of 3.4 and 1.5 GHz; 22 tasks in jobs of three profiles, which do not decide
 how many tasks a job has; all arrive between 0 and 2 s. The workloads there were made by hand, each to favour one
@@ -29,15 +29,17 @@ PUBLISHED_JOBS, PUBLISHED_TASKS = 7, 22
 SLOW_CLOCK, FAST_CLOCK = 1.5, 3.4
 """GHz; the slow node is the reference, both do one operation per cycle."""
 
+NumNodes = Annotated[int, Field(strict=True, ge=2, le=1_000_000)]
 NumTasks = Annotated[int, Field(strict=True, ge=NARROW, le=4_000_000)]
 
 
 @value()
 class Pcbe(Generator):
-    """Jobs of three profiles on two nodes of four cores: 3.4 GHz, and 1.5 GHz at 0.3 to 0.4 of the watts."""
+    """Jobs of three profiles on nodes of four cores: 3.4 GHz, and 1.5 GHz at 0.3 to 0.4 of the watts."""
 
     jobs: Annotated[NumJobs, "number of jobs, of 2 or 4 tasks each"] = PUBLISHED_JOBS
     tasks: Annotated[NumTasks | None, "tasks of all jobs together; None: 22 for 7 jobs, as many in proportion"] = None
+    nodes: Annotated[NumNodes, "number of nodes, one half of them fast"] = 2
     last_arrival: Annotated[Seconds, "arrivals: uniform from 0, where the first job arrives, to this, s"] = 2.0
     high: Annotated[PositiveSeconds, "time of the high-intensity profile at 1 GHz, s"] = 10.0
     medium: Annotated[PositiveSeconds, "time of the medium-intensity profile at 1 GHz, s"] = 5.0
@@ -49,6 +51,8 @@ class Pcbe(Generator):
     idle_share: Annotated[Share, "idle watts, as a share of the static watts"] = 0.05
 
     def __post_init__(self) -> None:
+        if self.nodes % 2:
+            raise InstanceError([Fault("nodes", f"must be even, for one half of them is fast, got {self.nodes}")])
         if self.num_tasks % NARROW or not NARROW * self.jobs <= self.num_tasks <= WIDE * self.jobs:
             fault = f"must be even, from {NARROW} to {WIDE} for each of {self.jobs} jobs, got {self.tasks}"
             raise InstanceError([Fault("tasks", fault)])
@@ -73,15 +77,15 @@ class Pcbe(Generator):
         return Instance(self.platform(), tuple(jobs), name=name)
 
     def platform(self) -> Platform:
-        """Return the two nodes, the fast one first."""
+        """Return the nodes, the fast ones first."""
         fast = self.node(FAST_CLOCK, self.fast_static_watts, self.fast_core_watts)
         slow = self.node(SLOW_CLOCK, self.slow_static_watts, self.slow_core_watts)
         return Platform((Cluster("C1", (fast, slow), link_bandwidth=0.0),))
 
     def node(self, clock: float, static_watts: float, core_watts: float) -> NodeGroup:
-        """Return one of the nodes; clock in GHz."""
+        """Return half of the nodes; clock in GHz."""
         return NodeGroup(
-            1,
+            self.nodes // 2,
             power=clock / SLOW_CLOCK,
             cores=CORES,
             idle_watts=self.idle_share * static_watts,

@@ -13,6 +13,14 @@ def test_the_platform_is_that_of_the_comparatives():
     assert fast.power == pytest.approx(3.4 / 1.5)
 
 
+def test_more_nodes_change_no_job():
+    fast, slow = generate("pcbe", nodes=6).platform.clusters[0].nodes
+    assert (fast.count, slow.count) == (3, 3)
+    assert generate("pcbe", nodes=6).jobs == generate("pcbe").jobs
+    with pytest.raises(coalloc.CoallocError, match="nodes: must be even, for one half of them is fast, got 3"):
+        generate("pcbe", nodes=3)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_all_workloads_have_22_tasks_that_arrive_within_two_seconds(seed):
     jobs = generate("pcbe", seed=seed).jobs

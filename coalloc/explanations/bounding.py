@@ -1,0 +1,159 @@
+"""What bounds the objective of an instance, and which capacity moves the bound, by a difference that is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from coalloc.documents.text import quoted
+from coalloc.explanations.reasons import Reason, named
+from coalloc.instance import Cluster, Instance
+from coalloc.objectives import Criterion
+from coalloc.problem import Problem
+from coalloc.solvers.bounds.area import area
+from coalloc.solvers.bounds.methods import cost_bound
+from coalloc.solvers.bounds.simple import earliest_ends, fastest_durations, packing, simple_bound
+from coalloc.solvers.bounds.work import work
+from coalloc.solvers.result import PROOF_TOLERANCE
+
+SAME = PROOF_TOLERANCE
+"""Relative difference below which two bounds are one: column generation ends before its last digits are right."""
+
+INTEGRALITY = 1e-9
+"""How far above a whole number of slots a bound may be, relatively, before it is rounded up."""
+
+BoundOf = Callable[[Instance], float]
+"""The bound of an instance, as it is reported."""
+
+
+def why_bound(criterion: Criterion, bound: float) -> Reason:
+    """Return what bounds the objective: the simplest of the bounds that reach the best one, ``bound``, a cost."""
+    return _of_latest_end(criterion, bound) if criterion.objective.is_latest_end else _of_costs(criterion, bound)
+
+
+def _reaches(found: float, bound: float) -> bool:
+    return found >= bound - SAME * max(1.0, abs(bound))
+
+
+def _of_latest_end(criterion: Criterion, bound: float) -> Reason:
+    problem = criterion.problem
+    ends = earliest_ends(problem)
+    if _reaches(max(ends), bound):
+        return _longest_job(criterion, ends.index(max(ends)))
+    plain = _area(criterion)
+    if plain is not None and _reaches(plain[0], bound):
+        return plain[1]
+    seconds = criterion.reported(bound)
+    others: list[tuple[str, Callable[[Problem], float], str]] = [
+        ("packing", packing, "jobs are too wide to run side by side"),
+        ("work", work, "the parts of the platform that hold the jobs are busy for so long"),
+        ("memory", simple_bound, "the memory of the nodes is asked for so long"),
+        ("speeds", area, "the node classes, at their speeds, are busy for so long"),
+    ]
+    for kind, method, words in others:
+        if _reaches(method(problem), bound):
+            return Reason("bound", kind, (), "", seconds, None, f"the objective is {seconds:g} s at least: {words}")
+    words = "the sets of jobs that fit beside each other, on processors and links, need so long one after the other"
+    return Reason("bound", "sets", (), "", seconds, None, f"the objective is {seconds:g} s at least: {words}")
+
+
+def _longest_job(criterion: Criterion, j: int) -> Reason:
+    problem = criterion.problem
+    job, seconds = problem.jobs[j], criterion.reported(earliest_ends(problem)[j])
+    release, takes = problem.seconds(problem.releases[j]), problem.seconds(fastest_durations(problem)[j])
+    sentence = (
+        f"the objective is {seconds:g} s at least, for job {quoted(job.id)} alone, which starts at {release:g} s at "
+        f"the earliest and takes {takes:g} s on the fastest processors that hold it"
+    )
+    return Reason("bound", "longest-job", (job.id,), "", seconds, None, sentence)
+
+
+def _area(criterion: Criterion) -> tuple[float, Reason] | None:
+    """Return the ticks by which the processors have done all jobs from some release on, and that as a reason.
+
+    Nothing where jobs run already: they have a part of the processors.
+    """
+    problem = criterion.problem
+    if problem.busy:
+        return None
+    processors = sum(problem.capacities)
+    works = [job.tasks * d for job, d in zip(problem.jobs, fastest_durations(problem), strict=True)]
+    totals = {
+        release: math.fsum(w for w, r in zip(works, problem.releases, strict=True) if r >= release)
+        for release in set(problem.releases)
+    }
+    release, total = max(totals.items(), key=lambda item: item[0] + item[1] / processors)
+    ticks = release + total / processors
+    ticks = ticks if problem.slot is None else math.ceil(ticks - INTEGRALITY * max(1.0, ticks))
+    jobs = tuple(job.id for job, r in zip(problem.jobs, problem.releases, strict=True) if r >= release)
+    seconds, of_jobs = criterion.reported(ticks), problem.seconds(total)
+    sentence = (
+        f"the objective is {seconds:g} s at least, for {named(jobs)} bring {of_jobs:g} processor-seconds at their "
+        f"fastest from {problem.seconds(release):g} s on, and there are {processors} processors"
+    )
+    return ticks, Reason("bound", "area", jobs, "", of_jobs, processors, sentence)
+
+
+def _of_costs(criterion: Criterion, bound: float) -> Reason:
+    value = criterion.reported(bound)
+    unit = criterion.objective.unit.removesuffix("-")
+    if _reaches(criterion.objective.of_costs(criterion.alone), bound):
+        kind, words = "alone", "each job alone, at its arrival on the fastest processors that hold it"
+    else:
+        kind, words = "squashed-area", "one machine as fast as all processors together, the shortest job first"
+    return Reason("bound", kind, (), "", value, None, f"the objective is {value:g} {unit} at least, by {words}")
+
+
+def bound_of(criterion_of: Callable[[Instance], Criterion], time_limit: float) -> BoundOf:
+    """Return what bounds an instance, in the unit that is reported."""
+
+    def bound(instance: Instance) -> float:
+        criterion = criterion_of(instance)
+        return criterion.reported(cost_bound(criterion, "feasible-set", time_limit))
+
+    return bound
+
+
+def changes(instance: Instance) -> Iterator[tuple[str, str, str, Instance]]:
+    """Yield (kind, where, words, instance) for each change of a capacity: a link, a cluster, the releases."""
+    platform = instance.platform
+    for cluster in platform.clusters:
+        wider = cluster.replace(link_bandwidth=2.0 * cluster.link_bandwidth)
+        words = f"with {wider.link_bandwidth:g} instead of {cluster.link_bandwidth:g} MB/s on the link of"
+        yield "link", cluster.name, f"{words} {quoted(cluster.name)}", _with_cluster(instance, cluster, wider)
+    for switch in platform.switches:
+        switches = tuple(s.replace(bandwidth=2.0 * s.bandwidth) if s is switch else s for s in platform.switches)
+        words = f"with {2.0 * switch.bandwidth:g} instead of {switch.bandwidth:g} MB/s on the link of"
+        changed = instance.replace(platform=platform.replace(switches=switches))
+        yield "link", switch.name, f"{words} {quoted(switch.name)}", changed
+    for cluster in platform.clusters:
+        for group in dict.fromkeys(group.replace(count=1) for group in cluster.nodes):
+            # At the end, so that the nodes of running jobs keep their names.
+            larger = cluster.replace(nodes=(*cluster.nodes, group))
+            words = f"with one node more of power {group.power:g} in {quoted(cluster.name)}"
+            yield "cluster", cluster.name, words, _with_cluster(instance, cluster, larger)
+    first = min((job.arrival for job in instance.jobs), default=0.0)
+    if any(job.arrival > first for job in instance.jobs):
+        jobs = tuple(job.replace(arrival=first) for job in instance.jobs)
+        yield "releases", "", f"if all jobs arrived at {first:g} s", instance.replace(jobs=jobs)
+
+
+def _with_cluster(instance: Instance, old: Cluster, new: Cluster) -> Instance:
+    clusters = tuple(new if cluster is old else cluster for cluster in instance.platform.clusters)
+    return instance.replace(platform=instance.platform.replace(clusters=clusters))
+
+
+def what_moves(instance: Instance, bound: BoundOf, unit: str) -> list[Reason]:
+    """Return each change that moves the bound, the one that does most first; one reason where none does."""
+    before, found = bound(instance), list[Reason]()
+    for kind, where, words, changed in changes(instance):
+        after = bound(changed)
+        if before - after > SAME * max(1.0, abs(before)):
+            sentence = f"{words} the bound is {after:g} {unit}, {before - after:g} {unit} less"
+            found.append(Reason("capacity", kind, (), where, after, before, sentence))
+    if not found:
+        sentence = (
+            "neither twice the bandwidth of one link, nor a node more in one cluster, nor earlier arrivals move it"
+        )
+        return [Reason("capacity", "nothing", (), "", before, before, sentence)]
+    return sorted(found, key=lambda reason: float(f"{reason.amount:.6g}"))  # those that are one stay in their order

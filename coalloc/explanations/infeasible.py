@@ -1,0 +1,124 @@
+"""Why there is no schedule, job by job: which limit is in the way, and how much is missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from graphlib import TopologicalSorter
+
+from coalloc.documents.text import quoted
+from coalloc.explanations.reasons import Reason, named
+from coalloc.instance.rounding import slots_down, time_tolerance
+from coalloc.problem import MAX_MODES, Problem
+from coalloc.rules.spreading import Spreading
+from coalloc.solvers.bounds.simple import simple_bound
+from coalloc.solvers.feasibility import fits_alone, mildest_load
+
+
+def why_no_schedule(problem: Problem) -> list[Reason]:
+    """Return a reason for each job that has no place; if all have one, for each that ends too late, or for all."""
+    spreading = Spreading(problem)
+    jobs = range(len(problem.jobs))
+    nowhere = [reason for j in jobs if (reason := _no_room(problem, j) or _saturated(problem, spreading, j))]
+    return nowhere or list(_too_late(problem)) or list(_together_too_late(problem))
+
+
+def _no_room(problem: Problem, j: int) -> Reason | None:
+    """Return why no part of the platform that the scope allows has room for a job."""
+    job = problem.jobs[j]
+    part = {"platform": "the platform has", "cluster": "no cluster has more than", "node": "no node has more than"}
+    by_memory = [node_class.room(job.memory or 0.0) for node_class in problem.classes]
+    rooms = {
+        "processors": (problem.capacities, f"{part[problem.scope]} {{}} processors"),
+        "memory": (by_memory, f"of the {job.memory or 0.0:g} MB that each asks for there is enough for {{}}"),
+        "eligibility": (problem.rooms(job), "on the clusters and nodes that it may use there is room for {}"),
+    }
+    for kind, (room, words) in rooms.items():
+        most = max(problem.within_scope(room))
+        if most < job.tasks:
+            limit = words.format(most)
+            sentence = f"job {quoted(job.id)} has {job.tasks} tasks, and {limit}: {job.tasks - most} too few"
+            return Reason("infeasible", kind, (job.id,), "", job.tasks, most, sentence)
+    return None
+
+
+def _saturated(problem: Problem, spreading: Spreading, j: int) -> Reason | None:
+    """Return which link a job saturates at best."""
+    if fits_alone(problem, spreading, j):
+        return None
+    job = problem.jobs[j]
+    mildest = mildest_load(problem, j, problem.capacities, problem.limits)
+    if mildest is None:
+        sentence = f"job {quoted(job.id)} saturates a link wherever it runs"
+        return Reason("infeasible", "link", (job.id,), "", None, None, sentence)
+    link, load, limit = problem.instance.platform.links[mildest[0]].name, *mildest[1:]
+    sentence = (
+        f"job {quoted(job.id)} saturates a link wherever it runs: at best it puts {load:g} MB/s on the link of "
+        f"{quoted(link)}, which carries {limit:g} MB/s: {load - limit:g} MB/s too few"
+    )
+    return Reason("infeasible", "link", (job.id,), link, load, limit, sentence)
+
+
+def _too_late(problem: Problem) -> Iterator[Reason]:
+    """Yield a reason for each job that cannot end in time, even if it waits for those alone that it comes after."""
+    number = {job.id: j for j, job in enumerate(problem.jobs)}
+    before = {j: [number[i] for i in job.after if i in number] for j, job in enumerate(problem.jobs)}
+    earliest: dict[int, float] = {}
+    for j in TopologicalSorter(before).static_order():
+        job, duration, latest = problem.jobs[j], fastest(problem, j), _stated_end(problem, j)
+        release = problem.ticks(max(constraint.earliest_start(job) for constraint in problem.constraints))
+        last = max(before[j], key=earliest.__getitem__, default=None)
+        waits = last is not None and earliest[last] > release
+        start = earliest[last] if waits and last is not None else release
+        earliest[j] = start + duration
+        if earliest[j] <= _last_tick(problem, latest):
+            continue
+        begins, takes, ends = (problem.seconds(t) for t in (start, duration, earliest[j]))
+        others = (problem.jobs[last].id,) if waits and last is not None else ()
+        when = f", when {named(others)} has ended," if others else ""
+        sentence = (
+            f"job {quoted(job.id)} has to end by {latest:g} s, and cannot before {ends:g} s: it starts at {begins:g} s "
+            f"at the earliest{when} and takes {takes:g} s: {ends - latest:g} s too late"
+        )
+        yield Reason("infeasible", "deadline", (job.id, *others), "", ends, latest, sentence)
+
+
+def _stated_end(problem: Problem, j: int) -> float:
+    """Return by when a job has to end, s, whatever others make of that; infinity where nothing says so."""
+    return min(constraint.latest_end(problem.jobs[j]) for constraint in problem.constraints)
+
+
+def _last_tick(problem: Problem, seconds: float) -> float:
+    """Return the last tick at which a job may end that has to end by an instant, s."""
+    if math.isinf(seconds):
+        return seconds
+    return seconds + time_tolerance(seconds) if problem.slot is None else slots_down(seconds, problem.slot)
+
+
+def fastest(problem: Problem, j: int) -> float:
+    """Return the ticks that a job takes at least: with links counted where its allocations can be tried."""
+    if problem.count_allocations(problem.jobs[j]) > MAX_MODES:
+        return problem.levels[j][0].duration
+    modes = (problem.mode(problem.jobs[j], allocation) for allocation in problem.allocations(problem.jobs[j]))
+    return min(mode.duration for mode in modes if problem.fits_alone(mode))
+
+
+def _together_too_late(problem: Problem) -> Iterator[Reason]:
+    """Yield that some jobs cannot all end in time: of those that have to end by an instant, the least one."""
+    ends = [_stated_end(problem, j) for j in range(len(problem.jobs))]
+    for latest in sorted({end for end in ends if math.isfinite(end)}):
+        numbers = [j for j, end in enumerate(ends) if end <= latest]
+        least = simple_bound(_alone(problem, numbers))
+        if least > _last_tick(problem, latest):
+            jobs, at = tuple(problem.jobs[j].id for j in numbers), problem.seconds(least)
+            together = f"{named(jobs)} have to end by {latest:g} s, and the last of them cannot before {at:g} s"
+            yield Reason("infeasible", "together", jobs, "", at, latest, f"{together}: {at - latest:g} s too late")
+            return
+
+
+def _alone(problem: Problem, numbers: Sequence[int]) -> Problem:
+    """Return the problem of some of its jobs, which come after each other alone."""
+    kept = {problem.jobs[j].id for j in numbers} | {run.job.id for run in problem.instance.running}
+    jobs = (problem.jobs[j].replace(after=tuple(i for i in problem.jobs[j].after if i in kept)) for j in numbers)
+    return replace(problem, instance=problem.instance.replace(jobs=tuple(jobs)))

@@ -1,0 +1,200 @@
+"""Why jobs of a schedule waited: what was in the way at each instant between their arrival and their start.
+
+It is read from the schedule alone: what the others hold at an instant, and whether the job, in some allocation, would
+have fitted beside them at that instant, and for as long as it takes. What a policy thought is not known; where
+nothing held the job back, that is what is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from coalloc.allocation import Allocation, allocation_of
+from coalloc.display.wording import plural
+from coalloc.documents.text import quoted
+from coalloc.explanations.reasons import Reason, named
+from coalloc.instance.rounding import slots_up, time_tolerance
+from coalloc.problem import Problem
+from coalloc.rules.profile import Profile
+from coalloc.rules.serial_generation import fillings, room_for
+from coalloc.rules.spreading import Spreading
+from coalloc.schedule import Placement, Schedule
+from coalloc.solvers.feasibility import mildest_load
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What is in the way of a job at an instant, s; fields as of a :class:`Reason`."""
+
+    kind: str
+    where: str
+    amount: float | None
+    limit: float | None
+    others: tuple[str, ...] = ()
+
+
+def why_waits(problem: Problem, schedule: Schedule, jobs: Sequence[str]) -> Iterator[Reason]:
+    """Yield the reasons for which each of some jobs waited, in order of time.
+
+    The problem is in continuous time, its jobs and those of the schedule are the same, and the schedule is valid.
+    """
+    waiting = _Waiting(problem, schedule)
+    for job in jobs:
+        yield from waiting.reasons(job)
+
+
+class _Waiting:
+    """A schedule as a profile, out of which one job after the other is taken to see where else it would have fitted."""
+
+    def __init__(self, problem: Problem, schedule: Schedule) -> None:
+        self._problem, self._schedule = problem, schedule
+        self._number = {job.id: j for j, job in enumerate(problem.jobs)}
+        self._ends = {run.job.id: run.end for run in problem.instance.running} | {p.job: p.end for p in schedule}
+        self._profile, self._spreading = Profile(problem), Spreading(problem)
+        index = problem.instance.platform.processor_index
+        self._held = {p.job: allocation_of((index[name] for name in p.nodes), problem.classes) for p in schedule}
+        for placement in schedule:
+            self._book(placement, 1)
+
+    def _book(self, placement: Placement, sign: int) -> None:
+        """Book a placement, or with sign -1 take it out again."""
+        held = self._held[placement.job]
+        loads = self._problem.loads(self._problem.jobs[self._number[placement.job]], held)
+        allocation = [sign * tasks for tasks in held]
+        self._profile.occupy(placement.start, placement.end, allocation, [sign * load for load in loads])
+
+    def _arrival(self, j: int) -> float:
+        """Return when a job begins to wait, s: in a schedule of slots with the next slot."""
+        arrival, slot = self._problem.jobs[j].arrival, self._schedule.slot
+        return arrival if slot is None else slot * slots_up(arrival, slot)
+
+    def reasons(self, job: str) -> Iterator[Reason]:
+        """Yield a reason for each stretch of time in which the same was in the way of a job."""
+        placement, arrival = self._schedule[job], self._arrival(self._number[job])
+        if placement.start <= arrival + time_tolerance(placement.start):
+            return
+        self._book(placement, -1)
+        stretches: list[tuple[float, float, Obstacle]] = []
+        for step in self._steps(arrival, placement.start):
+            obstacle = self._obstacle(placement, *step)
+            merged = _merged(stretches[-1][2], obstacle) if stretches else None
+            if merged is None:
+                stretches.append((*step, obstacle))
+            else:
+                stretches.append((stretches.pop()[0], step[1], merged))
+        self._book(placement, 1)
+        for since, until, obstacle in stretches:
+            sentence = f"job {quoted(job)} waits from {since:g} s to {until:g} s: {self._words(placement, obstacle)}"
+            yield Reason(
+                "wait",
+                obstacle.kind,
+                (job, *obstacle.others),
+                obstacle.where,
+                obstacle.amount,
+                obstacle.limit,
+                sentence,
+                since,
+                until,
+            )
+
+    def _steps(self, arrival: float, start: float) -> Iterator[tuple[float, float]]:
+        """Yield the steps of the profile from the arrival to the start; none that rounding alone makes."""
+        changes = [t for t in self._profile.changes(arrival) if t < start]
+        since = arrival
+        for _, until in pairwise([*changes, start]):
+            if until - since > time_tolerance(until):
+                yield since, until
+                since = until
+
+    def _obstacle(self, placement: Placement, since: float, until: float) -> Obstacle:
+        """Return what is in the way of a job during a step."""
+        problem, j = self._problem, self._number[placement.job]
+        job = problem.jobs[j]
+        before = [other for other in job.after if self._ends[other] > since + time_tolerance(since)]
+        if before:
+            last = max(before, key=self._ends.__getitem__)
+            return Obstacle("precedence", last, None, self._ends[last], (last,))
+        free, left = self._free(since, until)
+        processors = [min(pair) for pair in zip(free, self._rooms(j), strict=True)]
+        most = max(problem.within_scope(processors))
+        if most < job.tasks:
+            return Obstacle("processors", "", job.tasks, most)
+        if not self._holds(j, free, left):
+            if max(problem.within_scope([int(room) for room in room_for(problem, job, free, left)])) < job.tasks:
+                return Obstacle("memory", "", job.tasks, None)
+            mildest = mildest_load(problem, j, free, left)
+            name = "" if mildest is None else problem.instance.platform.links[mildest[0]].name
+            return Obstacle("link", name, *((None, None) if mildest is None else mildest[1:]))
+        if any(self._fits(j, since, level) for level in range(len(problem.levels[j]))):
+            together = tuple(p.job for p in self._schedule if p.start == placement.start and p is not placement)
+            return Obstacle("batch" if together else "policy", "", None, None, together)
+        return self._reserved(j, since, until)
+
+    def _rooms(self, j: int) -> Sequence[int]:
+        return self._problem.rooms(self._problem.jobs[j])
+
+    def _free(self, since: float, until: float) -> tuple[Allocation, list[float]]:
+        """Return the processors per class, and what of each resource, that are free at every instant of a time."""
+        free, left = self._profile.free(since, until)
+        return tuple(max(0, round(count)) for count in free), left
+
+    def _holds(self, j: int, free: Sequence[int], left: Sequence[float]) -> bool:
+        """Return whether a job fits on what is free, within the scope."""
+        if self._problem.scope == "platform":
+            return self._spreading.fits(j, free, left)
+        return any(True for _ in fillings(self._problem, self._problem.jobs[j], free, left))
+
+    def _duration(self, j: int, level: int) -> float:
+        seconds, slot = self._problem.levels[j][level].duration, self._schedule.slot
+        return seconds if slot is None else slot * slots_up(seconds, slot)
+
+    def _fits(self, j: int, since: float, level: int, until: float = math.inf) -> bool:
+        """Return whether a job fits at a speed level from an instant on, to its end or to ``until``."""
+        free, left = self._free(since, min(until, since + self._duration(j, level)))
+        allowed = self._problem.levels[j][level].classes
+        return self._holds(j, [count if g in allowed else 0 for g, count in enumerate(free)], left)
+
+    def _reserved(self, j: int, since: float, until: float) -> Obstacle:
+        """Return which jobs start too soon for a job that fits at an instant, at the fastest level that does."""
+        job, levels = self._problem.jobs[j].id, range(len(self._problem.levels[j]))
+        level = next(level for level in levels if self._fits(j, since, level, until))
+        starts = sorted({p.start for p in self._schedule if p.start > since and p.job != job})
+        spans = pairwise([*starts, math.inf])
+        first = next(start for start, after in spans if not self._fits(j, since, level, after))
+        others = tuple(p.job for p in self._schedule if p.start == first and p.job != job)
+        return Obstacle("reservation", "", self._duration(j, level), first - since, others)
+
+    def _words(self, placement: Placement, obstacle: Obstacle) -> str:
+        job = self._problem.jobs[self._number[placement.job]]
+        others, amount, limit = named(obstacle.others), obstacle.amount or 0.0, obstacle.limit or 0.0
+        within = "" if self._problem.scope == "platform" else f" in one {self._problem.scope}"
+        start = "starts" if len(obstacle.others) == 1 else "start"
+        link = (
+            f"it puts {amount:g} MB/s at best on the link of {quoted(obstacle.where)}, which has {limit:g} MB/s left"
+            if obstacle.where
+            else "it saturates a link"
+        )
+        free = plural(int(limit), "processor")
+        words = {
+            "precedence": f"it comes after {others}, which ends at {limit:g} s",
+            "processors": f"it has {plural(job.tasks, 'task')}, and never more than {free} free for it{within}",
+            "memory": f"enough processors are free, but not {job.memory or 0.0:g} MB of memory for each of its tasks",
+            "link": f"enough processors are free, but on them {link}",
+            "reservation": f"it would fit, but takes {amount:g} s, and {others} {start} after {limit:g} s on what it "
+            "would still hold",
+            "batch": f"nothing is in its way, from then to its end; it starts with {others}, as one batch",
+            "policy": "nothing is in its way, from then to its end, but the policy",
+        }
+        return words[obstacle.kind]
+
+
+def _merged(one: Obstacle, other: Obstacle) -> Obstacle | None:
+    """Return what is in the way during two stretches of time, the numbers those of the first; None where it differs."""
+    if (one.kind, one.where, one.others) != (other.kind, other.where, other.others):
+        return None
+    if one.kind == "processors":
+        return replace(one, limit=max(one.limit or 0.0, other.limit or 0.0))
+    return one

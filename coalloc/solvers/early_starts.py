@@ -1,0 +1,48 @@
+"""What is returned lets no job wait for nothing: of schedules that are as good, one whose jobs end early.
+
+A schedule of least makespan may start jobs late that nothing keeps from starting. The best schedule is moved left, and
+for an objective that is a maximum a few lists and a little annealing look for less total response time among the
+schedules that keep its value: as many steps as there are jobs say, not as many as fit into a time, so that the same
+call returns the same schedule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from coalloc.objectives import Criterion
+from coalloc.problem import Problem
+from coalloc.rules.serial_generation import on_grid, start_in_order
+from coalloc.solvers.context import Context
+from coalloc.solvers.effort import Effort
+from coalloc.solvers.limits import AtMost
+from coalloc.solvers.search.annealing import improve
+
+MOST_MOVED, MOST_LISTED = 2_000, 60
+"""Jobs up to which a schedule is moved left, and up to which other lists are tried."""
+LISTS = 2
+"""Lists that annealing tries, per job."""
+
+
+def start_early(context: Context) -> None:
+    """Exchange the best assignments for such as are as good and end earlier, while there is time."""
+    problem, criterion, call = context.problem, context.criterion, context.call
+    if not context.best or len(problem.jobs) > MOST_MOVED or call.remaining <= 0.0:
+        return
+    response = Criterion.of(problem, "total-response-time")
+    found = [context.best, start_in_order(problem, on_grid(problem, context.best))]
+    if criterion.objective.has_latest_ends and len(problem.jobs) <= MOST_LISTED:
+        effort = Effort(iterations=LISTS * len(problem.jobs), seed=call.options.seed, deadline=context.instant(1.0))
+        first = min((a for a in found if a), key=response.value)
+        found.append(improve(_limited(context), first, effort, objective="total-response-time"))
+    as_good = [a for a in found if a and criterion.value(a) <= context.cost]
+    best = min(as_good, key=lambda a: (criterion.value(a), response.value(a)))
+    if best is not context.best:
+        context.exchange(best)
+
+
+def _limited(context: Context) -> Problem:
+    """Return the problem whose schedules are as good as the best."""
+    problem = context.problem
+    limit = AtMost(problem.instance, context.criterion.objective, context.criterion.reported(context.cost))
+    return replace(problem, constraints=(*problem.constraints, limit))

@@ -1,0 +1,103 @@
+"""Several objectives in order of priority: each is solved among the schedules that are as good by those before it.
+
+What is found of an objective, proven or not, limits it from then on; so all but the last must be maxima, which a latest
+end of each job keeps (:class:`coalloc.solvers.limits.AtMost`). Each level starts from the schedule of the one before.
+Source: M. Ehrgott, "Multicriteria Optimization", section 5.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from coalloc.constraint import Constraint
+from coalloc.instance import CoallocError, Instance
+from coalloc.objectives import Objective, RegularObjective
+from coalloc.schedule import Schedule
+from coalloc.solvers.limits import AtMost
+from coalloc.solvers.oas import solve_oas
+from coalloc.solvers.result import (
+    Progress,
+    RunModel,
+    SolvedLevel,
+    SolveOptions,
+    SolveResult,
+    SolveStatus,
+    StoppedBy,
+)
+
+SHARE = 0.5
+"""Share of the time that is left which a level gets that others follow."""
+
+
+def solve_in_order(
+    instance: Instance,
+    options: SolveOptions,
+    objectives: Sequence[Objective],
+    *,
+    constraints: Sequence[Constraint] = (),
+    formulation: Any = "auto",
+    start: Schedule | None = None,
+    progress: Progress | None = None,
+    run_model: RunModel,
+) -> SolveResult:
+    """Solve OAS by the first objective, then by the next among the schedules that keep its value, and so on."""
+    regular = _regular(objectives)
+    kept, levels, seconds = list(constraints), list[SolvedLevel](), options.seconds
+    stops, timings = list[StoppedBy](), dict[str, float]()
+    result: SolveResult | None = None
+    for number, objective in enumerate(regular):
+        share = 1.0 if number == len(regular) - 1 else SHARE
+        result = solve_oas(
+            instance,
+            replace(options, objective=objective.name, time_limit=_limit(options, share * seconds)),
+            objective=objective,
+            constraints=kept,
+            formulation=formulation,
+            start=start if result is None else result.schedule,
+            progress=progress,
+            run_model=run_model,
+        )
+        seconds -= result.timings["total"]
+        levels.append(SolvedLevel(objective.name, result.status, result.objective, result.lower_bound))
+        for stage, spent in result.timings.items():
+            timings[stage] = timings.get(stage, 0.0) + spent
+        stops.append(result.stopped_by)
+        if result.objective is None:
+            break
+        kept.append(AtMost(instance, objective, result.objective))
+    assert result is not None
+    status, stopped_by = result.status, result.stopped_by
+    unproven = [at for level, at in zip(levels, stops, strict=True) if level.status is not SolveStatus.OPTIMAL]
+    if status is SolveStatus.OPTIMAL and unproven:
+        status, stopped_by = SolveStatus.FEASIBLE, unproven[0]
+    return replace(
+        result,
+        status=status,
+        stopped_by=stopped_by,
+        options=replace(options, formulation=result.options.formulation),
+        timings=timings,
+        levels={level.objective: level.value for level in levels if level.value is not None},
+        solved_levels=tuple(levels),
+    )
+
+
+def _regular(objectives: Sequence[Objective]) -> list[RegularObjective]:
+    """Return the objectives; raises where one cannot be where it is."""
+    regular = [objective for objective in objectives if isinstance(objective, RegularObjective)]
+    if len(regular) < len(objectives) or not regular:
+        given = ", ".join(objective.name for objective in objectives) or "none"
+        raise CoallocError(f"objectives in order of priority must be regular ones, at least one, got {given}")
+    for objective in regular[:-1]:
+        if not objective.has_latest_ends:
+            known = "makespan, maximum-lateness"
+            raise CoallocError(f"all objectives but the last must be maxima ({known}), got {objective.name!r}")
+    if len({objective.name for objective in regular}) < len(regular):
+        raise CoallocError("objectives in order of priority must differ")
+    return regular
+
+
+def _limit(options: SolveOptions, seconds: float) -> float | None:
+    """Return the time limit of a level, s; None where there is none."""
+    return None if options.time_limit is None else max(seconds, options.seconds * 1e-3)

@@ -1,0 +1,40 @@
+"""A limit on an objective that is a maximum: no job ends after it would cost more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from coalloc.constraint import Constraint, PlacedJob
+from coalloc.documents.text import quoted
+from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance.rounding import time_tolerance
+from coalloc.objectives import RegularObjective
+
+
+@dataclass(frozen=True)
+class AtMost(Constraint):
+    """The objective, a maximum that says latest ends, is no more than ``value`` (in its unit)."""
+
+    holds_rounded_down: ClassVar[bool] = True
+    instance: Instance
+    objective: RegularObjective
+    value: float
+
+    def latest_end(self, job: Job) -> float:
+        """Return until when the job costs no more, s."""
+        instance, objective = self.instance, self.objective
+        cost = (self.value + objective.offset(instance)) * objective.divisor(instance)
+        latest = objective.latest_end(job, cost)
+        if latest is None:
+            raise CoallocError(f"objective {objective.name!r} says no latest ends, so that it cannot be limited")
+        return latest
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
+        """Return a sentence for each job that ends later."""
+        for placed in schedule:
+            latest = self.latest_end(instance.job_by_id[placed.job])
+            if placed.end > latest + time_tolerance(latest):
+                found = f"job {quoted(placed.job)} ends at {placed.end:g} s"
+                yield f"{found}, so that the {self.objective.name} is above {self.value:g}"

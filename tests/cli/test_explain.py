@@ -1,0 +1,63 @@
+"""``coalloc explain``: what it prints and returns."""
+
+import json
+
+import pytest
+
+import coalloc
+from tests.cli.running import TINY, run, write
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    return write(tmp_path / "tiny.json", TINY)
+
+
+def test_what_bounds_an_instance(tiny):
+    # Two nodes: J1 takes both for 100 s, J2 and J3 one each for 100 and 50 s: 350 processor-seconds, 175 s of two; but
+    # J1 cannot run beside J2, so 200 s. With a node more it can.
+    explained = run("explain", tiny)
+    assert explained.exit_code == 0
+    lines = explained.stdout.splitlines()
+    assert lines[0] == "what bounds the objective:"
+    assert lines[2] == "what moves the bound:"
+    assert "with one node more of power 1 in 'C1' the bound is" in lines[3]
+
+
+def test_why_the_jobs_of_a_schedule_waited(tiny, tmp_path):
+    assert run("simulate", tiny, "--policy", "fcfs", "-o", tmp_path / "s.json").exit_code == 0
+    explained = run("explain", tiny, tmp_path / "s.json", "--job", "J2", "--json")
+    assert explained.exit_code == 0
+    reasons = json.loads(explained.stdout)["reasons"]
+    (wait,) = (reason for reason in reasons if reason["about"] == "wait")
+    assert (wait["kind"], wait["jobs"], wait["since"], wait["until"]) == ("processors", ["J2"], 0.0, 100.0)
+
+
+def test_an_instance_without_schedule_and_a_schedule_that_is_not_valid(tiny, tmp_path):
+    late = run("explain", tiny, "--makespan-limit", 80)
+    assert late.exit_code == 1
+    assert late.stdout.splitlines()[:2] == [
+        "there is no schedule:",
+        "  job 'J1' has to end by 80 s, and cannot before 100 s: it starts at 0 s at the earliest and takes 100 s: "
+        "20 s too late",
+    ]
+    broken = coalloc.Schedule([coalloc.Placement("J1", 0.0, 100.0, ["C1/0", "C1/1"])])
+    coalloc.write_schedule(broken, tmp_path / "s.json")
+    refused = run("explain", tiny, tmp_path / "s.json")
+    assert refused.exit_code == 1
+    assert refused.stdout.startswith("the schedule is not valid:\n  missing-job: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--job", "J9"], "coalloc: jobs: the instance has no job 'J9'"),
+        (["--slot", "abc"], "coalloc: slot: must be seconds, or a percentage"),
+        (["--objective", "edp"], "coalloc: objective of explain must be a regular one, got 'edp'"),
+    ],
+)
+def test_bad_input_is_one_line(tiny, arguments, message):
+    refused = run("explain", tiny, *arguments)
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith(message)
+    assert len(refused.stderr.splitlines()) == 1
