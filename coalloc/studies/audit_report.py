@@ -193,7 +193,7 @@ class Audit:
 
     ``policy`` says whose schedule was audited, ``epoch`` is the clock's 0 in s since 1970 where that is known,
     ``account`` what was dropped and changed of the trace. ``whole`` is the row of the whole period, ``windows`` are
-    those of its windows, with the columns of :data:`COLUMNS`. ``held`` are the starts, s, of each job in the schedule
+    those of its windows, with the columns of docs/audit.md. ``held`` are the starts, s, of each job in the schedule
     of least mean wait that is held of the period, then of each window.
     """
 
@@ -237,7 +237,7 @@ class Audit:
 
     @property
     def shares(self) -> dict[str, Range]:
-        """Between what the part of each source of :data:`SHARES` in the mean wait lies, s."""
+        """Between what the part of each source in the mean wait lies, s."""
         return {share: Range(self.whole[f"{share}_low"], self.whole[f"{share}_high"]) for share in SHARES}
 
     @property
