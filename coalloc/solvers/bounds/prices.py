@@ -77,7 +77,7 @@ class Prices:
         num_cells = int(min(ways.num_jobs // JOBS_PER_CELL, end / float(ways.duration[ways.first].mean())))
         self.pricing = Pricing(ways, supply, np.linspace(0.0, end, max(FEWEST_CELLS, num_cells) + 1))
         self.prices = np.zeros((len(supply.capacities), self.pricing.num_cells))
-        self._most_cells = max(min(MOST_CELLS, CELLS_PER_JOB * ways.num_jobs), 2 * self.pricing.num_cells)
+        self._most_cells = max(min(MOST_CELLS, CELLS_PER_JOB * ways.num_jobs), 2 * num_cells)
         work = ways.needs[ways.kind[ways.first]].T @ ways.duration[ways.first]
         costs = ways.slope[ways.first] * ways.duration[ways.first]
         self._num_starts = 0
