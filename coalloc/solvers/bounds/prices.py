@@ -48,6 +48,8 @@ STEPS = 60
 """Steps of the quasi-Newton method at one temperature."""
 MARGIN = 2.0
 """How many times what a job pays the starts of a climb may cost: prices change while they are looked for."""
+HALVINGS = 6
+"""Halvings of prices that prove nothing."""
 REMEMBERED = 20
 """Pairs of steps and changes of the gradient that the method remembers."""
 SHARE = 0.5
@@ -158,7 +160,14 @@ class Prices:
                 climb.loss, first, jac=True, method="L-BFGS-B", bounds=optimize.Bounds(0.0, np.inf), options=options
             )
         self.prices = climb.best
-        self.excess = max(self.excess, self.pricing.excess(climb.best))
+        found = self.pricing.excess(self.prices)
+        for _ in range(HALVINGS if found <= 0.0 else 0):
+            # Where starts were left out prices are too high; the bound is concave, and 0 at prices of 0.
+            self.prices = self.prices / 2.0
+            found = self.pricing.excess(self.prices)
+            if found > 0.0 or time.perf_counter() > deadline:
+                break
+        self.excess = max(self.excess, found)
 
 
 def _last_work(ways: Ways, supply: Supply) -> float:
