@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from coalloc.solvers import list_schedules, model_run
+from coalloc.solvers import list_schedules, model_run, one_dimension
 from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.bounds import feasible_set, positions, prices, simple
 from coalloc.solvers.context import Context
@@ -22,6 +22,7 @@ from coalloc.solvers.search import (
     branch_and_bound,
     large_neighbourhoods,
     latest_ends,
+    pool_annealing,
     sampling,
 )
 
@@ -31,6 +32,7 @@ METHODS: tuple[Method, ...] = (
     latest_ends.METHOD,
     positions.METHOD,
     feasible_set.METHOD,
+    one_dimension.METHOD,
     pumpkin.BEGUN,
     prices.METHOD,
     beam_worker.METHOD,
@@ -39,6 +41,7 @@ METHODS: tuple[Method, ...] = (
     cpsat.LOADING,
     sampling.METHOD,
     sampling.SHORT,
+    pool_annealing.METHOD,
     beam_search.METHOD,
     annealing.METHOD,
     large_neighbourhoods.METHOD,
