@@ -37,7 +37,7 @@ KNOWN = "contiguous_optima.csv"
 OURS, CPSAT, PUMPKIN = "portfolio", "CP-SAT", "Pumpkin"
 METHODS = (OURS, CPSAT, PUMPKIN)
 LIMIT = 10.0
-GRACE = 15.0
+GRACE = 30.0
 """Seconds beyond the time limit after which a sample is killed; loading is part of them."""
 COLUMNS = (
     *("family", "instance", "method", "jobs_of_instance", "processors", "status", "time", "objective", "lower_bound"),

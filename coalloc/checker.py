@@ -125,7 +125,7 @@ def check(
     power_management: bool = False,
     deadlines: Literal["enforce", "report"] = "enforce",
 ) -> list[Violation]:
-    """Return every violation of the rules in :data:`RULES`; an empty list if the schedule is valid.
+    """Return every violation of the rules; an empty list if the schedule is valid.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def grid_metrics(
     working: Working = "total",
     work: WorkBy = "logged",
 ) -> dict[str, float]:
-    """Return every metric of a grid by name, in the units and as defined in :data:`GRID_METRICS`.
+    """Return every metric of a grid by name, in the units and as docs/grid.md defines them.
 
     Jobs only process, each on one cluster; the schedule should pass :func:`coalloc.check`.
 

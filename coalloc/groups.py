@@ -78,7 +78,7 @@ def metrics_by(
     Parameters
     ----------
     by
-        ``"user"``; ``"size"``: classes of tasks, those of :data:`SIZE_CLASSES`; ``"hour"``: the hour of the week in
+        ``"user"``; ``"size"``: classes of tasks, those of docs/metrics.md; ``"hour"``: the hour of the week in
         which the job arrives, 0 to 167, 0 is Monday from 0:00.
     after, before
         Only jobs with ``after <= r_j < before``, s; None: no limit.
@@ -89,7 +89,7 @@ def metrics_by(
     Returns
     -------
     pandas.DataFrame
-        A column named as the grouping, then those of :data:`coalloc.measures.JOB_METRICS`.
+        A column named as the grouping, then the metrics of jobs (docs/metrics.md).
 
     Raises
     ------

@@ -96,9 +96,9 @@ class PlatformMetric:
 
 @public
 def metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
-    """Return every metric of a schedule by name, in the units that :data:`METRICS` names.
+    """Return every metric of a schedule by name, in the units that docs/metrics.md names.
 
-    Times are in s, shares 0 to 1; the definitions are those in :data:`METRICS`. The schedule should
+    Times are in s, shares 0 to 1; the definitions are those of docs/metrics.md. The schedule should
     pass :func:`coalloc.check`.
 
     Raises

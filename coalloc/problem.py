@@ -30,7 +30,7 @@ from coalloc.constraint import Constraint, NotTogether, Release, Stated, Times, 
 from coalloc.documents.text import quoted
 from coalloc.execution import dedicated_time, execution_time, link_load, link_load_table, processing_slowdown
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
-from coalloc.instance.rounding import capacity_limit, slots_down, slots_up, time_tolerance
+from coalloc.instance.rounding import INSTANT_TOLERANCE, capacity_limit, slots_down, slots_up, time_tolerance
 
 Rounding = Literal["up", "down"]
 Links = Literal["strict", "shared", "ignore"]
@@ -38,6 +38,11 @@ Links = Literal["strict", "shared", "ignore"]
 EXACT_METHODS = "what solves, bounds or replays"
 """What errors call all that a :class:`Problem` is made for."""
 
+MAX_SLOTS = 1e8
+"""Slots, from the first arrival to the end of all jobs in turn, to which bounds are exact: a tenth of what rounding
+takes off them."""
+SLOT_TOLERANCES = 10.0
+"""Tolerances of instants that a slot is at least."""
 MAX_MODES = 200_000
 """Allocation vectors, over all jobs, beyond which they are not enumerated."""
 
@@ -254,6 +259,11 @@ class Problem:
         for j in self._in_turn:
             asked[j] = max([asked[j], *(asked[i] + self.levels[i][0].duration for i in self.before[j])])
         return tuple(asked)
+
+    @property
+    def first_slot(self) -> int:
+        """The first slot in which a job may run: models have none before it, though arrivals be in Unix time."""
+        return int(min(self.releases, default=0))
 
     @cached_property
     def latest_ends(self) -> tuple[float, ...]:
@@ -757,8 +767,19 @@ Slot = Annotated[float | str | None, 'seconds, a percentage such as "50%", or No
 """Length of a slot as a caller gives it: seconds, or a share of the mean base time; None is continuous time."""
 
 
+def time_span(instance: Instance) -> float:
+    """Return seconds from the first arrival (0 where jobs run already) in which all jobs can end, one by one."""
+    powers = [group.effective_power for cluster in instance.platform.clusters for group in cluster.nodes]
+    ends = [*(job.arrival for job in instance.jobs), *(run.end for run in instance.running)]
+    in_turn = sum(job.base_time for job in instance.jobs) * max(1.0, 1.0 / min(powers))
+    return max(ends, default=0.0) - instance.origin + in_turn
+
+
 def slot_seconds(instance: Instance, slot: Slot) -> float | None:
-    """Return a slot length in seconds: a number of seconds, or ``"50%"`` of the mean base time."""
+    """Return a slot length in seconds: a number of seconds, or ``"50%"`` of the mean base time.
+
+    Raises :class:`CoallocError` for one in which times, or bounds on them, are no longer whole to the slot.
+    """
     if slot is None:
         return None
     if isinstance(slot, str):
@@ -770,6 +791,9 @@ def slot_seconds(instance: Instance, slot: Slot) -> float | None:
         seconds = float(slot)
     if not (math.isfinite(seconds) and seconds > 0.0):
         raise CoallocError(f"slot: must be above 0 and finite, got {slot!r}")
+    least = max(time_span(instance) / MAX_SLOTS, SLOT_TOLERANCES * INSTANT_TOLERANCE)
+    if seconds < least:
+        raise CoallocError(f"slot: must be at least {least:.2g} s here, for times to be whole slots, got {slot!r}")
     return seconds
 
 
@@ -791,9 +815,21 @@ def discretise(
     kept that still forbid nothing else then.
     """
     instance.refuse_shared_nodes(EXACT_METHODS)
+    _refuse_instants(instance)
     kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
     classes = node_classes(instance.platform, scope, instance.largest_task_memory, _reserved(instance))
     return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
+
+
+def _refuse_instants(instance: Instance) -> None:
+    """Raise :class:`CoallocError` for jobs that are over in less than two instants differ by: they occupy nothing."""
+    short = [job for job in instance.jobs if job.base_time < INSTANT_TOLERANCE]
+    if short:
+        first, more = short[0], f", and {len(short) - 1} more" if len(short) > 1 else ""
+        raise CoallocError(
+            f"job {quoted(first.id)} has a base_time of {first.base_time:g} s{more}: must be at least "
+            f"{INSTANT_TOLERANCE:g} s here, for closer instants are one"
+        )
 
 
 def _reserved(instance: Instance) -> list[frozenset[int]]:

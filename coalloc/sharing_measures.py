@@ -56,7 +56,7 @@ SHARING_METRICS: Mapping[str, tuple[str, str]] = {
 
 @public
 def sharing_metrics(instance: Instance, schedule: Schedule, kappa: float = KAPPA) -> dict[str, float]:
-    """Return the metrics of :data:`SHARING_METRICS` by name, and an indicator of latency for each profile of users.
+    """Return the metrics of docs/nondedicated.md by name, and an indicator of latency for each profile of users.
 
     ``latency_mean_PROFILE`` and ``latency_max_PROFILE`` (us) are 14 us plus ``kappa`` times the share of the CPU that
     parallel tasks take beside a user: a model, from which nothing may be concluded but what the contract allows. On

@@ -74,7 +74,7 @@ class Timeline:
     def averaged(self, every: float) -> Timeline:
         """Return the means over steps of ``every`` s, the last of which may be shorter; the integrals stay.
 
-        Raises :class:`CoallocError` where ``every`` is not above 0, or cuts the time into more than :data:`MAX_STEPS`.
+        Raises :class:`CoallocError` where ``every`` is not above 0, or cuts the time into more than 10,000,000.
         """
         return self._over_steps(every, step_means)
 
@@ -107,7 +107,7 @@ def series(
     idle: Idle = "always",
     power_management: bool = False,
 ) -> pd.DataFrame:
-    """Return what a schedule is like at every instant, one row per step of time, as :data:`COLUMNS` defines it.
+    """Return what a schedule is like at every instant, one row per step of time, as docs/metrics.md defines it.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def series(
     Raises
     ------
     CoallocError
-        If ``every`` is not above 0 or makes more rows than :data:`MAX_STEPS`; and as :func:`coalloc.metrics`.
+        If ``every`` is not above 0 or makes more than 10,000,000 rows; and as :func:`coalloc.metrics`.
     """
     timeline = timeline_of(instance, schedule, idle, power_management)
     return (timeline if every is None else timeline.averaged(every)).to_frame()

@@ -249,3 +249,25 @@ def test_equal_jobs_share_a_load_table_on_equal_links() -> None:
     assert first is other
     assert problem.load_table(jobs[2], 0) != first
     assert problem.load_table(jobs[0], 2) == first[:4]
+
+
+def test_a_slot_too_fine_to_count_whole_slots_is_refused() -> None:
+    # Two jobs of 500 s in turn take 1000 s: 1e8 slots of 1e-5 s, and no more.
+    instance = Instance(star((1, 1.0, 9.0)), (Job("J1", 1, 500.0), Job("J2", 1, 500.0)))
+    assert slot_seconds(instance, 1e-5) == 1e-5
+    for slot in (1e-310, 5e-324, 9e-6, "0.000001%"):
+        with pytest.raises(CoallocError, match="slot: must be at least 1e-05 s here"):
+            slot_seconds(instance, slot)
+    late = instance.replace(jobs=tuple(job.replace(arrival=1.7e9) for job in instance.jobs))
+    assert slot_seconds(late, 1e-5) == 1e-5  # counted from the first arrival
+
+
+def test_a_job_of_no_time_is_refused() -> None:
+    instance = Instance(star((1, 1.0, 9.0)), (Job("J1", 1, 1e-10), Job("J2", 1, 1.0), Job("J3", 1, 1e-12)))
+    with pytest.raises(CoallocError, match="job 'J1' has a base_time of 1e-10 s, and 1 more"):
+        discretise(instance, None)
+
+
+def test_slots_begin_with_the_first_arrival() -> None:
+    jobs = (Job("J1", 1, 10.0, arrival=1.7e9), Job("J2", 1, 10.0, arrival=1.7e9 + 20.0))
+    assert discretise(Instance(star((1, 1.0, 9.0)), jobs), 10.0).first_slot == 170_000_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import coalloc
+from tests.test_pages import resolve
 
 ROOT = Path(__file__).parents[1]
 ASKED_FOR = re.compile(
@@ -65,6 +67,19 @@ def test_every_public_name_has_a_page_from_its_docstring(site, name):
     first_words = re.match(r"[\w ]+", getattr(coalloc, name).__doc__ or "")
     assert first_words is not None
     assert f"<p>{first_words[0]}" in page
+
+
+@pytest.mark.parametrize("name", coalloc.__all__)
+def test_a_docstring_names_only_what_is_public(name):
+    # Public is what coalloc itself has, and what is called by its full name.
+    found = getattr(coalloc, name)
+    members = [value for key, value in vars(found).items() if key[0] != "_"] if inspect.isclass(found) else []
+    texts = [inspect.getdoc(value) or "" for value in (found, *members)]
+    named = {target for text in texts for target in re.findall(r":\w+:`~?([\w.]+)`", text)}
+    own = {target for target in named if not target.startswith("coalloc.")}
+    assert {target.partition(".")[0] for target in own} <= set(coalloc.__all__)
+    for target in named - own:
+        resolve(target)
 
 
 def test_a_name_in_code_leads_to_its_page(site):

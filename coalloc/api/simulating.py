@@ -53,7 +53,8 @@ def simulate(
     seed
         Of the random numbers that a policy may draw (``state.rng``).
     progress
-        ``True`` prints where the run is on standard error; a function gets a :class:`Position`.
+        ``True`` prints where the run is on standard error; a function gets a
+        :class:`coalloc.simulator.engine.Position`.
     policy_options
         Options of the policy, if it is given by name: ``allocation="first-fit"``, ...
 

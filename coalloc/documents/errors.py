@@ -45,7 +45,7 @@ class InstanceError(CoallocError, ValueError):
 
     ``faults`` holds every fault that was found, ``source`` the name of the file, if any.
     The message has one line per fault: ``wl1.json: jobs[3].tasks: must be at least 1, got 0``;
-    after :data:`MAX_LINES` lines the others are counted.
+    after 50 lines the others are counted.
     """
 
     def __init__(self, faults: Iterable[Fault], source: str | None = None) -> None:

@@ -219,7 +219,7 @@ def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
     The unit of BW and ABW is such that the largest load of a link is ``LARGEST_BANDWIDTH``.
     """
     problem: Problem = model.problem
-    free = Grid(problem, theta).left
+    free = Grid(problem, theta, first=0).left
     index = {name: k for k, name in enumerate(model.K)}
     jobs = dict(zip(model.J, problem.jobs, strict=True))
     units = {name: LARGEST_BANDWIDTH / (max(_loads(problem, k)) or LARGEST_BANDWIDTH) for name, k in index.items()}
@@ -287,7 +287,7 @@ def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
 def _add_memories(model: pyo.ConcreteModel, theta: int) -> None:
     """Add (M3): the tasks on a node of several cores ask for no more than its memory, in units of that."""
     problem: Problem = model.problem
-    free = Grid(problem, theta).left
+    free = Grid(problem, theta, first=0).left
     memories = {problem.resources[k].name: k for k in problem.contended_memories}
     memory = {j: job.memory or 0.0 for j, job in zip(model.J, problem.jobs, strict=True)}
     on_node: dict[tuple[str, int], list[tuple[float, pyo.Var]]] = defaultdict(list)

@@ -42,22 +42,24 @@ def refuse_without_start(starts: Mapping[int, Sequence[object]], problem: Proble
 
 
 class Grid:
-    """Slots ``0 .. horizon - 1`` of a problem, with what running jobs leave free.
+    """Slots ``first .. horizon - 1`` of a problem, with what running jobs leave free; the first is that of the problem.
 
-    ``processors`` has shape ``(horizon, num_classes)``, ``left`` (of each resource) ``(horizon, num_resources)``.
+    ``processors`` has shape ``(num_slots, num_classes)``, ``left`` (of each resource) ``(num_slots, num_resources)``.
     """
 
-    def __init__(self, problem: Problem, horizon: int) -> None:
+    def __init__(self, problem: Problem, horizon: int, first: int | None = None) -> None:
         self.problem = problem
         self.horizon = horizon
-        self.processors: NDArray[np.float64] = np.tile(np.array(problem.capacities, dtype=float), (horizon, 1))
-        self.left: NDArray[np.float64] = np.tile(np.array(problem.limits), (horizon, 1))
+        self.first = problem.first_slot if first is None else first
+        num_slots = max(0, horizon - self.first)
+        self.processors: NDArray[np.float64] = np.tile(np.array(problem.capacities, dtype=float), (num_slots, 1))
+        self.left: NDArray[np.float64] = np.tile(np.array(problem.limits), (num_slots, 1))
         for busy in problem.busy:
-            until = min(horizon, int(busy.end))
+            until = max(0, min(horizon, int(busy.end)) - self.first)
             self.processors[:until] -= busy.allocation
             self.left[:until] -= busy.loads
         for block in problem.blocks:
-            since, until = int(block.start), min(horizon, int(block.end))
+            since, until = (max(0, min(horizon, int(t)) - self.first) for t in (block.start, block.end))
             self.processors[since:until] -= block.allocation
             self.left[since:until] -= block.loads
         self.left = np.maximum(self.left, 0.0)  # what runs may exceed a limit; nothing is added to it
@@ -67,7 +69,8 @@ class Grid:
         fits = (self.processors >= allocation).all(axis=1) & (self.left >= loads).all(axis=1)
         clashes = np.concatenate(([0], np.cumsum(~fits)))
         first, last = int(self.problem.releases[j]), int(min(self.horizon, self.problem.latest_ends[j])) - duration
-        return [t for t in range(first, last + 1) if clashes[t + duration] == clashes[t]]
+        begun = range(first - self.first, last + 1 - self.first)
+        return [t + self.first for t in begun if clashes[t + duration] == clashes[t]]
 
 
 def add_scope_rows(
@@ -129,7 +132,7 @@ def add_constraint_rows(
     model.not_together = pyo.ConstraintList(doc="(T9): jobs that do not run at the same time")
     for row in problem.rows:
         if isinstance(row, NotTogetherRow):
-            for t in range(horizon):
+            for t in range(problem.first_slot, horizon):
                 running = [x for j in row.jobs for x in covering[j].get(t, ())]
                 if running:
                     model.not_together.add(pyo.quicksum(running) <= 1)
@@ -167,11 +170,11 @@ def add_capacity_rows(
 
     There is no row where the limit is infinite.
     """
-    profile = model.component("z")
+    profile, first = model.component("z"), model.problem.first_slot
     constraints = pyo.Constraint(list(usage), doc=doc)
     model.add_component(name, constraints)
     for (t, resource), terms in usage.items():
-        limit = float(free[t, resource])
+        limit = float(free[t - first, resource])
         body = pyo.quicksum(coefficient * variable for coefficient, variable in terms)
         if profile is not None and t in profile and np.isfinite(limit):
             constraints[t, resource] = body <= limit * profile[t]
@@ -207,10 +210,10 @@ def add_packing_rows(model: pyo.ConcreteModel, active: Iterable[tuple[int, range
     problem = grid.problem
     tasks = [job.tasks for job in problem.jobs] + [sum(busy.allocation) for busy in problem.busy]
     functions = weightings(tasks, sum(problem.capacities))[1:]
-    free = np.ones((grid.horizon, len(functions)))
+    free = np.ones((len(grid.processors), len(functions)))
     for f, weights in enumerate(functions):
         for busy, weight in zip(problem.busy, weights[len(problem.jobs) :], strict=True):
-            free[: int(busy.end), f] -= weight
+            free[: max(0, int(busy.end) - grid.first), f] -= weight
     terms = (
         (range(t, t + 1), f, (weights[j], running))
         for (j, t), running in model.running.items()
@@ -248,6 +251,7 @@ def add_objective(
     is (T7).
     """
     is_latest_end = criterion.objective.is_latest_end
+    lower_bound = max(lower_bound, criterion.problem.first_slot)
     open_slots = list(range(lower_bound, horizon) if is_latest_end else range(0))
     model.z = pyo.Var(open_slots, domain=pyo.Binary, doc="1 where a job still runs in slot t or later")
     if is_latest_end:

@@ -44,6 +44,11 @@ class Criterion:
         return self.objective.counts_ends and self.problem.slot is not None
 
     @property
+    def step(self) -> float:
+        """What reported objectives that differ do so by at the least; 0 where they may be as close as they like."""
+        return self.problem.seconds(1) / self.objective.divisor(self.problem.instance) if self.is_integral else 0.0
+
+    @property
     def tick(self) -> float:
         """What a tick later costs a job that costs its end, in the unit of costs."""
         return 1.0 if self.objective.counts_ends else self.problem.seconds(1)

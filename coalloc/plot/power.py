@@ -58,7 +58,7 @@ def power_plot(
     The parts are idle, static and dynamic power of nodes, or site, chassis, board, idle, working and startup of
     clusters with power states.
 
-    A schedule of more than :data:`MOST_STEPS` steps is drawn as means over so many equal steps, and the picture
+    A schedule of more than 600 steps is drawn as means over so many equal steps, and the picture
     says how long they are: the area stays the energy, and the peak in the caption that of the schedule.
 
     Parameters

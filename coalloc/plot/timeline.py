@@ -86,7 +86,7 @@ def series_plot(
         Where to write the picture as well: ``.png``, ``.svg`` or ``.pdf``.
     every
         Length of the steps that are drawn, s, each with its mean and its peak. None: every change; or steps of a
-        round length, where there are more than :data:`MOST_STEPS` changes. The picture says how long they are.
+        round length, where there are more than 300 changes. The picture says how long they are.
 
     Returns
     -------

@@ -184,7 +184,7 @@ class Policy(Protocol):
     ``scope`` is where the tasks of one job may be: ``"platform"`` (co-allocation), ``"cluster"`` or
     ``"node"``. ``decide`` is called once per scheduling pass, whenever jobs wait. A policy that keeps links
     from saturating may say so with ``links = "strict"``: comparisons then hold it against a better bound.
-    One that keeps something between passes forgets it in ``begin`` (:class:`Beginning`).
+    One that keeps something between passes forgets it in ``begin`` (docs/simulation.md).
     """
 
     @property

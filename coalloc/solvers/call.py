@@ -34,7 +34,8 @@ from coalloc.solvers.result import (
 class Call:
     """What one call knows; objective and bound as reported.
 
-    ``constraints`` are those of the problem; ``is_infeasible`` once a complete method has found no schedule.
+    ``constraints`` are those of the problem; ``is_infeasible`` once a complete method has found no schedule. Two
+    objectives that differ do so by ``step`` at least, if it is not 0.
     """
 
     instance: Instance
@@ -50,6 +51,7 @@ class Call:
     timings: dict[str, float] = field(default_factory=lambda: {"build": 0.0, "solve": 0.0, "check": 0.0})
     constraints: tuple[Constraint, ...] = ()
     is_infeasible: bool = False
+    step: float = 0.0
     began: float = field(default_factory=time.perf_counter)
 
     @property
@@ -68,7 +70,15 @@ class Call:
         if self.is_infeasible or self.is_too_tight:
             return True
         gap = relative_gap(self.objective, self.lower_bound)
-        return gap is not None and gap <= max(PROOF_TOLERANCE, self.options.gap)
+        return self._is_proven or (gap is not None and 0.0 < self.options.gap >= gap)
+
+    @property
+    def _is_proven(self) -> bool:
+        """Whether no schedule is better by more than the tolerance, nor by a slot where objectives are whole slots."""
+        gap = relative_gap(self.objective, self.lower_bound)
+        if self.objective is None or self.lower_bound is None or gap is None or gap > PROOF_TOLERANCE:
+            return False
+        return not self.step or self.objective - self.lower_bound < 0.5 * self.step
 
     @property
     def is_too_tight(self) -> bool:
@@ -155,8 +165,7 @@ class Call:
         )
 
     def _status(self) -> SolveStatus:
-        gap = relative_gap(self.objective, self.lower_bound)
-        if gap is not None and gap <= PROOF_TOLERANCE:
+        if self._is_proven:
             return SolveStatus.OPTIMAL
         return SolveStatus.UNKNOWN if self.schedule is None else SolveStatus.FEASIBLE
 

@@ -88,7 +88,7 @@ class Context:
     def goal(self) -> float:
         """The cost that the bound would prove optimal."""
         proven = self.proven
-        return proven + PROOF_TOLERANCE * abs(proven)
+        return proven if self.criterion.is_integral else proven + PROOF_TOLERANCE * abs(proven)
 
     @property
     def proven(self) -> float:

@@ -45,10 +45,7 @@ class ModelRun:
     run_model: RunModel
 
     def size(self, criterion: Criterion, formulation: Formulation, horizon: int) -> int:
-        """Return roughly how many nonzeros the model will have; 0 where the formulation cannot tell.
-
-        Slots before the first arrival have none, but what is free in them is kept as well.
-        """
+        """Return roughly how many nonzeros the model will have; 0 where the formulation cannot tell."""
         if not isinstance(formulation, EstimatesSize):
             return 0
         problem = criterion.problem
@@ -131,8 +128,8 @@ class ModelRun:
 
 
 def grid_cells(problem: Problem, horizon: int) -> int:
-    """Return how many numbers say what is free in each slot; arrivals in Unix time make them more than a model's."""
-    return horizon * (len(problem.classes) + len(problem.resources))
+    """Return how many numbers say what is free in each slot; gaps between arrivals make them more than a model's."""
+    return max(0, horizon - problem.first_slot) * (len(problem.classes) + len(problem.resources))
 
 
 def _gap_scale(criterion: Criterion) -> float:

@@ -17,7 +17,7 @@ from coalloc.constraint import Constraint, LatestEnd
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
-from coalloc.objectives import Criterion, Objective, objective_of
+from coalloc.objectives import OBJECTIVES, Criterion, Objective, objective_of
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
@@ -29,6 +29,7 @@ from coalloc.solvers.context import Context
 from coalloc.solvers.early_starts import start_early
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.model_run import ModelRun
+from coalloc.solvers.moved_in_time import move_of, moved, moved_back, moved_schedule
 from coalloc.solvers.portfolio import close
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.slot_choice import missing_slot
@@ -62,6 +63,19 @@ def solve_oas(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
     _refuse_unsupported(options, formulation)
+    is_ours = OBJECTIVES.get(objective.name) is objective and not constraints and isinstance(formulation, str)
+    move = move_of(instance, options.slot) if is_ours else 0.0
+    if move:
+        result = solve_oas(
+            moved(instance, move),
+            options,
+            objective=objective,
+            formulation=formulation,
+            start=None if start is None else moved_schedule(start, move),
+            progress=progress,
+            run_model=run_model,
+        )
+        return moved_back(result, instance, move, options)
     problem = _problem(instance, options, objective, constraints)
     call = Call(instance, options, progress, constraints=problem.constraints)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
@@ -70,6 +84,7 @@ def solve_oas(
         call.message = "; ".join(reasons)
         return call.result(SolveStatus.INFEASIBLE, formulation=name)
     context = Context(call, problem, Criterion.of(problem, objective), run_model)
+    call.step = context.criterion.step
     status = None
     try:
         if not instance.jobs:

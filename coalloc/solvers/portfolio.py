@@ -22,6 +22,7 @@ from coalloc.solvers.search import (
     branch_and_bound,
     large_neighbourhoods,
     latest_ends,
+    pool_annealing,
     sampling,
 )
 
@@ -39,6 +40,7 @@ METHODS: tuple[Method, ...] = (
     cpsat.LOADING,
     sampling.METHOD,
     sampling.SHORT,
+    pool_annealing.METHOD,
     beam_search.METHOD,
     annealing.METHOD,
     large_neighbourhoods.METHOD,

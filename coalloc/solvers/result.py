@@ -80,7 +80,7 @@ class TracePoint:
         return _number(self.incumbent), _number(self.lower_bound), "-" if gap is None else f"{100 * gap:.2f} %"
 
     def is_news_after(self, other: TracePoint | None) -> bool:
-        """Return whether something has changed by more than :data:`NEWS` since, or the gap has closed."""
+        """Return whether something has changed by more than 0.1 % since, or the gap has closed."""
         if other is None or self.incumbent == self.lower_bound:
             return True
         pairs = ((self.incumbent, other.incumbent), (self.lower_bound, other.lower_bound))

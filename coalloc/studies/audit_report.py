@@ -193,7 +193,7 @@ class Audit:
 
     ``policy`` says whose schedule was audited, ``epoch`` is the clock's 0 in s since 1970 where that is known,
     ``account`` what was dropped and changed of the trace. ``whole`` is the row of the whole period, ``windows`` are
-    those of its windows, with the columns of :data:`COLUMNS`. ``held`` are the starts, s, of each job in the schedule
+    those of its windows, with the columns of docs/audit.md. ``held`` are the starts, s, of each job in the schedule
     of least mean wait that is held of the period, then of each window.
     """
 
@@ -237,7 +237,7 @@ class Audit:
 
     @property
     def shares(self) -> dict[str, Range]:
-        """Between what the part of each source of :data:`SHARES` in the mean wait lies, s."""
+        """Between what the part of each source in the mean wait lies, s."""
         return {share: Range(self.whole[f"{share}_low"], self.whole[f"{share}_high"]) for share in SHARES}
 
     @property
@@ -260,10 +260,11 @@ class Audit:
         if not wait.as_it_was:
             return "No job waited."
         online = max(0.0, 1.0 - (wait.online or 0.0) / wait.as_it_was)
+        saved, needed = percent(wait.avoidable.low), percent(1.0 - wait.avoidable.high)
         return (
-            f"Jobs waited {wait.text(wait.as_it_was)} on average. {percent(wait.avoidable.low)} of it could have been "
-            f"avoided: we hold such a schedule. {percent(1.0 - wait.avoidable.high)} could not, whatever the schedule. "
-            f"A policy that knows no more than the users' estimates avoids {percent(online)}."
+            f"Jobs waited {wait.text(wait.as_it_was)} on average. With hindsight {saved} of it could have been "
+            f"avoided: we hold such a schedule. {needed} could not, whatever the schedule. A policy that knows no more "
+            f"than the users' estimates avoids {percent(online)}."
         )
 
     @property

@@ -123,7 +123,7 @@ def energy_front(
         As for :func:`coalloc.compare`; each within ``scope``.
     points
         Most limits on the makespan that are solved for; ``None``: as many as the front has points, or, where a solve
-        is not proven, :data:`POINTS` evenly spaced ones. In continuous time the makespans of policies that would be
+        is not proven, 20 evenly spaced ones. In continuous time the makespans of policies that would be
         left out are limits too, so that each policy meets a schedule as short.
     slot, scope
         As for :func:`coalloc.solve`. The bounds of a slotted front do not hold for policies, which know no
@@ -151,7 +151,7 @@ def energy_front(
     ------
     CoallocError
         If watts are missing, there are no jobs, a policy is unknown or places jobs more
-        widely than ``scope``, or ``points`` is not 2 to :data:`MAX_POINTS`.
+        widely than ``scope``, or ``points`` is not 2 to 10,000.
     InternalError
         If a policy beats a bound.
     Interrupted

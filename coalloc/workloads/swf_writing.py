@@ -75,7 +75,8 @@ def write_swf(instance: Instance, path: FilePath, schedule: Schedule | None = No
     Without a schedule the run time is the base time and the wait unknown. With one, of a solve or of a
     simulated run, the wait is start - arrival, the run time end - start, the status 1 for completed
     and 0 for killed jobs. What the format cannot hold is said as a warning of the logger
-    ``coalloc.workloads.swf_writing``; :func:`write_swf_with_report` returns the counts instead.
+    ``coalloc.workloads.swf_writing``; :func:`coalloc.workloads.swf_writing.write_swf_with_report`
+    returns the counts instead.
 
     Raises
     ------

@@ -110,6 +110,7 @@ class Question:
             ],
             "busy": [
                 {
+                    "start": int(max(0.0, busy.start)),
                     "end": int(min(busy.end, self.horizon)),
                     "demands": {
                         **{f"class {g}": count for g, count in enumerate(busy.allocation) if count},
@@ -117,8 +118,8 @@ class Question:
                         **{f"resource {k}": held[k][b] for k in contended},
                     },
                 }
-                for b, busy in enumerate(problem.busy)
-                if busy.end > 0
+                for b, busy in enumerate((*problem.busy, *problem.blocks))
+                if busy.end > 0 and busy.start < self.horizon
             ],
             "time_limit": max(0.01, time_limit),
             "seed": seed,

@@ -49,7 +49,8 @@ class Model:
         for number, job in enumerate(document["jobs"]):
             self._add_job(job, number)
         for busy in document["busy"]:
-            self._tasks.append(Task(self.model.new_integer_variable(0, 0), busy["end"], busy["demands"]))
+            start = self.model.new_integer_variable(busy["start"], busy["start"])
+            self._tasks.append(Task(start, busy["end"] - busy["start"], busy["demands"]))
         self._add_resources(document["capacities"])
         self._order_equal_jobs(document["jobs"])
 

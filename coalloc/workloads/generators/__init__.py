@@ -41,11 +41,11 @@ def generate(name: str, seed: Seed = 0, **parameters: Any) -> Instance:
     Parameters
     ----------
     name
-        A name of :func:`generators`.
+        A name, such as ``"thesis-oas"`` (docs/generators.md).
     seed
         Whole number from 0 on; the same seed and parameters give the same instance.
     **parameters
-        Parameters of that generator; those not given have the defaults of :func:`generators`.
+        Parameters of that generator; those not given have the defaults of docs/generators.md.
 
     Raises
     ------

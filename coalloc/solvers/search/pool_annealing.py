@@ -1,0 +1,138 @@
+"""Annealing on one pool of equal processors, as the traces of archives have it: compiled, for sums of many jobs.
+
+The lists are those of :mod:`coalloc.solvers.search.annealing`; where one class of processors is all there is, a list
+says all, and its schedule is made by machine code (:mod:`coalloc.solvers.search.pool_kernel`). Rounds of annealing,
+each four times as long as the one before, begin at the best list; the last is as long as the time allows.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.objectives import Criterion
+from coalloc.problem import Assignment
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FEWEST_JOBS = 30
+"""Jobs from which on it is worth its loading."""
+LEAST_TIME = 10.0
+"""Time limit, s, from which on it is: compiling takes some seconds, once."""
+FIRST_ROUND = 300
+"""Steps of the first round, per job."""
+LONGER = 4
+"""How many times as long each round is as the one before."""
+ROUNDS = 5
+"""Rounds at most."""
+CHUNK = 10_000
+"""Steps between two looks at the clock."""
+HEATS = (1.5, 0.004)
+"""Temperatures at which a round begins and ends, in mean costs of a job's run time."""
+FRAME = 0.9
+"""Share of the time left that the last round is planned to take."""
+SHARE = 0.8
+"""Share of the remaining time of a portfolio after which it stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A problem on one class as the kernel takes it: see :func:`coalloc.solvers.search.pool_kernel.anneal`."""
+
+    jobs: Floats
+    capacity: float
+    held: Floats
+
+    @property
+    def unit(self) -> float:
+        """The mean cost of a job's run time."""
+        return float((self.jobs[:, 4] * self.jobs[:, 1]).mean())
+
+
+def pool_of(criterion: Criterion) -> Pool | None:
+    """Return a problem as the kernel takes it; None where it has several classes, or costs that are no ramps."""
+    problem = criterion.problem
+    if len(problem.classes) != 1 or not criterion.is_sum or not problem.jobs or problem.is_restricted:
+        return None
+    rows = []
+    for j, (job, levels) in enumerate(zip(problem.jobs, problem.levels, strict=True)):
+        ramp = criterion.ramp(j, levels[0].duration)
+        if ramp is None:
+            return None
+        rows.append((problem.releases[j], levels[0].duration, job.tasks, *ramp))
+    held = [(busy.end, sum(busy.allocation)) for busy in problem.busy]
+    return Pool(
+        np.array(rows, dtype=np.float64),
+        float(problem.capacities[0]),
+        np.array(held, dtype=np.float64).reshape(len(held), 2),
+    )
+
+
+class PoolAnnealing:
+    """Rounds of annealing of one pool, from a list; ``best`` is the best one, and ``cost`` what it costs."""
+
+    def __init__(self, pool: Pool, order: Ints, seed: int) -> None:
+        self._pool = pool
+        self.best, self.cost = order.copy(), math.inf
+        self._seed = np.array([np.random.default_rng(seed).integers(1, 2**63)], dtype=np.uint64)
+
+    def round(self, steps: int, deadline: float = math.inf) -> None:
+        """Anneal for so many steps, or until the deadline (``time.perf_counter()``, s)."""
+        from coalloc.solvers.search.pool_kernel import anneal
+
+        pool, order = self._pool, self.best.copy()
+        chunks = -(-steps // CHUNK)
+        heats = np.geomspace(HEATS[0] * pool.unit, HEATS[1] * pool.unit, chunks + 1)
+        for chunk in range(chunks):
+            if time.perf_counter() > deadline:
+                return
+            left = min(CHUNK, steps - chunk * CHUNK)
+            span, widest = heats[chunk : chunk + 2], float(max(2, len(order)))
+            self.cost = anneal(
+                order, self.best, self.cost, pool.jobs, pool.capacity, pool.held, left, span, self._seed, widest
+            )
+
+    def starts(self) -> Floats:
+        """Return the starts of the best list, ticks, by job."""
+        from coalloc.solvers.search.pool_kernel import starts_of
+
+        starts: Floats = starts_of(self.best, self._pool.jobs, self._pool.capacity, self._pool.held)
+        return starts
+
+
+def _run(context: Context) -> None:
+    """Anneal in rounds from the best assignments."""
+    problem, pool = context.problem, pool_of(context.criterion)
+    if pool is None or pool.unit <= 0.0:
+        return
+    order = np.array([a.job for a in sorted(context.best, key=lambda a: (a.start, a.job))], dtype=np.int64)
+    annealing = PoolAnnealing(pool, order, context.call.options.seed)
+    annealing.round(1, context.deadline)  # compiles
+    steps = context.limited(FIRST_ROUND * len(order))
+    for _ in range(ROUNDS if context.call.options.work_limit is None else 1):
+        began = time.perf_counter()
+        annealing.round(steps, context.deadline)
+        spent = max(1e-9, time.perf_counter() - began)
+        starts = annealing.starts().tolist()
+        modes = [problem.mode(job, (job.tasks,)) for job in problem.jobs]
+        context.take([Assignment(j, starts[j], mode) for j, mode in enumerate(modes)], METHOD.name)
+        fitting = int(FRAME * context.time_left / spent * steps)
+        if context.is_closed or fitting < steps:
+            return
+        steps = fitting if fitting < LONGER * (LONGER + 1) * steps else LONGER * steps
+
+
+def _accepts(context: Context) -> bool:
+    is_long = context.call.options.seconds >= LEAST_TIME and len(context.problem.jobs) >= FEWEST_JOBS
+    is_pool = context.criterion.is_sum and len(context.problem.classes) == 1
+    return is_long and is_pool and context.is_free and bool(context.best)
+
+
+METHOD = Method("annealing of the pool", _run, _accepts, share=SHARE)

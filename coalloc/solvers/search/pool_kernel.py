@@ -1,0 +1,249 @@
+"""Annealing of lists on one pool of equal processors, compiled: what :mod:`coalloc.solvers.search.pool_annealing` runs.
+
+Each job of a list starts as early as the profile of free processors allows. A move takes a job to another place of the
+list, or swaps two. Only what follows the first place is decoded anew, beside those before it that have not ended by
+the earliest release to come; and only until every job that starts at another time than before has ended by the
+earliest release to come, for from there on nothing changes. Compiled by numba, for which functions take plain arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+INSERT = 0.7
+"""Probability that a move takes a job to another place; else it swaps two."""
+TIDIED = 1_000
+"""Steps after which a list is put in the order of its starts."""
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Return a function as machine code, kept between runs where there is a place for it."""
+    try:
+        return numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # no directory that numba may write to
+        return numba.njit(nogil=True)(function)
+
+
+@compiled
+def _place(times, size, instant):
+    """Return the first step of a profile from an instant on, the number of steps where there is none."""
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] < instant:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _hold(times, free, size, start, end, tasks):
+    """Take tasks from ``start`` to ``end`` off a profile; return how many steps it has."""
+    if end <= times[0]:
+        return size
+    first = 0
+    if start > times[0]:
+        first = _place(times, size, start)
+        if first == size or times[first] > start:
+            for k in range(size, first, -1):
+                times[k], free[k] = times[k - 1], free[k - 1]
+            times[first], free[first] = start, free[first - 1]
+            size += 1
+    last = _place(times, size, end)
+    if last == size or times[last] > end:
+        for k in range(size, last, -1):
+            times[k], free[k] = times[k - 1], free[k - 1]
+        times[last], free[last] = end, free[last - 1]
+        size += 1
+    for k in range(first, last):
+        free[k] -= tasks
+    return size
+
+
+@compiled
+def _earliest(times, free, size, release, duration, tasks):
+    """Return the first start from ``release`` on at which so many processors are free for so long."""
+    i = _place(times, size, release)
+    if i == size or times[i] > release:
+        i = max(0, i - 1)
+    while True:
+        if free[i] < tasks:
+            i += 1
+            continue
+        start = max(times[i], release)
+        k = i + 1
+        while k < size and times[k] < start + duration and free[k] >= tasks:
+            k += 1
+        if k == size or times[k] >= start + duration:
+            return start
+        i = k
+
+
+@compiled
+def _cost(jobs, j, start):
+    """Return what a job costs by its start: a ramp. Columns are release, duration, tasks, floor, slope, intercept."""
+    return max(jobs[j, 3], jobs[j, 4] * start + jobs[j, 5])
+
+
+@compiled
+def _decode(order, first, last, jobs, alone, state, profile, capacity, held, limit):
+    """Return the cost of a list that is as the current one before ``first`` and after ``last``, and where it ends.
+
+    ``state`` are starts by job, sums of costs, least releases and sums of costs alone by place, and the new starts. A
+    cost above ``limit`` is infinity.
+    """
+    starts, sums, releases, rests, new = state
+    times, free = profile
+    n = len(order)
+    base = releases[first]
+    times[0], free[0], size = base, capacity, 1
+    for b in range(len(held)):
+        size = _hold(times, free, size, base, held[b, 0], held[b, 1])
+    for p in range(first):
+        j = order[p]
+        if starts[j] + jobs[j, 1] > base:
+            size = _hold(times, free, size, max(base, starts[j]), starts[j] + jobs[j, 1], jobs[j, 2])
+    done, rest, differs = sums[first], rests[first], -math.inf
+    for p in range(first, n):
+        j = order[p]
+        start = _earliest(times, free, size, jobs[j, 0], jobs[j, 1], jobs[j, 2])
+        size = _hold(times, free, size, start, start + jobs[j, 1], jobs[j, 2])
+        new[j] = start
+        done += _cost(jobs, j, start)
+        rest -= alone[j]
+        if start != starts[j]:
+            differs = max(differs, max(start, starts[j]) + jobs[j, 1])
+        if done + rest > limit:
+            return math.inf, p
+        if p >= last and p + 1 < n and differs <= releases[p + 1]:
+            return done + sums[n] - sums[p + 1], p
+    return done, n - 1
+
+
+@compiled
+def _keep(order, first, last, jobs, alone, state):
+    """Take the new starts of the places from ``first`` to ``last`` into the state."""
+    starts, sums, releases, rests, new = state
+    n = len(order)
+    before = sums[last + 1]
+    for p in range(first, last + 1):
+        j = order[p]
+        starts[j] = new[j]
+        sums[p + 1] = sums[p] + _cost(jobs, j, starts[j])
+    shift = sums[last + 1] - before
+    for p in range(last + 2, n + 1):
+        sums[p] += shift
+    for p in range(last, first - 1, -1):
+        releases[p] = min(jobs[order[p], 0], releases[p + 1])
+        rests[p] = rests[p + 1] + alone[order[p]]
+
+
+@compiled
+def _begin(order, jobs, alone, state, profile, capacity, held):
+    """Decode a list from its beginning; return its cost."""
+    starts, sums, releases, rests, new = state
+    n = len(order)
+    releases[n], rests[n], sums[0] = math.inf, 0.0, 0.0
+    for p in range(n - 1, -1, -1):
+        releases[p] = min(jobs[order[p], 0], releases[p + 1])
+        rests[p] = rests[p + 1] + alone[order[p]]
+    _decode(order, 0, n, jobs, alone, state, profile, capacity, held, math.inf)
+    for p in range(n):
+        starts[order[p]] = new[order[p]]
+        sums[p + 1] = sums[p] + _cost(jobs, order[p], starts[order[p]])
+    return sums[n]
+
+
+@compiled
+def _sort(order, starts):
+    """Put a list, which nearly is, in the order of its starts, by insertion."""
+    for p in range(1, len(order)):
+        j, k = order[p], p
+        while k > 0 and starts[order[k - 1]] > starts[j]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = j
+
+
+@compiled
+def _draw(seed):
+    """Return a random number from 0 to 1, and the next state of the generator (xorshift, G. Marsaglia 2003)."""
+    x = seed[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    seed[0] = x
+    return (x >> np.uint64(11)) / 9007199254740992.0
+
+
+@compiled
+def anneal(order, best_order, best, jobs, capacity, held, steps, heats, seed, widest):
+    """Anneal a list for so many steps from one temperature (cost) to another; return the best cost.
+
+    ``order`` becomes the last list, ``best_order``, which costs ``best``, the best one. ``jobs`` has a row per job:
+    release, duration, tasks, and floor, slope and intercept of its ramp; ``held`` end and processors of each running
+    job. A move is over ``widest`` places at most, mostly over few.
+    """
+    n = len(order)
+    alone = np.empty(n)
+    for j in range(n):
+        alone[j] = _cost(jobs, j, jobs[j, 0])
+    state = (np.empty(n), np.zeros(n + 1), np.empty(n + 1), np.empty(n + 1), np.empty(n))
+    profile = (np.empty(2 * (n + len(held)) + 4), np.empty(2 * (n + len(held)) + 4))
+    now = _begin(order, jobs, alone, state, profile, capacity, held)
+    for step in range(steps):
+        if step % TIDIED == 0:
+            _sort(order, state[0])
+            now = _begin(order, jobs, alone, state, profile, capacity, held)
+        if now < best:
+            best = now
+            best_order[:] = order
+        heat = heats[0] * (heats[1] / heats[0]) ** (step / steps)
+        i = int(_draw(seed) * n)
+        width = int(math.exp(_draw(seed) * math.log(widest)))
+        k = min(n - 1, max(0, i + (width if _draw(seed) < 0.5 else -width)))
+        if i == k:
+            continue
+        is_insert = _draw(seed) < INSERT
+        _move(order, i, k, is_insert)
+        limit = now - heat * math.log(1.0 - _draw(seed))
+        first, last = min(i, k), max(i, k)
+        cost, end = _decode(order, first, last, jobs, alone, state, profile, capacity, held, limit)
+        if cost > limit:
+            _move(order, k, i, is_insert)
+            continue
+        _keep(order, first, end, jobs, alone, state)
+        now = cost
+    if now < best:
+        best = now
+        best_order[:] = order
+    return best
+
+
+@compiled
+def starts_of(order, jobs, capacity, held):
+    """Return the start of each job of a list."""
+    n = len(order)
+    state = (np.empty(n), np.zeros(n + 1), np.empty(n + 1), np.empty(n + 1), np.empty(n))
+    profile = (np.empty(2 * (n + len(held)) + 4), np.empty(2 * (n + len(held)) + 4))
+    _begin(order, jobs, np.zeros(n), state, profile, capacity, held)
+    return state[0]
+
+
+@compiled
+def _move(order, i, k, is_insert):
+    """Take the job at place ``i`` to place ``k``, or swap the two."""
+    j = order[i]
+    if is_insert:
+        step = 1 if k > i else -1
+        for p in range(i, k, step):
+            order[p] = order[p + step]
+        order[k] = j
+    else:
+        order[i], order[k] = order[k], j
