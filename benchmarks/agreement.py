@@ -40,7 +40,7 @@ from coalloc.testing.brute_force import (
     brute_force_oas,
     brute_force_pas,
 )
-from coalloc.testing.small import NODE_MODEL_SIZE, small_instance, small_package
+from coalloc.testing.small import NODE_MODEL_SIZE, small_equal_instance, small_instance, small_package
 
 NUM_SEEDS = 200
 TOLERANCE = 1e-6
@@ -48,7 +48,7 @@ SATURATION = 0.25
 """Saturation that is tolerated in the family of that name."""
 SPARE_SLOTS = 1
 """Slots that a model alone has beyond the end of a list schedule."""
-SOLVES = 38
+SOLVES = 48
 """Solves per seed."""
 GRACE = 120.0
 """Seconds that the process of a seed has beyond the limits of all its solves, for Python and brute force."""
@@ -112,6 +112,7 @@ class Seed:
 def cases(sample: Seed) -> Iterator[Case]:
     """Yield what is compared on a seed."""
     large, small = small_instance(sample.seed), small_instance(sample.seed, NODE_MODEL_SIZE)
+    equal = small_equal_instance(sample.seed)
     for objective in OBJECTIVES:
         for family, find, names in (
             ("oas", by_solve, ("auto", *FORMULATIONS)),
@@ -119,6 +120,8 @@ def cases(sample: Seed) -> Iterator[Case]:
         ):
             yield from slotted(f"{family}, up to 3 jobs", (*small, objective), find, names, sample.limit)
             yield from slotted(f"{family}, up to 5 jobs", (*large, objective), find, names, sample.node_limit)
+            without_nodes = [name for name in names if name != "node"]
+            yield from slotted(f"{family}, equal jobs", (*equal, objective), find, without_nodes, sample.limit)
         optimum = brute_force_oas(large[0], None, objective)
         yield Case(
             "oas, continuous", large[0], optimum, {"objective": objective, "time_limit": CONTINUOUS_LIMIT}, by_solve

@@ -223,6 +223,8 @@ def by_hand(row: Constraint, solver: str, case: Case, limit: float) -> Finding:
     program = {"executable": cbc()} if solver == "cbc" else {}
     ran = pyo.SolverFactory(solver, **program)
     ran.options[GAPS[solver]] = 0.0
+    if solver == "cbc":
+        ran.options["preprocess"] = "off"  # or it calls solutions optimal that are not (docs/faq.md)
     results = ran.solve(model, load_solutions=False, timelimit=limit)
     condition = results.solver.termination_condition
     if condition == TerminationCondition.infeasible:

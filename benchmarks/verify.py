@@ -1,9 +1,10 @@
 """Every optimum that the portfolio claims, confirmed: by brute force on 500 small instances, and by perfect packings.
 
-On seeds 0 to 499 of :mod:`coalloc.testing.small` the portfolio runs with and without CP-SAT, in slots of three
-lengths and in continuous time, and brute force, which shares no model with it, says what is right. The
-jobs of ``perfect-packing`` are cut from a full rectangle, so that its length is the optimum: no bound may be above it,
-and no schedule below. What counts as a disagreement is said in agreement.py; protocol: benchmarks/README.md.
+On seeds 0 to 499 of :mod:`coalloc.testing.small`, and on these instances with equal jobs, the portfolio runs with and
+without CP-SAT, in slots of three lengths and in continuous time, and brute force, which shares no model with it, says
+what is right. The jobs of ``perfect-packing`` are cut from a full rectangle, so that its length is the optimum: no
+bound may be above it, and no schedule below. What counts as a disagreement is said in agreement.py; protocol:
+benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from coalloc.bench.running import outcomes_of
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
 from coalloc.testing.brute_force import BruteForceResult, Objective, brute_force_oas
-from coalloc.testing.small import small_instance
+from coalloc.testing.small import small_equal_instance, small_instance
 
 NUM_SEEDS = 500
 PACKING_JOBS = range(5, 61)
@@ -36,7 +37,7 @@ MAKESPAN, STEPS = 1000.0, 20
 """The optimum of every perfect packing, s, and the steps of time that it was cut at."""
 SLOT_LENGTHS = {"its own slot": 1.0, "twice its slot": 2.0, "a quarter of its slot": 0.25}
 """The slots of a small instance; twice the slot of 24 slots is coarse, a quarter fine."""
-SOLVES = 10
+SOLVES = 16
 """Solves per small instance."""
 GRACE = 120.0
 """Seconds that a process has beyond the limits of all its solves, for Python and brute force."""
@@ -65,12 +66,16 @@ def cases(sample: Sample) -> Iterator[Case]:
 
 
 def small_cases(sample: Sample) -> Iterator[Case]:
-    """Yield a small instance in slots of several lengths and in continuous time, judged by brute force."""
+    """Yield a small instance, then one with equal jobs, in slots and in continuous time, judged by brute force."""
     instance, slot = small_instance(sample.number)
     for name, factor in SLOT_LENGTHS.items():
         yield _small_case(f"small, {name}", instance, slot * factor, "makespan", sample.limit)
     yield _small_case("small, continuous time", instance, None, "makespan", sample.continuous_limit)
     yield _small_case("small, its own slot", instance, slot, "total-response-time", sample.limit)
+    instance, slot = small_equal_instance(sample.number)
+    yield _small_case("equal jobs, its own slot", instance, slot, "makespan", sample.limit)
+    yield _small_case("equal jobs, continuous time", instance, None, "makespan", sample.continuous_limit)
+    yield _small_case("equal jobs, its own slot", instance, slot, "total-response-time", sample.limit)
 
 
 def _small_case(

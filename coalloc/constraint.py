@@ -9,7 +9,7 @@ what the house itself knows is checked by a rule of its own, and a constraint of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
@@ -106,6 +106,13 @@ class Constraint:
         """Return a sentence for each way in which a schedule breaks it."""
         return ()
 
+    def tells_apart_by(self, job: Job) -> Hashable:
+        """Return what it tells jobs apart by: those for which it is equal may be exchanged, as far as it goes.
+
+        The id, unless a subclass says otherwise. Jobs of the same data are searched in one order only where they may.
+        """
+        return job.id
+
     @property
     def restricts_classes(self) -> bool:
         """Whether it keeps some job from some class."""
@@ -134,6 +141,10 @@ class Release(Stated):
         """Return the arrival."""
         return job.arrival
 
+    def tells_apart_by(self, job: Job) -> Hashable:  # noqa: ARG002 - by nothing but the arrival
+        """Return nothing: the earliest start is all that it asks for."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class LatestEnd(Constraint):
@@ -145,6 +156,10 @@ class LatestEnd(Constraint):
     def latest_end(self, job: Job) -> float:  # noqa: ARG002 - the same for all
         """Return the instant."""
         return self.instant
+
+    def tells_apart_by(self, job: Job) -> Hashable:  # noqa: ARG002 - the same for all
+        """Return nothing."""
+        return None
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
         """Yield a sentence for each job that ends later."""
@@ -161,6 +176,10 @@ class Deadlines(Stated):
     def latest_end(self, job: Job) -> float:
         """Return the deadline."""
         return math.inf if job.deadline is None else job.deadline
+
+    def tells_apart_by(self, job: Job) -> Hashable:  # noqa: ARG002 - by nothing but the deadline
+        """Return nothing: the latest end is all that it asks for."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +216,10 @@ class Eligibility(Stated):
     def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
         """Return whether the class is of such a cluster, and has what the job requires."""
         return job.may_use(self.clusters[node_class.cluster], node_class.group)
+
+    def tells_apart_by(self, job: Job) -> Hashable:  # noqa: ARG002 - by nothing but the classes
+        """Return nothing: the classes are all that it asks for."""
+        return None
 
 
 def stated(instance: Instance) -> Iterator[Stated]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -307,6 +307,24 @@ class Problem:
     def couples(self) -> bool:
         """Whether a constraint ties jobs to each other, or to an instant by which they must have ended."""
         return any(c.couples for c in self.constraints) or not all(math.isinf(end) for end in self.latest_ends)
+
+    @cached_property
+    def kinds(self) -> tuple[int, ...]:
+        """The kind of each job, numbered from 0 in order of their first jobs, shape ``(num_jobs,)``.
+
+        Jobs of one kind may be exchanged in every schedule: they have the same modes, times in ticks and all, and no
+        constraint tells them apart.
+        """
+        return numbered(map(self._seen_of, range(len(self.jobs))))
+
+    def _seen_of(self, j: int) -> Hashable:
+        """Return all that the problem sees of a job."""
+        job = self.jobs[j]
+        loads = (job.task_bandwidth, job.memory or 0.0)
+        of_classes = tuple(map(self.ticks, self.class_times(job))) if job.times else ()
+        times = (self.releases[j], self.latest_ends[j], self.levels[j], of_classes)
+        told_apart = tuple([constraint.tells_apart_by(job) for constraint in self.constraints])
+        return (job.tasks, loads, self.rooms(job), times, told_apart)
 
     @cached_property
     def rows(self) -> tuple[NotTogetherRow | TimeSumRow, ...]:
@@ -625,9 +643,11 @@ class Problem:
                 f"the jobs have {total:,} allocation vectors on {len(self.classes)} node classes, more than the "
                 f"{MAX_MODES:,} that are enumerated; use formulation='count' (model pas: 'node')"
             )
-        return tuple(self._modes_of(job) for job in self.jobs)
+        return tuple(map(self.modes_of, range(len(self.jobs))))
 
-    def _modes_of(self, job: Job) -> tuple[Mode, ...]:
+    def modes_of(self, j: int) -> tuple[Mode, ...]:
+        """Return every mode of a job, by index, that fits alone."""
+        job = self.jobs[j]
         found = (self.mode(job, allocation) for allocation in self.allocations(job))
         return tuple(mode for mode in found if self.fits_alone(mode))
 
@@ -740,6 +760,12 @@ class Problem:
     def _known_prefixes(self) -> dict[tuple[int, ...], list[tuple[float, tuple[int, ...], int]]]:
         """Prefixes so far, by what room the classes have."""
         return {}
+
+
+def numbered(values: Iterable[Hashable]) -> tuple[int, ...]:
+    """Return for each value the number, from 0 on, at which it came first among the different ones."""
+    numbers: dict[Hashable, int] = {}
+    return tuple([numbers.setdefault(value, len(numbers)) for value in values])
 
 
 def _num_compositions(most: int, limits: Sequence[int]) -> list[int]:

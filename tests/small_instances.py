@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from coalloc.allocation import Scope, node_classes, tasks_per_cluster
 from coalloc.instance import Instance
-from coalloc.testing.small import NODE_MODEL_SIZE, SmallSize, small_instance, small_memory_instance, small_package
+from coalloc.testing.small import (
+    NODE_MODEL_SIZE,
+    SmallSize,
+    small_equal_instance,
+    small_instance,
+    small_memory_instance,
+    small_package,
+)
 
 TINY = SmallSize(max_jobs=3, max_clusters=3, max_per_cluster=2, max_processors=4, max_slots=6)
 """Small enough to enumerate every start on every processor."""
@@ -19,8 +26,10 @@ __all__ = [
     "NODE_MODEL_SIZE",
     "TINY",
     "SmallSize",
+    "equal_instances",
     "fitted",
     "slotted_instances",
+    "small_equal_instance",
     "small_instance",
     "small_memory_instance",
     "small_package",
@@ -30,6 +39,11 @@ __all__ = [
 def slotted_instances(size: SmallSize | None = None) -> st.SearchStrategy[tuple[Instance, float]]:
     """Return a strategy of instances with a slot length, s; a failing example names its seed in the instance."""
     return st.integers(min_value=0, max_value=2**32 - 1).map(lambda seed: small_instance(seed, size))
+
+
+def equal_instances(size: SmallSize | None = None) -> st.SearchStrategy[tuple[Instance, float]]:
+    """Return a strategy of instances with a slot length, s, in which most jobs are copies of others."""
+    return st.integers(min_value=0, max_value=2**32 - 1).map(lambda seed: small_equal_instance(seed, size))
 
 
 def fitted(instance: Instance, scope: Scope) -> Instance:

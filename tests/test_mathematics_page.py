@@ -21,7 +21,7 @@ from coalloc.testing.constraints import Lag
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
-OUR_NUMBERS = r"\(([TCKPNMJBLRSD]\d+)\)"
+OUR_NUMBERS = r"\(([ATCKPNMJBLRSD]\d+)\)"
 """Equation numbers that are ours; (E) numbers are of the execution model, others of the sources."""
 MATHS = re.compile(r"```math\n.*?\n```", re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from coalloc import problem as problems
 from coalloc.allocation import Scope
+from coalloc.constraint import Constraint, LatestEnd
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Switch
 from coalloc.problem import Problem, Rounding, compositions, discretise, slot_seconds
+from coalloc.testing.constraints import EndBy
 from tests.small_instances import slotted_instances
 from tests.strategies import LAW
 
@@ -189,6 +191,39 @@ def with_memory(*jobs: Job, running: tuple[RunningJob, ...] = ()) -> Problem:
     """Return the problem of jobs on one node of 4 cores and 1000 MB, two of one core and 300 MB, a slow one without."""
     groups = (NodeGroup(1, 1.0, cores=4, memory=1000.0), NodeGroup(2, 1.0, memory=300.0), NodeGroup(1, 0.5))
     return discretise(Instance(Platform((Cluster("C", groups, 9.0),)), jobs, running), None)
+
+
+def test_jobs_of_one_kind_differ_in_nothing_that_the_problem_sees() -> None:
+    # 10 s and 11 s are two slots of 6 s, 13 s are three; J5 arrives in another slot, J6 in the same as J5; J7 asks for
+    # bandwidth.
+    jobs = (
+        Job("J1", 2, 10.0),
+        Job("J2", 2, 13.0),
+        Job("J3", 2, 11.0, user="ada"),
+        Job("J4", 1, 10.0),
+        Job("J5", 2, 10.0, arrival=7.0),
+        Job("J6", 2, 11.0, arrival=12.0),
+        Job("J7", 2, 10.0, task_bandwidth=1.0),
+    )
+    instance = Instance(star((2, 1.0, 9.0)), jobs)
+    assert discretise(instance, 6.0).kinds == (0, 1, 0, 2, 3, 3, 4)
+    assert discretise(instance, None).kinds == (0, 1, 2, 3, 4, 5, 6)
+
+
+def test_a_constraint_of_the_user_tells_jobs_apart_unless_it_says_otherwise() -> None:
+    class OfNobody(Constraint):
+        def tells_apart_by(self, job: Job) -> object:
+            return job.user
+
+    jobs = (Job("J1", 1, 10.0), Job("J2", 1, 10.0), Job("J3", 1, 10.0, user="ada"))
+    instance = Instance(star((2, 1.0, 9.0)), jobs)
+    assert discretise(instance, None, constraints=[LatestEnd(50.0)]).kinds == (0, 0, 0)
+    assert discretise(instance, None, constraints=[EndBy("J1", 50.0)]).kinds == (0, 1, 2)
+    stated = (jobs[0], jobs[1].replace(deadline=90.0), jobs[2].replace(deadline=90.0, eligible=("C1",)))
+    assert discretise(instance.replace(jobs=stated), None).kinds == (0, 1, 1)
+    assert discretise(instance.replace(jobs=(jobs[0].replace(after=("J2",)), *jobs[1:])), None).kinds == (0, 1, 2)
+    assert discretise(instance, None, constraints=[Constraint()]).kinds == (0, 1, 2)
+    assert discretise(instance, None, constraints=[OfNobody()]).kinds == (0, 0, 1)
 
 
 def test_memory_that_is_always_enough_is_no_resource() -> None:

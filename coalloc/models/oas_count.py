@@ -21,6 +21,7 @@ from coalloc.models.time_grid import (
     add_capacity_rows,
     add_constraint_rows,
     add_objective,
+    add_order_rows,
     add_packing_rows,
     add_resource_rows,
     add_scope_rows,
@@ -200,6 +201,11 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
             counts[g] = round(model.n[j, level, t, g].value or 0)
         assignments.append(Assignment(j, t, problem.mode(problem.jobs[j], counts)))
     return schedule_of(problem, assignments)
+
+
+def order_equal_jobs(model: pyo.ConcreteModel, pairs: Sequence[tuple[int, int]]) -> None:
+    """Add that of each pair of equal jobs the first starts no later."""
+    add_order_rows(model, ((j, t, w) for (j, _, t), w in model.w.items()), pairs)
 
 
 def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:

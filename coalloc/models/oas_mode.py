@@ -18,6 +18,7 @@ from coalloc.models.time_grid import (
     add_capacity_rows,
     add_constraint_rows,
     add_objective,
+    add_order_rows,
     add_packing_rows,
     add_resource_rows,
     by_slot,
@@ -95,6 +96,11 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
     """Return the schedule of the values of ``x``."""
     problem: Problem = model.problem
     return schedule_of(problem, [Assignment(j, t, problem.modes[j][p]) for j, p, t in chosen(model.x)])
+
+
+def order_equal_jobs(model: pyo.ConcreteModel, pairs: Sequence[tuple[int, int]]) -> None:
+    """Add that of each pair of equal jobs the first starts no later."""
+    add_order_rows(model, ((j, t, x) for (j, _, t), x in model.x.items()), pairs)
 
 
 def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:

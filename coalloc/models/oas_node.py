@@ -436,6 +436,14 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
     )
 
 
+def order_equal_jobs(model: pyo.ConcreteModel, pairs: Sequence[tuple[int, int]]) -> None:
+    """Add that of each pair of equal jobs the first starts no later, (T16)."""
+    names = list(model.J)
+    model.equal_jobs = pyo.ConstraintList(doc="(T16): equal jobs start in their order")
+    for one, other in pairs:
+        model.equal_jobs.add(model.s[names[one]] <= model.s[names[other]])
+
+
 def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
     """Set X, Y, Z and the numbers of tasks below links to their values in a known schedule."""
     problem: Problem = model.problem

@@ -44,6 +44,14 @@ class TakesStart(Protocol):
 
 
 @runtime_checkable
+class OrdersEqualJobs(Protocol):
+    """A formulation whose jobs that are equal may be asked to start in their order."""
+
+    def order_equal_jobs(self, model: pyo.ConcreteModel, pairs: Sequence[tuple[int, int]]) -> None:
+        """Add that of each pair of jobs, by index, the first starts no later."""
+
+
+@runtime_checkable
 class EstimatesSize(Protocol):
     """A formulation that knows its size before it is built."""
 

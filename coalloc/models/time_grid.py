@@ -144,6 +144,19 @@ def add_constraint_rows(
             raise InfeasibleModelError(f"no times within {horizon:,} slots have a sum of {row.least:g} slots or more")
 
 
+def add_order_rows(
+    model: pyo.ConcreteModel, starts: Iterable[tuple[int, int, Any]], pairs: Iterable[tuple[int, int]]
+) -> None:
+    """Add that of each pair of equal jobs the first starts no later, (T16); ``starts`` are (job, slot, variable)."""
+    terms: dict[int, list[Term]] = defaultdict(list)
+    for j, t, x in starts:
+        terms[j].append((t, x))
+    model.equal_jobs = pyo.ConstraintList(doc="(T16): equal jobs start in their order")
+    for one, other in pairs:
+        earlier, later = (pyo.quicksum(t * x for t, x in terms[j]) for j in (one, other))
+        model.equal_jobs.add(earlier <= later)
+
+
 def _sum_of_times(row: TimeSumRow, starts: Mapping[int, Sequence[tuple[int, int, Any]]]) -> list[Term]:
     """Return the terms of (T8) that are not 0, each start variable once."""
     factors: dict[int, float] = defaultdict(float)

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from coalloc.objectives.objective import Objective, Ramp, RegularObjective
 from coalloc.objectives.registry import regular_objective
-from coalloc.problem import Assignment, Problem
+from coalloc.problem import Assignment, Problem, numbered
 
 ROUNDING = 1e-9
 """Share of a cost that its arithmetic may lose."""
@@ -52,6 +52,32 @@ class Criterion:
     def tick(self) -> float:
         """What a tick later costs a job that costs its end, in the unit of costs."""
         return 1.0 if self.objective.counts_ends else self.problem.seconds(1)
+
+    @cached_property
+    def kinds(self) -> tuple[int, ...]:
+        """The kind of each job, shape ``(num_jobs,)``: those of one may be exchanged, and cost the same then."""
+        told_apart = map(self.objective.tells_apart_by, self.problem.jobs)
+        return numbered(zip(self.problem.kinds, told_apart, strict=True))
+
+    @cached_property
+    def equal_pairs(self) -> tuple[tuple[int, int], ...]:
+        """Each job with the next of its kind: some optimal schedule has it start no later (docs/mathematics.md)."""
+        last: dict[int, int] = {}
+        pairs = []
+        for j, kind in enumerate(self.kinds):
+            if kind in last:
+                pairs.append((last[kind], j))
+            last[kind] = j
+        return tuple(pairs)
+
+    def in_order(self, assignments: Sequence[Assignment]) -> list[Assignment]:
+        """Return assignments that cost the same and in which jobs of a kind start in the order of their numbers."""
+        left: dict[int, list[Assignment]] = {}
+        for a in sorted(assignments, key=lambda a: (a.start, a.job), reverse=True):
+            left.setdefault(self.kinds[a.job], []).append(a)
+        earliest = ((j, left[self.kinds[j]].pop()) for j in sorted(a.job for a in assignments))
+        jobs, mode = self.problem.jobs, self.problem.mode
+        return [a if a.job == j else Assignment(j, a.start, mode(jobs[j], a.mode.allocation)) for j, a in earliest]
 
     def cost(self, job: int, start: float, end: float) -> float:
         """Return what a job (by index) costs that runs from ``start`` to ``end`` (ticks).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import ClassVar
 
 from coalloc.instance import CoallocError, Instance, Job
@@ -18,6 +19,10 @@ class WeightedTardiness(RegularObjective):
     def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
         """Return the weighted tardiness, s; 0 where the job has no due date."""
         return 0.0 if job.due_date is None else job.weight * max(0.0, end - job.due_date)
+
+    def tells_apart_by(self, job: Job) -> Hashable:
+        """Return the due date and the weight."""
+        return job.due_date, job.weight
 
     def ramp(self, job: Job, duration: float) -> Ramp:
         """Return the weighted tardiness by the start."""
@@ -42,6 +47,10 @@ class MaximumLateness(RegularObjective):
     def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
         """Return the lateness, s; minus infinity where the job has no due date."""
         return -math.inf if job.due_date is None else end - job.due_date
+
+    def tells_apart_by(self, job: Job) -> Hashable:
+        """Return the due date."""
+        return job.due_date
 
     def latest_end(self, job: Job, cost: float) -> float:
         """Return the due date and the lateness, s; infinity where the job has no due date."""

@@ -8,7 +8,7 @@ of it follows from that cost. Source: M. Pinedo, "Scheduling", section 2.1.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
 from coalloc.instance import Instance, Job
@@ -65,6 +65,13 @@ class RegularObjective(Objective):
 
         For a given run time (``end - start``) a later end costs no less.
         """
+
+    def tells_apart_by(self, job: Job) -> Hashable:
+        """Return what it tells jobs apart by: those for which it is equal cost the same at the same times.
+
+        The id, unless costs are ends or a subclass says otherwise.
+        """
+        return None if self.counts_ends else job.id
 
     def ramp(self, job: Job, duration: float) -> Ramp | None:  # noqa: ARG002 - others say
         """Return the cost of a job of this run time (s) by its start; None where it is no ramp: fewer bounds then."""

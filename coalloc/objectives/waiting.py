@@ -7,6 +7,7 @@ Source of the bounded slowdown: D. Feitelson, L. Rudolph, "Metrics and benchmark
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import ClassVar
 
 from coalloc.instance import Instance, Job
@@ -24,6 +25,10 @@ class TotalWeightedResponseTime(RegularObjective):
         """Return the weighted response time, s."""
         return job.weight * (end - job.arrival)
 
+    def tells_apart_by(self, job: Job) -> Hashable:
+        """Return the weight and the arrival, of which slots say less."""
+        return job.weight, job.arrival
+
     def ramp(self, job: Job, duration: float) -> Ramp:
         """Return the weighted response time by the start."""
         return Ramp(-math.inf, job.weight, job.weight * (duration - job.arrival))
@@ -35,6 +40,10 @@ class _Mean(RegularObjective):
     def divisor(self, instance: Instance) -> float:
         """Return the number of jobs."""
         return float(max(1, len(instance.jobs)))
+
+    def tells_apart_by(self, job: Job) -> Hashable:
+        """Return the arrival, of which slots say less."""
+        return job.arrival
 
 
 class MeanWait(_Mean):

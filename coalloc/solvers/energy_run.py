@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyomo.environ as pyo
@@ -20,9 +21,9 @@ from coalloc.models.energy_costs import costs_of
 from coalloc.models.energy_sets import estimate_nonzeros as estimate_nonzeros_of_sets
 from coalloc.models.energy_sets import has_sets
 from coalloc.objectives.metered import metered_objective
-from coalloc.problem import MAX_MODES, Problem
+from coalloc.problem import MAX_MODES, Problem, discretise_for_energy
 from coalloc.rules.node_sets import MAX_JOBS
-from coalloc.rules.serial_generation import assignments_of, best_list_schedule, named_orders
+from coalloc.rules.serial_generation import assignments_of, best_list_schedule, list_schedule, named_orders
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.bounds.energy_by_makespan import (
@@ -179,25 +180,47 @@ class EnergyRun:
             call.message = f"the start{moved} does not end within makespan_limit={options.makespan_limit:g} s"
 
     def search(self, iterations: int | None, share: float = 1.0) -> None:
-        """Anneal from the best known for so many iterations, or until a share of the time left is over."""
-        call, options = self.call, self.call.options
-        seconds = share * (call.remaining - LAST)
-        if seconds <= 0.0 or not self.known:
-            return
-        first = self.best_known
+        """Anneal from the best known for so many iterations, or until a share of the time left is over.
+
+        Where all jobs fit on nodes, one half of both is for schedules within nodes, of which there are far fewer.
+        """
+        problems = [problem for problem in (self.within_nodes, self.problem) if problem is not None]
+        until = time.perf_counter() + share * (self.call.remaining - LAST)
+        for number, problem in enumerate(problems):
+            left = len(problems) - number
+            seconds = (until - time.perf_counter()) / left
+            if seconds > 0.0 and self.known and not self.call.is_closed:
+                self._anneal(problem, None if iterations is None else iterations // len(problems), seconds)
         self._searches += 1
+
+    @cached_property
+    def within_nodes(self) -> Problem | None:
+        """The problem with each job within a node, where that is another one and all jobs fit."""
+        given = self.problem
+        if given.scope == "node":
+            return None
+        narrow = discretise_for_energy(given.instance, given.slot, saturation=given.saturation, scope="node")
+        is_possible = all(max(narrow.rooms(job)) >= job.tasks for job in narrow.jobs)
+        return narrow if is_possible and len(narrow.jobs) * len(narrow.classes) <= MAX_PLACES else None
+
+    def _anneal(self, problem: Problem, iterations: int | None, seconds: float) -> None:
+        """Anneal schedules of a problem, from the best known where that is one of them."""
+        call, options, costs = self.call, self.call.options, costs_of(problem)
+        first = assignments_of(problem, self.best_known.schedule)
+        if problem.scope == "node" and any(max(a.mode.allocation) < problem.jobs[a.job].tasks for a in first):
+            first = list_schedule(problem, [a.job for a in first])
         with call.timed("search"):
             anneal(
-                self.problem,
-                self.costs,
-                assignments_of(self.problem, first.schedule),
+                problem,
+                costs,
+                first,
                 worth=self.objective.worth,
                 makespan_limit=options.makespan_limit,
                 iterations=iterations,
-                seed=options.seed + self._searches - 1,
+                seed=options.seed + self._searches,
                 target=-math.inf if call.lower_bound is None else call.lower_bound * (1.0 + PROOF_TOLERANCE),
                 deadline=time.perf_counter() + seconds,
-                on_schedule=lambda found: self.know(schedule_of(self.problem, found), "simulated annealing"),
+                on_schedule=lambda found: self.know(schedule_of(problem, found), "simulated annealing"),
             )
 
     @property

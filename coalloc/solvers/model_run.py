@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from coalloc.instance import CoallocError
 from coalloc.models import Formulation, formulation_of
-from coalloc.models.registry import EstimatesSize, InfeasibleModelError, TakesStart
+from coalloc.models.registry import EstimatesSize, InfeasibleModelError, OrdersEqualJobs, TakesStart
 from coalloc.objectives import Criterion
 from coalloc.problem import MAX_MODES, Assignment, Problem, Rounding, on_another_grid
 from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
@@ -89,8 +89,10 @@ class ModelRun:
                 model = self.build(criterion, formulation, horizon, lower_bound)
             except InfeasibleModelError:
                 return None, math.inf
+            if isinstance(formulation, OrdersEqualJobs):
+                formulation.order_equal_jobs(model, criterion.equal_pairs)
             if isinstance(formulation, TakesStart) and first:
-                formulation.set_start(model, first)
+                formulation.set_start(model, criterion.in_order(first))
                 starts = True
         left = time_limit - (call.elapsed - began)
         if left <= 0.0:

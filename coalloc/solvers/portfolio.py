@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from coalloc.solvers import list_schedules, model_run
+from coalloc.solvers import list_schedules, model_run, one_dimension
 from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.bounds import feasible_set, positions, prices, simple
 from coalloc.solvers.context import Context
@@ -32,6 +32,7 @@ METHODS: tuple[Method, ...] = (
     latest_ends.METHOD,
     positions.METHOD,
     feasible_set.METHOD,
+    one_dimension.METHOD,
     pumpkin.BEGUN,
     prices.METHOD,
     beam_worker.METHOD,

@@ -63,6 +63,26 @@ def small_instance(seed: int, size: SmallSize | None = None) -> tuple[Instance, 
     return instance, _slot(rng, instance, size.max_slots)
 
 
+def small_equal_instance(seed: int, size: SmallSize | None = None) -> tuple[Instance, float]:
+    """Return a small instance in which most jobs are copies of others, and a slot length, s."""
+    instance, slot = small_instance(seed, size)
+    return with_equal_jobs(instance, seed), slot
+
+
+def with_equal_jobs(instance: Instance, seed: int) -> Instance:
+    """Return an instance in which many jobs are equal but for their ids.
+
+    Of two in a row often both are what the shorter was, so that nothing takes longer.
+    """
+    rng = np.random.default_rng([seed, 2])
+    jobs = list(instance.jobs)
+    for j in range(1, len(jobs)):
+        if rng.random() < 0.7:
+            model = min(jobs[j - 1 : j + 1], key=lambda job: job.base_time)
+            jobs[j - 1 : j + 1] = [model.replace(id=job.id) for job in jobs[j - 1 : j + 1]]
+    return instance.replace(jobs=tuple(jobs), name=f"{instance.name}-equal")
+
+
 def small_memory_instance(seed: int, size: SmallSize | None = None) -> tuple[Instance, float]:
     """Return a small instance whose nodes have little memory, and a slot length, s.
 

@@ -106,6 +106,19 @@ def test_jobs_over_several_nodes_in_slots(seed, cores, scope):
     assert_equal(random_instance(seed, cores, clusters=2, jobs=2), slot=2.5, scope=scope)
 
 
+@pytest.mark.parametrize(("seed", "cores", "clusters", "scope"), [(1, 1, 2, "platform"), (5, 2, 1, "cluster")])
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+def test_jobs_over_several_nodes_in_continuous_time(seed, cores, clusters, scope, objective):
+    # There is no model: a schedule and a bound are found. 1,000 lists are far more than three jobs on these nodes have.
+    instance = random_instance(seed, cores, clusters)
+    found = coalloc.solve(instance, objective=objective, scope=scope, work_limit=1000)
+    expected = brute_force_energy(instance, None, objective, scope)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-9)
+    assert 0.0 < found.lower_bound <= expected.objective * (1.0 + 1e-9)
+    assert (found.status, found.stopped_by) in {("optimal", "proof"), ("feasible", "work")}
+    assert coalloc.check(instance, found.schedule, scope=scope) == []
+
+
 def beside(instance: Instance, seed: int) -> Instance:
     """Return an instance with jobs that run already, on one to three processors, one for very long now and then."""
     rng = np.random.default_rng(seed)

@@ -130,7 +130,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
     units = {k: LOAD_UNITS / max(problem.limits[k], LEAST_LIMIT) for k in resources}
     capacities = {k: math.floor(problem.limits[k] * units[k]) for k in resources}
     held = {k: held_by_running(problem, k, units[k], capacities[k]) for k in resources}
-    hint = sorted(start, key=lambda a: a.job)
+    hint = criterion.in_order(start)
     return {
         "objective": {
             "aggregate": criterion.objective.aggregate,
@@ -175,6 +175,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
             for b, busy in enumerate((*problem.busy, *problem.blocks))
         ],
         "parts": problem.parts,
+        "equal_pairs": criterion.equal_pairs,
         "rows": [asdict(row) for row in problem.rows],
         "hint": [
             {

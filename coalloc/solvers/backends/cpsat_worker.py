@@ -39,6 +39,8 @@ class Model:
         self._add_resources()
         self._add_objective(document["objective"], horizon)
         self._add_rows(document["rows"])
+        for one, other in document["equal_pairs"]:
+            self.model.add(self.starts[one] <= self.starts[other])
         self._add_hint()
 
     def _add_job(self, job: dict[str, Any], horizon: int) -> None:

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
 from tempfile import TemporaryDirectory
@@ -33,15 +33,18 @@ WHOLE = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """Names of a solver's options; None where it has none."""
+    """Names of a solver's options; None where it has none. ``always`` are those that it is given in any case."""
 
     gap: str
     threads: str | None = None
     seed: str | None = None
+    always: Mapping[str, str] = field(default_factory=dict)
 
 
 KNOWN: Mapping[str, _Options] = {
-    "cbc": _Options("ratio", "threads", "randomCbcSeed"),
+    # With its preprocessing CBC 2.10.3 calls solutions optimal that are not: 13 of 2,000 models of small instances, for
+    # which HiGHS and brute force agree, and none of these without.
+    "cbc": _Options("ratio", "threads", "randomCbcSeed", {"preprocess": "off"}),
     "cplex": _Options("mip_tolerances_mipgap", "threads", "randomseed"),
     "glpk": _Options("mipgap"),
     "gurobi": _Options("MIPGap", "Threads", "Seed"),
@@ -154,6 +157,7 @@ def _set_options(name: str, solver: Any, limits: SolverLimits) -> None:
     if known is None:
         return
     solver.options[known.gap] = limits.gap
+    solver.options.update(known.always)
     if known.threads is not None and limits.threads > 1:
         solver.options[known.threads] = limits.threads
     if known.seed is not None:

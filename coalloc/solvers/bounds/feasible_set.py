@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,18 +76,27 @@ def feasible_set_bound(
     return sets.bound(time_limit=time_limit, target=target, on_bound=on_bound)
 
 
+class BusyPrice(NamedTuple):
+    """What a tick of a running job is worth, from an instant until another (ticks)."""
+
+    rate: float
+    since: float
+    until: float
+
+
 class FeasibleSets:
     """The bound of one problem, first by the LP of each release, then by branching on the levels of jobs.
 
     ``best`` is the best bound so far, ticks; it begins with ``known``, a bound, or the simple one. ``dual_prices``
     are those of the jobs in the LP with the greatest bound, ticks: 0 where a job is not in that, and everywhere
     before there is one. A job that takes ``d`` ticks brings ``price / d`` a tick, and no jobs that fit together more
-    than 1.
+    than 1, beside running jobs no more than these leave at ``busy_prices``.
     """
 
     def __init__(self, problem: Problem, schedules: Schedules = (), known: float | None = None) -> None:
         self.best = float(simple_bound(problem) if known is None else known)
         self.dual_prices = [0.0] * len(problem.jobs)
+        self.busy_prices: list[BusyPrice] = []
         self._greatest = -math.inf
         self._problem = problem
         self._schedules = schedules
@@ -216,9 +226,13 @@ class FeasibleSets:
         if search.bound > 0.0 and suffix.release + search.bound > self._greatest:  # no bound: no prices yet
             self._greatest = suffix.release + search.bound
             self.dual_prices = [0.0] * len(self._problem.jobs)
-            for j, price in zip(suffix.numbers, search.values.tolist(), strict=True):
+            self.busy_prices = []
+            for j, job, price in zip(suffix.numbers, suffix.jobs, search.values.tolist(), strict=True):
                 if j >= 0:
                     self.dual_prices[j] = price
+                elif price > 0.0:
+                    ticks, since = job.durations[0], suffix.release
+                    self.busy_prices.append(BusyPrice(price / ticks, since, since + ticks))
 
     def _branches(self, target: float, max_nodes: int, deadline: float) -> Iterator[float]:
         near = [root for root in self._roots if root.bound >= BRANCHING_REACH * self.best]

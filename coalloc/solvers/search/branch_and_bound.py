@@ -1,14 +1,15 @@
 """Branch and bound over extension alternatives: at each instant at which something ends or arrives, what starts.
 
 A schedule whose jobs start as early as their order allows starts each at such an instant, and one of these
-is optimal. So a node is an instant with what runs then and which jobs wait; its children are the sets
+is optimal. So a node is an instant with what runs then and how many jobs of each kind wait; its children are the sets
 of waiting jobs, each at one of its durations, that start. On which nodes a job runs is decided late: a running set
 holds *every* choice of a mode for each of its jobs that fits. A node is given up where a bound at
 the prices of the feasible sets shows that nothing better can follow, or where another was seen with the
-same jobs running and waiting, none of them later. Derivation: docs/mathematics.md, "Branch and
-bound over extension alternatives". Source: J. Stinson, E. Davis, B. Khumawala, "Multiple resource-constrained
-scheduling using branch and bound", AIIE Transactions 10 (1978); E. Demeulemeester, W. Herroelen, "A branch-and-bound
-procedure for the multiple resource-constrained project scheduling problem", Management Science 38 (1992).
+same jobs running and waiting, none of them later; and no job starts that could as well have started before.
+Derivation: docs/mathematics.md, "Branch and bound over extension alternatives".
+Source: J. Stinson, E. Davis, B. Khumawala, "Multiple resource-constrained scheduling using branch and bound", AIIE
+Transactions 10 (1978); E. Demeulemeester, W. Herroelen, "A branch-and-bound procedure for the multiple
+resource-constrained project scheduling problem", Management Science 38 (1992).
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from operator import le
+from typing import NamedTuple
 
 from coalloc.problem import Assignment, Problem
+from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
@@ -34,10 +38,12 @@ from coalloc.solvers.search.running_sets import (
     TooManyError,
 )
 
-MAX_JOBS = 16
-"""Jobs up to which the search is tried."""
-MAX_NODES = 60_000
+MAX_WAITING = 2**18
+"""Numbers of jobs of each kind that may wait up to which the search is tried: 18 jobs, more where some are equal."""
+MAX_NODES = 200_000
 """Nodes of the search in a portfolio."""
+NODES_BETWEEN = 1_000
+"""Nodes between two looks at what other processes have found."""
 SHARE = 0.25
 """Share of the remaining time of a portfolio after which it stops."""
 SLOT_NOISE, NOISE = 1e-6, 1e-12
@@ -52,7 +58,7 @@ OnSchedule = Callable[[list[Assignment]], bool]
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """An instant (ticks): who runs until when, who waits (a bit per job), and the bound at the prices."""
+    """An instant (ticks): who runs until when, how many of each kind wait (packed), and the bound at the prices."""
 
     now: float
     running: RunningSet
@@ -61,14 +67,31 @@ class _Node:
     bound: float
 
 
+class _Choice(NamedTuple):
+    """What starts at a node, the bound then, and when something ends or arrives next (ticks)."""
+
+    bound: float
+    later: float
+    start: ExtensionAlternative
+
+
+def _order(choice: _Choice) -> tuple[float, float]:
+    """Return by what choices are ordered: the least bound, then the longest job that starts."""
+    return choice.bound, -choice.start.longest
+
+
 class _StoppedError(Exception):
     """The search came to an end before it had seen everything."""
 
 
 def may_search(problem: Problem) -> bool:
     """Return whether a problem is of the size, and the kind, that the search is for."""
-    is_small = len(problem.jobs) <= MAX_JOBS and sum(map(problem.count_allocations, problem.jobs)) <= MAX_CHOICES
-    return is_small and problem.is_plain and not problem.busy
+    if not problem.is_plain:
+        return False
+    if problem.busy and any(levels[0].duration == 0 for levels in problem.levels):
+        return False  # such jobs occupy nothing, but wait here until something ends: before what ends last, or runs on
+    num_waiting = math.prod(1 + number for number in Counter(problem.kinds).values())
+    return num_waiting <= MAX_WAITING and sum(map(problem.count_allocations, problem.jobs)) <= MAX_CHOICES
 
 
 class BranchAndBound:
@@ -78,7 +101,7 @@ class BranchAndBound:
     ----------
     dual_prices
         Dual price of each job, ticks: no jobs that fit together bring more than one tick per tick, where a job of
-        ``d`` ticks brings ``price / d`` (:class:`FeasibleSets`).
+        ``d`` ticks brings ``price / d`` (:class:`FeasibleSets`), and running jobs what ``busy_prices`` say.
     best
         Latest end (ticks) that is known; only better ones are looked for.
     target
@@ -88,20 +111,26 @@ class BranchAndBound:
     """
 
     def __init__(
-        self, problem: Problem, dual_prices: Sequence[float], *, best: float, target: float, on_schedule: OnSchedule
+        self,
+        problem: Problem,
+        dual_prices: Sequence[float],
+        *,
+        busy_prices: Sequence[BusyPrice] = (),
+        best: float,
+        target: float,
+        on_schedule: OnSchedule,
     ) -> None:
         self.best = best
         self._target = target
         self._on_schedule = on_schedule
         self._problem = problem
         self._running_sets = RunningSets(problem, dual_prices, self._ceiling)
-        self._dual_prices = dual_prices
+        self._busy_prices = busy_prices
         self._arrivals = sorted(set(problem.releases))
-        self._last_arrival = self._arrivals[-1]
+        self._arrived = [self._arrived_by(instant) for instant in self._arrivals]
         self._num_nodes = 0
         self._seen: dict[tuple[int, int, tuple[Key, ...]], list[_Node]] = {}
-        self._starts: dict[Key, float] = {}
-        self._path: list[RunningSet] = []
+        self._path: list[tuple[_Node, ExtensionAlternative]] = []
         self._longest: dict[int, float] = {0: 0.0}
 
     @property
@@ -117,81 +146,118 @@ class BranchAndBound:
         ceiling = self.best - 1 + SLOT_NOISE if self._problem.slot is not None else self.proven
         return ceiling + NOISE * self.best
 
-    def run(self, max_nodes: int, deadline: float = math.inf) -> bool:
+    def run(self, max_nodes: int, deadline: float = math.inf, is_done: Callable[[], bool] = lambda: False) -> bool:
         """Search; return whether everything was seen, so that no schedule ends before ``proven``.
 
-        Stops after ``max_nodes`` nodes or at the deadline, an instant of ``time.perf_counter()``, s.
+        Stops after ``max_nodes`` nodes, at the deadline, an instant of ``time.perf_counter()``, s, or where
+        ``is_done``, asked now and then, says so.
         """
-        self._max_nodes, self._deadline = max_nodes, deadline
+        self._max_nodes, self._deadline, self._is_done = max_nodes, deadline, is_done
         try:
-            self._visit(self._root())
+            self._visit(self._root(), frozenset())
         except (_StoppedError, TooManyError):
             return False
         return True
 
     def _root(self) -> _Node:
-        waiting = sum(1 << j for j in range(len(self._dual_prices)))
-        now = min(self._problem.releases)
-        return _Node(now, self._running_sets.nobody, (), waiting, now + math.fsum(self._dual_prices))
+        now, sets = self._arrivals[0], self._running_sets
+        lasting = [b for b, busy in enumerate(self._problem.busy) if busy.end > now]
+        left = sum(
+            price.rate * (price.until - max(now, price.since)) for price in self._busy_prices if price.until > now
+        )
+        worth = math.fsum(price * len(of_kind) for price, of_kind in zip(sets.prices, sets.kinds, strict=True))
+        ends = tuple(self._problem.busy[b].end for b in lasting)
+        return _Node(now, sets.busy(lasting), ends, sets.counts.everything, now + left + worth)
 
-    def _visit(self, node: _Node) -> None:
+    def _visit(self, node: _Node, excluded: Set[Key]) -> None:
+        """Search what follows a node, but for what starts one of the excluded keys now."""
         self._count()
-        for child, start in sorted(self._children(node), key=lambda pair: (pair[0].bound, -pair[0].running.rate)):
-            if child.bound > self._ceiling:
+        done: set[tuple[Key, ...]] = set()
+        for choice in sorted(self._choices(node), key=_order):
+            if choice.bound > self._ceiling:
                 return  # those after it are bounded no lower, and the ceiling only falls
-            self._starts |= dict.fromkeys(start.keys, node.now)
-            self._path.append(start.running)
-            if not child.waiting:
-                self._end()
-            elif not self._is_known(child):
-                self._visit(child)
-            self._path.pop()
-            for key in start.keys:
-                del self._starts[key]
+            start = choice.start
+            if excluded.isdisjoint(start.keys):
+                self._path.append((node, start))
+                if node.waiting == start.jobs:
+                    self._end()
+                else:
+                    child = self._after(node, choice)
+                    if not self._is_known(child):
+                        self._visit(child, self._excluded(start, done))
+                self._path.pop()
+            done.add(start.keys)
+
+    def _excluded(self, start: ExtensionAlternative, done: Set[tuple[Key, ...]]) -> Set[Key]:
+        """Return the keys that could as well have started before, with a start that the search is done with.
+
+        That is where one more fits beside the others in each of its modes, whatever theirs are.
+        """
+        always = self._running_sets.always_fitting(start.running)
+        return frozenset([key for key in always if tuple(sorted((*start.keys, key))) in done])
 
     def _count(self) -> None:
         self._num_nodes += 1
         if self._num_nodes > self._max_nodes or time.perf_counter() > self._deadline:
             raise _StoppedError
+        if self._num_nodes % NODES_BETWEEN == 0 and self._is_done():
+            raise _StoppedError
 
-    def _children(self, node: _Node) -> Iterator[tuple[_Node, ExtensionAlternative]]:
-        """Yield the node after each start that may lead to something better."""
-        now, ceiling = node.now, self._ceiling
+    def _choices(self, node: _Node) -> Iterator[_Choice]:
+        """Yield the starts that may lead to something better."""
+        now, ceiling, counts = node.now, self._ceiling, self._running_sets.counts
         ready, arrival = self._ready(node)
-        first = min(min(node.ends, default=math.inf), arrival)
+        first, room, guards = min(min(node.ends, default=math.inf), arrival), ready + counts.guards, counts.guards
         for start in self._running_sets.starts(node.running, ready):
-            later = min(first, now + start.shortest)
-            if start.jobs & ~ready or later == math.inf or now + start.longest > ceiling:
+            if room - start.jobs & guards != guards or now + start.longest > ceiling:
                 continue
+            later = min(first, now + start.shortest)
             bound = node.bound + (later - now) * (1.0 - start.running.rate)
-            waiting = node.waiting & ~start.jobs
-            if bound <= ceiling and later + self._longest_of(waiting) <= ceiling:
-                yield self._after(node, start, later, waiting, bound), start
+            if self._busy_prices:
+                bound -= self._busy_worth(now, later)
+            if bound <= ceiling and later + self._longest_of(node.waiting - start.jobs) <= ceiling:
+                yield _Choice(bound, later, start)
 
-    def _after(self, node: _Node, start: ExtensionAlternative, later: float, waiting: int, bound: float) -> _Node:
-        ends = dict(zip(node.running.keys, node.ends, strict=True))
-        for key in start.keys:
-            ends[key] = node.now + self._running_sets.durations[key[0]][key[1]]
-        keys = tuple([key for key in start.running.keys if ends[key] > later])
-        running = self._running_sets.without(start.running, keys)
-        return _Node(later, running, tuple([ends[key] for key in keys]), waiting, bound)
+    def _after(self, node: _Node, choice: _Choice) -> _Node:
+        start, later = choice.start, choice.later
+        ends = self._ends(node, start)
+        kept = tuple([i for i, end in enumerate(ends) if end > later])
+        running = self._running_sets.without(start.running, kept)
+        return _Node(later, running, tuple([ends[i] for i in kept]), node.waiting - start.jobs, choice.bound)
+
+    def _ends(self, node: _Node, start: ExtensionAlternative) -> list[float]:
+        """Return when those that run once a start is made will end: of one key those first that ran before."""
+        durations = self._running_sets.durations
+        return [
+            node.now + durations[key[0]][key[1]] if before is None else node.ends[before]
+            for key, before in zip(start.running.keys, _before(node.running, start.running), strict=True)
+        ]
 
     def _ready(self, node: _Node) -> tuple[int, float]:
-        """Return the jobs that wait and have arrived, a bit each, and when the next one arrives."""
-        if node.now >= self._last_arrival:
+        """Return how many of each kind wait and have arrived, packed, and when the next kind arrives."""
+        arrived = bisect_right(self._arrivals, node.now)
+        if arrived == len(self._arrivals):
             return node.waiting, math.inf
-        waiting = [j for j in range(len(self._dual_prices)) if node.waiting >> j & 1]
-        releases = self._problem.releases
-        arrived = sum(1 << j for j in waiting if releases[j] <= node.now)
-        return arrived, min((releases[j] for j in waiting if releases[j] > node.now), default=math.inf)
+        return node.waiting & self._arrived[arrived - 1], self._arrivals[arrived]
 
-    def _longest_of(self, jobs: int) -> float:
-        """Return the longest of the least durations of jobs, ticks."""
-        if jobs not in self._longest:
-            lowest = jobs & -jobs
-            shortest = min(self._running_sets.durations[lowest.bit_length() - 1], default=math.inf)
-            self._longest[jobs] = max(self._longest_of(jobs ^ lowest), shortest)
-        return self._longest[jobs]
+    def _arrived_by(self, instant: float) -> int:
+        """Return the bits of the kinds that have arrived by an instant."""
+        sets = self._running_sets
+        releases = [self._problem.releases[j] for j, *_ in sets.kinds]
+        return sum(sets.counts.mask(kind) for kind, release in enumerate(releases) if release <= instant)
+
+    def _busy_worth(self, now: float, later: float) -> float:
+        """Return what the running jobs are worth from one instant to another."""
+        spans = ((price.rate, min(later, price.until) - max(now, price.since)) for price in self._busy_prices)
+        return sum([rate * span for rate, span in spans if span > 0.0])
+
+    def _longest_of(self, waiting: int) -> float:
+        """Return the longest of the least durations of those that wait, ticks."""
+        if waiting not in self._longest:
+            numbers = self._running_sets.counts.unpacked(waiting)
+            pairs = zip(self._running_sets.durations, numbers, strict=True)
+            self._longest[waiting] = max(min(durations, default=math.inf) for durations, number in pairs if number)
+        return self._longest[waiting]
 
     def _is_known(self, node: _Node) -> bool:
         """Return whether a node was seen that is no worse; remember this one where not.
@@ -207,13 +273,8 @@ class BranchAndBound:
         return False
 
     def _end(self) -> None:
-        """Offer the schedule of the path: from the last running set back, a choice that agrees with those after."""
-        chosen: dict[Key, int] = {}
-        for running in reversed(self._path):
-            chosen |= zip(running.keys, next(c for c in running.rooms if _agrees(running, c, chosen)), strict=True)
-        found = [
-            Assignment(key[0], start, self._running_sets.mode(key, chosen[key])) for key, start in self._starts.items()
-        ]
+        """Offer the schedule of the path: jobs of a kind start in their order."""
+        found = list(self._assignments())
         end = max(assignment.end for assignment in found)
         if end >= self.best:
             return
@@ -223,9 +284,55 @@ class BranchAndBound:
         if end <= self._target:
             raise _StoppedError
 
+    def _assignments(self) -> Iterator[Assignment]:
+        """Yield the assignments of the path: from the last running set back, a choice that agrees with those after."""
+        sets, members = self._running_sets, list(self._members())
+        chosen: dict[_Member, int] = {}
+        for running, of_running in reversed(members):
+            choice = next(c for c in running.rooms if _agrees(of_running, c, chosen))
+            chosen |= zip(of_running, choice, strict=True)
+        left = [iter(of_kind) for of_kind in sets.kinds]
+        for member in sorted(chosen, key=lambda member: member.start):
+            kind = member.key[0]
+            if kind < len(sets.kinds):
+                job = next(left[kind])
+                yield Assignment(job, member.start, self._problem.modes[job][sets.mode(member.key, chosen[member])])
+
+    def _members(self) -> Iterator[tuple[RunningSet, list[_Member]]]:
+        """Yield the running sets of the path, with who their members are."""
+        lasting = [_Member(key, -math.inf, 0, 0) for key in self._path[0][0].running.keys]
+        for step, (node, start) in enumerate(self._path):
+            members = [
+                _Member(start.running.keys[i], node.now, step, i) if before is None else lasting[before]
+                for i, before in enumerate(_before(node.running, start.running))
+            ]
+            yield start.running, members
+            after = self._path[step + 1][0].now if step + 1 < len(self._path) else math.inf
+            lasting = [m for m, end in zip(members, self._ends(node, start), strict=True) if end > after]
+
+
+class _Member(NamedTuple):
+    """Who is in running sets: a key that started at an instant (ticks), as which member of which step of the path."""
+
+    key: Key
+    start: float
+    step: int
+    number: int
+
+
+def _before(running: RunningSet, after: RunningSet) -> Iterator[int | None]:
+    """Yield for each member which it was of those that ran before others joined; None for those."""
+    i = 0
+    for key in after.keys:
+        if i < len(running.keys) and running.keys[i] == key:
+            yield i
+            i += 1
+        else:
+            yield None
+
 
 def _is_no_worse(one: _Node, other: _Node) -> bool:
-    """Return whether what can follow the other can follow the one; the same jobs run and wait at both.
+    """Return whether what can follow the other can follow the one; the same kinds run and wait at both.
 
     Each at the same duration, that is: only their choices of modes may differ. Whatever starts after the other can
     start then after the one, where nothing that runs ends later. It fits if the choice beside which it fits is there,
@@ -236,8 +343,8 @@ def _is_no_worse(one: _Node, other: _Node) -> bool:
     return is_earlier and (one.running is other.running or one.running.rooms.keys() >= other.running.rooms.keys())
 
 
-def _agrees(running: RunningSet, choice: ModeChoice, chosen: dict[Key, int]) -> bool:
-    return all(chosen.get(key, index) == index for key, index in zip(running.keys, choice, strict=True))
+def _agrees(members: Sequence[_Member], choice: ModeChoice, chosen: Mapping[_Member, int]) -> bool:
+    return all(chosen.get(member, index) == index for member, index in zip(members, choice, strict=True))
 
 
 def _run(context: Context) -> None:
@@ -247,10 +354,21 @@ def _run(context: Context) -> None:
         context.take_if_valid(assignments, METHOD.name)
         return context.cost <= context.criterion.value(assignments)
 
+    sets = context.kept(FeasibleSets)
     search = BranchAndBound(
-        context.problem, context.dual_prices, best=context.cost, target=context.goal, on_schedule=is_taken
+        context.problem,
+        context.dual_prices,
+        busy_prices=sets.busy_prices if sets is not None else (),
+        best=context.cost,
+        target=context.goal,
+        on_schedule=is_taken,
     )
-    if search.run(context.limited(MAX_NODES), context.deadline):
+
+    def is_closed() -> bool:
+        context.hear()
+        return context.is_closed
+
+    if search.run(context.limited(MAX_NODES), context.deadline, is_closed):
         context.prove(search.proven, METHOD.name)
 
 

@@ -1,7 +1,7 @@
 """RunningSets: jobs that run at one time, with every choice of their modes that fits together.
 
 A job keeps its mode from start to end, but which of several it has need not be decided before
-something that starts later rules some out. So a running set is a set of jobs, each at one of its durations, and
+something that starts later rules some out. So a running set is how many jobs of each kind run at each duration, and
 *all* choices that are left; another job joins a choice where one of its modes fits into what
 the choice leaves. Processors and what is left of links and memories are the digits of one whole number, so that
 whether something fits is one subtraction: each digit has a guard bit above it that borrowing clears. Loads are
@@ -14,9 +14,13 @@ scheduling using branch and bound", AIIE Transactions 10 (1978).
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import cached_property
+from itertools import accumulate, islice
+from operator import sub
 
 from coalloc.problem import Mode, Problem
 from coalloc.rules.profile import SUBTRACTION_NOISE
@@ -37,9 +41,9 @@ NOISE_UNITS = math.ceil(SUBTRACTION_NOISE * LOAD_UNITS)
 """Units that adding and taking away loads may lose: what fits in other searches (:class:`Profile`) has to fit here."""
 
 ModeChoice = tuple[int, ...]
-"""For each job of a running set, the index of its mode among those of its duration."""
+"""For each member of a running set, the index of its mode among those of its duration."""
 Key = tuple[int, int]
-"""A job and one of its durations, by index."""
+"""A kind of jobs and one of its durations, by index. Each running job is a kind of its own, after those of the jobs."""
 
 
 class TooManyError(Exception):
@@ -48,22 +52,23 @@ class TooManyError(Exception):
 
 @dataclass(eq=False, slots=True)
 class RunningSet:
-    """The jobs that run, in ascending order, and for each choice that fits the room that it leaves.
+    """The members that run, in ascending order, and for each choice that fits the room that it leaves.
 
-    ``rate`` is what a tick of all of them is worth.
+    Of members with the same key those that started first come first. ``rate`` is what a tick of all of them is worth.
     """
 
     keys: tuple[Key, ...]
     rooms: dict[ModeChoice, int]
     rate: float
     joined: dict[Key, RunningSet | None] = field(default_factory=dict)
-    remaining: dict[tuple[Key, ...], RunningSet] = field(default_factory=dict)
+    remaining: dict[tuple[int, ...], RunningSet] = field(default_factory=dict)
     starts: dict[int, list[ExtensionAlternative]] = field(default_factory=dict)
+    always_fitting: Sequence[Key] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ExtensionAlternative:
-    """Jobs that start together: which (``jobs`` has a bit for each), the running set they make, their durations."""
+    """Members that start together: how many jobs of each kind (``jobs``, packed), and the running set they make."""
 
     keys: tuple[Key, ...]
     jobs: int
@@ -72,29 +77,70 @@ class ExtensionAlternative:
     longest: float
 
 
+class PackedNumbers:
+    """Numbers up to some limits, written into one whole number; ``guards`` are the bits above each.
+
+    What is taken away exceeds no limit, so a number borrows from its own guard and never from the next one.
+    """
+
+    def __init__(self, limits: Sequence[int]) -> None:
+        widths = [limit.bit_length() + 1 for limit in limits]
+        self._shifts = list(accumulate(widths[:-1], initial=0))
+        self._masks = [(1 << width - 1) - 1 for width in widths]
+        self.guards = self.packed([mask + 1 for mask in self._masks])
+        self.everything = self.packed(limits)
+
+    def packed(self, numbers: Sequence[int]) -> int:
+        """Return numbers as one."""
+        return sum([n << shift for n, shift in zip(numbers, self._shifts, strict=True)])
+
+    def one(self, number: int) -> int:
+        """Return 1 for one of the numbers and 0 for the others."""
+        return 1 << self._shifts[number]
+
+    def mask(self, number: int) -> int:
+        """Return the bits of one of the numbers."""
+        return self._masks[number] << self._shifts[number]
+
+    def unpacked(self, packed: int) -> list[int]:
+        """Return the numbers."""
+        return [packed >> shift & mask for shift, mask in zip(self._shifts, self._masks, strict=True)]
+
+
 class RunningSets:
-    """The running_sets of a problem, each made once.
+    """The running sets of a problem, each made once.
 
     ``dual_prices`` (ticks) are those of the jobs; only durations that a job can have and end by ``ceiling`` (ticks)
-    count. ``durations`` are those of each job, the least first.
+    count. ``kinds`` are the jobs of each kind, ``durations`` those of each kind, the least first.
     """
 
     def __init__(self, problem: Problem, dual_prices: Sequence[float], ceiling: float) -> None:
         self.num_pairs = 0
         self._digits = _Digits(problem)
         self._processors = sum(problem.capacities)
-        self._tasks = [job.tasks for job in problem.jobs]
-        self._modes: dict[Key, list[Mode]] = {}
+        self._modes: dict[Key, list[int]] = {}
         self._uses: dict[Key, list[int]] = {}
         self._rates: dict[Key, float] = {}
+        self.kinds = [[j for j, k in enumerate(problem.kinds) if k == kind] for kind in range(1 + max(problem.kinds))]
         self.durations: list[list[float]] = []
-        for j, (release, price) in enumerate(zip(problem.releases, dual_prices, strict=True)):
-            groups = _by_duration(c for c in problem.modes[j] if release + c.duration <= ceiling)
+        self.counts = PackedNumbers([len(of_kind) for of_kind in self.kinds])
+        self.one = [
+            self.counts.packed([int(k == kind) for k in range(len(self.kinds))]) for kind in range(len(self.kinds))
+        ]
+        self.prices = [sum([dual_prices[j] for j in of_kind]) / len(of_kind) for of_kind in self.kinds]
+        self._tasks = [problem.jobs[of_kind[0]].tasks for of_kind in self.kinds]
+        for kind, (j, *_) in enumerate(self.kinds):
+            groups = _by_duration(problem.modes[j], ceiling - problem.releases[j])
             self.durations.append(list(groups))
-            for level, (duration, modes) in enumerate(groups.items()):
-                self._modes[j, level] = modes
-                self._uses[j, level] = [self._digits.used(c.allocation, c.loads) for c in modes]
-                self._rates[j, level] = price / duration if duration else 0.0
+            for level, (duration, numbers) in enumerate(groups.items()):
+                modes = [problem.modes[j][p] for p in numbers]
+                self._modes[kind, level] = numbers
+                self._uses[kind, level] = [self._digits.used(c.allocation, c.loads) for c in modes]
+                self._rates[kind, level] = self.prices[kind] / duration if duration else 0.0
+        for busy, held in enumerate(self._digits.held(problem)):
+            key = len(self.kinds) + busy, 0
+            self._uses[key], self._rates[key] = [held], 0.0
+            self._tasks.append(sum(problem.busy[busy].allocation))
         self._known: dict[tuple[tuple[Key, ...], frozenset[ModeChoice]], RunningSet] = {}
         self.nobody = self._made_once((), {(): self._digits.everything})
 
@@ -104,16 +150,30 @@ class RunningSets:
             self._known[known] = RunningSet(keys, rooms, sum([self._rates[key] for key in keys]))
         return self._known[known]
 
-    def mode(self, key: Key, index: int) -> Mode:
-        """Return one of the modes of a job at a duration."""
+    @cached_property
+    def _keys(self) -> tuple[Key, ...]:
+        """Each kind of jobs at each of its durations."""
+        return tuple((kind, level) for kind, levels in enumerate(self.durations) for level in range(len(levels)))
+
+    def mode(self, key: Key, index: int) -> int:
+        """Return which of the modes of a job of a kind is one of those at a duration."""
         return self._modes[key][index]
+
+    def busy(self, running: Sequence[int]) -> RunningSet:
+        """Return the running set of running jobs, by index."""
+        together: RunningSet | None = self.nobody
+        for b in running:
+            assert together is not None
+            together = self._join(together, (len(self.kinds) + b, 0))
+        assert together is not None  # they do not overload anything: what they hold is cut to what there is
+        return together
 
     def starts(self, running: RunningSet, ready: int) -> list[ExtensionAlternative]:
         """Return the sets of jobs, each at a duration, that can join a running set together, nobody first.
 
-        All of ``ready`` (a bit for each job) are in some set; others are too where these are few.
+        All of ``ready`` (packed numbers of each kind) are in some set; others are too where these are few.
         """
-        everyone = (1 << len(self.durations)) - 1
+        everyone = self.counts.everything
         if everyone not in running.starts:
             running.starts[everyone] = self._starts(running, everyone, FEW_ALTERNATIVES)
         if len(running.starts[everyone]) < FEW_ALTERNATIVES:
@@ -125,36 +185,56 @@ class RunningSets:
         return running.starts[ready]
 
     def _starts(self, running: RunningSet, ready: int, most: int) -> list[ExtensionAlternative]:
-        members = {j for j, _ in running.keys}
-        jobs = [j for j in range(len(self.durations)) if ready >> j & 1 and j not in members]
-        free = self._processors - sum([self._tasks[j] for j in members])
-        return list(islice(self._grown(ExtensionAlternative((), 0, running, math.inf, 0.0), jobs, free), most))
+        members = Counter(kind for kind, _ in running.keys)
+        numbers = [min(n, len(self.kinds[kind]) - members[kind]) for kind, n in enumerate(self.counts.unpacked(ready))]
+        kinds = [(kind, n) for kind, n in enumerate(numbers) if n > 0]
+        free = self._processors - sum([self._tasks[kind] for kind, _ in running.keys])
+        return list(islice(self._grown(ExtensionAlternative((), 0, running, math.inf, 0.0), kinds, free), most))
 
-    def _grown(self, start: ExtensionAlternative, jobs: Sequence[int], free: int) -> Iterator[ExtensionAlternative]:
-        """Yield a start, and what it becomes with some of the jobs."""
+    def _grown(
+        self, start: ExtensionAlternative, kinds: Sequence[tuple[int, int]], free: int, fastest: int = 0
+    ) -> Iterator[ExtensionAlternative]:
+        """Yield a start, and what it becomes with some of so many jobs of kinds; the first kind from a level on."""
         yield start
-        for i, j in enumerate(jobs, 1):
-            left = free - self._tasks[j]
-            for level, duration in enumerate(self.durations[j]) if left >= 0 else ():
-                running = self._join(start.running, (j, level))
+        for i, (kind, number) in enumerate(kinds):
+            left = free - self._tasks[kind]
+            first = 0 if i else fastest
+            for level in range(first, len(self.durations[kind])) if left >= 0 else ():
+                running = self._join(start.running, (kind, level))
                 if running is not None:
-                    keys, together = (*start.keys, (j, level)), start.jobs | 1 << j
-                    shortest, longest = min(start.shortest, duration), max(start.longest, duration)
-                    yield from self._grown(
-                        ExtensionAlternative(keys, together, running, shortest, longest), jobs[i:], left
+                    duration = self.durations[kind][level]
+                    grown = ExtensionAlternative(
+                        (*start.keys, (kind, level)),
+                        start.jobs + self.counts.one(kind),
+                        running,
+                        min(start.shortest, duration),
+                        max(start.longest, duration),
                     )
+                    more = [(kind, number - 1)] if number > 1 else []
+                    yield from self._grown(grown, [*more, *kinds[i + 1 :]], left, level if more else 0)
 
     def _join(self, running: RunningSet, key: Key) -> RunningSet | None:
-        """Return a running set with one more job; None where nothing fits."""
+        """Return a running set with one more member, after those of its key; None where nothing fits."""
         if key not in running.joined:
-            place = sum(1 for other in running.keys if other < key)
+            place = bisect_right(running.keys, key)
             rooms = dict(self._with(running, key, place))
             keys = (*running.keys[:place], key, *running.keys[place:])
             running.joined[key] = self._made_once(keys, rooms) if rooms else None
         return running.joined[key]
 
+    def always_fitting(self, running: RunningSet) -> Sequence[Key]:
+        """Return of which keys one more member fits in each of its modes, whatever choice the others have."""
+        if running.always_fitting is None:
+            guards, rooms = self._digits.guards, running.rooms.values()
+            running.always_fitting = [
+                key
+                for key in self._keys
+                if all((room - used) & guards == guards for room in rooms for used in self._uses[key])
+            ]
+        return running.always_fitting
+
     def _with(self, running: RunningSet, key: Key, place: int) -> Iterator[tuple[ModeChoice, int]]:
-        """Yield the choices with one more job, and the room that each leaves."""
+        """Yield the choices with one more member, and the room that each leaves."""
         uses, guards = self._uses[key], self._digits.guards
         self.num_pairs += len(uses) * len(running.rooms)
         if self.num_pairs > MAX_PAIRS:
@@ -166,48 +246,56 @@ class RunningSets:
                 if rest & guards == guards:
                     yield (*before, index, *after), rest
 
-    def without(self, running: RunningSet, keys: tuple[Key, ...]) -> RunningSet:
-        """Return what is left of a running set: ``keys``."""
-        if len(keys) == len(running.keys):
+    def without(self, running: RunningSet, kept: tuple[int, ...]) -> RunningSet:
+        """Return what is left of a running set: its members with these numbers."""
+        if len(kept) == len(running.keys):
             return running
-        if keys not in running.remaining:
-            kept = [i for i, key in enumerate(running.keys) if key in keys]
-            gone = [(i, self._uses[key]) for i, key in enumerate(running.keys) if key not in keys]
+        if kept not in running.remaining:
+            gone = [(i, self._uses[key]) for i, key in enumerate(running.keys) if i not in kept]
             rooms = {
                 tuple([choice[i] for i in kept]): room + sum([uses[choice[i]] for i, uses in gone])
                 for choice, room in running.rooms.items()
             }
-            running.remaining[keys] = self._made_once(keys, rooms)
-        return running.remaining[keys]
+            running.remaining[kept] = self._made_once(tuple([running.keys[i] for i in kept]), rooms)
+        return running.remaining[kept]
 
 
-def _by_duration(modes: Iterator[Mode]) -> dict[float, list[Mode]]:
-    """Return modes by duration, the least first."""
-    groups: dict[float, list[Mode]] = {}
-    for mode in sorted(modes, key=lambda c: c.duration):
-        groups.setdefault(mode.duration, []).append(mode)
+def _by_duration(modes: Sequence[Mode], most: float) -> dict[float, list[int]]:
+    """Return modes, by index, by their durations up to the most (ticks), the least first."""
+    groups: dict[float, list[int]] = {}
+    for p in sorted(range(len(modes)), key=lambda p: modes[p].duration):
+        if modes[p].duration <= most:
+            groups.setdefault(modes[p].duration, []).append(p)
     return groups
 
 
-class _Digits:
-    """How processors and loads are written into one whole number; ``guards`` are the bits above the digits.
-
-    What a mode takes exceeds no digit, so a digit borrows from its own guard and never from the next digit.
-    """
+class _Digits(PackedNumbers):
+    """How processors and loads are written into one whole number."""
 
     def __init__(self, problem: Problem) -> None:
         self._contended = [(k, problem.limits[k]) for k in problem.contended_resources]
-        limits = [*problem.capacities, *(LOAD_UNITS + NOISE_UNITS for _ in self._contended)]
-        self._shifts, self.everything, self.guards, shift = list[int](), 0, 0, 0
-        for limit in limits:
-            self._shifts.append(shift)
-            self.everything += limit << shift
-            shift += limit.bit_length()
-            self.guards += 1 << shift
-            shift += 1
+        super().__init__([*problem.capacities, *(LOAD_UNITS + NOISE_UNITS for _ in self._contended)])
         self.everything += self.guards
 
     def used(self, allocation: Sequence[int], loads: Sequence[float]) -> int:
         """Return what a mode takes; it exceeds no resource."""
-        units = [math.floor(loads[k] / limit * LOAD_UNITS) if loads[k] else 0 for k, limit in self._contended]
-        return sum([n << shift for n, shift in zip((*allocation, *units), self._shifts, strict=True)])
+        return self.packed([*allocation, *self._units(loads)])
+
+    def _units(self, loads: Sequence[float]) -> list[int]:
+        # Nothing loads what carries nothing, but for running jobs: twice the limit is as much as any of them needs.
+        shares = [min(2.0, loads[k] / limit) if limit else 0.0 for k, limit in self._contended]
+        return [math.floor(share * LOAD_UNITS) for share in shares]
+
+    def held(self, problem: Problem) -> list[int]:
+        """Return what each running job takes.
+
+        All run from the beginning on. Where they overload a resource together nothing of it is free until enough of
+        them end: those that end last take theirs first, and the others what is left.
+        """
+        held, left = [0] * len(problem.busy), [LOAD_UNITS + NOISE_UNITS] * len(self._contended)
+        for b in sorted(range(len(held)), key=lambda b: -problem.busy[b].end):
+            busy = problem.busy[b]
+            units = list(map(min, self._units(busy.loads), left))
+            left = list(map(sub, left, units))
+            held[b] = self.packed([*busy.allocation, *units])
+        return held

@@ -1,23 +1,35 @@
 """The workloads of the OAS experiments: few large jobs at once, on three clusters of unequal power.
 
 Sources: thesis, section 3.2.2 and Table 3.3 (``thesis-oas``); paper on OAS, section 4 (``paper-oas``).
-The sources give the number of jobs, the range of their tasks and the mean base time; the rest is ours.
+The sources give the number of jobs, the range of their tasks and the mean base time; the rest is ours. More
+clusters, a second level of switches and arrivals, which the experiments do not have, make families that are harder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Annotated
 
 import numpy as np
 
-from coalloc.documents.values import NonNegative, PositiveSeconds, Share, value
-from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform
+from coalloc.documents.values import NonNegative, PositiveSeconds, Seconds, Share, value
+from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform, Switch
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
-from coalloc.workloads.generator import Generator, NumJobs, NumNodes, draw_weibull, order_faults, rounded_duration
+from coalloc.workloads.generator import (
+    TIME_DIGITS,
+    Generator,
+    NumJobs,
+    NumNodes,
+    draw_weibull,
+    order_faults,
+    rounded_duration,
+)
 
-POWERS = (1.0, 0.75, 0.5)
-"""Effective powers of clusters C1, C2, C3. Source: thesis, Table 3.3; paper, section 4."""
+FASTEST, SLOWEST = 1.0, 0.5
+"""Effective powers of the first and the last cluster; of three the middle one has 0.75. Source: thesis, Table 3.3."""
+POWER_DIGITS = 6
+"""Digits of the powers between them."""
 
 BASE_TIME_SHAPE = 1.0
 """Shape of the Weibull of the base times, as in the PAS workload. Source: thesis, Table 3.2."""
@@ -28,11 +40,14 @@ class ThesisOas(Generator):
     """Jobs that all wait at time 0 for three clusters of powers 1, 0.75, 0.5 behind Gigabit links (thesis 3.2.2)."""
 
     jobs: Annotated[NumJobs, "number of jobs"] = 8
+    clusters: Annotated[NumNodes, "number of clusters; their powers fall evenly from 1 to 0.5"] = 3
     nodes: Annotated[NumNodes, "nodes per cluster"] = 4
     min_tasks: Annotated[NumNodes, "fewest tasks of a job"] = 1
     max_tasks: Annotated[NumNodes | None, "most tasks of a job; None: all nodes of the platform"] = None
     mean_base_time: Annotated[PositiveSeconds, "mean base time of the jobs, s"] = 67e4
     link_bandwidth: Annotated[NonNegative, "bandwidth of each link, MB/s"] = 125.0
+    switch_bandwidth: Annotated[NonNegative | None, "MB/s of a switch above every second cluster; None: none"] = None
+    interarrival_mean: Annotated[Seconds, "mean time between arrivals, s; 0: all arrive at 0"] = 0.0
     bsbw_low: Annotated[NonNegative, "smallest bisection bandwidth of a job, GB/s"] = BSBW_RANGE[0]
     bsbw_high: Annotated[NonNegative, "largest bisection bandwidth of a job, GB/s"] = BSBW_RANGE[1]
     share_low: Annotated[Share, "smallest processing share"] = SHARE_RANGE[0]
@@ -44,7 +59,7 @@ class ThesisOas(Generator):
             ("bsbw_low", self.bsbw_low, "bsbw_high", self.bsbw_high),
             ("share_low", self.share_low, "share_high", self.share_high),
         )
-        processors = len(POWERS) * self.nodes
+        processors = self.clusters * self.nodes
         if self.most_tasks > processors:
             faults.append(Fault("max_tasks", f"must be at most {processors}, all nodes, got {self.max_tasks}"))
         if faults:
@@ -53,16 +68,32 @@ class ThesisOas(Generator):
     @property
     def most_tasks(self) -> int:
         """Most tasks of a job."""
-        return self.max_tasks or len(POWERS) * self.nodes
+        return self.max_tasks or self.clusters * self.nodes
 
     def platform(self) -> Platform:
-        """Return the three clusters."""
+        """Return the clusters; those of even number are below the switch, where there is one."""
+        step = (FASTEST - SLOWEST) / max(1, self.clusters - 1)
+        powers = [round(FASTEST - i * step, POWER_DIGITS) for i in range(self.clusters)]
+        upper = () if self.switch_bandwidth is None else (Switch("S1", "S0", self.switch_bandwidth),)
         return Platform(
             tuple(
-                Cluster(f"C{number}", (NodeGroup(self.nodes, power),), self.link_bandwidth)
-                for number, power in enumerate(POWERS, start=1)
-            )
+                Cluster(
+                    f"C{number}",
+                    (NodeGroup(self.nodes, power),),
+                    self.link_bandwidth,
+                    "S1" if upper and number % 2 == 0 else None,
+                )
+                for number, power in enumerate(powers, start=1)
+            ),
+            upper,
         )
+
+    def _arrivals(self, rng: np.random.Generator) -> list[float]:
+        """Return the arrivals, s: a Poisson process from 0 on; nothing is drawn where all arrive at 0."""
+        if not self.interarrival_mean:
+            return [0.0] * self.jobs
+        gaps = rng.exponential(self.interarrival_mean, self.jobs - 1).tolist()
+        return [round(time, TIME_DIGITS) for time in accumulate(gaps, initial=0.0)]
 
     def draw(self, rng: np.random.Generator, name: str) -> Instance:
         """Return one instance; base times are scaled so that their mean is ``mean_base_time``."""
@@ -72,6 +103,7 @@ class ThesisOas(Generator):
         unit = self.mean_base_time / (sum(raw_times) / self.jobs)
         shares = draw_shares(rng, self.share_low, self.share_high, self.jobs)
         bandwidths = draw_bsbw(rng, self.bsbw_low, self.bsbw_high, self.jobs)
+        arrivals = self._arrivals(rng)
         jobs = tuple(
             Job(
                 f"J{number}",
@@ -79,9 +111,10 @@ class ThesisOas(Generator):
                 base_time=rounded_duration(unit * raw_time),
                 processing_share=share,
                 task_bandwidth=bearable_task_bandwidth(bsbw, tasks, platform),
+                arrival=arrival,
             )
-            for number, (tasks, raw_time, share, bsbw) in enumerate(
-                zip(sizes, raw_times, shares, bandwidths, strict=True), start=1
+            for number, (tasks, raw_time, share, bsbw, arrival) in enumerate(
+                zip(sizes, raw_times, shares, bandwidths, arrivals, strict=True), start=1
             )
         )
         return Instance(platform, jobs, name=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,10 +14,10 @@ from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Runnin
 from coalloc.problem import Assignment, Problem, Rounding, discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
-from coalloc.solvers.bounds.feasible_set import FeasibleSets
-from coalloc.solvers.search.branch_and_bound import MAX_JOBS, BranchAndBound, may_search
+from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
+from coalloc.solvers.search.branch_and_bound import MAX_WAITING, BranchAndBound, may_search
 from coalloc.testing.brute_force import brute_force_oas
-from tests.small_instances import TINY, slotted_instances
+from tests.small_instances import TINY, equal_instances, slotted_instances
 from tests.strategies import LAW
 
 
@@ -35,12 +36,14 @@ class Found:
         best: float,
         dual_prices: list[float] | None = None,
         target: float = -math.inf,
+        busy_prices: list[BusyPrice] | None = None,
         **limits: float,
     ) -> None:
         self.schedules: list[list[Assignment]] = []
         self.search = BranchAndBound(
             problem,
             dual_prices or [0.0] * len(problem.jobs),
+            busy_prices=busy_prices or [],
             best=best,
             target=target,
             on_schedule=lambda found: self.schedules.append(found) is None,
@@ -124,33 +127,92 @@ def test_a_schedule_that_is_refused_ends_it_without_a_proof() -> None:
     assert search.best == 100.0
 
 
-def test_it_is_for_few_jobs_and_nothing_that_runs_already() -> None:
-    job = Job("J", 1, 10.0)
-    assert may_search(fast_and_slow(job))
-    assert not may_search(fast_and_slow(*(Job(f"J{i}", 1, 10.0) for i in range(MAX_JOBS + 1))))
-    instance = fast_and_slow(job).instance
-    running = (RunningJob(Job("R", 1, 10.0), ("C1/0",), 5.0),)
-    assert not may_search(discretise(instance.replace(running=running), None))
+def test_equal_jobs_start_in_their_order() -> None:
+    # One processor; the two jobs of 20 s are one kind, and so are those of 10 s: 60 s in all.
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0),), 1.0),))
+    jobs = (Job("J1", 1, 20.0), Job("J2", 1, 10.0), Job("J3", 1, 20.0), Job("J4", 1, 10.0))
+    found = Found(discretise(Instance(platform, jobs), None), best=100.0)
+    start = {jobs[a.job].id: a.start for a in found.schedules[-1]}
+    assert found.end == 60.0
+    assert start["J1"] < start["J3"]
+    assert start["J2"] < start["J4"]
+
+
+def test_equal_jobs_are_not_searched_in_every_order() -> None:
+    # Twelve jobs of 7 s and twelve of 10 s on three processors, one after the other: 12 * 17 / 3 = 68 s of work each.
+    # 68 = 4 * 7 + 4 * 10, so that is the optimum; to look for 67 s, with prices 0, all is to be seen. In any order
+    # there would be 24!/(8!)^3 ways; of two kinds the nodes are so few that the search ends.
+    platform = Platform((Cluster("C1", (NodeGroup(3, 1.0),), 1.0),))
+    jobs = [Job(f"J{i}", 1, 7.0 if i % 2 else 10.0) for i in range(24)]
+    problem = discretise(Instance(platform, tuple(jobs)), 1.0)
+    found = Found(problem, best=70)
+    assert (found.is_complete, found.end) == (True, 68)
+
+
+def test_what_runs_already_keeps_its_nodes_until_it_ends() -> None:
+    # R holds the fast node until 30 s. J1 takes 20 s there, from 30 s on, or 40 s on the slow one: 40 s.
+    problem = fast_and_slow(Job("J1", 1, 20.0))
+    running = (RunningJob(Job("R", 1, 30.0), ("C1/0",), 30.0),)
+    found = Found(discretise(problem.instance.replace(running=running), None), best=100.0)
+    assert (found.is_complete, found.end) == (True, 40.0)
+    # With J2 as well, one of them waits for R: 30 + 20 = 50 s, the other on the slow node.
+    running = (RunningJob(Job("R", 1, 30.0), ("C1/0",), 30.0),)
+    instance = fast_and_slow(Job("J1", 1, 20.0), Job("J2", 1, 20.0)).instance.replace(running=running)
+    found = Found(discretise(instance, None), best=100.0)
+    assert (found.is_complete, found.end) == (True, 50.0)
+
+
+def test_what_runs_already_may_overload_a_link() -> None:
+    # R0 and R1 put 10 MB/s each on links of 15 MB/s until 5 and 8 s. J asks for a node in each cluster and 6 MB/s: at
+    # 5 s one node is free in each, but only 5 MB/s, so it starts at 8 s.
+    platform = Platform(tuple(Cluster(name, (NodeGroup(2, 1.0),), 15.0) for name in ("A", "B")))
+    running = tuple(
+        RunningJob(Job(f"R{i}", 2, 10.0, 0.5, 10.0), (f"A/{i}", f"B/{i}"), end) for i, end in enumerate((5.0, 8.0))
+    )
+    problem = discretise(Instance(platform, (Job("J", 2, 10.0, 0.5, 6.0),), running), None)
+    found = Found(problem, best=100.0)
+    assert (found.is_complete, found.end) == (True, 18.0)
+
+
+def test_jobs_of_no_slot_beside_running_ones_are_left_to_others() -> None:
+    # R holds both nodes until 10 s. Rounded down J is no slot and occupies nothing: it need not wait, but would here.
+    instance = fast_and_slow(Job("J", 1, 4.0)).instance
+    running = (RunningJob(Job("R", 2, 30.0), ("C1/0", "C1/1"), 10.0),)
+    problem = discretise(instance.replace(running=running), 5.0, "down")
+    assert problem.levels[0][0].duration == 0
+    assert not may_search(problem)
+    assert may_search(discretise(problem.instance, 5.0))
+
+
+def test_it_is_for_few_jobs_or_few_kinds() -> None:
+    jobs = [Job(f"J{i}", 1, 10.0 + i) for i in range(int(math.log2(MAX_WAITING)) + 1)]
+    assert may_search(fast_and_slow(*jobs[:-1]))
+    assert not may_search(fast_and_slow(*jobs))
+    assert may_search(fast_and_slow(*(job.replace(base_time=10.0) for job in jobs)))
 
 
 @LAW
-@given(slotted_instances(TINY), st.sampled_from(["up", "down"]), st.booleans())
+@given(
+    slotted_instances(TINY) | equal_instances(TINY) | equal_instances(), st.sampled_from(["up", "down"]), st.booleans()
+)
 def test_it_finds_the_slotted_optimum(drawn: tuple[Instance, float], rounding: Rounding, is_priced: bool) -> None:
-    instance, slot = drawn[0].replace(running=()), drawn[1]
+    instance, slot = drawn
+    if rounding == "down":  # beside running jobs those of no slot, which occupy nothing, are not searched
+        instance = instance.replace(running=())
     optimum = round((brute_force_oas(instance, slot, rounding=rounding).objective + instance.origin) / slot)
     problem = discretise(instance, slot, rounding)
-    found = Found(problem, optimum + 3, dual_prices_of(problem) if is_priced else None)
+    found = Found(problem, optimum + 3, **(prices_of(problem) if is_priced else {}))
     assert found.is_complete
     assert found.end == optimum == found.search.proven
 
 
 @LAW
-@given(slotted_instances(TINY), st.booleans())
+@given(slotted_instances(TINY) | equal_instances(TINY), st.booleans())
 def test_it_finds_the_continuous_optimum(drawn: tuple[Instance, float], is_priced: bool) -> None:
-    instance = drawn[0].replace(running=())
+    instance = drawn[0]
     optimum = brute_force_oas(instance, None).objective + instance.origin
     problem = discretise(instance, None)
-    found = Found(problem, 2.0 * optimum, dual_prices_of(problem) if is_priced else None)
+    found = Found(problem, 2.0 * optimum, **(prices_of(problem) if is_priced else {}))
     assert found.is_complete
     assert found.search.proven <= optimum * (1 + 1e-9)
     assert optimum <= found.end * (1 + 1e-9) <= found.search.proven * (1 + 1e-6)
@@ -158,19 +220,19 @@ def test_it_finds_the_continuous_optimum(drawn: tuple[Instance, float], is_price
 
 
 @LAW
-@given(slotted_instances())
+@given(slotted_instances() | equal_instances())
 def test_prices_and_dominance_lose_nothing(drawn: tuple[Instance, float]) -> None:
-    instance, slot = drawn[0].replace(running=()), drawn[1]
+    instance, slot = drawn
     problem = discretise(instance, slot)
     first = max(a.end for a in best_list_schedule(problem))
-    ends = [Found(problem, first + 1, dual_prices).search.best for dual_prices in (None, dual_prices_of(problem))]
+    ends = [Found(problem, first + 1, **prices).search.best for prices in ({}, prices_of(problem))]
     assert ends[0] == ends[1] <= first
 
 
-def dual_prices_of(problem: Problem) -> list[float]:
-    """Return what the jobs are worth by the feasible sets."""
+def prices_of(problem: Problem) -> dict[str, Any]:
+    """Return what the jobs, and those that run already, are worth by the feasible sets."""
     sets = FeasibleSets(problem)
     sets.bound()
-    dual_prices = sets.dual_prices
-    assert min(problem.releases) + sum(dual_prices) <= sets.best * (1 + 1e-9) + 1e-9
-    return dual_prices
+    of_running = sum(price.rate * (price.until - price.since) for price in sets.busy_prices)
+    assert min(problem.releases) + sum(sets.dual_prices) + of_running <= sets.best * (1 + 1e-9) + 1e-9
+    return {"dual_prices": sets.dual_prices, "busy_prices": sets.busy_prices}

@@ -19,6 +19,30 @@ def test_the_platform_is_that_of_table_3_3(name, nodes, most):
     assert drawn == set(range(1, most + 1))
 
 
+def test_powers_fall_evenly_over_any_number_of_clusters():
+    platform = generate("thesis-oas", seed=1, clusters=6, nodes=2).platform
+    assert [cluster.nodes[0].power for cluster in platform.clusters] == [1.0, 0.9, 0.8, 0.7, 0.6, 0.5]
+    assert platform.num_processors == 12
+    assert generate("thesis-oas", seed=1, clusters=1).platform.clusters[0].nodes[0].power == 1.0
+
+
+def test_every_second_cluster_may_be_below_a_switch():
+    platform = generate("thesis-oas", seed=1, switch_bandwidth=80.0).platform
+    assert [cluster.switch for cluster in platform.clusters] == [None, "S1", None]
+    assert [(switch.name, switch.parent, switch.bandwidth) for switch in platform.switches] == [("S1", "S0", 80.0)]
+
+
+def test_arrivals_change_nothing_else():
+    late, at_once = (generate("thesis-oas", seed=3, interarrival_mean=mean) for mean in (1e5, 0.0))
+    assert [job.arrival for job in at_once.jobs] == [0.0] * 8
+    assert late.jobs[0].arrival == 0.0
+    assert sorted(job.arrival for job in late.jobs) == [job.arrival for job in late.jobs]
+    assert tuple(job.replace(arrival=0.0) for job in late.jobs) == at_once.jobs
+    # Exponential: of 200 * 7 gaps the mean is within 5 sigma, 5 * 1e5 / sqrt(1400) = 13400 s.
+    last = [generate("thesis-oas", seed=seed, interarrival_mean=1e5).jobs[-1].arrival for seed in range(200)]
+    assert statistics.fmean(last) / 7 == pytest.approx(1e5, abs=13400)
+
+
 def test_the_mean_base_time_is_that_of_the_thesis():
     # Each time is rounded to a millisecond, so the mean is off by half of one at most.
     for seed in range(20):
