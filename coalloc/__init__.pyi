@@ -1,6 +1,7 @@
 """The public names, each once: what ``__init__.py`` loads when it is first used, and what type checkers see."""
 
 from coalloc.api.explaining import explain as explain
+from coalloc.api.proving import write_proof as write_proof
 from coalloc.api.simulating import simulate as simulate
 from coalloc.api.solving import build_model as build_model
 from coalloc.api.solving import lower_bound as lower_bound

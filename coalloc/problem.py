@@ -643,9 +643,11 @@ class Problem:
                 f"the jobs have {total:,} allocation vectors on {len(self.classes)} node classes, more than the "
                 f"{MAX_MODES:,} that are enumerated; use formulation='count' (model pas: 'node')"
             )
-        return tuple(self._modes_of(job) for job in self.jobs)
+        return tuple(map(self.modes_of, range(len(self.jobs))))
 
-    def _modes_of(self, job: Job) -> tuple[Mode, ...]:
+    def modes_of(self, j: int) -> tuple[Mode, ...]:
+        """Return every mode of a job, by index, that fits alone."""
+        job = self.jobs[j]
         found = (self.mode(job, allocation) for allocation in self.allocations(job))
         return tuple(mode for mode in found if self.fits_alone(mode))
 

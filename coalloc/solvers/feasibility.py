@@ -11,7 +11,8 @@ from coalloc.documents.text import quoted
 from coalloc.instance import Job
 from coalloc.problem import MAX_MODES, Problem
 from coalloc.rules.packages import package_limits
-from coalloc.rules.serial_generation import fillings, room_for
+from coalloc.rules.profile import Profile
+from coalloc.rules.serial_generation import earliest_start, fillings, room_for
 from coalloc.rules.spreading import Spreading
 from coalloc.solvers.bounds.release_suffixes import can_saturate
 from coalloc.solvers.bounds.simple import simple_bound
@@ -20,13 +21,37 @@ LEAST_LIMIT = 1e-12
 """Bandwidth, MB/s, that a link counts as having when loads are compared with it."""
 
 
+MAX_TRIED = 1_000
+"""Allocation vectors of a job up to which all are tried beside windows and reservations."""
+
+
 def why_infeasible(problem: Problem) -> list[str]:
     """Return a sentence for each job that fits nowhere, saturates a link, or cannot end in time."""
     spreading = Spreading(problem)
     found = (why_nowhere(problem, job) or _saturation(problem, spreading, j) for j, job in enumerate(problem.jobs))
     nowhere = [sentence for sentence in found if sentence]
     late = nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
-    return late or list(_all_too_late(problem))
+    return late or [*_all_too_late(problem), *filter(None, [why_crowded(problem)])]
+
+
+def why_crowded(problem: Problem) -> str:
+    """Return an instant at which jobs that must run then need more processors than there are; nothing if there is none.
+
+    A job runs for certain from when it has to start at the latest to when it can end at the earliest.
+    """
+    if all(map(math.isinf, problem.latest_ends)) or any(why_nowhere(problem, job) for job in problem.jobs):
+        return ""
+    fastest = [levels[0].duration for levels in problem.levels]
+    since = [end - duration for end, duration in zip(problem.latest_ends, fastest, strict=True)]
+    until = [release + duration for release, duration in zip(problem.releases, fastest, strict=True)]
+    for instant in sorted({start for start in since if math.isfinite(start)}):
+        certain = [j for j in range(len(problem.jobs)) if since[j] <= instant < until[j]]
+        needed = sum(problem.jobs[j].tasks for j in certain)
+        held = sum(sum(b.allocation) for b in (*problem.busy, *problem.blocks) if b.start <= instant < b.end)
+        if needed > (there := sum(problem.capacities) - held):
+            names = ", ".join(quoted(problem.jobs[j].id) for j in certain)
+            return f"{names} need {needed} processors at {problem.seconds(instant):g} s, there are {there}"
+    return ""
 
 
 def why_package_infeasible(problem: Problem) -> list[str]:
@@ -51,13 +76,29 @@ def _all_too_late(problem: Problem) -> Iterator[str]:
 
 
 def _is_too_late(problem: Problem, j: int) -> bool:
-    return problem.releases[j] + problem.levels[j][0].duration > problem.latest_ends[j]
+    return _earliest_end(problem, j) > problem.latest_ends[j]
+
+
+def _earliest_end(problem: Problem, j: int) -> float:
+    """Return before when a job cannot end, ticks: at its fastest, or where it is tried, beside what is not there."""
+    fastest = problem.releases[j] + problem.levels[j][0].duration
+    is_tried = problem.blocks and math.isfinite(problem.latest_ends[j])
+    if not is_tried or problem.count_allocations(problem.jobs[j]) > MAX_TRIED:
+        return fastest
+    profile = Profile(problem)
+    return min(
+        (earliest_start(profile, problem.releases[j], m) + m.duration for m in problem.modes_of(j)), default=fastest
+    )
 
 
 def _too_late(problem: Problem, j: int) -> str:
     release, duration = problem.seconds(problem.releases[j]), problem.seconds(problem.levels[j][0].duration)
     latest = problem.seconds(problem.latest_ends[j])
     slots = "" if problem.slot is None else f" in slots of {problem.slot:g} s"
+    if problem.seconds(_earliest_end(problem, j)) > release + duration:
+        beside = problem.seconds(_earliest_end(problem, j))
+        name = quoted(problem.jobs[j].id)
+        return f"job {name} has to end by {latest:g} s{slots}, but cannot before {beside:g} s beside what is not there"
     return (
         f"job {quoted(problem.jobs[j].id)} has to end by {latest:g} s{slots}, but starts at {release:g} s "
         f"and takes {duration:g} s at the least"

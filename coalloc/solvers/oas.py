@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from coalloc.checker import check
@@ -27,15 +28,24 @@ from coalloc.solvers.bounds.simple import quick_bound
 from coalloc.solvers.call import Call, is_within
 from coalloc.solvers.context import Context
 from coalloc.solvers.early_starts import start_early
-from coalloc.solvers.feasibility import why_infeasible
+from coalloc.solvers.feasibility import why_crowded, why_infeasible
 from coalloc.solvers.model_run import ModelRun
 from coalloc.solvers.moved_in_time import move_of, moved, moved_back, moved_schedule
 from coalloc.solvers.portfolio import close
+from coalloc.solvers.reasons import irreducible, is_beyond_one_job
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.slot_choice import missing_slot
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
+
+
+EXPLAINING = 20.0
+"""Seconds that the explanation of why there is no schedule takes at most, beyond the search itself."""
+TEST_SHARE = 0.25
+"""Share of what is left of them that one test takes at most."""
+LEAST_TEST = 0.1
+"""Seconds that a test gets at least."""
 
 
 def solve_oas(
@@ -48,10 +58,12 @@ def solve_oas(
     start: Schedule | None = None,
     progress: Progress | None = None,
     run_model: RunModel = solve_model,
+    explains: bool = True,
 ) -> SolveResult:
     """Solve OAS; see :func:`coalloc.solve`. ``formulation`` is a name or an object of the user's own.
 
-    ``objective`` is that of the options, unless it is an object of the user's own.
+    ``objective`` is that of the options, unless it is an object of the user's own. ``explains``: whether the message of
+    an instance without a schedule names an irreducible set of reasons.
     """
     objective = objective or objective_of(options.objective)
     _refuse_constraints(constraints, objective)
@@ -74,14 +86,23 @@ def solve_oas(
             start=None if start is None else moved_schedule(start, move),
             progress=progress,
             run_model=run_model,
+            explains=False,
         )
-        return moved_back(result, instance, move, options)
+        if result.status is not SolveStatus.INFEASIBLE:
+            return moved_back(result, instance, move, options)
+        # Reasons are given in the times of the instance.
     problem = _problem(instance, options, objective, constraints)
     call = Call(instance, options, progress, constraints=problem.constraints)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
+
+    def explained() -> str:
+        return (
+            _explained(call, problem, replace(options, formulation="auto"), objective, constraints) if explains else ""
+        )
+
     reasons = why_infeasible(problem)
     if reasons:
-        call.message = "; ".join(reasons)
+        call.message = (explained() if is_beyond_one_job(problem) else "") or "; ".join(reasons)
         return call.result(SolveStatus.INFEASIBLE, formulation=name)
     context = Context(call, problem, Criterion.of(problem, objective), run_model)
     call.step = context.criterion.step
@@ -101,7 +122,35 @@ def solve_oas(
             status = _run_own(context, formulation, start)
     except KeyboardInterrupt:
         call.stopped_by = "interrupt"
-    return call.result(status or _too_tight(call, constraints), formulation=name)
+    status = status or _too_tight(call, constraints)
+    if call.is_infeasible:
+        is_stated = not constraints and options.makespan_limit is None
+        told = explained()
+        call.message = told if told and is_stated else "; ".join(filter(None, (call.message, told)))
+    return call.result(status, formulation=name)
+
+
+def _explained(
+    call: Call, problem: Problem, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]
+) -> str:
+    """Return an irreducible set of reasons why a problem that has no schedule has none; nothing if no time is left."""
+    deadline = call.elapsed + min(EXPLAINING, call.remaining)
+
+    def has_schedule(changed: Instance) -> bool | None:
+        left = deadline - call.elapsed
+        if left <= 0.0:
+            return None
+        asked = replace(options, time_limit=max(LEAST_TEST, TEST_SHARE * left), gap=1.0)
+        result = solve_oas(changed, asked, objective=objective, constraints=constraints, explains=False)
+        return None if result.status is SolveStatus.UNKNOWN else result.status is not SolveStatus.INFEASIBLE
+
+    reasons, is_proven = irreducible(problem.instance, has_schedule) if call.remaining > LEAST_TEST else ([], False)
+    if not reasons:
+        return ""
+    crowded = why_crowded(problem)
+    needed = "each of which is needed" if is_proven else "of which some may not be needed"
+    listed = "; ".join(reason.sentence for reason in reasons)
+    return f"no schedule keeps all of these, {needed}: {listed}{f' ({crowded})' if crowded else ''}"
 
 
 def _problem(
@@ -119,7 +168,8 @@ def _too_tight(call: Call, own: Sequence[Constraint]) -> SolveStatus | None:
     limit = call.options.makespan_limit
     if call.is_infeasible:
         asked = [*(["the constraints"] if own else []), *([] if limit is None else [f"makespan_limit={limit:g} s"])]
-        call.message = f"a complete method proves that no schedule keeps {' and '.join(asked)}"
+        kept = " and ".join(asked) or "what the instance asks for"
+        call.message = f"a complete method proves that no schedule keeps {kept}"
         return SolveStatus.INFEASIBLE
     if limit is None or call.options.objective != Makespan.name:
         return None

@@ -132,6 +132,13 @@ class Question:
         return [Assignment(j, start, modes[i]) for j, (start, i, modes) in enumerate(chosen)]
 
 
+def status_of(question: Question, *, time_limit: float, proof: Path | None = None) -> str:
+    """Return what a process says of a question: INFEASIBLE where there is no such schedule; its proof is written."""
+    with start_worker() as worker:
+        messages = worker.messages(question.document(time_limit=time_limit, seed=0, proof=proof), time_limit)
+        return next((str(message["status"]) for message in messages if "status" in message), "UNKNOWN")
+
+
 # --- as methods of the portfolio ---------------------------------------------------------------------
 
 

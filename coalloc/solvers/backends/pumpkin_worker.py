@@ -161,7 +161,12 @@ def read_into(problems: Queue[str]) -> None:
 
 
 def solve(document: dict[str, Any]) -> None:
-    """Solve a problem and write what there is to know."""
+    """Solve a problem and write what there is to know; its proof, if it has one, is complete before the status."""
+    write(_status_of(document))
+
+
+def _status_of(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the last message on a problem, once its model is gone: that closes the file of its proof."""
     model = Model(document)
     found = model.model.optimise(
         model.last_end,
@@ -170,9 +175,8 @@ def solve(document: dict[str, Any]) -> None:
         on_solution=lambda solution: write(model.message_of(solution)),
     )
     if isinstance(found, OptimisationResult.Optimal):
-        write({"status": "OPTIMAL", "bound": found._0.int_value(model.last_end)})
-    else:
-        write({"status": "INFEASIBLE" if isinstance(found, OptimisationResult.Unsatisfiable) else "UNKNOWN"})
+        return {"status": "OPTIMAL", "bound": found._0.int_value(model.last_end)}
+    return {"status": "INFEASIBLE" if isinstance(found, OptimisationResult.Unsatisfiable) else "UNKNOWN"}
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 
 import coalloc
 from coalloc.checker import check
-from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.schedule import schedule_of
 from coalloc.solvers import portfolio
@@ -127,3 +129,17 @@ def test_running_jobs_hold_their_nodes() -> None:
     instance = pool(2, *[(1, 3.0)] * 4, running=(RunningJob(Job("R", 1, 6.0), ("C1/0",), 6.0),))
     assert answered(discretise(instance, 1.0), 9)[0] == "OPTIMAL"
     assert answered(discretise(instance, 1.0), 8)[0] == "INFEASIBLE"
+
+
+def test_a_proof_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    # As above: 18 s is the least, and at 17 s every step of the proof is needed.
+    result = coalloc.solve(pool(4, *[(3, 5.0)] * 2, *[(2, 4.0)] * 3), slot=1.0)
+    coalloc.write_proof(result, tmp_path / "proof.drcp")
+    assert (tmp_path / "proof.drcp").read_text(encoding="utf-8").rstrip().endswith("c UNSAT")
+    with pytest.raises(CoallocError, match="a schedule that ends sooner"):
+        coalloc.write_proof(replace(result, objective=19.0), tmp_path / "wrong.drcp")
+    with pytest.raises(CoallocError, match="no proof to write"):
+        coalloc.write_proof(replace(result, objective=5.0), tmp_path / "trivial.drcp")
+    with pytest.raises(CoallocError, match="in slots"):
+        coalloc.write_proof(coalloc.solve(pool(1, (1, 5.0))), tmp_path / "continuous.drcp")
+    assert [path.name for path in tmp_path.iterdir()] == ["proof.drcp"]

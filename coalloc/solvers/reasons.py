@@ -1,0 +1,117 @@
+"""Why an instance has no schedule: an irreducible set of what it asks for, each of which is needed.
+
+Every word that takes schedules away is a reason: a deadline, a precedence, where a job may be, a window, a reservation.
+Reasons are left out, many at a time and then singly, as long as it is proven that there is still no schedule; one
+stays if there is a schedule without it. What stays in the end has none, and without any one of it there would be one.
+Source: deletion filtering, J. Chinneck, E. Dravnieks, "Locating minimal infeasible constraint sets in linear programs",
+ORSA Journal on Computing 3 (1991).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from coalloc.documents.text import quoted
+from coalloc.instance import Instance, Job, RunningJob, Window
+from coalloc.problem import Problem
+from coalloc.solvers.feasibility import why_crowded
+
+MOST_REASONS = 400
+"""Reasons beyond which none is left out: each may take a proof."""
+
+Change = Callable[[Instance], Instance]
+Test = Callable[[Instance], bool | None]
+"""Whether an instance has a schedule: True, False (proven), or None where that did not come out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What an instance asks for, in words, and how it is left out."""
+
+    sentence: str
+    left_out: Change
+
+
+def reasons_of(instance: Instance) -> Iterator[Reason]:
+    """Yield everything that an instance asks for and could do without."""
+    for job in instance.jobs:
+        name = quoted(job.id)
+        if job.deadline is not None:
+            yield Reason(
+                f"job {name} has to end by {job.deadline:g} s", _of_job(job, lambda j: j.replace(deadline=None))
+            )
+        for other in job.after:
+            yield Reason(f"job {name} comes after {quoted(other)}", _of_job(job, _without_predecessor(other)))
+        if job.eligible:
+            clusters = " or ".join(map(quoted, job.eligible))
+            yield Reason(f"job {name} may use {clusters} alone", _of_job(job, lambda j: j.replace(eligible=())))
+        if job.requires:
+            features = " and ".join(map(quoted, job.requires))
+            yield Reason(f"job {name} requires {features}", _of_job(job, lambda j: j.replace(requires=())))
+    for window in instance.platform.unavailable:
+        what = f"{window.processors} processors of group {window.group}" if window.processors else "nodes"
+        closed = f"{what} of {quoted(window.cluster)} are not there from {window.start:g} to {window.end:g} s"
+        yield Reason(closed, partial(_without_window, window))
+    for run in instance.running:
+        since = f"from {run.start:g} " if run.start > 0.0 else ""
+        yield Reason(f"job {quoted(run.job.id)} runs {since}until {run.end:g} s", partial(_without_running, run))
+
+
+def _of_job(job: Job, change: Callable[[Job], Job]) -> Change:
+    """Return a change of one job of an instance."""
+    return lambda instance: instance.replace(jobs=[change(j) if j.id == job.id else j for j in instance.jobs])
+
+
+def _without_predecessor(other: str) -> Callable[[Job], Job]:
+    return lambda job: _freed(job, other)
+
+
+def _freed(job: Job, other: str) -> Job:
+    """Return a job that does not come after another."""
+    return job.replace(after=[name for name in job.after if name != other]) if other in job.after else job
+
+
+def _without_window(window: Window, instance: Instance) -> Instance:
+    left = list(instance.platform.unavailable)
+    left.remove(window)
+    return instance.replace(platform=instance.platform.replace(unavailable=left))
+
+
+def _without_running(run: RunningJob, instance: Instance) -> Instance:
+    left = [other for other in instance.running if other.job.id != run.job.id]
+    return instance.replace(running=left, jobs=[_freed(job, run.job.id) for job in instance.jobs])
+
+
+def irreducible(instance: Instance, has_schedule: Test) -> tuple[list[Reason], bool]:
+    """Return reasons for which an instance has no schedule, and whether each of them is known to be needed."""
+    kept = list(reasons_of(instance))
+    if len(kept) > MOST_REASONS:
+        return kept, False
+    everything, size, is_proven = list(kept), max(1, len(kept) // 2), True
+    while size:
+        place, is_proven = 0, True
+        while place < len(kept):
+            tried = kept[:place] + kept[place + size :]
+            found = has_schedule(_with_reasons(instance, everything, tried))
+            is_proven &= found is not None
+            if found is False:
+                kept = tried
+            else:
+                place += size
+        size //= 2
+    return kept, is_proven
+
+
+def _with_reasons(instance: Instance, everything: Sequence[Reason], kept: Sequence[Reason]) -> Instance:
+    """Return an instance without the reasons that are not kept."""
+    for reason in everything:
+        if not any(reason is other for other in kept):
+            instance = reason.left_out(instance)
+    return instance
+
+
+def is_beyond_one_job(problem: Problem) -> bool:
+    """Return whether what keeps a problem without a schedule may be more than a job by itself."""
+    return any(problem.before) or not problem.is_plain or bool(why_crowded(problem))

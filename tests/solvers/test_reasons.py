@@ -1,0 +1,84 @@
+"""Why an instance has no schedule: each set of reasons is derived by hand, and every reason in it is needed."""
+
+from __future__ import annotations
+
+import pytest
+
+import coalloc
+from coalloc import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Window
+from coalloc.solvers.reasons import irreducible, reasons_of
+
+FOUR = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=1.0)])
+NEEDED = "no schedule keeps all of these, each of which is needed: "
+
+
+def message(instance: Instance, **options: object) -> str:
+    result = coalloc.solve(instance, **options)
+    assert (result.status, result.schedule) == ("infeasible", None)
+    return result.message
+
+
+@pytest.mark.parametrize("slot", [None, 1.0])
+def test_two_deadlines_that_need_more_processors_than_there_are(slot):
+    # A runs from 2 to 10 s for certain, B from 5 to 10 s: five processors of four. C and D have nothing to do with it.
+    jobs = [
+        Job("A", 3, 10.0, deadline=12.0),
+        Job("B", 2, 10.0, deadline=15.0),
+        Job("C", 1, 10.0, deadline=100.0),
+        Job("D", 4, 50.0, after=["C"]),
+    ]
+    assert message(Instance(FOUR, jobs), slot=slot) == (
+        f"{NEEDED}job 'A' has to end by 12 s; job 'B' has to end by 15 s "
+        "('A', 'B' need 5 processors at 5 s, there are 4)"
+    )
+
+
+def test_a_chain_that_is_too_long_for_a_deadline():
+    # A, C and B take 30 s one after the other.
+    jobs = [
+        Job("A", 3, 10.0, deadline=22.0),
+        Job("B", 2, 10.0, deadline=25.0, after=["C"]),
+        Job("C", 1, 10.0, after=["A"]),
+        Job("D", 4, 50.0),
+    ]
+    assert message(Instance(FOUR, jobs)).startswith(
+        f"{NEEDED}job 'B' has to end by 25 s; job 'B' comes after 'C'; job 'C' comes after 'A'"
+    )
+
+
+def test_a_window_before_a_deadline():
+    # From 20 to 40 s there are two processors: A, three tasks of 25 s, ends at 65 s at the earliest. C has time enough.
+    platform = FOUR.replace(unavailable=[Window("C1", 20.0, 40.0, group=0, processors=2), Window("C1", 900.0, 901.0)])
+    jobs = [Job("A", 3, 25.0, deadline=44.0), Job("C", 2, 10.0, deadline=30.0)]
+    assert message(Instance(platform, jobs), slot=1.0, formulation="mode") == (
+        f"{NEEDED}job 'A' has to end by 44 s; 2 processors of group 0 of 'C1' are not there from 20 to 40 s"
+    )
+
+
+def test_one_job_that_is_too_late_by_itself_says_so():
+    assert message(Instance(FOUR, [Job("A", 1, 10.0, deadline=5.0)])) == (
+        "job 'A' has to end by 5 s, but starts at 0 s and takes 10 s at the least"
+    )
+
+
+def test_each_reason_is_needed_and_what_is_not_proven_is_said():
+    running = [RunningJob(Job("R", 1, 5.0), ["C1/0"], 5.0)]
+    jobs = [Job("A", 1, 1.0, deadline=9.0, eligible=["C1"]), Job("B", 1, 1.0, after=["A", "R"])]
+    instance = Instance(FOUR, jobs, running)
+    told = [reason.sentence for reason in reasons_of(instance)]
+    assert told == [
+        "job 'A' has to end by 9 s",
+        "job 'A' may use 'C1' alone",
+        "job 'B' comes after 'A'",
+        "job 'B' comes after 'R'",
+        "job 'R' runs until 5 s",
+    ]
+
+    def has_schedule(changed: Instance) -> bool:
+        # As if the deadline and what runs already were what leaves no schedule.
+        return changed.jobs[0].deadline is None or not changed.running
+
+    kept, is_proven = irreducible(instance, has_schedule)
+    assert ([reason.sentence for reason in kept], is_proven) == ([told[0], told[4]], True)
+    kept, is_proven = irreducible(instance, lambda _: None)
+    assert ([reason.sentence for reason in kept], is_proven) == (told, False)
