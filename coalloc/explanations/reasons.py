@@ -50,6 +50,11 @@ KINDS: Mapping[tuple[About, str], str] = {
     ("wait", "link"): "processors are free, but a link would saturate (amount, limit: MB/s) on all of them",
     ("wait", "memory"): "processors are free, but too little memory for its tasks (amount) on their nodes",
     ("wait", "reservation"): "it fits, but not for as long as it takes (amount, s): another starts after limit s",
+    (
+        "wait",
+        "window",
+    ): "it would fit but for a window, or a running job that starts later; with numbers where that "
+    "begins after limit s, before the job would end (amount, s)",
     ("wait", "batch"): "it fits for as long as it takes, and starts later with others",
     ("wait", "policy"): "it fits for as long as it takes, and starts later by itself",
 }

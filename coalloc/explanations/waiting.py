@@ -17,7 +17,7 @@ from coalloc.display.wording import plural
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance.rounding import slots_up, time_tolerance
-from coalloc.problem import Problem
+from coalloc.problem import Pool, Problem
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import fillings, room_for
 from coalloc.rules.spreading import Spreading
@@ -117,24 +117,38 @@ class _Waiting:
         if before:
             last = max(before, key=self._ends.__getitem__)
             return Obstacle("precedence", last, None, self._ends[last], (last,))
-        free, left = self._free(since, until)
-        processors = [min(pair) for pair in zip(free, self._rooms(j), strict=True)]
-        most = max(problem.within_scope(processors))
-        if most < job.tasks:
-            return Obstacle("processors", "", job.tasks, most)
-        if not self._holds(j, free, left):
-            if max(problem.within_scope([int(room) for room in room_for(problem, job, free, left)])) < job.tasks:
-                return Obstacle("memory", "", job.tasks, None)
-            mildest = mildest_load(problem, j, free, left)
-            name = "" if mildest is None else problem.instance.platform.links[mildest[0]].name
-            return Obstacle("link", name, *((None, None) if mildest is None else mildest[1:]))
+        lacking = self._lacking(j, *self._free(since, until))
+        if lacking is not None:
+            return Obstacle("window", "", None, None) if self._is_kept_back(j, since, until) else lacking
         if any(self._fits(j, since, level) for level in range(len(problem.levels[j]))):
             together = tuple(p.job for p in self._schedule if p.start == placement.start and p is not placement)
             return Obstacle("batch" if together else "policy", "", None, None, together)
         return self._reserved(j, since, until)
 
-    def _rooms(self, j: int) -> Sequence[int]:
-        return self._problem.rooms(self._problem.jobs[j])
+    def _lacking(self, j: int, free: Allocation, left: Sequence[float]) -> Obstacle | None:
+        """Return of what too little is free for a job; None where there is enough."""
+        problem, job = self._problem, self._problem.jobs[j]
+        free = self._within_pools(free, left)
+        most = max(problem.within_scope([min(pair) for pair in zip(free, problem.rooms(job), strict=True)]))
+        if most < job.tasks:
+            return Obstacle("processors", "", job.tasks, most)
+        if self._holds(j, free, left):
+            return None
+        if max(problem.within_scope([int(room) for room in room_for(problem, job, free, left)])) < job.tasks:
+            return Obstacle("memory", "", job.tasks, None)
+        mildest = mildest_load(problem, j, free, left)
+        if mildest is None:
+            return Obstacle("link", "", None, None)
+        return Obstacle("link", problem.instance.platform.links[mildest[0]].name, *mildest[1:])
+
+    def _is_kept_back(self, j: int, since: float, until: float) -> bool:
+        """Return whether a job would have enough during a step but for windows, and running jobs that start later."""
+        blocks = [block for block in self._problem.blocks if block.start < until and since < block.end]
+        free, left = self._free(since, until)
+        for block in blocks:
+            free = tuple(count + taken for count, taken in zip(free, block.allocation, strict=True))
+            left = [amount + taken for amount, taken in zip(left, block.loads, strict=True)]
+        return bool(blocks) and self._lacking(j, free, left) is None
 
     def _free(self, since: float, until: float) -> tuple[Allocation, list[float]]:
         """Return the processors per class, and what of each resource, that are free at every instant of a time."""
@@ -144,8 +158,21 @@ class _Waiting:
     def _holds(self, j: int, free: Sequence[int], left: Sequence[float]) -> bool:
         """Return whether a job fits on what is free, within the scope."""
         if self._problem.scope == "platform":
-            return self._spreading.fits(j, free, left)
+            room = [int(room) for room in room_for(self._problem, self._problem.jobs[j], free, left)]
+            return self._spreading.fits(j, self._within_pools(room, left), left)
         return any(True for _ in fillings(self._problem, self._problem.jobs[j], free, left))
+
+    def _within_pools(self, free: Sequence[int], left: Sequence[float]) -> Allocation:
+        """Return what is free of each class, cut to what windows leave of their groups, whose nodes are alike."""
+        cut = list(free)
+        for resource, units in zip(self._problem.resources, left, strict=True):
+            if isinstance(resource, Pool):
+                excess = sum(cut[g] for g in resource.classes) - round(units)
+                for g in resource.classes:
+                    taken = max(0, min(cut[g], excess))
+                    cut[g] -= taken
+                    excess -= taken
+        return tuple(cut)
 
     def _duration(self, j: int, level: int) -> float:
         seconds, slot = self._problem.levels[j][level].duration, self._schedule.slot
@@ -161,11 +188,13 @@ class _Waiting:
         """Return which jobs start too soon for a job that fits at an instant, at the fastest level that does."""
         job, levels = self._problem.jobs[j].id, range(len(self._problem.levels[j]))
         level = next(level for level in levels if self._fits(j, since, level, until))
-        starts = sorted({p.start for p in self._schedule if p.start > since and p.job != job})
-        spans = pairwise([*starts, math.inf])
+        placed = [(p.start, p.job) for p in self._schedule if p.start > since and p.job != job]
+        starts = [*placed, *((block.start, "") for block in self._problem.blocks if block.start > since)]
+        spans = pairwise([*sorted({start for start, _ in starts}), math.inf])
         first = next(start for start, after in spans if not self._fits(j, since, level, after))
-        others = tuple(p.job for p in self._schedule if p.start == first and p.job != job)
-        return Obstacle("reservation", "", self._duration(j, level), first - since, others)
+        others = tuple(other for start, other in starts if start == first and other)
+        kind = "reservation" if others else "window"
+        return Obstacle(kind, "", self._duration(j, level), first - since, others)
 
     def _words(self, placement: Placement, obstacle: Obstacle) -> str:
         job = self._problem.jobs[self._number[placement.job]]
@@ -178,6 +207,7 @@ class _Waiting:
             else "it saturates a link"
         )
         free = plural(int(limit), "processor")
+        kept_back = "a window, or a running job that starts later"
         words = {
             "precedence": f"it comes after {others}, which ends at {limit:g} s",
             "processors": f"it has {plural(job.tasks, 'task')}, and never more than {free} free for it{within}",
@@ -185,6 +215,9 @@ class _Waiting:
             "link": f"enough processors are free, but on them {link}",
             "reservation": f"it would fit, but takes {amount:g} s, and {others} {start} after {limit:g} s on what it "
             "would still hold",
+            "window": f"it would fit, but takes {amount:g} s, and {kept_back} begins after {limit:g} s"
+            if obstacle.amount is not None
+            else f"enough would be free but for {kept_back}",
             "batch": f"nothing is in its way, from then to its end; it starts with {others}, as one batch",
             "policy": "nothing is in its way, from then to its end, but the policy",
         }
@@ -194,6 +227,8 @@ class _Waiting:
 def _merged(one: Obstacle, other: Obstacle) -> Obstacle | None:
     """Return what is in the way during two stretches of time, the numbers those of the first; None where it differs."""
     if (one.kind, one.where, one.others) != (other.kind, other.where, other.others):
+        return None
+    if (one.amount is None) != (other.amount is None):
         return None
     if one.kind == "processors":
         return replace(one, limit=max(one.limit or 0.0, other.limit or 0.0))

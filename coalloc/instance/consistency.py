@@ -145,12 +145,9 @@ def workload_faults(instance: object) -> list[Fault]:
     processors = _num_processors(platform)
     if processors is not None:
         faults += _size_faults(jobs, processors)
-    faults += [
-        *_eligible_faults(jobs, platform),
-        *_times_faults(jobs, platform),
-        *_after_faults(jobs, ids),
-        *_closed_faults(running, platform),
-    ]
+    saying = _saying(jobs)
+    faults += [*_eligible_faults(saying, platform), *_times_faults(saying, platform), *_after_faults(saying, ids)]
+    faults += _closed_faults(running, platform)
     return faults + _running_faults(running, _clusters(platform)) + shared_workload_faults(instance)
 
 
@@ -168,9 +165,17 @@ def _size_faults(jobs: Sequence[object], processors: int) -> list[Fault]:
     ]
 
 
-def _eligible_faults(jobs: Sequence[object], platform: object) -> Iterator[Fault]:
+def _saying(jobs: Sequence[Any]) -> list[tuple[int, Any]]:
+    """Return the jobs, with their places, that may say something of others or of where they run: few of most."""
+    try:
+        return [(i, job) for i, job in enumerate(jobs) if job.after or job.eligible or job.requires or job.times]
+    except AttributeError:  # they are as they were parsed
+        return list(enumerate(jobs))
+
+
+def _eligible_faults(jobs: Sequence[tuple[int, object]], platform: object) -> Iterator[Fault]:
     """Yield a fault for every cluster that a job may use and the platform does not have, and for unknown features."""
-    asking = [(i, job) for i, job in enumerate(jobs) if _list(job, "eligible") or _list(job, "requires")]
+    asking = [(i, job) for i, job in jobs if _list(job, "eligible") or _list(job, "requires")]
     if not asking:
         return
     clusters = [_text(cluster, "name") for cluster in _list(platform, "clusters")]
@@ -182,9 +187,9 @@ def _eligible_faults(jobs: Sequence[object], platform: object) -> Iterator[Fault
                     yield Fault(f"jobs[{i}].{key}[{n}]", f"must be {what} of the platform, got {quoted(name)}")
 
 
-def _times_faults(jobs: Sequence[object], platform: object) -> Iterator[Fault]:
+def _times_faults(jobs: Sequence[tuple[int, object]], platform: object) -> Iterator[Fault]:
     """Yield a fault for every job that names two features of one group of nodes: which time it takes is not said."""
-    timed = [(i, times) for i, job in enumerate(jobs) if isinstance(times := _field(job, "times"), Mapping) and times]
+    timed = [(i, times) for i, job in jobs if isinstance(times := _field(job, "times"), Mapping) and times]
     if not timed:
         return
     groups = [(path, _list(group, "features")) for path, group in _node_groups(platform)]
@@ -196,9 +201,9 @@ def _times_faults(jobs: Sequence[object], platform: object) -> Iterator[Fault]:
                 yield Fault(f"jobs[{i}].times", f"must name one feature of each group, got {listed} of platform.{path}")
 
 
-def _after_faults(jobs: Sequence[object], ids: Sequence[str | None]) -> Iterator[Fault]:
+def _after_faults(jobs: Sequence[tuple[int, object]], ids: Sequence[str | None]) -> Iterator[Fault]:
     """Yield a fault for every job that must end first and is none, and one for every cycle, named in full."""
-    before = {i: _list(job, "after") for i, job in enumerate(jobs)}
+    before = {i: _list(job, "after") for i, job in jobs}
     before = {i: names for i, names in before.items() if names}
     if not before:
         return

@@ -6,6 +6,7 @@ answers mean is in ``docs/audit.md``; how they are read from the samples in :mod
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -90,8 +91,6 @@ class _Call:
     @cached_property
     def sha256(self) -> str:
         """Digest of that file."""
-        import hashlib
-
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @cached_property

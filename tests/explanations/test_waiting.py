@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, Schedule
 from coalloc.execution import execution_time
+from coalloc.instance.windows import Window
 from coalloc.testing.small import small_instance
+from coalloc.testing.words import DRAWS
 
 MOMENT = 1e-3
 """Seconds of base time of a job that is there for a moment only."""
@@ -47,13 +50,21 @@ def confirm(instance, schedule, reason):
         ends = {p.job: p.end for p in schedule} | {run.job.id: run.end for run in instance.running}
         assert ends[reason.jobs[1]] == reason.limit >= reason.until - 1e-6
         return
+    if reason.kind == "window":
+        # There is room without windows; with them there is none at the moment, or not to the job's end.
+        whole = instance.replace(platform=instance.platform.replace(unavailable=()))
+        assert fits(whole, schedule, job, middle, for_a_moment=True)
+        assert not fits(instance, schedule, job, reason.since)
+        assert fits(instance, schedule, job, middle, for_a_moment=True) == (reason.amount is not None)
+        return
     fits_now = fits(instance, schedule, job, middle, for_a_moment=True)
     assert fits_now == (reason.kind in ("reservation", "batch", "policy"))
     if reason.kind == "processors":
         busy = [p for p in schedule if p.start <= middle < p.end]
         running = sum(run.job.tasks for run in instance.running if run.end > middle)
         free = instance.platform.num_processors - sum(len(p.nodes) for p in busy) - running
-        assert free <= reason.limit < reason.amount
+        assert reason.limit < reason.amount
+        assert free <= reason.limit or instance.platform.unavailable
     if fits_now:
         assert fits(instance, schedule, job, reason.since) == (reason.kind != "reservation")
     if reason.kind == "reservation":
@@ -87,6 +98,25 @@ def test_the_waits_under_a_policy(policy, seed):
     instance = small_instance(seed)[0]
     quiet = instance.replace(jobs=tuple(job.replace(task_bandwidth=0.0) for job in instance.jobs), running=())
     confirmed(quiet, coalloc.simulate(quiet, policy=policy).schedule)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 4])
+def test_the_waits_beside_windows(seed):
+    plain, _ = small_instance(seed)
+    quiet = plain.replace(jobs=tuple(job.replace(task_bandwidth=0.0) for job in plain.jobs), running=())
+    instance = DRAWS["unavailable"](np.random.default_rng(seed), quiet)
+    confirmed(instance, coalloc.solve(instance, time_limit=5.0).schedule)
+
+
+def test_a_window():
+    # The node is not there from 50 to 80 s: J1, of 60 s, could start at once but for that, and is kept back until then.
+    closed = platform(1).replace(unavailable=[Window("C1", 50.0, 80.0)])
+    instance = Instance(closed, [Job("J1", 1, 60.0)])
+    schedule = Schedule([Placement("J1", 80.0, 140.0, ["C1/0"])])
+    assert waits(instance, schedule, "J1") == [
+        ("window", 0.0, 50.0, 60.0, 50.0, ()),
+        ("window", 50.0, 80.0, None, None, ()),
+    ]
 
 
 def platform(*sizes: int, bandwidth: float = 100.0) -> Platform:

@@ -48,6 +48,8 @@ STEPS = 60
 """Steps of the quasi-Newton method at one temperature."""
 MARGIN = 2.0
 """How many times what a job pays the starts of a climb may cost: prices change while they are looked for."""
+HALVINGS = 6
+"""Halvings of prices that prove nothing."""
 REMEMBERED = 20
 """Pairs of steps and changes of the gradient that the method remembers."""
 SHARE = 0.5
@@ -77,7 +79,7 @@ class Prices:
         num_cells = int(min(ways.num_jobs // JOBS_PER_CELL, end / float(ways.duration[ways.first].mean())))
         self.pricing = Pricing(ways, supply, np.linspace(0.0, end, max(FEWEST_CELLS, num_cells) + 1))
         self.prices = np.zeros((len(supply.capacities), self.pricing.num_cells))
-        self._most_cells = max(min(MOST_CELLS, CELLS_PER_JOB * ways.num_jobs), 2 * self.pricing.num_cells)
+        self._most_cells = max(min(MOST_CELLS, CELLS_PER_JOB * ways.num_jobs), 2 * num_cells)
         work = ways.needs[ways.kind[ways.first]].T @ ways.duration[ways.first]
         costs = ways.slope[ways.first] * ways.duration[ways.first]
         self._num_starts = 0
@@ -158,7 +160,14 @@ class Prices:
                 climb.loss, first, jac=True, method="L-BFGS-B", bounds=optimize.Bounds(0.0, np.inf), options=options
             )
         self.prices = climb.best
-        self.excess = max(self.excess, self.pricing.excess(climb.best))
+        found = self.pricing.excess(self.prices)
+        for _ in range(HALVINGS if found <= 0.0 else 0):
+            # Where starts were left out prices are too high; the bound is concave, and 0 at prices of 0.
+            self.prices = self.prices / 2.0
+            found = self.pricing.excess(self.prices)
+            if found > 0.0 or time.perf_counter() > deadline:
+                break
+        self.excess = max(self.excess, found)
 
 
 def _last_work(ways: Ways, supply: Supply) -> float:

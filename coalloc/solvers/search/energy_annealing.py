@@ -30,6 +30,8 @@ EXCESS = 5.0
 """What a share of the makespan limit by which a schedule exceeds it adds to its cost, as a share of that."""
 SWAP = 0.4
 """Probability that two jobs are swapped; else one is moved."""
+REPORTED = 100
+"""Lists after which a better schedule is reported: to meter and name one takes longer than to try a list."""
 DRAWN = 4096
 """Random numbers that are drawn at once."""
 
@@ -189,7 +191,7 @@ def anneal(
     deadline: float = math.inf,
     on_schedule: Callable[[list[Assignment]], None],
 ) -> None:
-    """Search from assignments of all jobs, and report every better schedule that ends within the limit, s.
+    """Search from assignments of all jobs, and report better schedules that end within the limit, s.
 
     Parameters
     ----------
@@ -203,18 +205,23 @@ def anneal(
     deadline
         Instant of ``time.perf_counter()``, s, at which it stops.
     on_schedule
-        Hears of the first schedule and of every better one.
+        Hears of the first schedule and of better ones, the last of which is the best.
     """
     if not assignments:
         return
     search = _Search(Lists(problem, costs), worth, makespan_limit, np.random.default_rng(seed))
-    best = math.inf
-    for state in search.states(search.first(assignments), iterations):
+    best, unreported = math.inf, None
+    for number, state in enumerate(search.states(search.first(assignments), iterations)):
         if state is not None and state.cost < best and search.is_within(state):
-            best = state.cost
-            on_schedule(search.lists.assignments(state.parts))
-        if best <= target or time.perf_counter() > deadline:
+            best, unreported = state.cost, state
+        is_over = best <= target or time.perf_counter() > deadline
+        if unreported is not None and (is_over or number % REPORTED == 0):
+            on_schedule(search.lists.assignments(unreported.parts))
+            unreported = None
+        if is_over:
             return
+    if unreported is not None:
+        on_schedule(search.lists.assignments(unreported.parts))
 
 
 class _Search:

@@ -154,7 +154,10 @@ class _Repair:
         # in order of start, or with the job first that could end before. Beside one more job no other ends sooner.
         horizon = min(a.end for a in soonest)
         since = placed[-1].start if placed else -math.inf
+        kinds = [self._criterion.kinds[j] for j in left]
         for i, of_job in enumerate(options):
+            if kinds[i] in kinds[:i]:
+                continue  # an equal job in its place makes the same schedules
             others = [*soonest[:i], *soonest[i + 1 :]]
             for option in of_job:
                 if option.start < since or option.start >= horizon < option.end or best.placements <= 0:

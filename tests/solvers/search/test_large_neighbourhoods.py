@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.serial_generation import best_list_schedule, list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.effort import Effort
+from coalloc.solvers.search import large_neighbourhoods as module
 from coalloc.solvers.search.large_neighbourhoods import explore
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import SmallSize, slotted_instances, small_instance
@@ -90,3 +92,18 @@ def test_up_to_three_jobs_are_all_freed_at_once_and_so_solved(objective: str) ->
         since = instance.origin if objective == "makespan" else sum(job.arrival for job in instance.jobs)
         optimum = brute_force_oas(instance, None, objective).objective + since  # type: ignore[arg-type]
         assert Criterion.of(problem, objective).value(best) == pytest.approx(optimum, rel=1e-6)
+
+
+def test_of_equal_jobs_only_one_is_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Four equal jobs on one node: whichever are freed, there is one way to put them back, a job at a time.
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0),), 1.0),))
+    problem = discretise(Instance(platform, tuple(Job(f"J{i}", 1, 10.0) for i in range(4))), None)
+    visits, place = [], module._Repair._place
+
+    def counted(repair: Any, profile: Any, left: Any, *others: Any) -> None:
+        visits.append(len(left))
+        place(repair, profile, left, *others)
+
+    monkeypatch.setattr(module._Repair, "_place", counted)
+    explore(problem, best_list_schedule(problem), Effort(iterations=1, seed=0))
+    assert visits == list(range(visits[0], -1, -1))
