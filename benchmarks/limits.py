@@ -109,7 +109,10 @@ def report(rows: Sequence[Row], planned: int, command: str) -> str:
         f"{code_sentence(('highspy', 'ortools', 'pumpkin-solver', 'python'))}; seed 1 of `thesis-oas`. Samples that "
         f"ran: {len(rows)} of {planned}. Made by `{command}`; the protocol is in [../README.md](../README.md).",
         f"Seconds by the clock (of the processor, with about a second of loading), and the gap. {held} of {len(rows)} "
-        f"limits hold within {SHARE:.0%} and {SECONDS:g} s; others are bold."
+        f"limits hold within {SHARE:.0%} and {SECONDS:g} s; others are bold.",
+        table(rows),
+    ]
+    return "\n\n".join(sections) + "\n"
 
 
 def samples_of(threads: int, limits: Sequence[float]) -> Iterator[Sample]:
