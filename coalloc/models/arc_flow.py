@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import pyomo.environ as pyo
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 Arc = tuple[int, int, int]
 """Where it begins and ends, and the index of its size; -1 for a loss."""
@@ -24,6 +26,8 @@ LOSS = -1
 
 def build(arcs: Sequence[Arc], copies: Sequence[int], bins: int) -> pyo.ConcreteModel:
     """Return the model over the arcs of :func:`arcs_of`; a solution packs all items, its objective is 0."""
+    import pyomo.environ as pyo  # loaded where a model is built: most packings are proven without
+
     model = pyo.ConcreteModel("arc flow")
     model.flow = pyo.Var(arcs, domain=pyo.NonNegativeIntegers, doc="bins that have an arc on their paths")
     leaving, entering = defaultdict(list), defaultdict(list)

@@ -59,7 +59,7 @@ def test_generate_lists_generators_with_parameters():
     ("arguments", "line"),
     [
         (["nothing"], "coalloc: there is no generator 'nothing'; there are cisne, feitelson96, lublin, paper-oas"),
-        (["thesis-oas", "-p", "job=3"], "coalloc: job: is not a known key; known are jobs, nodes"),
+        (["thesis-oas", "-p", "job=3"], "coalloc: job: is not a known key; known are jobs, clusters, nodes, "),
         (["thesis-oas", "-p", "jobs=0"], "coalloc: jobs: must be at least 1, got 0"),
         (["thesis-oas", "-p", "jobs=true"], "coalloc: jobs: must be a whole number, got true"),
         (["thesis-oas", "-p", "mean_base_time=NaN"], "coalloc: mean_base_time: must be "),

@@ -19,6 +19,7 @@ COMMANDS = (
     "check",
     "compare",
     "audit",
+    "explain",
     "study",
     "bench",
     "generate",

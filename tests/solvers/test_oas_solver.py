@@ -319,7 +319,8 @@ def test_the_other_methods_prove_what_branch_and_bound_does(seed: int, monkeypat
 
 
 @pytest.mark.parametrize("slot", ["5%", None])
-def test_branch_and_bound_proves_what_the_bounds_leave_open(slot: str | None) -> None:
+def test_branch_and_bound_proves_what_the_bounds_leave_open(monkeypatch: pytest.MonkeyPatch, slot: str | None) -> None:
+    without(monkeypatch, "Pumpkin")
     result = coalloc.solve(coalloc.generate("thesis-oas", seed=18), slot=slot)
     assert (result.status, result.trace[-1].source) == ("optimal", "branch and bound")
 
