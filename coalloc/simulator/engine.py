@@ -402,8 +402,7 @@ class Engine:
         if isinstance(change, Shutting):
             self._shut_or_reopen(self._sites[change.site], change)
         elif isinstance(change, Reserved):
-            self._reserved.add(change.index)
-            self._progress.hold(change.index, self._reserved_jobs[change.index], change.processors)
+            self._begin_reserved(change)
         self._expect(self._progress.change(change, self._clock.now))
         for site in self._sites:
             site.is_due |= bool(site.of_platform(change.processors))
@@ -417,6 +416,12 @@ class Engine:
         for index in [index for index, running in self._running.items() if running in gone]:
             self._stop(site, index)
         site.shut(change.closing)
+
+    def _begin_reserved(self, change: Reserved) -> None:
+        """Let a running job that starts later load its links from now on."""
+        self._reserved.add(change.index)
+        affected = self._progress.hold(change.index, self._reserved_jobs[change.index], change.processors)
+        self._expect(self._progress.updated(affected or (), self._clock.now))
 
     def _stop(self, site: Site, index: int) -> None:
         """Kill a job, unless it ends by itself at this instant."""

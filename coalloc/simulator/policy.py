@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import le
 from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
@@ -159,10 +160,12 @@ class State:
         return (math.inf,) * len(self.classes) if self._outlook is None else self._outlook.open_until(self.now)
 
     def may_start(self, job: Job, counts: Sequence[int]) -> bool:
-        """Return whether a job that starts now on these processors would, by its estimate, end before closings."""
-        if self._outlook is None:
-            return True
-        taken, end = self.taken(job, counts), self.now + self.allocator("first-fit").time(job, counts)
+        """Return whether so many processors of each class are free, and there until the job ends by its estimate."""
+        taken = self.taken(job, counts)
+        is_free = all(map(le, taken, self.room))
+        if self._outlook is None or not is_free:
+            return is_free
+        end = self.now + self.allocator("first-fit").time(job, counts)
         return not self._outlook.fault(taken, self.now, end, self.running)
 
     def available(self, releases: Iterable[Release]) -> Availability:
