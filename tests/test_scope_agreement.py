@@ -11,7 +11,6 @@ from coalloc.models import formulation_of
 from coalloc.objectives import Criterion
 from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
-from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing.brute_force import Objective, brute_force_oas
 from tests.small_instances import SmallSize, fitted, small_instance
@@ -81,14 +80,10 @@ def test_a_model_alone_keeps_to_the_scope(seed: int, scope: Scope, formulation: 
     assert coalloc.check(instance, module.extract(model), scope=scope) == []
 
 
-@pytest.mark.parametrize("has_cpsat", [True, False])
+@pytest.mark.usefixtures("cpsat_or_not")
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("seed", [4, 6])
-def test_continuous_time_keeps_to_the_scope(
-    seed: int, scope: Scope, has_cpsat: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not has_cpsat:
-        monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+def test_continuous_time_keeps_to_the_scope(seed: int, scope: Scope) -> None:
     instance = fitted(with_cores(seed)[0], scope)
     best = brute_force_oas(instance, None, "total-response-time", scope=scope).objective
     result = coalloc.solve(instance, objective="total-response-time", scope=scope, time_limit=1.0)
