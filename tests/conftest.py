@@ -20,10 +20,10 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.fixture(params=["with CP-SAT", "without"])
+@pytest.fixture(params=[pytest.param("with CP-SAT", marks=pytest.mark.extras), "without"])
 def cpsat_or_not(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run a test with the extra ``cpsat``, where it is installed, and as if it were not."""
     if request.param == "without":
         monkeypatch.setattr(cpsat, "is_installed", lambda: False)
     elif not cpsat.is_installed():
-        pytest.skip("OR-Tools is not installed")
+        pytest.skip("the extra cpsat is not installed")

@@ -23,6 +23,7 @@ from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.search.annealing import improve
 from coalloc.testing.brute_force import Objective, brute_force_oas
+from tests.extras import AUTO
 from tests.small_instances import NODE_MODEL_SIZE, TINY, SmallSize, slotted_instances, small_instance
 from tests.strategies import LAW
 
@@ -81,7 +82,7 @@ def assert_model_agrees(instance: Instance, slot: float, objective: Objective, n
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("formulation", ["auto", "mode", "count"])
+@pytest.mark.parametrize("formulation", [AUTO, "mode", "count"])
 @pytest.mark.parametrize("seed", range(12))
 def test_solve_finds_the_optimum(seed: int, formulation: str, objective: Objective) -> None:
     assert_solve_agrees(*small_instance(seed), objective, formulation)

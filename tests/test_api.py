@@ -15,6 +15,7 @@ from coalloc.models import oas_count, pas_node
 from coalloc.solvers import call
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing.small import NODE_MODEL_SIZE, small_instance, small_package
+from tests.extras import AUTO
 
 HEAVY = ("pyomo", "pandas", "matplotlib", "highspy")
 
@@ -164,7 +165,7 @@ def test_a_slot_too_fine_to_build_is_refused_with_the_remedy():
 # ------------------------------------------------------------------------------ results
 
 
-@pytest.mark.parametrize("formulation", ["auto", *OAS, oas_count])
+@pytest.mark.parametrize("formulation", [AUTO, *OAS, oas_count])
 def test_a_formulation_is_a_name_or_an_object(formulation):
     result = coalloc.solve(tiny(), slot=50, formulation=formulation)
     assert (result.status, result.stopped_by) == ("optimal", "proof")

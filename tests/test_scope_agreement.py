@@ -13,6 +13,7 @@ from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing.brute_force import Objective, brute_force_oas
+from tests.extras import AUTO
 from tests.small_instances import SmallSize, fitted, small_instance
 
 OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
@@ -48,7 +49,7 @@ def assert_agrees(instance: Instance, slot: float, scope: Scope, objective: Obje
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("formulation", ["auto", "mode", "count"])
+@pytest.mark.parametrize("formulation", [AUTO, "mode", "count"])
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("seed", range(4, 10))
 def test_solve_keeps_to_the_scope(seed: int, scope: Scope, formulation: str, objective: Objective) -> None:
@@ -93,7 +94,7 @@ def test_continuous_time_keeps_to_the_scope(seed: int, scope: Scope) -> None:
     assert result.status == "feasible" or result.objective == pytest.approx(best, rel=1e-6)
 
 
-@pytest.mark.parametrize("formulation", ["auto", "node", "count", "mode"])
+@pytest.mark.parametrize("formulation", [AUTO, "node", "count", "mode"])
 @pytest.mark.parametrize(("scope", "ends"), [("platform", 10.0), ("cluster", 20.0), ("node", 40.0)])
 def test_what_a_scope_forbids(scope: Scope, ends: float, formulation: str) -> None:
     # Two jobs of 2 tasks, 10 s on fast nodes. C1 has three of these and C3 one, so anywhere both run at once. Within a

@@ -24,6 +24,10 @@ ASKED_FOR = re.compile(
 ASKED_FOR_BY_STYLE = re.compile(r"""@import\s+["']?([^"';]+)|url\(["']?([^"')]+)""")
 
 
+pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("site")]
+"""One process builds the site for all."""
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of the site; links and anchors that lead nowhere are warnings, and strict makes them errors."""

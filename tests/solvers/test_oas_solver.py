@@ -32,6 +32,7 @@ from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, Solve
 from coalloc.solvers.search import beam_worker, sampling
 from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.testing.brute_force import brute_force_oas
+from tests.extras import AUTO
 from tests.small_instances import TINY, slotted_instances, small_instance
 from tests.strategies import LAW
 
@@ -168,7 +169,7 @@ def test_the_trace_improves_to_what_is_returned() -> None:
     assert max(bounds) <= incumbents[-1] * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("formulation", ["auto", "mode"])
+@pytest.mark.parametrize("formulation", [AUTO, "mode"])
 def test_the_same_seed_gives_the_same_schedule(formulation: str) -> None:
     instance = coalloc.generate("paper-oas", seed=0, jobs=6)
     one, two = (coalloc.solve(instance, slot="100%", formulation=formulation, seed=3) for _ in range(2))
