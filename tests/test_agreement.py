@@ -121,6 +121,7 @@ def test_both_aggregated_models_alone_find_the_optimum_of_any_instance(example: 
             assert_model_agrees(*example, objective, formulation)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("seed", range(40, 44))
 def test_continuous_time_encloses_the_optimum(seed: int, objective: Objective) -> None:

@@ -191,6 +191,7 @@ def test_results_are_recomputed_and_checked(seed, formulation):
     assert result.trace[-1].lower_bound == pytest.approx(result.objective)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("seed", range(8))
 def test_the_total_response_time_is_that_of_the_schedule(seed):
     instance, slot = small_instance(seed, NODE_MODEL_SIZE)
@@ -199,6 +200,7 @@ def test_the_total_response_time_is_that_of_the_schedule(seed):
     assert result.objective == pytest.approx(coalloc.metrics(instance, result.schedule)["total_response_time"])
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("seed", range(8))
 def test_continuous_time_has_a_valid_bound_and_no_slot(seed):
     instance, slot = small_instance(seed)
@@ -346,6 +348,7 @@ def test_progress_true_prints_lines_on_standard_error(capsys):
     assert len(printed.err.splitlines()) == 2
 
 
+@pytest.mark.extras
 def test_a_start_is_the_first_incumbent_where_it_is_the_better():
     instance = coalloc.example("thesis-oas-1")
     best = coalloc.solve(instance, slot="100%")

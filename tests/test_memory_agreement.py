@@ -53,6 +53,7 @@ def test_a_model_alone_finds_the_optimum_within_memory(seed, name):
     assert_model_agrees(*small_memory_instance(seed, SMALLER), "makespan", name)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("seed", [*BINDING, 0, 1])
 def test_continuous_time_encloses_the_optimum_within_memory(seed):
     instance, _ = small_memory_instance(seed, FOUR_JOBS)

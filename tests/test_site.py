@@ -24,8 +24,7 @@ ASKED_FOR = re.compile(
 ASKED_FOR_BY_STYLE = re.compile(r"""@import\s+["']?([^"';]+)|url\(["']?([^"')]+)""")
 
 
-pytestmark = [pytest.mark.extras, pytest.mark.xdist_group("site")]
-"""One process builds the site for all."""
+pytestmark = pytest.mark.extras
 
 
 @pytest.fixture(scope="module")

@@ -132,6 +132,7 @@ def test_a_bound_above_what_a_policy_reached_is_a_fault_of_ours(monkeypatch):
         coalloc.compare(tiny(), ["fcfs"])
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("seed", range(0, 30, 3))
 def test_no_policy_beats_a_bound(seed):
     instance, _ = small_instance(seed)

@@ -85,6 +85,7 @@ def test_brute_force_has_the_points_that_can_be_derived():
     assert brute_force_front(two_nodes(), None, "node") == (pytest.approx((20.0, 280.0)), pytest.approx((40.0, 160.0)))
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("seed", range(12))
 def test_a_front_is_that_of_brute_force(seed):
     instance = drawn_instance(seed)
