@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Literal
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from coalloc.allocation import Allocation, NodeClass
 from coalloc.instance import Job
 from coalloc.instance.rounding import time_tolerance
-from coalloc.rules.allocation_rules import Choose, fastest_first, filled
+from coalloc.rules.allocation_rules import KNOWN_JOBS, Choose, classes_seen_by, fastest_first, filled
 
 Floats = NDArray[np.float64]
 Slowdown = Literal["difference", "ratio"]
@@ -115,6 +116,16 @@ class Choice:
         self._slowdowns = self._slowdowns[:, left]
 
 
+def by_named_times(plain: Choose, classes: Sequence[NodeClass], second_step: bool) -> Choose:
+    """Return a rule that takes the speeds that jobs name for those of the classes, and is another for other jobs."""
+
+    @lru_cache(KNOWN_JOBS)
+    def known(job: Job) -> Choose:
+        return mesd_allocation(classes_seen_by(job, classes), second_step)
+
+    return lambda job, free: known(job)(job, free) if job.times else plain(job, free)
+
+
 def where_usable(choose: Choose, usable: Callable[[Job, Sequence[int]], Sequence[int]]) -> Choose:
     """Return a rule that sees only the free processors that a job can use."""
     return lambda job, free: choose(job, usable(job, free))
@@ -138,16 +149,19 @@ class AskedChoice:
         self._left = list(range(len(jobs)))
         self._ideal = [self._seconds(job, capacities) for job in jobs]
 
-    def _seconds(self, job: Job, free: Sequence[int]) -> float:
+    def _seconds(self, job: Job, free: Sequence[int], choose: Choose | None = None) -> float:
         """Return what a job takes on free processors, s; infinity where it does not fit."""
-        counts = self._choose(job, free)
+        counts = (choose or self._choose)(job, free)
         return math.inf if counts is None else self._time(job, counts)
 
-    def next(self, free: Sequence[int]) -> int | None:
-        """Return the index of the job that is next on free processors (per class), None where none of them fits."""
+    def next(self, free: Sequence[int], choose: Choose | None = None) -> int | None:
+        """Return the index of the job that is next on free processors (per class), None where none of them fits.
+
+        Where ``choose`` is given it says where each would go.
+        """
         slowdowns = []
         for j in self._left:
-            real, ideal = self._seconds(self._jobs[j], free), self._ideal[j]
+            real, ideal = self._seconds(self._jobs[j], free, choose), self._ideal[j]
             slowdowns.append(real if math.isinf(real) else real / ideal if self._slowdown == "ratio" else real - ideal)
         least = min(slowdowns, default=math.inf)
         if math.isinf(least):
