@@ -22,6 +22,7 @@ from coalloc.instance import NodeGroup as NodeGroup
 from coalloc.instance import Platform as Platform
 from coalloc.instance import PowerStates as PowerStates
 from coalloc.instance import RunningJob as RunningJob
+from coalloc.instance import Shape as Shape
 from coalloc.instance import Sharing as Sharing
 from coalloc.instance import Switch as Switch
 from coalloc.instance import Window as Window

@@ -103,7 +103,7 @@ class BruteForceResult:
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """An allocation of one job, with its link loads (MB/s, one per link) and its processing slowdown.
+    """An allocation of a job in one of its shapes, with its link loads (MB/s, one per link) and processing slowdown.
 
     ``memory`` (MB, one per class) is what its tasks ask of one node: all of the class where that is a node of several
     cores, else one. ``groups`` are the processors of each group of which windows take some.
@@ -114,6 +114,7 @@ class _Option:
     loads: tuple[float, ...]
     slowdown: float
     memory: tuple[float, ...]
+    job: Job
     groups: tuple[float, ...] = ()
 
     @property
@@ -162,7 +163,19 @@ def _option(job: Job, allocation: Allocation, instance: Instance, classes: Seque
         slowdown = max(_named_time(job, c) for c, count in used if count) / job.base_time
     on_one_node = (count if c.group.cores > 1 else min(count, 1) for c, count in used)
     memory = tuple(count * (job.memory or 0.0) for count in on_one_node)
-    return _Option(allocation, tasks, tuple(loads), slowdown, memory)
+    return _Option(allocation, tasks, tuple(loads), slowdown, memory, job)
+
+
+def _shapes(job: Job) -> list[Job]:
+    """Return the rigid jobs that a job may run as: with its own tasks and times, or those of one of its shapes."""
+    own = job.replace(shapes=())
+    others = (own.replace(tasks=s.tasks, base_time=s.base_time, times=s.times) for s in job.shapes)
+    return [own, *others] if job.shapes else [job]
+
+
+def _shape_number(job: Job, tasks: int) -> int:
+    """Return the number of the shape of a job that has so many tasks: only one has."""
+    return [job.tasks, *(shape.tasks for shape in job.shapes)].index(tasks)
 
 
 def _options(
@@ -177,7 +190,11 @@ def _options(
         count if names[c.cluster] in (job.eligible or names) and all(f in c.group.features for f in job.requires) else 0
         for c, count in zip(classes, free, strict=True)
     ]
-    options = (_option(job, allocation, instance, classes) for allocation in _allocations(job.tasks, allowed))
+    options = (
+        _option(shape, allocation, instance, classes)
+        for shape in _shapes(job)
+        for allocation in _allocations(shape.tasks, allowed)
+    )
     room = (*limits, *_memories(classes))
     return [o for o in options if all(load <= most for load, most in zip((*o.loads, *o.memory), room, strict=True))]
 
@@ -216,7 +233,11 @@ def _schedule(
 ) -> Schedule:
     """Return a schedule with node names for intervals in seconds."""
     nodes = assign_nodes(instance, classes, intervals)
-    placements = (Placement(i.job, i.start, i.end, names) for i, names in zip(intervals, nodes, strict=True))
+    jobs = instance.job_by_id
+    placements = (
+        Placement(i.job, i.start, i.end, names, shape=_shape_number(jobs[i.job], sum(i.allocation)))
+        for i, names in zip(intervals, nodes, strict=True)
+    )
     return Schedule(tuple(placements), slot=slot, instance=instance.name)
 
 
@@ -442,7 +463,7 @@ class _Choices:
 
         ``ended`` are the ends of running jobs: those that it comes after have ended when it arrives.
         """
-        durations = np.array([grid(_execution_time(job, o.slowdown)) for o in options], dtype=float)
+        durations = np.array([grid(_execution_time(o.job, o.slowdown)) for o in options], dtype=float)
         demands = np.array([o.demand for o in options], dtype=float)
         demands[durations == 0.0] = 0.0
         arrival = max([grid(job.arrival), *(ended[other] for other in job.after if other in ended)])

@@ -2,7 +2,7 @@
 
 One run serves one suffix and, of each job, a range of levels that are allowed. A member of a set at a
 level faster than the range counts as at the first of the range, for what fits when it is fast fits when it
-is slow; a member at a slower one counts for nothing. At any values mu >= 0 of the jobs, and v at least
+is slow, unless the job is moldable; a member at a slower one counts for nothing. At any values mu >= 0 of the jobs, and v at least
 the price of every set, ``sum_j mu_j / v`` is a valid bound, where (j, l) costs mu_j / d_jl a tick:
 whatever the tolerances of the LP solver, and whenever it stops. Derivation: docs/mathematics.md, "Bounds".
 Source of the bound: A. Farley, "A note on bounding a class of linear programming problems, including cutting stock
@@ -155,7 +155,8 @@ class ColumnGeneration:
 def _shares(job: LevelledJob, first: int, last: int) -> Iterator[float]:
     """Yield what a tick at each level does of a job, as a share of what one at the first level allowed does."""
     for level in range(len(job.durations)):
-        yield job.durations[first] / job.durations[max(level, first)] if level <= last else 0.0
+        is_counted = level <= last and (job.is_rigid or level >= first)
+        yield job.durations[first] / job.durations[max(level, first)] if is_counted else 0.0
 
 
 class _Master:

@@ -2,7 +2,7 @@
 
 What Hall's condition (:mod:`coalloc.solvers.bounds.release_suffixes`) says of processors is exact, but it knows no
 links and no memory. Here a set of (job, level) fits when some choice of one mode per job, none slower than its
-level, overloads no class, no link and no memory. While all such sets of a suffix are few, they are listed, and
+level, in whatever shape, overloads no class, no link and no memory. While all such sets of a suffix are few, they are listed, and
 pricing is a product of a matrix and a vector. Derivation: docs/mathematics.md, "Bounds".
 """
 
@@ -89,7 +89,7 @@ class LinkSets:
         return sum(ways)
 
     def _tasks(self, j: int) -> int:
-        return self._suffix.jobs[j].needs[0][-1]
+        return self._suffix.jobs[j].least_tasks
 
     def _grown(self, members: tuple[Member, ...], room: Room, later: Sequence[int]) -> Iterator[tuple[Member, ...]]:
         """Yield all sets that fit and consist of members and of jobs that come later, and () for each that does not."""
