@@ -662,9 +662,9 @@ class Problem:
         """Return how many allocation vectors a job has, links and scope aside."""
         rooms = self.rooms(job)
         if rooms not in self._known_counts:
-            most = max(shape.tasks for other in self.jobs for shape in (other, *other.shapes))
+            most = max(shape.tasks for other in self.jobs for shape in self.shapes(other))
             self._known_counts[rooms] = _num_compositions(most, rooms)
-        return sum([self._known_counts[rooms][shape.tasks] for shape in (job, *job.shapes)])
+        return sum([self._known_counts[rooms][shape.tasks] for shape in self.shapes(job)])
 
     @cached_property
     def _known_counts(self) -> dict[tuple[int, ...], list[int]]:
@@ -765,7 +765,7 @@ class Problem:
         """All sets of classes that speed levels may have, by index."""
         rooms = {self.capacities, *(self.rooms(job) for job in self.jobs)}
         found = frozenset(allowed for of_classes in rooms for _, allowed, _ in self._prefixes(of_classes))
-        timed = (j for j, job in enumerate(self.jobs) if any(shape.times for shape in (job, *job.shapes)))
+        timed = (j for j, job in enumerate(self.jobs) if any(shape.times for shape in self.shapes(job)))
         return found.union(level.classes for j in timed for level in self.levels[j])
 
     @property
@@ -864,7 +864,7 @@ def time_span(instance: Instance) -> float:
     """Return seconds from the first arrival (0 where jobs run already) in which all jobs can end, one by one."""
     powers = [group.effective_power for cluster in instance.platform.clusters for group in cluster.nodes]
     ends = [*(job.arrival for job in instance.jobs), *(run.end for run in instance.running)]
-    slowest = (max(shape.base_time for shape in (job, *job.shapes)) for job in instance.jobs)
+    slowest = (max(shape.base_time for shape in job.in_shapes) for job in instance.jobs)
     in_turn = sum(slowest) * max(1.0, 1.0 / min(powers))
     return max(ends, default=0.0) - instance.origin + in_turn
 
@@ -917,7 +917,7 @@ def discretise(
 
 def _refuse_instants(instance: Instance) -> None:
     """Raise :class:`CoallocError` for jobs that are over in less than two instants differ by: they occupy nothing."""
-    times = ((job, min(shape.base_time for shape in (job, *job.shapes))) for job in instance.jobs)
+    times = ((job, min(shape.base_time for shape in job.in_shapes)) for job in instance.jobs)
     short = [(job, base_time) for job, base_time in times if base_time < INSTANT_TOLERANCE]
     if short:
         (first, base_time), more = short[0], f", and {len(short) - 1} more" if len(short) > 1 else ""

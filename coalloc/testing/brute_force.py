@@ -25,7 +25,7 @@ held can only shrink from there on: a job fits for all its duration if it fits a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -294,13 +294,13 @@ def brute_force_oas(
     choices = [_Choices.of(job, found, grid, ended) for job, found in zip(instance.jobs, options, strict=True)]
     if not all(choice.options for choice in choices):
         return BruteForceResult((math.inf,), None)
-    held = [
-        (grid(run.end), _running_option(run, instance, classes).demand) for run in instance.running if run.start <= 0.0
-    ]
     groups = _counted_groups(instance, classes)
     choices = [choice.with_groups(list(groups.values())) for choice in choices]
-    nothing = (0.0,) * len(groups)
-    held = [(end, (*demand, *nothing)) for end, demand in held]
+    held = [
+        (grid(run.end), _held(run, instance, classes, groups.values()))
+        for run in instance.running
+        if run.start <= 0.0
+    ]
     sizes = [float(sum(capacities[g] for g in members)) for members in groups.values()]
     blocks = _blocks(instance, classes, groups, slot, grid)
     unit = 1.0 if slot is None else slot
@@ -374,9 +374,17 @@ def _blocks(
         found.append(_Block(begins(window.start), grid(window.end), (*processors, *rest, *taken)))
     for run in instance.running:
         if run.start > 0.0:
-            demand = (*_running_option(run, instance, classes).demand, *(0.0 for _ in groups))
+            demand = _held(run, instance, classes, groups.values())
             found.append(_Block(begins(run.start), grid(run.end), demand))
     return [block for block in found if block.start < block.end]
+
+
+def _held(
+    run: RunningJob, instance: Instance, classes: Sequence[NodeClass], groups: Iterable[Sequence[int]]
+) -> tuple[float, ...]:
+    """Return what a running job takes of every resource, of groups of classes as well."""
+    option = _running_option(run, instance, classes)
+    return (*option.demand, *(float(sum(option.allocation[g] for g in members)) for members in groups))
 
 
 def _last_tick(job: Job, slot: float | None) -> float:

@@ -59,6 +59,10 @@ class LinkSets:
             ]
             for job, number in zip(suffix.jobs, suffix.numbers, strict=True)
         ]
+        self._least_tasks = [
+            [min([sum(allocation) for allocation, _ in choices], default=0) for choices in of_job]
+            for of_job in self._choices
+        ]
         self._is_running = [number < 0 for number in suffix.numbers]
 
     def fits(self, members: Sequence[Member]) -> bool:
@@ -72,7 +76,7 @@ class LinkSets:
             return None
         order = sorted(range(len(self._suffix.jobs)), key=lambda j: (not self._is_running[j], -self._tasks(j), j))
         found: list[tuple[Member, ...]] = []
-        for members in self._grown((), self._empty, order):
+        for members in self._grown((), self._empty, sum(self._empty.free), order):
             if members:
                 found.append(members)
             if len(found) > limit or time.perf_counter() > deadline:
@@ -91,9 +95,13 @@ class LinkSets:
     def _tasks(self, j: int) -> int:
         return self._suffix.jobs[j].least_tasks
 
-    def _grown(self, members: tuple[Member, ...], room: Room, later: Sequence[int]) -> Iterator[tuple[Member, ...]]:
-        """Yield all sets that fit and consist of members and of jobs that come later, and () for each that does not."""
-        left = sum(room.free)
+    def _grown(
+        self, members: tuple[Member, ...], room: Room, left: int, later: Sequence[int]
+    ) -> Iterator[tuple[Member, ...]]:
+        """Yield all sets that fit and consist of members and of jobs that come later, and () for each that does not.
+
+        ``room`` is what one choice of modes leaves, ``left`` are the processors that those of fewest tasks do.
+        """
         for i, j in enumerate(later):
             if self._tasks(j) > left:
                 continue
@@ -104,7 +112,7 @@ class LinkSets:
                 extended = extended or self._with(room, (j, level)) or self._arranged(together)
                 yield () if extended is None else together
                 if extended is not None:
-                    yield from self._grown(together, extended, later[i + 1 :])
+                    yield from self._grown(together, extended, left - self._least_tasks[j][level], later[i + 1 :])
 
     def _with(self, room: Room, member: Member) -> Room | None:
         """Return what is left of a room once the first choice of a member that fits is in it."""
