@@ -219,6 +219,7 @@ class Engine:
                 rng=rng,
                 task_memory=0.0 if self._sharing else instance.largest_task_memory,
                 is_choosy=bool({"eligible", "requires"} & instance.words),
+                is_timed="times" in instance.words,
                 sharing=self._sharing,
             )
             for number, partition in enumerate(partitions)
@@ -395,7 +396,9 @@ class Engine:
         self._starts[index] = running.start
         self._processors[index] = self._known(processors)
         self._homes[index], self._running[index] = site, running
-        self._expect(self._progress.begin(index, self._jobs[index], processors, slowdown, running.start))
+        job = self._jobs[index]
+        kinds = site.kinds(job, running.counts) if job.times else ()
+        self._expect(self._progress.begin(index, job, processors, slowdown, running.start, kinds=kinds))
         if self._hears_starts is not None:
             self._hears_starts.started(site, running)
 
