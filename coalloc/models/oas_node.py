@@ -130,7 +130,9 @@ def _add_shapes(model: pyo.ConcreteModel) -> None:
     """Add ``shape``, 1 where a job runs in a shape, for jobs that have several."""
     moldable = [runs for runs in model.runs_of if len(runs) > 1]
     model.shape = pyo.Var(
-        [run for runs in moldable for run in runs], domain=pyo.Binary, doc="1 where a job of several shapes has this one"
+        [run for runs in moldable for run in runs],
+        domain=pyo.Binary,
+        doc="1 where a job of several shapes has this one",
     )
     if moldable:
         model.one_shape = pyo.ConstraintList(doc="(T17), ours: a job has one of its shapes")
@@ -140,7 +142,8 @@ def _add_shapes(model: pyo.ConcreteModel) -> None:
 
 def _runs_as(model: pyo.ConcreteModel, j: str) -> Any:
     """Return 1 where a job runs as this one: always, unless it has several shapes."""
-    return model.shape[j] if j in model.shape else 1
+    has_one_shape = j not in model.shape
+    return 1 if has_one_shape else model.shape[j]
 
 
 def _add_placement(model: pyo.ConcreteModel) -> None:
@@ -380,7 +383,9 @@ def _add_constraints(model: pyo.ConcreteModel) -> None:
                 if shares:
                     model.not_together.add(pyo.quicksum(shares) <= 1)
         else:
-            times = ((f, (model.s if which == "start" else model.f)[i]) for f, which, j in row.terms for i in runs_of[j])
+            times = (
+                (f, (model.s if which == "start" else model.f)[i]) for f, which, j in row.terms for i in runs_of[j]
+            )
             model.times.add(pyo.quicksum(f * instant for f, instant in times) >= row.least)
 
 
@@ -435,9 +440,9 @@ def _add_exact_ends(model: pyo.ConcreteModel) -> None:
 
 def _loads(problem: Problem, link: int) -> Iterator[float]:
     """Yield every load that a job may put on a link, MB/s."""
-    for job in (shape for job in problem.jobs for shape in problem.shapes(job)):
-        for number in problem.tasks_within(job, link):
-            yield link_load(number, job)
+    for shape in (shape for job in problem.jobs for shape in problem.shapes(job)):
+        for number in problem.tasks_within(shape, link):
+            yield link_load(number, shape)
 
 
 def _add_objective(model: pyo.ConcreteModel, objective: RegularObjective) -> None:

@@ -94,7 +94,8 @@ class Generation:
         """Return the assignment of job ``j`` that ends first, then starts first, over its levels.
 
         With ``slowest`` no slower level is used (:data:`Way`), unless nothing else fits, and with ``since`` (ticks) no
-        earlier start. None as in :meth:`place`. Raises :class:`CoallocError` where the job finds no allocation on an empty platform.
+        earlier start. None as in :meth:`place`. Raises :class:`CoallocError` where the job finds no allocation on an
+        empty platform.
         """
         levels = self.problem.levels[j]
         best: Assignment | None = None

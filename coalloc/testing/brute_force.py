@@ -297,9 +297,7 @@ def brute_force_oas(
     groups = _counted_groups(instance, classes)
     choices = [choice.with_groups(list(groups.values())) for choice in choices]
     held = [
-        (grid(run.end), _held(run, instance, classes, groups.values()))
-        for run in instance.running
-        if run.start <= 0.0
+        (grid(run.end), _held(run, instance, classes, groups.values())) for run in instance.running if run.start <= 0.0
     ]
     sizes = [float(sum(capacities[g] for g in members)) for members in groups.values()]
     blocks = _blocks(instance, classes, groups, slot, grid)

@@ -2,8 +2,8 @@
 
 What Hall's condition (:mod:`coalloc.solvers.bounds.release_suffixes`) says of processors is exact, but it knows no
 links and no memory. Here a set of (job, level) fits when some choice of one mode per job, none slower than its
-level, in whatever shape, overloads no class, no link and no memory. While all such sets of a suffix are few, they are listed, and
-pricing is a product of a matrix and a vector. Derivation: docs/mathematics.md, "Bounds".
+level, in whatever shape, overloads no class, no link and no memory. While all such sets of a suffix are few, they are
+listed, and pricing is a product of a matrix and a vector. Derivation: docs/mathematics.md, "Bounds".
 """
 
 from __future__ import annotations
