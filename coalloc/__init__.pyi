@@ -9,6 +9,7 @@ from coalloc.api.solving import schedule_of_model as schedule_of_model
 from coalloc.api.solving import solve as solve
 from coalloc.checker import Violation as Violation
 from coalloc.checker import check as check
+from coalloc.fixed import Fixed as Fixed
 from coalloc.grid_measures import grid_metrics as grid_metrics
 from coalloc.groups import metrics_by as metrics_by
 from coalloc.heuristics.registry import policies as policies

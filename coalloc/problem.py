@@ -309,6 +309,12 @@ class Problem:
         return seconds + time_tolerance(seconds) if self.slot is None else slots_down(seconds, self.slot)
 
     @cached_property
+    def pinned(self) -> frozenset[int]:
+        """The jobs, by index, of which a row says by when they start: lists begin with them."""
+        single = (row.terms[0] for row in self.rows if isinstance(row, TimeSumRow) and len(row.terms) == 1)
+        return frozenset(j for factor, which, j in single if (factor, which) == (-1, "start"))
+
+    @cached_property
     def couples(self) -> bool:
         """Whether a constraint ties jobs to each other, or to an instant by which they must have ended."""
         return any(c.couples for c in self.constraints) or not all(math.isinf(end) for end in self.latest_ends)
@@ -481,11 +487,12 @@ class Problem:
         return any(job.shapes for job in self.jobs)
 
     def shapes(self, job: Job) -> tuple[Job, ...]:
-        """Return the rigid jobs that a job may run as, by number of the shape: itself, where it has one shape only."""
+        """Return the rigid jobs that a job may run as: itself, where it has one shape only."""
         if not job.shapes:
             return (job,)
         if job not in self._known_shapes:
-            self._known_shapes[job] = job.in_shapes
+            possible = (s for s in job.in_shapes if all(c.has_shape(job, s.tasks) for c in self.constraints))
+            self._known_shapes[job] = tuple(possible)
         return self._known_shapes[job]
 
     @cached_property
@@ -497,12 +504,13 @@ class Problem:
         """Return the rigid job that a job runs as with so many tasks."""
         if not job.shapes:
             return job
-        return next(shape for shape in self.shapes(job) if shape.tasks == tasks)
+        known = next((shape for shape in self.shapes(job) if shape.tasks == tasks), None)
+        return known or next(shape for shape in job.in_shapes if shape.tasks == tasks)
 
     def shape_number(self, j: int, allocation: Sequence[int]) -> int:
         """Return the number of the shape that a job, by index, has on an allocation: no two have as many tasks."""
-        shapes, tasks = self.shapes(self.jobs[j]), sum(allocation)
-        return next(number for number, shape in enumerate(shapes) if shape.tasks == tasks) if len(shapes) > 1 else 0
+        job, tasks = self.jobs[j], sum(allocation)
+        return next((number for number, shape in enumerate(job.shapes, start=1) if shape.tasks == tasks), 0)
 
     def mode(self, job: Job, allocation: Sequence[int]) -> Mode:
         """Return the mode of an allocation vector; it says which shape the job has."""
@@ -911,7 +919,8 @@ def discretise(
     instance.refuse_shared_nodes(EXACT_METHODS)
     _refuse_instants(instance)
     kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
-    classes = node_classes(instance.platform, scope, instance.largest_task_memory, _reserved(instance))
+    apart = [*_reserved(instance), *(nodes for constraint in kept for nodes in constraint.separates())]
+    classes = node_classes(instance.platform, scope, instance.largest_task_memory, apart)
     return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
 
 

@@ -2,8 +2,9 @@
 
 It is the reference that the others are measured against, so nothing else is improved. Jobs, processors and links have
 their names, as in ``X["J1", "C1/0", 3]``; slots are ``t = 1 .. theta`` as in the paper: ``s`` is an instant, ``f`` the
-last slot (both in slots). A job that has several shapes is a job for each of them here, of which one runs. Each component says what it is (``doc``), so that ``model.pprint()`` reads like Figure 3.13
-of the thesis; where there are two numbers, the first is the paper's.
+last slot (both in slots). A job that has several shapes is a job for each of them here, of which one runs. Each
+component says what it is (``doc``), so that ``model.pprint()`` reads like Figure 3.13 of the thesis; where there are
+two numbers, the first is the paper's.
 Source: paper section 3.2, equations (9) to (23); thesis Figure 3.13, (3.9) to (3.23); errata 1 to 4.
 """
 
@@ -129,21 +130,19 @@ def _runs(problem: Problem) -> tuple[dict[str, Job], list[list[str]]]:
 def _add_shapes(model: pyo.ConcreteModel) -> None:
     """Add ``shape``, 1 where a job runs in a shape, for jobs that have several."""
     moldable = [runs for runs in model.runs_of if len(runs) > 1]
-    model.shape = pyo.Var(
-        [run for runs in moldable for run in runs],
-        domain=pyo.Binary,
-        doc="1 where a job of several shapes has this one",
-    )
-    if moldable:
-        model.one_shape = pyo.ConstraintList(doc="(T17), ours: a job has one of its shapes")
-        for runs in moldable:
-            model.one_shape.add(pyo.quicksum(model.shape[run] for run in runs) == 1)
+    if not moldable:
+        return
+    names = [run for runs in moldable for run in runs]
+    model.shape = pyo.Var(names, domain=pyo.Binary, doc="1 where a job of several shapes has this one")
+    model.one_shape = pyo.ConstraintList(doc="(T17), ours: a job has one of its shapes")
+    for runs in moldable:
+        model.one_shape.add(pyo.quicksum(model.shape[run] for run in runs) == 1)
 
 
 def _runs_as(model: pyo.ConcreteModel, j: str) -> Any:
     """Return 1 where a job runs as this one: always, unless it has several shapes."""
-    has_one_shape = j not in model.shape
-    return 1 if has_one_shape else model.shape[j]
+    shape = model.component("shape")
+    return 1 if shape is None or j not in shape else shape[j]
 
 
 def _add_placement(model: pyo.ConcreteModel) -> None:
@@ -495,7 +494,8 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         for a in assignments
     ]
     nodes = assign_nodes(problem.instance, problem.classes, intervals)
-    runs = [model.runs_of[a.job][problem.shape_number(a.job, a.mode.allocation)] for a in assignments]
+    tasks = {(j, model.tau[run]): run for j, runs in enumerate(model.runs_of) for run in runs}
+    runs = [tasks[a.job, sum(a.mode.allocation)] for a in assignments]
     held = {run: (a, set(given)) for run, a, given in zip(runs, assignments, nodes, strict=True)}
     for (j, r, t), x in model.X.items():
         x.set_value(int(j in held and r in held[j][1] and held[j][0].start < t <= held[j][0].end))
@@ -503,7 +503,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         z.set_value(int(j in held and r in held[j][1]))
     for (j, t), y in model.Y.items():
         y.set_value(int(j in held and t == held[j][0].start + 1))
-    for j, shape in model.shape.items():
+    for j, shape in model.shape.items() if model.component("shape") is not None else ():
         shape.set_value(int(j in held))
     set_parts(model, assignments, job_names(problem))
     for (j, level), picked in model.level.items() if problem.held_exactly else ():

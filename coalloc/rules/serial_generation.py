@@ -191,15 +191,33 @@ def list_schedule(problem: Problem, jobs: Sequence[int], deadline: float = math.
     return _list_schedule(Generation(problem), jobs, deadline)
 
 
-def _list_schedule(generation: Generation, jobs: Sequence[int], deadline: float) -> list[Assignment]:
+def completions(problem: Problem, placed: Sequence[Assignment], deadline: float) -> Iterator[list[Assignment]]:
+    """Yield schedules that keep assignments of some jobs and place the others in each named order, as lists do.
+
+    They are in the order of their starts. Jobs that those placed come after may end too late.
+    """
+    generation, known = Generation(problem), {assignment.job for assignment in placed}
+    for order in dict.fromkeys(map(tuple, named_orders(problem))):
+        rest = [j for j in order if j not in known]
+        added = _list_schedule(generation, rest, deadline, placed)
+        if len(added) == len(rest):
+            yield sorted([*placed, *added], key=lambda assignment: assignment.start)
+
+
+def _list_schedule(
+    generation: Generation, jobs: Sequence[int], deadline: float, placed: Sequence[Assignment] = ()
+) -> list[Assignment]:
+    """Place jobs beside those that are placed already."""
     profile, left = Profile(generation.problem), list(jobs)
+    for assignment in placed:
+        book(profile, assignment)
     assignments: list[Assignment] = []
     since = -math.inf
     while left:
         if assignments and time.perf_counter() > deadline:
             since = max(since, assignments[-1].start)
-        placed = (generation.earliest_end(profile, j, since=since) for j in left)
-        first = next((assignment for assignment in placed if assignment is not None), None)
+        found = (generation.earliest_end(profile, j, since=since) for j in left)
+        first = next((assignment for assignment in found if assignment is not None), None)
         if first is None:
             return []
         left.remove(first.job)
@@ -209,9 +227,10 @@ def _list_schedule(generation: Generation, jobs: Sequence[int], deadline: float)
 
 
 def named_orders(problem: Problem) -> list[list[int]]:
-    """Return the jobs (indices) in each named order."""
+    """Return the jobs (indices) in each named order, those first that start at a fixed time."""
     index = {job.id: j for j, job in enumerate(problem.jobs)}
-    return [[index[job.id] for job in ordered(problem.jobs, name)] for name in ORDERS]
+    orders = [[index[job.id] for job in ordered(problem.jobs, name)] for name in ORDERS]
+    return [sorted(order, key=lambda j: j not in problem.pinned) for order in orders] if problem.pinned else orders
 
 
 def best_list_schedule(problem: Problem, target: float = -math.inf, deadline: float = math.inf) -> list[Assignment]:

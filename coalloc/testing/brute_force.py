@@ -123,11 +123,19 @@ class _Option:
         return (*self.allocation, *self.loads, *self.memory, *self.groups)
 
 
-def _classes(instance: Instance, scope: Scope = "platform") -> tuple[NodeClass, ...]:
-    """Return the node classes, with every node of several cores for itself where some job asks for memory."""
+def _classes(
+    instance: Instance, scope: Scope = "platform", apart: Sequence[Collection[int]] = ()
+) -> tuple[NodeClass, ...]:
+    """Return the node classes, with every node of several cores for itself where some job asks for memory.
+
+    Nodes that constraints tell apart, in sets, are in different ones.
+    """
     asks = any(job.memory for job in (*instance.jobs, *(run.job for run in instance.running)))
     node_of, index = instance.platform.processor_node, instance.platform.processor_index
-    reserved = [{node_of[index[name]] for name in run.nodes} for run in instance.running if run.start > 0.0]
+    reserved: list[Collection[int]] = [
+        {node_of[index[name]] for name in run.nodes} for run in instance.running if run.start > 0.0
+    ]
+    reserved += apart
     if asks:
         return switched_classes(instance.platform, scope, reserved)
     return node_classes(instance.platform, scope, reserved=reserved)
@@ -277,15 +285,16 @@ def brute_force_oas(
     scope
         Where the tasks of a job may be.
     constraints
-        What else restricts a schedule; each is asked for the faults of complete schedules, and nothing else. They must
-        be such that an optimal schedule exists in which every job starts at its arrival or at the end of another.
+        What else restricts a schedule; each is asked for the faults of complete schedules, for the nodes that it tells
+        apart, and for earliest starts. They must be such that an optimal schedule exists in which every job starts at
+        its arrival, at such an earliest start, or at the end of another.
 
     Returns
     -------
     BruteForceResult
         Infeasible when some job has no allocation that fits the empty platform, or no schedule keeps the constraints.
     """
-    classes = _classes(instance, scope)
+    classes = _classes(instance, scope, [nodes for constraint in constraints for nodes in constraint.separates()])
     capacities = [c.capacity for c in classes]
     limits = [capacity_limit(link.bandwidth, saturation) for link in instance.platform.links]
     grid = _grid(slot, rounding)
@@ -302,6 +311,8 @@ def brute_force_oas(
     sizes = [float(sum(capacities[g] for g in members)) for members in groups.values()]
     blocks = _blocks(instance, classes, groups, slot, grid)
     unit = 1.0 if slot is None else slot
+    earliest = (constraint.earliest_start(job) for constraint in constraints for job in instance.jobs)
+    asked = [grid(instant) for instant in earliest if math.isfinite(instant)]
 
     def schedule_of(placed: Sequence[_Placed]) -> Schedule:
         in_order = sorted(placed, key=lambda p: p.job)
@@ -322,7 +333,7 @@ def brute_force_oas(
         [_last_tick(job, slot) for job in instance.jobs],
         _preceding(instance),
         is_allowed if constraints else None,
-        [*(() if horizon is None else range(horizon + 1)), *(block.end for block in blocks)],
+        [*(() if horizon is None else range(horizon + 1)), *(block.end for block in blocks), *asked],
         blocks,
     )
     search.extend((), tuple(range(len(choices))), 0.0)

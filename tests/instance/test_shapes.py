@@ -32,7 +32,8 @@ def test_faults_of_shapes_come_at_once():
     with pytest.raises(InstanceError) as caught:
         Instance(PLATFORM, jobs, [RunningJob(Job("R1", 1, 5.0, shapes=[Shape(2, 3.0)]), ["C1/0"], 5.0)])
     assert str(caught.value).splitlines() == [
-        "jobs[1].shapes[0].times: must name one feature of each group, got 'a' and 'b' of platform.clusters[0].nodes[1]",
+        "jobs[1].shapes[0].times: must name one feature of each group, "
+        "got 'a' and 'b' of platform.clusters[0].nodes[1]",
         "jobs[0].shapes[0].tasks: must be at most 4 (all processors of the platform), got 5",
         "jobs[0].shapes[1].tasks: must differ from the tasks of the job's other shapes, got 2",
         "jobs[0].shapes[3].tasks: must differ from the tasks of the job's other shapes, got 1",

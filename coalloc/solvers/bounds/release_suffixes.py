@@ -40,6 +40,11 @@ class LevelledJob:
         """The tasks of the job, in its narrowest shape."""
         return min(of_level[-1] for of_level in self.needs)
 
+    def level_of(self, duration: float, tasks: int) -> int | None:
+        """Return the level of a duration (ticks) with so many tasks; None where it was left out."""
+        levels = enumerate(zip(self.durations, self.needs, strict=True))
+        return next((level for level, (d, needs) in levels if (d, needs[-1]) == (duration, tasks)), None)
+
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSuffix:
