@@ -15,7 +15,7 @@ import numpy as np
 
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.documents.values import copying
-from coalloc.instance import Job, Platform, Shape
+from coalloc.instance import Job, Platform
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.rules.node_choice import NodeLoad
 from coalloc.simulator.clock import Clock
@@ -283,14 +283,12 @@ _described = copying(Job, base_time="estimate")
 
 def as_described(job: Job) -> Job:
     """Return a job as its user describes it: its base time is the estimate; times that it names are off as much."""
-    if job.shapes:
-        shapes = [shape.replace(base_time=shape.estimate, times=_estimated_times(shape)) for shape in job.shapes]
-        return job.replace(base_time=job.estimate, times=_estimated_times(job), shapes=shapes)
     if job.base_time == job.estimate:
         return job
-    return job.replace(base_time=job.estimate, times=_estimated_times(job)) if job.times else _described(job)
+    return _with_estimated_times(job) if job.times else _described(job)
 
 
-def _estimated_times(job: Job | Shape) -> Mapping[str, float]:
+def _with_estimated_times(job: Job) -> Job:
     factor = job.estimate / job.base_time
-    return {feature: seconds * factor for feature, seconds in job.times.items()}
+    times = {feature: seconds * factor for feature, seconds in job.times.items()}
+    return job.replace(base_time=job.estimate, times=times)
