@@ -56,7 +56,9 @@ def simulated(
         refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
     router = policy if isinstance(policy, Broker) else None
     parts = policy.partitions(instance.platform) if isinstance(policy, Broker) else [Partition(policy)]
-    run = Engine(_in_first_shapes(instance), parts, router=router, passes=passes, kill=kill, seed=seed, report=report).run()
+    run = Engine(
+        _in_first_shapes(instance), parts, router=router, passes=passes, kill=kill, seed=seed, report=report
+    ).run()
     schedule = schedule_of_run(instance, run)
     is_managed = all(part.power_management for part in parts)
     violations = check(

@@ -117,11 +117,12 @@ class LinkSets:
     def greatest(self, deadline: float) -> SetList | None:
         """Return sets such that each set that fits is in one of them, at no faster level; None as for :meth:`listed`.
 
-        Where they are many, and there is time to load machine code, they are no more than that asks for.
+        Where they are many, of rigid jobs, and there is time to load machine code, they are no more than that asks for.
         """
         tried = self._count_by_tasks()
         most_choices = max((len(of_level) for of_job in self._choices for of_level in of_job), default=0)
-        if tried * most_choices < MANY or deadline - time.perf_counter() < LOADING_TIME:
+        is_small = tried * most_choices < MANY or not all(job.is_rigid for job in self._suffix.jobs)
+        if is_small or deadline - time.perf_counter() < LOADING_TIME:
             sets = self.listed(deadline)
             return None if sets is None else SetList.of(sets)
         return self._listed_compiled(deadline) if tried <= MAX_TRIED_COMPILED else None
