@@ -20,7 +20,19 @@ from coalloc.bench.workers import LocalWorkers
 from coalloc.instance import CoallocError
 
 HERE = Path(__file__).resolve().parent
-NAMES = ("pas-allocation", "pas-selection", "oas-workloads", "mesd-oas", "mesd-large", "mesd-estimates")
+NAMES = (
+    "pas-allocation",
+    "pas-links",
+    "pas-selection",
+    "oas-workloads",
+    "oas-spread",
+    "oas-node",
+    "paper-oas",
+    "mesd-oas",
+    "mesd-large",
+    "mesd-estimates",
+    "mesd-slowdowns",
+)
 """The experiments, each a file of this name beside this one."""
 
 
