@@ -222,7 +222,7 @@ def slot_statements(results: Results, text: str, column: str) -> Iterator[Statem
 
 
 def usage_statements(results: Results) -> Iterator[Statement]:
-    """Yield what slots shorter and longer than half the mean base time change beside the makespan (Figures 3.15 to 3.17)."""
+    """Yield what slots shorter and longer than half the mean base time change beside it (Figures 3.15 to 3.17)."""
     kept = results.slots[results.slots["starts"] == "keep"]
     compaction, wait, execution, slowdown = (
         slot_metric(kept, results, name) for name in ("compaction", "wait_mean", "execution_mean", "execution_slowdown")

@@ -240,7 +240,7 @@ def slots(
 
 
 def cpu_seconds() -> float:
-    """Return the processor time of this process and of those that it has waited for: what others do changes it little."""
+    """Return the processor time of this process and of those that it has waited for; others change it little."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 

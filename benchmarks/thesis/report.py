@@ -25,6 +25,8 @@ TIMES = {"makespan": "makespan", "response_mean": "response", "wait_mean": "wait
 """Columns of times in the table of strategies; the first two with intervals."""
 MEETS = 1e-9
 """Share by which a makespan may be above a bound that it meets: rounding."""
+DIGITS = 10
+"""Digits of numbers in the table of runs."""
 LONG = 1e5
 """Makespan (s) from which times are given in thousands of seconds."""
 SHARES = {
@@ -43,11 +45,12 @@ def write(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Pat
     table = folder / f"{experiment.name}.csv"
     columns = csv_columns(pd.concat([results.runs, results.slots]))
     write_atomically(table, csv_of(columns, records(results)))
-    return [table, *write_page(experiment, results, code_sentence(["highspy"]), folder)]
+    page, *pictures = write_page(experiment, results, code_sentence(["highspy"]), folder)
+    return [page, table, *pictures]
 
 
 def write_again(experiment: Experiment, folder: Path) -> list[Path]:
-    """Write the page and the pictures anew from the committed table of runs; the page says still whose code made these."""
+    """Write the page and the pictures anew from the table of runs; the page says still whose code made these."""
     page, table = folder / f"{experiment.name}.md", folder / f"{experiment.name}.csv"
     if not (page.is_file() and table.is_file()):
         raise CoallocError(f"{folder} has no {page.name} beside a {table.name} to be written again")
@@ -68,7 +71,7 @@ def write_page(experiment: Experiment, results: Results, made_by: str, folder: P
 
 
 def records(results: Results) -> Iterator[Row]:
-    """Yield every run once, numbers with ten digits: what solvers leave in the last ones is noise."""
+    """Yield every run once, numbers with few digits: what solvers leave in the last ones is noise."""
     is_slotted = results.runs["strategy"].isin([OAS, OAS_LEFT])
     for row in pd.concat([results.runs[~is_slotted], results.slots]).to_dict("records"):
         yield {str(name): _cell(value) for name, value in row.items()}
@@ -78,14 +81,15 @@ def _cell(value: object) -> object:
     """Return what a cell of the CSV file has; nothing where a row lacks the column."""
     if not isinstance(value, float):
         return value
-    return "" if math.isnan(value) else f"{value:.10g}"
+    return "" if math.isnan(value) else float(f"{value:.{DIGITS}g}")
 
 
 def page_of(experiment: Experiment, results: Results, made_by: str) -> Iterator[str]:
     """Yield the lines of the page of an experiment."""
     yield f"# {experiment.title}"
     yield ""
-    yield f"{experiment.figures} of the {experiment.source}, rerun with `python benchmarks/thesis/run.py {experiment.name}`."
+    command = f"python benchmarks/thesis/run.py {experiment.name}"
+    yield f"{experiment.figures} of the {experiment.source}, rerun with `{command}`."
     yield f"{results.runs['seed'].nunique()} seeds; {made_by}. Every run is in"
     yield f"[{experiment.name}.csv]({experiment.name}.csv); [README](../README.md) says what follows."
     yield ""

@@ -42,7 +42,7 @@ class ThesisOas(Generator):
     min_tasks: Annotated[NumNodes, "fewest tasks of a job"] = 1
     max_tasks: Annotated[NumNodes | None, "most tasks of a job; None: all nodes of the platform"] = None
     mean_base_time: Annotated[PositiveSeconds, "mean base time of the jobs, s"] = 67e4
-    base_times: Annotated[Literal["weibull", "uniform"], "how they spread; uniform: from 0 to twice their mean"] = "weibull"
+    base_times: Annotated[Literal["weibull", "uniform"], "how base times spread; uniform: from 0 on"] = "weibull"
     base_time_shape: Annotated[Positive, "shape of the Weibull of the base times"] = 1.0
     link_bandwidth: Annotated[NonNegative, "bandwidth of each link, MB/s"] = 125.0
     switch_bandwidth: Annotated[NonNegative | None, "MB/s of a switch above every second cluster; None: none"] = None
@@ -95,9 +95,9 @@ class ThesisOas(Generator):
         return [round(time, TIME_DIGITS) for time in accumulate(gaps, initial=0.0)]
 
     def _raw_times(self, rng: np.random.Generator) -> list[float]:
-        """Return the base times before they are scaled to their mean; the Weibull has the shape of thesis, Table 3.2."""
+        """Return the base times before they are scaled to their mean; the shape 1 is that of thesis, Table 3.2."""
         if self.base_times == "uniform":
-            return rng.random(self.jobs).tolist()
+            return list(map(float, rng.random(self.jobs)))
         return draw_weibull(rng, 1.0, self.base_time_shape, self.jobs)
 
     def draw(self, rng: np.random.Generator, name: str) -> Instance:
