@@ -269,12 +269,6 @@ def oas_spread(results: Results) -> Iterator[Statement]:
             yield f"{READINGS[OPTIMUM]} beats {text}", said, measured, saving(here, OPTIMUM, names)
 
 
-def oas_node(results: Results) -> Iterator[Statement]:
-    yield from solve_statements(results)
-    for metric, column in (("starts kept", "keep"), ("as slotted", "slotted")):
-        yield from slot_statements(results, metric, column)
-
-
 def paper_oas(results: Results) -> Iterator[Statement]:
     makespan = results.wide("makespan")
     for ours, text in READINGS.items():
@@ -300,7 +294,8 @@ def paper_oas(results: Results) -> Iterator[Statement]:
         yield says, "", f"{measured}: mean of the classics", found[list(CLASSICS)].mean(axis=1)
 
 
-def mesd_slowdowns(results: Results) -> Iterator[Statement]:
+def longest_statements(results: Results) -> Iterator[Statement]:
+    """Yield how the jobs of longest base time are slowed down (Figure 3.32)."""
     mean, slowed = results.wide("longest_slowdown_mean"), results.wide("longest_slowed_share")
     for name in ("BJF", "BJF, first-fit"):
         says = "MESD slows the longest jobs down less than BJF"
@@ -345,6 +340,8 @@ def mesd_large(results: Results) -> Iterator[Statement]:
     for names, rule in ((CLASSICS, "fastest-first"), (first_fit, "first-fit")):
         yield from large_statements(results, names, rule)
     yield "Makespans hardly differ", "minimal", "largest over smallest of all strategies", ratio_of_extremes(makespan)
+    if "longest_slowed_share" in results.runs:
+        yield from longest_statements(results)
 
 
 def large_statements(results: Results, names: Sequence[str], rule: str) -> Iterator[Statement]:
@@ -391,11 +388,9 @@ CLAIMS: Mapping[str, Callable[[Results], Iterator[Statement]]] = {
     "pas-selection": pas_selection,
     "oas-workloads": oas_workloads,
     "oas-spread": oas_spread,
-    "oas-node": oas_node,
     "paper-oas": paper_oas,
     "mesd-oas": mesd_oas,
     "mesd-large": mesd_large,
     "mesd-estimates": mesd_large,
-    "mesd-slowdowns": mesd_slowdowns,
 }
 """The claims of each experiment."""

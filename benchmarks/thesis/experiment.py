@@ -26,12 +26,10 @@ NAMES = (
     "pas-selection",
     "oas-workloads",
     "oas-spread",
-    "oas-node",
     "paper-oas",
     "mesd-oas",
     "mesd-large",
     "mesd-estimates",
-    "mesd-slowdowns",
 )
 """The experiments, each a file of this name beside this one."""
 

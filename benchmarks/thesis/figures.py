@@ -371,9 +371,10 @@ def mesd_nodes(results: Results) -> Figure:
             continue
         counts = np.mean(rows["slowdowns"].tolist(), axis=0)
         places = 100.0 * (edges[:-1] + 0.1 * (0.2 + 0.3 * number))
-        histogram.bar(places, counts, 2.8, color=colour, label=strategy, align="edge")
+        histogram.bar(places, counts, 2.8, color=colour, label=strategy, align="edge", **hatched(number))
         hours = np.mean(rows["busy"].tolist(), axis=0) / 3600.0
-        nodes.plot(np.arange(1, len(hours) + 1), hours, color=colour, linewidth=1.2, label=strategy)
+        style = ("-", "--", ":")[number]
+        nodes.plot(np.arange(1, len(hours) + 1), hours, style, color=colour, linewidth=1.2, label=strategy)
     title(histogram, "The 5,000 jobs of longest base time (Figure 3.32)")
     label(histogram, "execution slowdown, % (outer classes: and beyond)", "jobs, mean of the runs")
     title(nodes, "Time that each node worked (Figure 3.33)")
@@ -393,12 +394,10 @@ FIGURES: Mapping[str, Mapping[str, Callable[[Results], Figure]]] = {
     "pas-selection": {"": pas_selection},
     "oas-workloads": {"": oas_workloads, "-slots": oas_slots},
     "oas-spread": {"": oas_spread},
-    "oas-node": {"": slots_and_time},
     "paper-oas": {"": paper_oas, "-slots": slots_and_time},
     "mesd-oas": {"": mesd_oas},
     "mesd-large": {"": mesd_large, "-nodes": mesd_nodes},
     "mesd-estimates": {"": mesd_large},
-    "mesd-slowdowns": {"": mesd_nodes},
 }
 """What each experiment draws, by what is added to the name of its file."""
 OF_LISTS = (mesd_nodes,)

@@ -217,13 +217,11 @@ def proven(result: coalloc.SolveResult) -> float:
     return known or 0.0
 
 
-def slots(
-    instance: Instance, percentages: Sequence[float], time_limit: float, formulation: str = "auto"
-) -> Iterator[Row]:
+def slots(instance: Instance, percentages: Sequence[float], time_limit: float) -> Iterator[Row]:
     """Yield OAS in slots of so many percent of the mean base time: its starts kept, and moved left."""
     for percentage in percentages:
         before = cpu_seconds()
-        result = coalloc.solve(instance, slot=f"{percentage:g}%", time_limit=time_limit, formulation=formulation)
+        result = coalloc.solve(instance, slot=f"{percentage:g}%", time_limit=time_limit)
         cpu = cpu_seconds() - before
         for starts in ("keep", "left"):
             schedule = coalloc.replay(instance, result.schedule, starts=starts)
