@@ -69,7 +69,7 @@ class Clock:
     """The time, and what is still to happen.
 
     ``now`` is in s. ``arrivals`` (s) are those of the jobs by index; ``changes`` come in order of time, and
-    may be endless: each is asked for when the one before has happened.
+    may be endless: each is asked for when the one before has happened, the first when the clock begins.
     """
 
     def __init__(self, arrivals: Sequence[float], passes: Passes = "batch", changes: Iterable[Change] = ()) -> None:
@@ -86,7 +86,6 @@ class Clock:
         jobs, times = order.data, np.asarray(arrivals, dtype=float)[order].data
         self._arrivals: Iterator[Entry] = zip(times, repeat(self._arrival_rank), jobs, repeat(0.0), jobs, strict=False)
         self._follow_up(self._arrival_rank)
-        self._push_next_change()
 
     def expect_end(self, job: int, end: float, start: float, arrival: float) -> None:
         """Expect a job to end at ``end`` (s; ``inf``: not for now), and no longer when it was expected before.
@@ -112,6 +111,7 @@ class Clock:
         """
         heap, ends, kinds, is_batch = self._heap, self._ends, self._kinds, self._is_batch
         end_rank, wake_rank = self._end_rank, self._wake_rank
+        self._push_next_change()
         while heap[0] is not END_OF_TIME:
             entry = heappop(heap)
             time, rank, _, _, what = entry

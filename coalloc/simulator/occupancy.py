@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import add, index, sub
 
-from coalloc.allocation import Allocation, NodeClass, Scope
+from coalloc.allocation import Allocation, NodeClass, Scope, counted_groups
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job, Platform
 from coalloc.rules.memories import memories_of
@@ -35,7 +35,8 @@ class Occupancy:
         is_choosy: bool = False,
     ) -> None:
         names = [cluster.name for cluster in platform.clusters] if is_choosy else []
-        self.memories = memories_of(classes, task_memory, names)
+        pools = counted_groups(platform, classes).values()
+        self.memories = memories_of(classes, task_memory, names, pools, is_within_node=scope == "node")
         self._units = self.memories.full
         self._index = platform.processor_index
         self._members = [processors_of(node_class.processors) for node_class in classes]
@@ -46,8 +47,17 @@ class Occupancy:
 
     @property
     def room(self) -> Allocation:
-        """Free processors of each class, then units of memory of each node that shares too little of it."""
+        """Free processors of each class, then what else is left: units of memory of nodes, processors of pools."""
         return (*self.counts, *self._units) if self._units else self.counts
+
+    def close(self, taken: Allocation, sign: int = 1) -> None:
+        """Let a part of what is free not be there from now on, or be there again (``sign`` -1)."""
+        for count, members in zip(taken, self._members, strict=False):
+            if count:
+                self.free = self.free & ~members if sign > 0 else self.free | members
+        self.counts = tuple(free - sign * count for free, count in zip(self.counts, taken, strict=False))
+        tail = taken[len(self.counts) :]
+        self._units = tuple(units - sign * count for units, count in zip(self._units, tail, strict=True))
 
     def take(self, job: Job, start: Start, preferred: Processors = 0) -> tuple[Allocation, Processors]:
         """Occupy what a start asks for; return the counts per class and the processors.
@@ -68,7 +78,10 @@ class Occupancy:
             self._refuse_ineligible(job, counts)
         if job.memory:
             self._refuse_little_memory(job, counts)
-            self._hold_memory(job, counts)
+        if self.memories.pools:
+            self._refuse_closed(job, counts)
+        if job.memory or self.memories.pools:
+            self._hold_units(job, counts)
         self.free ^= processors
         self.counts = tuple(map(sub, self.counts, counts))
         return counts, processors
@@ -97,7 +110,7 @@ class Occupancy:
         """Return how many of some processors each class has."""
         return tuple((processors & members).bit_count() for members in self._members)
 
-    def _hold_memory(self, job: Job, counts: Allocation) -> None:
+    def _hold_units(self, job: Job, counts: Allocation) -> None:
         if self._units:
             self._units = tuple(map(sub, self._units, self.memories.taken(job, counts)[len(counts) :]))
 
@@ -110,9 +123,19 @@ class Occupancy:
                     "which it may not use"
                 )
 
+    def _refuse_closed(self, job: Job, counts: Allocation) -> None:
+        """Raise where the policy gives a job more processors of a group than windows leave now."""
+        for pool, left in zip(self.memories.pools, self._units[len(self.memories.shared) :], strict=True):
+            asked = sum(counts[g] for g in pool)
+            if asked > left:
+                raise DecisionError(
+                    f"the policy gave {quoted(job.id)} {asked} processors of {_classes(pool)}, of which a window "
+                    f"leaves {left}"
+                )
+
     def _refuse_little_memory(self, job: Job, counts: Allocation) -> None:
         """Raise where a class has memory for fewer tasks than the policy puts there."""
-        usable = self.memories.usable(job, self.room)
+        usable = self.memories.with_memory(job.memory or 0.0, self.counts, self._units)
         for g, (count, most) in enumerate(zip(counts, usable, strict=True)):
             if count > most:
                 raise DecisionError(
@@ -206,6 +229,10 @@ def _asked(job: Job) -> str:
     if job.is_choosy:
         asked.append(f"may use {' and '.join([*map(quoted, job.eligible), *map(quoted, job.requires)])} alone")
     return " and ".join(asked)
+
+
+def _classes(pool: Sequence[int]) -> str:
+    return f"class{'' if len(pool) == 1 else 'es'} {', '.join(map(str, pool))}"
 
 
 def _listed(counts: Allocation) -> str:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from coalloc.solvers.backends.growing_lp import quiet_highs
 from coalloc.solvers.backends.highs import checked
+from coalloc.solvers.bounds.link_sets import SetList
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member
 
 MAX_TABLE = 30_000_000
@@ -72,8 +73,14 @@ def pricing_for(capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> Prici
     return TablePricing(capacities, jobs) if entries <= MAX_TABLE else MipPricing(capacities, jobs)
 
 
-def useful_levels(prices: Sequence[float]) -> Iterator[tuple[int, float]]:
-    """Yield the levels worth choosing: a slower one needs no more of any prefix, so it must not be worth as much."""
+def useful_levels(prices: Sequence[float], job: LevelledJob) -> Iterator[tuple[int, float]]:
+    """Yield the levels worth choosing: a slower one needs no more of any prefix, so it must not be worth as much.
+
+    Of a moldable job those that are worth something.
+    """
+    if not job.is_rigid:
+        yield from ((level, price) for level, price in enumerate(prices) if price > 0.0)
+        return
     best = 0.0
     for level in range(len(prices) - 1, -1, -1):
         if prices[level] > best:
@@ -99,7 +106,7 @@ class TablePricing:
     def price(self, prices: JobPrices, deadline: float) -> Priced:
         """Return the greatest value of a set; the sets are the best that end with each of the jobs."""
         # A sum of n prices may lose n * 1e-16 of itself; what becomes of it is rounded with 1e-9, or proven to 1e-6.
-        levels = [list(useful_levels(of_job)) for of_job in prices]
+        levels = [list(useful_levels(of_job, job)) for of_job, job in zip(prices, self._jobs, strict=True)]
         columns = [np.zeros(self._num_states + 1)]
         columns[0][-1] = -math.inf
         for j, choices in enumerate(levels):
@@ -156,16 +163,17 @@ class TablePricing:
 class ListedPricing:
     """Exact: the sets are known, and a matrix with one row per set adds up what their members are worth."""
 
-    def __init__(self, sets: Sequence[tuple[Member, ...]], jobs: Sequence[LevelledJob]) -> None:
+    def __init__(self, sets: SetList, jobs: Sequence[LevelledJob]) -> None:
         from scipy.sparse import csr_matrix
 
         self._sets = sets
         first = np.cumsum([0, *(len(job.durations) for job in jobs)])
-        columns = np.array([first[j] + level for members in sets for j, level in members])
-        ends = np.cumsum([0, *(len(members) for members in sets)])
-        self._members = csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(sets), int(first[-1])))
-        rows = np.repeat(np.arange(len(sets)), np.diff(ends))
-        owners = np.searchsorted(first, columns, side="right") - 1
+        owners = sets.members[:, 0]
+        columns = first[owners] + sets.members[:, 1]
+        num_members = np.diff(sets.ends, prepend=0)
+        shape = (len(sets.ends), int(first[-1]))
+        self._members = csr_matrix((np.ones(len(columns)), columns, np.append(0, sets.ends)), shape=shape)
+        rows = np.repeat(np.arange(len(sets.ends)), num_members)
         self._with_job = [rows[owners == j] for j in range(len(jobs))]
 
     def price(self, prices: JobPrices, deadline: float) -> Priced:  # noqa: ARG002 - it takes no time
@@ -173,7 +181,7 @@ class ListedPricing:
         worth = self._members @ np.concatenate([np.asarray(of_job) for of_job in prices])
         best = {int(rows[worth[rows].argmax()]) for rows in self._with_job if len(rows)}
         in_order = sorted(best, key=lambda row: (-worth[row], row))
-        return Priced(float(worth[in_order[0]]), tuple(self._sets[row] for row in in_order))
+        return Priced(float(worth[in_order[0]]), tuple(self._sets.members_of(row) for row in in_order))
 
 
 class MipPricing:
@@ -244,7 +252,8 @@ class GreedyPricing:
 
     def sets(self, prices: JobPrices) -> Iterator[tuple[Member, ...]]:
         """Yield sets that complement each other: what one has taken is worth less to the next."""
-        members = [(j, level) for j, of_job in enumerate(prices) for level, _ in useful_levels(of_job)]
+        pairs = enumerate(zip(prices, self._jobs, strict=True))
+        members = [(j, level) for j, (of_job, job) in pairs for level, _ in useful_levels(of_job, job)]
         keys = np.array([prices[j][level] / self._costs[j][level] for j, level in members])
         owners = np.array([j for j, _ in members])
         for _ in range(MAX_SETS if members else 0):
