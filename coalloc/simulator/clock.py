@@ -9,8 +9,8 @@ never happens: it makes no instant and moves no clock.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from heapq import heappop, heappush
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush, heapreplace
 from itertools import repeat
 from typing import Any, Literal, Protocol, get_args
 
@@ -20,9 +20,8 @@ from coalloc.instance.rounding import INSTANT_PRECISION, INSTANT_TOLERANCE
 from coalloc.simulator.processors import Processors
 
 Passes = Literal["batch", "per-event"]
-Kind = Literal["end", "leaving", "coming", "arrival", "wake", "pass"]
-"""What happens: a job ends, a change from outside takes something away or brings it, a job arrives, a site wakes up;
-and after an instant there is a scheduling pass."""
+Kind = Literal["end", "leaving", "coming", "arrival", "wake"]
+"""What happens: a job ends, a change from outside takes something away or brings it, a job arrives, a site wakes up."""
 
 ORDERS: dict[Passes, tuple[Kind, ...]] = {
     "batch": ("end", "leaving", "coming", "arrival", "wake"),
@@ -37,10 +36,8 @@ sites in their order.
 EARLY = INSTANT_TOLERANCE / INSTANT_PRECISION
 """Until then, s, instants are equal by their absolute tolerance."""
 
-Event = tuple[Kind, Any]
-"""What happens, and to whom: the index of a job, a change, the number of a site, nobody."""
-
-PASS: Event = ("pass", None)
+Handler = Callable[[Any], None]
+"""Lets something of one kind happen to whom it concerns: the index of a job, a change, the number of a site."""
 
 Entry = tuple[float, int, float, float, Any]
 """Of the heap: time (s), place of the kind in the order, two numbers that order its kind, and to whom it happens."""
@@ -105,37 +102,41 @@ class Clock:
             self._wakes.add((time, site))
             heappush(self._heap, (time, self._wake_rank, site, 0.0, site))
 
-    def events(self) -> Iterator[Event]:
-        """Yield all that happens, a pass after each instant; the clock goes with it.
+    def instants(self, handlers: Mapping[Kind, Handler]) -> Iterator[None]:
+        """Let everything happen that is still to come, in order; yield after each instant.
 
-        What is asked for, or comes to be expected, while it goes on happens in its turn.
+        The handlers say what happens, and the clock goes with it. What they ask for, or expect, happens in its turn.
         """
-        heap, ends, kinds, is_batch = self._heap, self._ends, self._kinds, self._is_batch
-        end_rank, wake_rank = self._end_rank, self._wake_rank
+        heap, ends, arrivals, is_batch = self._heap, self._ends, self._arrivals, self._is_batch
+        end_rank, arrival_rank, wake_rank = self._end_rank, self._arrival_rank, self._wake_rank
+        handle = [handlers[kind] for kind in self._kinds]
         while heap[0] is not END_OF_TIME:
-            entry = heappop(heap)
-            time, rank, _, _, what = entry
-            if rank == end_rank:
-                if ends.get(what) != time:
-                    continue
+            entry = time, rank, _, _, what = heap[0]
+            if rank == arrival_rank:
+                heapreplace(heap, next(arrivals, END_OF_TIME))
             else:
-                self._follow_up(rank)
+                heappop(heap)
+                if rank == end_rank:
+                    if ends.get(what) != time:
+                        continue
+                else:
+                    self._follow_up(rank)
             limit = time + (INSTANT_TOLERANCE if time < EARLY else INSTANT_PRECISION * time) if is_batch else -math.inf
             if heap[0][0] <= limit:
-                yield from self._in_order([(rank, entry)], limit)
+                self._happen([(rank, entry)], limit, handle)
             else:  # alone, as most are
                 self.now = time
                 if rank == end_rank:
                     del ends[what]
                 elif rank == wake_rank:
                     self._wakes.remove((time, what))
-                yield kinds[rank], what
+                handle[rank](what)
                 if heap[0][0] <= limit:
-                    yield from self._in_order([], limit)
-            yield PASS
+                    self._happen([], limit, handle)
+            yield
 
-    def _in_order(self, due: list[tuple[int, Entry]], limit: float) -> Iterator[Event]:
-        """Yield what is due and all that happens up to ``limit`` (s), whatever the times, by kind first."""
+    def _happen(self, due: list[tuple[int, Entry]], limit: float, handle: Sequence[Handler]) -> None:
+        """Let happen what is due and all that comes up to ``limit`` (s), whatever the times, by kind first."""
         heap = self._heap
         while due or heap[0][0] <= limit:
             while heap[0][0] <= limit:
@@ -150,7 +151,7 @@ class Clock:
             elif rank == self._wake_rank:
                 self._wakes.remove((time, what))
             self.now = max(self.now, time)
-            yield self._kinds[rank], what
+            handle[rank](what)
 
     def _follow_up(self, rank: int) -> None:
         """Push the next arrival after an arrival, and so for changes: there is one at most, so the heap stays small."""

@@ -24,7 +24,7 @@ from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
 from coalloc.simulator.node_sharing import NodeSharing
-from coalloc.simulator.occupancy import Occupancy, largest_part
+from coalloc.simulator.occupancy import largest_part, occupancy_of
 from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
 from coalloc.simulator.processors import Processors
 from coalloc.simulator.site_power import SitePower
@@ -75,13 +75,12 @@ class Site:
         links = [*chosen, *range(len(platform.clusters), len(platform.links))]
         self.is_whole = is_whole
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
-        self._occupancy = Occupancy(own, classes, scope, task_memory, is_choosy=is_choosy)
-        self._shares_memory = bool(self._occupancy.memories.shared)
+        self._occupancy = occupancy_of(own, classes, scope, task_memory, is_choosy=is_choosy)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._is_uniform = len(set(self._slowness)) == 1
         self._clock, self._sharing = clock, sharing
         self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
-        self.queue: list[Job] = []
+        self.queue: View[Job] = View()
         self._numbers: list[int] = []
         """The jobs of the queue numbered as they arrived, and those that have left it in this pass."""
         self._left: set[int] = set()
@@ -89,13 +88,13 @@ class Site:
         self._waiting: dict[str, tuple[int, int, Job]] = {}
         self.is_due = False
         self.decisions, self.decision_total, self.decision_max = 0, 0.0, 0.0
-        self._by_estimate: list[Running] = []
+        self._by_estimate: View[Running] = View()
         self._estimated_ends: list[float] = []
         self.largest_job = largest_part(classes, scope)
         self._most_tasks: dict[tuple[object, ...], int] = {}
         self.state = State(
-            queue=View(self.queue),
-            running=View(self._by_estimate),
+            queue=self.queue,
+            running=self._by_estimate,
             platform=own,
             classes=classes,
             scope=scope,
@@ -132,7 +131,7 @@ class Site:
                 self._clock.wake(self.number, ready)
         number = self._num_arrived = self._num_arrived + 1
         self._waiting[job.id] = number, index, job
-        self.queue.append(job)
+        list.append(self.queue, job)
         self._numbers.append(number)
         if self._hears_arrivals is not None:
             self._hears_arrivals.arrived(self.state, job)
@@ -161,11 +160,10 @@ class Site:
             start = self._sharing.placed(described, start)
         now = self._clock.now
         cores_on = 0 if self.power is None else self.power.cores_on(now)
-        counts, processors = self._occupancy.take(described, start, cores_on)
+        counts, processors, taken = self._occupancy.take(described, start, cores_on)
         del self._waiting[start.job_id]
         self._left.add(number)
         slowdown = self._slowness[0] if self._is_uniform else max(compress(self._slowness, counts))
-        taken = self._occupancy.memories.taken(described, counts) if self._shares_memory else counts
         running = Running(described, counts, processors, now, now + execution_time(described, slowdown), taken)
         self._hold(running)
         return index, running, slowdown
@@ -194,15 +192,17 @@ class Site:
 
     def leave_queue(self, num_starts: int) -> None:
         """Take the jobs that the pass has started, so many, off the queue: those at its head at once, others singly."""
-        numbers, left = self._numbers, self._left
+        queue, numbers, left = self.queue, self._numbers, self._left
         head = 0
         while head < num_starts and numbers[head] in left:
             head += 1
         if head < num_starts:
             for number in left.difference(numbers[:head]):
                 place = bisect_left(numbers, number)
-                del self.queue[place], numbers[place]
-        del self.queue[:head], numbers[:head]
+                list.pop(queue, place)
+                del numbers[place]
+        list.__delitem__(queue, slice(head))
+        del numbers[:head]
         left.clear()
 
     def end(self, running: Running) -> None:
@@ -211,7 +211,8 @@ class Site:
         place = bisect_left(estimated_ends, running.estimated_end)
         while by_estimate[place] is not running:
             place += 1
-        del by_estimate[place], estimated_ends[place]
+        list.pop(by_estimate, place)
+        del estimated_ends[place]
         self._occupancy.release(running.taken, running.processors)
         if self.power is not None:
             self.power.ended(running.processors, self._clock.now)
@@ -237,7 +238,7 @@ class Site:
     def _hold(self, running: Running) -> None:
         """Note that a job runs."""
         place = bisect_right(self._estimated_ends, running.estimated_end)
-        self._by_estimate.insert(place, running)
+        list.insert(self._by_estimate, place, running)
         self._estimated_ends.insert(place, running.estimated_end)
 
 
