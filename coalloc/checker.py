@@ -149,14 +149,14 @@ def check(
         states (each is named); never because of what the schedule says.
     """
     _refuse_unsupported(links, saturation)
-    if links == "shared" and "times" in instance.words:
-        raise CoallocError("check with links='shared' knows nothing of 'times', which this instance uses")
+    if instance.shares_nodes and "times" in instance.words:
+        raise CoallocError("check, where nodes are shared, knows nothing of 'times', which this instance uses")
     if power_management:
         require_power_states(instance.platform)
     with np.errstate(all="ignore"):  # finite numbers of any size are allowed, and their sums may overflow
         rows = _rows(instance, schedule)
         loads = _loads(rows, instance)
-        named = _named_times(rows, instance) if "times" in instance.words else None
+        named = _named_parts(rows, instance) if "times" in instance.words else {}
         overlaps = list(_overlap_violations(rows))
         return [
             *_job_violations(rows, instance),
@@ -167,7 +167,7 @@ def check(
             *(_precedence_violations(rows) if "after" in instance.words else ()),
             *(_eligibility_violations(rows, instance) if {"eligible", "requires"} & instance.words else ()),
             *(_window_violations(rows, instance) if instance.platform.unavailable else ()),
-            *_duration_violations(rows, schedule.slot, _made(rows, instance, links, loads), named),
+            *_duration_violations(rows, schedule.slot, _made(rows, instance, links, loads, named), named),
             *overlaps,
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
             *_node_violations(rows, instance, loads, is_held_once=not overlaps),
@@ -676,47 +676,60 @@ def _taken_violations(rows: _Rows, windows: Sequence[Window], group: int) -> Ite
 # ------------------------------------------------------------------------------ durations
 
 
-def _made(rows: _Rows, instance: Instance, links: Links, loads: Floats) -> tuple[Floats, Floats] | None:
+def _made(
+    rows: _Rows, instance: Instance, links: Links, loads: Floats, named: _NamedParts
+) -> tuple[Floats, Floats] | None:
     """Return progress and highest rate of each row (:func:`_progress`) where what it shares sets its pace."""
     if not instance.shares_nodes:
-        return _progress(rows, loads, instance.platform.links) if links == "shared" else None
+        return _progress(rows, loads, instance.platform.links, named) if links == "shared" else None
     shared = _shared_rows(rows, instance, loads)
     bandwidths = [link.bandwidth for link in instance.platform.links] if links == "shared" else None
     shared_nodes.make_progress(instance, shared, bandwidths)
     return np.array([row.progress for row in shared]), np.array([row.fastest for row in shared])
 
 
-def _named_times(rows: _Rows, instance: Instance) -> Floats:
-    """Return the execution time of each row whose job names times, s, with SC = 1; NaN for the others."""
+_NamedParts = dict[int, list[tuple[float, float]]]
+"""Of each row whose job names times, and each group of nodes it uses: what takes a fixed time there, and what SC
+stretches, s. The slowest group decides."""
+
+
+def _named_parts(rows: _Rows, instance: Instance) -> _NamedParts:
+    """Return the parts of the rows whose jobs name times."""
     groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
-    times = np.full(len(rows.ids), np.nan)
+    parts: _NamedParts = {}
     for row, _, job in rows.placed(np.array([job is not None and bool(job.times) for job in rows.jobs], dtype=bool)):
         low, high = rows.sets.begin[rows.held[row]], rows.sets.begin[rows.held[row] + 1]
-        used = {int(g) for g in rows.sets.group[low:high]}
+        used = sorted({int(g) for g in rows.sets.group[low:high]})
         if job is not None and used and not math.isnan(rows.slowdown[row]):
-            times[row] = max(_named_time(job, groups[g]) for g in used)
-    return times
+            parts[row] = [_named_part(job, groups[g]) for g in used]
+    return parts
 
 
-def _named_time(job: Job, group: NodeGroup) -> float:
-    """Return ``T * (sigma / A + 1 - sigma)`` with the time T named for nodes of a group, else as of any job, s."""
+def _named_part(job: Job, group: NodeGroup) -> tuple[float, float]:
+    """Return ``T * sigma / A`` and ``T * (1 - sigma)`` with the time T named for a group, else as of any job, s."""
     share = job.processing_share
     for feature in group.features:
         if feature in job.times:
-            return job.times[feature] * (share / group.availability + (1.0 - share))
-    return _execution_time(job, 1.0 / group.effective_power)
+            return job.times[feature] * share / group.availability, job.times[feature] * (1.0 - share)
+    return job.base_time * share / group.effective_power, job.base_time * (1.0 - share)
+
+
+def _times_of(parts: Sequence[tuple[float, float]], slowdown: Floats) -> Floats:
+    """Return how long a job that names times takes on the slowest group at each SC, s."""
+    times = [fixed + communicating * slowdown for fixed, communicating in parts]
+    return np.asarray(np.max(times, axis=0), dtype=np.float64)
 
 
 def _duration_violations(
-    rows: _Rows, slot: float | None, made: tuple[Floats, Floats] | None, named: Floats | None = None
+    rows: _Rows, slot: float | None, made: tuple[Floats, Floats] | None, named: _NamedParts
 ) -> Iterator[Violation]:
     """Yield jobs whose end does not follow from their start, nor from the progress that they ``made``.
 
-    Jobs that name times last ``named``, s.
+    Jobs that name times have ``named`` parts.
     """
-    lengths = sum(_parts(rows))
-    if named is not None:
-        lengths = np.where(np.isnan(named), lengths, named)
+    lengths = np.asarray(sum(_parts(rows)), dtype=np.float64)
+    for row, parts in named.items():
+        lengths[row] = max(fixed + communicating for fixed, communicating in parts)
     tolerance = _tolerances(rows.start, rows.end)
     if made is not None:
         progress, fastest = made
@@ -737,15 +750,7 @@ def _duration_violations(
         elif made is not None:
             yield from _progress_violation(placement, float(made[0][row]), float(made[1][row]), slot)
         else:
-            time = _execution_time(job, float(rows.slowdown[row]))
-            if named is not None and job.times:
-                time = float(named[row])
-            yield from _length_violation(placement, time, slot)
-
-
-def _execution_time(job: Job, slowdown: float) -> float:
-    """Return ``Te = Tb * (sigma * SP + (1 - sigma) * SC)`` with SC = 1, s."""
-    return job.base_time * (job.processing_share * slowdown + (1.0 - job.processing_share))
+            yield from _length_violation(placement, float(lengths[row]), slot)
 
 
 def _length_violation(placement: Placement, execution_time: float, slot: float | None) -> Iterator[Violation]:
@@ -782,7 +787,7 @@ def _progress_violation(
     yield Violation("duration", (placement.job,), "", placement.end, progress, 1, sentence)
 
 
-def _progress(rows: _Rows, loads: Floats, network: Sequence[Link]) -> tuple[Floats, Floats]:
+def _progress(rows: _Rows, loads: Floats, network: Sequence[Link], named: _NamedParts) -> tuple[Floats, Floats]:
     """Return the integral of ``1/Te(t)`` from start to end, and the highest ``1/Te(t)`` (1/s), per row.
 
     Rows that load the same links meet the same SC, so it is computed once for all of them. Where nobody
@@ -791,6 +796,8 @@ def _progress(rows: _Rows, loads: Floats, network: Sequence[Link]) -> tuple[Floa
     start, end = rows.instants[rows.begin], rows.instants[rows.finish]
     fixed, communicating = _parts(rows)
     fastest = 1.0 / (fixed + communicating)
+    for row, parts in named.items():
+        fastest[row] = 1.0 / _times_of(parts, np.ones(1))[0]
     progress = (end - start) * fastest
     saturations = np.stack([_totals(rows, loads[:, k])[0] / link.bandwidth for k, link in enumerate(network)])
     steps = np.diff(rows.instants)
@@ -802,7 +809,8 @@ def _progress(rows: _Rows, loads: Floats, network: Sequence[Link]) -> tuple[Floa
         members = affected[group.ravel() == g]
         for row in members[num_slow[rows.finish[members]] > num_slow[rows.begin[members]]]:
             span = slice(rows.begin[row], rows.finish[row])
-            rates = 1.0 / (fixed[row] + communicating[row] * slowdown[span])
+            parts = named.get(int(row), [(fixed[row], communicating[row])])
+            rates = 1.0 / _times_of(parts, slowdown[span])
             progress[row] = rates @ steps[span]
             fastest[row] = rates.max()
     return progress, fastest

@@ -89,11 +89,33 @@ def dedicated_time(job: Job, group: NodeGroup) -> float:
     return named * (job.processing_share / group.availability + (1.0 - job.processing_share))
 
 
+Kinds = tuple[tuple[Job, float], ...]
+"""A job that names times as each kind of its nodes sees it: the time named for its base time, and SP there."""
+
+
+def kinds_of(job: Job, groups: Iterable[NodeGroup]) -> Kinds:
+    """Return a job that names times by the groups of nodes that it uses; which is slowest depends on SC."""
+    kinds = []
+    for group in groups:
+        named = job.time_named(group)
+        if named is None:
+            kinds.append((job, 1.0 / group.effective_power))
+        else:
+            kinds.append((job.replace(base_time=named), 1.0 / group.availability))
+    return tuple(dict.fromkeys(kinds))
+
+
+def slowest_time(kinds: Kinds, communication: float = 1.0) -> float:
+    """Te in seconds of a job that names times: the slowest kind of its nodes decides."""
+    return max(execution_time(job, processing, communication) for job, processing in kinds)
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """A job on the links from ``start`` (s): its loads per link (MB/s) and its processing slowdown.
 
-    ``end`` is set for jobs whose end is given (those that run already); others end when done.
+    ``end`` is set for jobs whose end is given (those that run already); others end when done. One that names times
+    has its ``kinds`` instead of a processing slowdown.
     """
 
     job: Job
@@ -101,6 +123,7 @@ class Load:
     loads: tuple[float, ...]
     processing: float
     end: float | None = None
+    kinds: Kinds = ()
 
 
 def shared_link_ends(loads: Mapping[str, Load], bandwidths: Sequence[float]) -> dict[str, float]:
@@ -138,6 +161,8 @@ def _execution_times(active: Mapping[str, Load], bandwidths: Sequence[float]) ->
     """Return the execution time of each job, s, as long as just these jobs share the links."""
     totals = [sum(column) for column in zip(*(load.loads for load in active.values()), strict=True)]
     return {
-        name: execution_time(load.job, load.processing, communication_slowdown(load.loads, totals, bandwidths))
+        name: slowest_time(
+            load.kinds or ((load.job, load.processing),), communication_slowdown(load.loads, totals, bandwidths)
+        )
         for name, load in active.items()
     }

@@ -36,10 +36,10 @@ class ResultDocument(Value):
         What ended the search.
     objective
         Value of the schedule: seconds (CBS: tasks; energy: J; edp: J s); null: there is none.
-    bound
+    lower_bound
         The lower bound, in the unit of the objective; null: none is known.
     gap
-        (objective - bound)/objective; null where it is not known, or not finite.
+        (objective - lower_bound)/objective; null where it is not known, or not finite.
     message
         Why there is no schedule, or what else there is to say.
     instance_sha256
@@ -67,7 +67,7 @@ class ResultDocument(Value):
     status: SolveStatus
     stopped_by: StoppedBy
     objective: Instant | None
-    bound: Instant | None
+    lower_bound: Instant | None
     gap: Instant | None
     message: str
     instance_sha256: Text
@@ -82,7 +82,7 @@ class ResultDocument(Value):
     simulated_objective: Instant | None = None
 
 
-RESULT = Kind("result", ResultDocument, ("status", "objective", "bound", "gap"))
+RESULT = Kind("result", ResultDocument, ("status", "objective", "lower_bound", "gap"))
 
 
 def instance_hash(instance: Instance) -> str:
@@ -96,7 +96,7 @@ def result_document(result: SolveResult) -> ResultDocument:
         status=result.status,
         stopped_by=result.stopped_by,
         objective=result.objective,
-        bound=result.lower_bound,
+        lower_bound=result.lower_bound,
         gap=result.gap if result.gap is not None and math.isfinite(result.gap) else None,
         message=result.message,
         instance_sha256=result.instance_sha256,
@@ -138,7 +138,7 @@ def read_result(path: FilePath, limit: int = FILE_LIMIT) -> SolveResult:
         status=document.status,
         stopped_by=document.stopped_by,
         objective=document.objective,
-        lower_bound=document.bound,
+        lower_bound=document.lower_bound,
         schedule=document.schedule,
         message=document.message,
         trace=document.trace,

@@ -23,6 +23,7 @@ from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.search.annealing import improve
 from coalloc.testing.brute_force import Objective, brute_force_oas
+from tests.extras import AUTO
 from tests.small_instances import NODE_MODEL_SIZE, TINY, SmallSize, slotted_instances, small_instance
 from tests.strategies import LAW
 
@@ -81,7 +82,7 @@ def assert_model_agrees(instance: Instance, slot: float, objective: Objective, n
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("formulation", ["auto", "mode", "count"])
+@pytest.mark.parametrize("formulation", [AUTO, "mode", "count"])
 @pytest.mark.parametrize("seed", range(12))
 def test_solve_finds_the_optimum(seed: int, formulation: str, objective: Objective) -> None:
     assert_solve_agrees(*small_instance(seed), objective, formulation)
@@ -120,6 +121,7 @@ def test_both_aggregated_models_alone_find_the_optimum_of_any_instance(example: 
             assert_model_agrees(*example, objective, formulation)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("seed", range(40, 44))
 def test_continuous_time_encloses_the_optimum(seed: int, objective: Objective) -> None:
@@ -144,7 +146,7 @@ def test_the_optimum_is_between_every_bound_and_every_heuristic(
 ) -> None:
     instance, slot = drawn[0], drawn[1] if in_slots else None
     optimum = optimum_of(instance, slot, objective)
-    assert coalloc.lower_bound(instance, objective, "best", slot) <= optimum + TOLERANCE
+    assert coalloc.lower_bound(instance, objective, "best", slot, time_limit=0.2) <= optimum + TOLERANCE
     problem = discretise(instance, slot)
     listed = best_list_schedule(problem)
     for heuristic in (listed, improve(problem, listed, Effort(iterations=20, seed=0), objective=objective)):

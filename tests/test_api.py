@@ -15,6 +15,7 @@ from coalloc.models import oas_count, pas_node
 from coalloc.solvers import call
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing.small import NODE_MODEL_SIZE, small_instance, small_package
+from tests.extras import AUTO
 
 HEAVY = ("pyomo", "pandas", "matplotlib", "highspy")
 
@@ -164,7 +165,7 @@ def test_a_slot_too_fine_to_build_is_refused_with_the_remedy():
 # ------------------------------------------------------------------------------ results
 
 
-@pytest.mark.parametrize("formulation", ["auto", *OAS, oas_count])
+@pytest.mark.parametrize("formulation", [AUTO, *OAS, oas_count])
 def test_a_formulation_is_a_name_or_an_object(formulation):
     result = coalloc.solve(tiny(), slot=50, formulation=formulation)
     assert (result.status, result.stopped_by) == ("optimal", "proof")
@@ -190,6 +191,7 @@ def test_results_are_recomputed_and_checked(seed, formulation):
     assert result.trace[-1].lower_bound == pytest.approx(result.objective)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("seed", range(8))
 def test_the_total_response_time_is_that_of_the_schedule(seed):
     instance, slot = small_instance(seed, NODE_MODEL_SIZE)
@@ -198,6 +200,7 @@ def test_the_total_response_time_is_that_of_the_schedule(seed):
     assert result.objective == pytest.approx(coalloc.metrics(instance, result.schedule)["total_response_time"])
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("seed", range(8))
 def test_continuous_time_has_a_valid_bound_and_no_slot(seed):
     instance, slot = small_instance(seed)
@@ -345,6 +348,7 @@ def test_progress_true_prints_lines_on_standard_error(capsys):
     assert len(printed.err.splitlines()) == 2
 
 
+@pytest.mark.extras
 def test_a_start_is_the_first_incumbent_where_it_is_the_better():
     instance = coalloc.example("thesis-oas-1")
     best = coalloc.solve(instance, slot="100%")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, RunningJob, Schedule
+from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, RunningJob, Schedule
 from coalloc.checker import RULES, check
 from coalloc.instance.windows import Window
 from tests.test_checker import changed, rules
@@ -142,10 +142,3 @@ def test_the_slowest_task_decides_by_the_times_that_a_job_names(nodes, seconds):
     assert rules(check(TIMED, Schedule([Placement("A", 5.0, 5.1 + seconds, nodes)]))) == {"duration": 1}
     in_slots = Schedule([Placement("A", 7.0, 42.0 if seconds > 21.0 else 28.0, nodes)], slot=7.0)
     assert check(TIMED, in_slots) == []
-
-
-def test_named_times_and_shared_links_are_refused_together():
-    with pytest.raises(
-        CoallocError, match=r"^check with links='shared' knows nothing of 'times', which this instance uses$"
-    ):
-        check(TIMED, Schedule([]), links="shared")

@@ -18,6 +18,7 @@ from coalloc.solvers.backends import cpsat
 from coalloc.solvers.bounds.methods import METHODS, latest_end_bound
 from coalloc.testing.brute_force import brute_force_cbs, brute_force_jpr, brute_force_oas, brute_force_pas
 from coalloc.testing.small import with_memory
+from tests.extras import AUTO
 from tests.small_instances import NODE_MODEL_SIZE, SmallSize, small_memory_instance, small_package
 from tests.test_agreement import OBJECTIVES, TIME_LIMIT, assert_model_agrees, assert_solve_agrees, close, optimum_of
 
@@ -35,7 +36,7 @@ BINDING_NODE = (3, 22, 40, 66)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("formulation", ["auto", "mode", "count"])
+@pytest.mark.parametrize("formulation", [AUTO, "mode", "count"])
 @pytest.mark.parametrize("seed", [*BINDING, 0, 1])
 def test_solve_finds_the_optimum_within_memory(seed, formulation, objective):
     assert_solve_agrees(*small_memory_instance(seed, FOUR_JOBS), objective, formulation)
@@ -52,6 +53,7 @@ def test_a_model_alone_finds_the_optimum_within_memory(seed, name):
     assert_model_agrees(*small_memory_instance(seed, SMALLER), "makespan", name)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("seed", [*BINDING, 0, 1])
 def test_continuous_time_encloses_the_optimum_within_memory(seed):
     instance, _ = small_memory_instance(seed, FOUR_JOBS)
@@ -72,6 +74,7 @@ def test_a_job_without_memory_enough_is_infeasible_and_says_why(seed, sentence):
         assert sentence in result.message
 
 
+@pytest.mark.extras
 @pytest.mark.skipif(not cpsat.is_installed(), reason="the extra cpsat is not installed")
 @pytest.mark.parametrize("seed", BINDING)
 def test_cpsat_alone_finds_the_optimum_within_memory(seed):

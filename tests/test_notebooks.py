@@ -56,6 +56,7 @@ def test_links_of_a_notebook_lead_to_files(path):
     assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat", reason="the extra notebooks is not installed")

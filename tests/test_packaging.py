@@ -176,6 +176,7 @@ def test_a_package_index_shows_no_link_that_leads_nowhere(built):
     assert re.findall(r"\]\((?!https?:)|<!--|!\[", text) == []
 
 
+@pytest.mark.extras
 def test_a_package_index_would_take_what_is_built(built):
     pytest.importorskip("twine", reason="the extra release is not installed")
     command = [sys.executable, "-m", "twine", "check", "--strict", *map(str, built.values())]

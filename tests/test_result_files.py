@@ -54,7 +54,7 @@ def test_an_infeasible_result_has_no_numbers(tmp_path: Path) -> None:
     result = infeasible()
     write_result(result, tmp_path / "result.json")
     written = document(tmp_path / "result.json")
-    assert (written["status"], written["objective"], written["bound"], written["gap"]) == (
+    assert (written["status"], written["objective"], written["lower_bound"], written["gap"]) == (
         "infeasible",
         None,
         None,
@@ -68,7 +68,12 @@ def test_a_file_says_what_it_takes_to_judge_and_repeat(solved: SolveResult, tmp_
     write_result(solved, tmp_path / "result.json")
     written = document(tmp_path / "result.json")
     assert (written["format"], written["version"]) == ("coalloc-result", 1)
-    assert (written["status"], written["objective"], written["bound"], written["gap"]) == ("optimal", 20.0, 20.0, 0.0)
+    assert (written["status"], written["objective"], written["lower_bound"], written["gap"]) == (
+        "optimal",
+        20.0,
+        20.0,
+        0.0,
+    )
     assert written["options"]["seed"] == 3
     assert written["options"]["slot"] == 10.0
     assert written["instance_sha256"] == instance_hash(instance())

@@ -11,9 +11,9 @@ from coalloc.models import formulation_of
 from coalloc.objectives import Criterion
 from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
-from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing.brute_force import Objective, brute_force_oas
+from tests.extras import AUTO
 from tests.small_instances import SmallSize, fitted, small_instance
 
 OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
@@ -49,7 +49,7 @@ def assert_agrees(instance: Instance, slot: float, scope: Scope, objective: Obje
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("formulation", ["auto", "mode", "count"])
+@pytest.mark.parametrize("formulation", [AUTO, "mode", "count"])
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("seed", range(4, 10))
 def test_solve_keeps_to_the_scope(seed: int, scope: Scope, formulation: str, objective: Objective) -> None:
@@ -81,14 +81,10 @@ def test_a_model_alone_keeps_to_the_scope(seed: int, scope: Scope, formulation: 
     assert coalloc.check(instance, module.extract(model), scope=scope) == []
 
 
-@pytest.mark.parametrize("has_cpsat", [True, False])
+@pytest.mark.usefixtures("cpsat_or_not")
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("seed", [4, 6])
-def test_continuous_time_keeps_to_the_scope(
-    seed: int, scope: Scope, has_cpsat: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not has_cpsat:
-        monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+def test_continuous_time_keeps_to_the_scope(seed: int, scope: Scope) -> None:
     instance = fitted(with_cores(seed)[0], scope)
     best = brute_force_oas(instance, None, "total-response-time", scope=scope).objective
     result = coalloc.solve(instance, objective="total-response-time", scope=scope, time_limit=1.0)
@@ -98,7 +94,7 @@ def test_continuous_time_keeps_to_the_scope(
     assert result.status == "feasible" or result.objective == pytest.approx(best, rel=1e-6)
 
 
-@pytest.mark.parametrize("formulation", ["auto", "node", "count", "mode"])
+@pytest.mark.parametrize("formulation", [AUTO, "node", "count", "mode"])
 @pytest.mark.parametrize(("scope", "ends"), [("platform", 10.0), ("cluster", 20.0), ("node", 40.0)])
 def test_what_a_scope_forbids(scope: Scope, ends: float, formulation: str) -> None:
     # Two jobs of 2 tasks, 10 s on fast nodes. C1 has three of these and C3 one, so anywhere both run at once. Within a

@@ -162,5 +162,5 @@ def test_no_run_beats_the_bound_and_promises_are_kept(instance):
 
 def test_policies_are_compared_with_the_bound():
     table = coalloc.compare([PAIR], ["loras"], exact=False)
-    assert table["bound"].tolist() == pytest.approx([210.0])
+    assert table["lower_bound"].tolist() == pytest.approx([210.0])
     assert (table["gap"] >= -1e-9).all()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import coalloc
+from tests.browser import visit
 from tests.test_pages import resolve
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +23,9 @@ ASKED_FOR = re.compile(
 )
 """What a browser asks for when it shows a page."""
 ASKED_FOR_BY_STYLE = re.compile(r"""@import\s+["']?([^"';]+)|url\(["']?([^"')]+)""")
+
+
+pytestmark = pytest.mark.extras
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +101,10 @@ def test_results_and_notebooks_are_pages_too(site):
     for path in ("benchmarks/thesis/README", "notebooks/quickstart.ipynb", "CONTRIBUTING"):
         place = path.replace("README", "index")
         assert (site / "repository" / f"{place}.html").is_file(), path
+
+
+def test_the_search_works_from_a_folder_and_asks_nobody(site, tmp_path):
+    seen = visit(site / "index.html", tmp_path, "?q=makespan")
+    assert re.search(r"\d+ matching documents", seen.dom)
+    assert [line for line in seen.console if "error" in line.lower()] == []
+    assert seen.requests == []

@@ -26,14 +26,14 @@ instance.jobs.append(Job("J1", 1, 1.0))
 """A line with one mistake each, after the blank ones, the imports and the instance."""
 
 
-def checked(path: Path) -> list[str]:
-    """Return what mypy in strict mode, without any plugin, says about a file of a user's, one line per mistake."""
+def checked(*paths: Path) -> list[str]:
+    """Return what mypy in strict mode, without any plugin, says about files of a user's, one line per mistake."""
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--follow-imports=silent", "--no-pretty"]
     command += [
         "--no-error-summary",
         "--hide-error-context",
         f"--cache-dir={ROOT / '.mypy_cache' / 'users'}",
-        str(path),
+        *(str(path) for path in paths),
     ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode in (0, 1), done.stderr
@@ -41,10 +41,11 @@ def checked(path: Path) -> list[str]:
 
 
 def test_the_code_of_the_readme_passes_in_strict_mode(tmp_path):
+    paths = []
     for number, block in enumerate(block for block in blocks() if block.language == "python"):
-        path = tmp_path / f"readme_{number}.py"
-        path.write_text(block.code)
-        assert checked(path) == []
+        paths.append(tmp_path / f"readme_{number}.py")
+        paths[-1].write_text(block.code)
+    assert checked(*paths) == []
 
 
 def test_constructors_take_lists_and_hold_tuples():

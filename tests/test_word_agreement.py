@@ -8,7 +8,6 @@ import pytest
 
 import coalloc
 from coalloc.instance import Instance
-from coalloc.solvers.backends import cpsat
 from coalloc.testing import brute_force_cbs, brute_force_jpr, brute_force_oas, brute_force_pas, small_word_instance
 from coalloc.testing.brute_force import Objective
 from tests.small_instances import TINY
@@ -17,13 +16,6 @@ OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
 LIMIT = 600.0
 """Seconds, far beyond what is needed."""
 CLOSE = 1e-6
-
-
-@pytest.fixture(params=["with CP-SAT", "without"])
-def _cpsat(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let CP-SAT be installed, or not."""
-    if request.param == "without":
-        monkeypatch.setattr(cpsat, "is_installed", lambda: False)
 
 
 def assert_agrees(instance: Instance, slot: float, objective: Objective, formulation: str) -> None:
@@ -40,7 +32,7 @@ def assert_agrees(instance: Instance, slot: float, objective: Objective, formula
     assert coalloc.lower_bound(instance, objective, slot=slot) <= best.objective * (1.0 + CLOSE)
 
 
-@pytest.mark.usefixtures("_cpsat")
+@pytest.mark.usefixtures("cpsat_or_not")
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_portfolio_knows_the_words(seed: int, objective: Objective) -> None:
@@ -58,7 +50,7 @@ def test_the_node_model_knows_the_words(seed: int) -> None:
     assert_agrees(*small_word_instance(seed, TINY), "makespan", "node")
 
 
-@pytest.mark.usefixtures("_cpsat")
+@pytest.mark.usefixtures("cpsat_or_not")
 @pytest.mark.parametrize("seed", [20, 21])
 def test_continuous_time_knows_the_words(seed: int) -> None:
     # It holds whenever time runs out, so little is given.

@@ -19,7 +19,7 @@ from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.plans import Planned, Turns
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.rounding import time_tolerance
-from coalloc.rules.mesd import AskedChoice, Choice, Slowdown, mesd_allocation, where_usable
+from coalloc.rules.mesd import AskedChoice, Choice, Slowdown, by_named_times, mesd_allocation, where_usable
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
 
@@ -85,8 +85,11 @@ class Mesd:
         members = [processors_of(node_class.processors) for node_class in state.classes]
         choose, time = mesd_allocation(state.classes, self.second_step), state.allocator("fastest-first").time
         choice: Choice | AskedChoice = Choice(queue, state.classes, self.slowdown)
+        if state.is_timed:
+            choose = by_named_times(choose, state.classes, self.second_step)
         if state.is_restricted:
             choose = where_usable(choose, state.usable)
+        if state.is_timed or state.is_restricted:
             capacities = [node_class.capacity for node_class in state.classes]
             choice = AskedChoice(queue, choose, time, capacities, self.slowdown)
         now, releases = state.now, _releases(state, started)

@@ -15,16 +15,13 @@ from typing import ClassVar, Literal
 from coalloc.allocation import Scope
 from coalloc.documents.values import Count
 from coalloc.heuristics.snapshots import snapshot
-from coalloc.instance import CoallocError
-from coalloc.problem import Links, discretise
+from coalloc.instance import CoallocError, Job
+from coalloc.problem import Links, Problem, discretise
 from coalloc.rules.orders import ordered
 from coalloc.rules.selection import selected
 from coalloc.simulator.policy import Start, State
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.package import package_problem
 from coalloc.solvers.package_placing import place_package
-from coalloc.solvers.package_worth import OBJECTIVES
-from coalloc.solvers.result import SolveOptions
 from coalloc.solvers.search.packages import Work
 
 Selection = Literal["fcfs", "sjf", "bjf", "fpfs", "spt", "lpt"]
@@ -64,21 +61,24 @@ class Pas:
         is_fpfs = self.selection == "fpfs"
         queue = ordered(state.queue, "fcfs" if is_fpfs else self.selection)
         package = selected(queue, sum(state.free), self.skip or is_fpfs)
-        options = SolveOptions(model=self.allocation, objective=OBJECTIVES[self.allocation])
         work, is_proven = Work(self.work_limit), True
         starts: list[Start] = []
         for size in range(len(package), 0, -1):
-            instance = snapshot(state, package[:size])
-            problem = replace(package_problem(instance, options), classes=tuple(state.classes))
+            problem = self._problem(state, package[:size])
             placed = place_package(problem, self.allocation, work.part(ATTEMPT_SHARE))
-            is_proven &= placed.is_proven
+            is_proven &= placed.is_proven and not any(job.times for job in problem.jobs)
             if placed.modes is not None:
                 starts = [Start(job.id, mode.allocation) for job, mode in zip(problem.jobs, placed.modes, strict=True)]
                 break
             if size == 1 and not state.running:
-                raise CoallocError("; ".join(why_infeasible(discretise(instance, None))))
+                raise CoallocError("; ".join(why_infeasible(discretise(problem.instance, None))))
         self._unproven += not is_proven
         return starts
+
+    def _problem(self, state: State, package: Sequence[Job]) -> Problem:
+        """Return what is to be placed: some waiting jobs, to start now; CBS and JPR ignore the links' capacities."""
+        problem = discretise(snapshot(state, package), None, links="strict" if self.allocation == "pas" else "ignore")
+        return replace(problem, classes=tuple(state.classes))
 
     def tally(self) -> Mapping[str, int]:
         """Return how many decisions were not proven to be the best."""

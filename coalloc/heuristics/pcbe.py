@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from coalloc.allocation import NodeClass, Scope
-from coalloc.execution import execution_time
+from coalloc.execution import dedicated_time, execution_time
 from coalloc.heuristics.classics import less
 from coalloc.heuristics.node_list import on_node
-from coalloc.instance import Job, Platform
+from coalloc.instance import Job, NodeGroup, Platform
 from coalloc.instance.power import known_watts, require_watts
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
 from coalloc.simulator.policy import Running, Start, State
@@ -40,12 +40,16 @@ SIGNS = {"low-first": 1.0, "high-first": -1.0}
 class Nodes:
     """The nodes of a platform, in its order, as columns; ``slowness`` is one over the effective power."""
 
+    groups: tuple[NodeGroup, ...]
     slowness: tuple[float, ...]
     static_watts: Floats
     core_watts: Floats
 
     def seconds(self, job: Job) -> Floats:
         """Return the estimated execution time of a job on each node, s. Source: PCBE, equations (3.3), (3.4)."""
+        if job.times:
+            named = {group: dedicated_time(job, group) for group in set(self.groups)}
+            return np.array([named[group] for group in self.groups])
         times = {slowness: execution_time(job, slowness) for slowness in set(self.slowness)}
         return np.array([times[slowness] for slowness in self.slowness])
 
@@ -60,7 +64,8 @@ class Nodes:
 def nodes_of(classes: Sequence[NodeClass]) -> Nodes:
     """Return nodes, each a class of its own; their watts are given."""
     watts = np.array([known_watts(node_class.group) for node_class in classes])
-    return Nodes(tuple(1.0 / node_class.effective_power for node_class in classes), watts[:, 1], watts[:, 2])
+    slowness = tuple(1.0 / node_class.effective_power for node_class in classes)
+    return Nodes(tuple(node_class.group for node_class in classes), slowness, watts[:, 1], watts[:, 2])
 
 
 @dataclass(slots=True)

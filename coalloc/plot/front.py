@@ -97,7 +97,7 @@ def _set_limits(ax: Axes, table: pd.DataFrame, units: Units) -> None:
     for set_limits, name, unit in ((ax.set_xlim, "makespan", units.seconds), (ax.set_ylim, "energy", units.joules)):
         low, high = float(table[name].min()) / unit, float(table[name].max()) / unit
         if name == "energy":
-            low = min(low, float(table["bound"].min()) / unit)
+            low = min(low, float(table["lower_bound"].min()) / unit)
         room = MARGIN * ((high - low) or abs(high) or 1.0)
         set_limits(low - room, high + room)
 
@@ -110,9 +110,9 @@ def _draw_envelope(ax: Axes, front: pd.DataFrame, units: Units, whose: str) -> N
     left, right = ax.get_xlim()
     bottom, top = ax.get_ylim()
     first = front.iloc[0]
-    least = float(first["edp_bound"] / first["bound"]) / units.seconds if first["bound"] else left
+    least = float(first["edp_bound"] / first["lower_bound"]) / units.seconds if first["lower_bound"] else left
     limits = np.minimum(front["makespan_limit"].to_numpy(dtype=float) / units.seconds, right)
-    bounds = front["bound"].to_numpy(dtype=float) / units.joules
+    bounds = front["lower_bound"].to_numpy(dtype=float) / units.joules
     edges = np.concatenate([[left, least], np.maximum(limits, least)])
     heights = np.concatenate([[top], bounds, bounds[-1:]])
     shade = palette.mixed(palette.BAND, palette.INK, 0.07)

@@ -9,17 +9,20 @@ sources do not say how the classics choose nodes; the default is ``fastest-first
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import compress
 from typing import Any, Literal
 
 from coalloc.allocation import Allocation, NodeClass, Scope
-from coalloc.execution import execution_time
+from coalloc.execution import dedicated_time, execution_time
 from coalloc.instance import Job
 from coalloc.rules.memories import Memories
 
 Choose = Callable[[Job, Sequence[int]], Allocation | None]
 """A job and free processors per class, shape ``(num_classes,)``: the allocation, None where it does not fit."""
+KNOWN_JOBS = 10_000
+"""Jobs that name times of which it is remembered what each class is to them."""
 Rank = Callable[[Sequence[NodeClass], Sequence[int]], Sequence[Any]]
 """Classes, and what is free on each, to a sort key per class: the least is filled first."""
 
@@ -73,9 +76,17 @@ class Allocator:
 
 
 def allocator(
-    name: RuleName, classes: Sequence[NodeClass], scope: Scope = "platform", memories: Memories | None = None
+    name: RuleName,
+    classes: Sequence[NodeClass],
+    scope: Scope = "platform",
+    memories: Memories | None = None,
+    *,
+    is_timed: bool = False,
 ) -> Allocator:
-    """Return a named rule for these classes and this scope; see :func:`allocation_rule`."""
+    """Return a named rule for these classes and this scope; see :func:`allocation_rule`.
+
+    Where jobs may name times (``is_timed``) each ranks the classes by its own speeds there.
+    """
     slowness = [1.0 / node_class.effective_power for node_class in classes]
     fastest = min(slowness)
 
@@ -89,10 +100,41 @@ def allocator(
         return execution_time(job, max(compress(slowness, counts)))
 
     is_uniform = fastest == max(slowness)
-    choose = allocation_rule(name, classes, scope)
+    found = Allocator(allocation_rule(name, classes, scope), time_anywhere if is_uniform else time, least_time)
+    if is_timed:
+        found = _by_named_times(found, name, classes, scope)
     if memories is not None and not memories.leave_all:
-        choose = _where_usable(choose, memories)
-    return Allocator(choose, time_anywhere if is_uniform else time, least_time)
+        found = replace(found, choose=_where_usable(found.choose, memories))
+    return found
+
+
+def _by_named_times(plain: Allocator, name: RuleName, classes: Sequence[NodeClass], scope: Scope) -> Allocator:
+    """Return an allocator that goes by the times that jobs name, and is another for jobs that name none."""
+
+    @lru_cache(KNOWN_JOBS)
+    def known(job: Job) -> tuple[Choose, Sequence[float]]:
+        times = [dedicated_time(job, node_class.group) for node_class in classes]
+        return allocation_rule(name, classes_seen_by(job, classes), scope), times
+
+    def choose(job: Job, free: Sequence[int]) -> Allocation | None:
+        return known(job)[0](job, free) if job.times else plain.choose(job, free)
+
+    def time(job: Job, counts: Sequence[int]) -> float:
+        return max(compress(known(job)[1], counts)) if job.times else plain.time(job, counts)
+
+    def least_time(job: Job) -> float:
+        return min(known(job)[1]) if job.times else plain.least_time(job)
+
+    return Allocator(choose, time, least_time)
+
+
+def classes_seen_by(job: Job, classes: Sequence[NodeClass]) -> tuple[NodeClass, ...]:
+    """Return classes as a job that names times sees them: their power is how fast it is there."""
+    speeds = [job.base_time / dedicated_time(job, node_class.group) for node_class in classes]
+    return tuple(
+        NodeClass(c.cluster, c.group.replace(power=speed, availability=1.0), c.processors)
+        for c, speed in zip(classes, speeds, strict=True)
+    )
 
 
 def _where_usable(choose: Choose, memories: Memories) -> Choose:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Literal
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from coalloc.allocation import Allocation, NodeClass
 from coalloc.instance import Job
 from coalloc.instance.rounding import time_tolerance
-from coalloc.rules.allocation_rules import Choose, fastest_first, filled
+from coalloc.rules.allocation_rules import KNOWN_JOBS, Choose, classes_seen_by, fastest_first, filled
 
 Floats = NDArray[np.float64]
 Slowdown = Literal["difference", "ratio"]
@@ -113,6 +114,16 @@ class Choice:
         left = self._slowdowns[0] < np.inf
         self._numbers, self._tasks = self._numbers[left], self._tasks[left]
         self._slowdowns = self._slowdowns[:, left]
+
+
+def by_named_times(plain: Choose, classes: Sequence[NodeClass], second_step: bool) -> Choose:
+    """Return a rule that takes the speeds that jobs name for those of the classes, and is another for other jobs."""
+
+    @lru_cache(KNOWN_JOBS)
+    def known(job: Job) -> Choose:
+        return mesd_allocation(classes_seen_by(job, classes), second_step)
+
+    return lambda job, free: known(job)(job, free) if job.times else plain(job, free)
 
 
 def where_usable(choose: Choose, usable: Callable[[Job, Sequence[int]], Sequence[int]]) -> Choose:

@@ -134,7 +134,9 @@ class Engine:
         self._clock = Clock([job.arrival for job in self._jobs], passes, changes)
         self._contention = Contention(instance.platform)
         sources = [self._contention, *sources] if self._contention.is_possible else [*sources]
-        self._progress, self._is_steady = Progress(sources), not sources
+        self._progress = Progress(sources)
+        self._is_steady = not sources and "times" not in instance.words
+        """Whether a job takes as long as its processors say, whatever happens meanwhile."""
         self._sites = self._made(partitions, instance, np.random.default_rng(seed))
         self._router = router
         self._hears_starts = router if isinstance(router, HearsStarts) else None
@@ -221,6 +223,7 @@ class Engine:
                 rng=rng,
                 task_memory=0.0 if self._sharing else instance.largest_task_memory,
                 is_choosy=bool({"eligible", "requires"} & instance.words),
+                is_timed="times" in instance.words,
                 sharing=self._sharing,
             )
             for number, partition in enumerate(partitions)
@@ -405,10 +408,12 @@ class Engine:
         self._starts[index] = running.start
         self._processors[index] = self._known_processors.setdefault(processors, processors)
         self._running[index] = running
+        job = self._jobs[index]
         if self._is_steady:
-            self._expect_end(index, running.start + execution_time(self._jobs[index], slowdown))
+            self._expect_end(index, running.start + execution_time(job, slowdown))
         else:
-            self._expect(self._progress.begin(index, self._jobs[index], processors, slowdown, running.start))
+            kinds = site.kinds(job, running.counts) if job.times else ()
+            self._expect(self._progress.begin(index, job, processors, slowdown, running.start, kinds=kinds))
         if self._hears_starts is not None:
             self._hears_starts.started(site, running)
 

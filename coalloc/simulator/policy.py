@@ -80,6 +80,7 @@ class State:
     _occupancy: Occupancy
     _loads: Callable[[], tuple[float, ...]]
     _sharing: NodeSharing | None = None
+    _is_timed: bool = False
     _allocators: dict[RuleName, Allocator] = field(default_factory=dict)
 
     @property
@@ -110,6 +111,11 @@ class State:
     def is_restricted(self) -> bool:
         """Whether some job cannot use every free processor, for memory or because it may not."""
         return not self._occupancy.memories.leave_all
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether some job names run times by features of nodes: then not all jobs are fastest on the same nodes."""
+        return self._is_timed
 
     @property
     def free_memory(self) -> tuple[float, ...]:
@@ -156,7 +162,8 @@ class State:
     def allocator(self, rule: RuleName) -> Allocator:
         """Return an allocation rule by name (:data:`coalloc.rules.allocation_rules.ALLOCATION_RULES`)."""
         if rule not in self._allocators:
-            self._allocators[rule] = allocator(rule, self.classes, self.scope, self._occupancy.memories)
+            memories = self._occupancy.memories
+            self._allocators[rule] = allocator(rule, self.classes, self.scope, memories, is_timed=self._is_timed)
         return self._allocators[rule]
 
     def names(self, processors: Processors) -> tuple[str, ...]:
@@ -263,5 +270,13 @@ _described = copying(Job, base_time="estimate")
 
 
 def as_described(job: Job) -> Job:
-    """Return a job as its user describes it: its base time is the estimate."""
-    return job if job.base_time == job.estimate else _described(job)
+    """Return a job as its user describes it: its base time is the estimate; times that it names are off as much."""
+    if job.base_time == job.estimate:
+        return job
+    return _with_estimated_times(job) if job.times else _described(job)
+
+
+def _with_estimated_times(job: Job) -> Job:
+    factor = job.estimate / job.base_time
+    times = {feature: seconds * factor for feature, seconds in job.times.items()}
+    return job.replace(base_time=job.estimate, times=times)

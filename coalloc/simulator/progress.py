@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from coalloc.execution import execution_time
+from coalloc.execution import Kinds, execution_time, slowest_time
 from coalloc.instance import Job
 from coalloc.simulator.clock import Change
 from coalloc.simulator.processors import Processors
@@ -41,13 +41,17 @@ class Source(Protocol):
 
 @dataclass(slots=True)
 class Advance:
-    """How far a job is: ``remaining`` (a share of it) was right at ``since`` (s); ``processing`` is SP by itself."""
+    """How far a job is: ``remaining`` (a share of it) was right at ``since`` (s); ``processing`` is SP by itself.
+
+    One that names times has ``kinds``.
+    """
 
     job: Job
     processing: float
     since: float
     remaining: float = 1.0
     execution_time: float = math.nan
+    kinds: Kinds = ()
 
     def end(self) -> float:
         """Return when the job ends if nothing changes, s."""
@@ -71,12 +75,17 @@ class Progress:
         self.members: set[int] = set()
         self._advances: dict[int, Advance] = {}
 
-    def begin(self, index: int, job: Job, processors: Processors, processing: float, now: float) -> Ends:
-        """Let a job run from ``now`` (s), by itself with SP ``processing``; return the ends that this changes."""
+    def begin(
+        self, index: int, job: Job, processors: Processors, processing: float, now: float, *, kinds: Kinds = ()
+    ) -> Ends:
+        """Let a job run from ``now`` (s), by itself with SP ``processing``; return the ends that this changes.
+
+        Of one that names times the ``kinds`` say how long it takes.
+        """
         affected = self.hold(index, job, processors) if self._sources else None
         if affected is None:  # as for most jobs
-            return ((index, now + execution_time(job, processing)),)
-        self._advances[index] = Advance(job, processing, now)
+            return ((index, now + (slowest_time(kinds) if kinds else execution_time(job, processing))),)
+        self._advances[index] = Advance(job, processing, now, kinds=kinds)
         affected.add(index)
         return self.updated(affected, now)
 
@@ -122,4 +131,6 @@ class Progress:
         for source in self._sources:
             of_nodes, of_links = source.slowdowns(index)
             processing, communication = max(processing, of_nodes), communication * of_links
+        if advance.kinds:  # on dedicated nodes, which have no say in SP
+            return slowest_time(advance.kinds, communication)
         return execution_time(advance.job, processing, communication) if processing < math.inf else math.inf

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from operator import gt
 from typing import Literal
 
@@ -16,7 +17,7 @@ from coalloc.allocation import allocations_of
 from coalloc.checker import check
 from coalloc.documents.arguments import public
 from coalloc.documents.text import visible
-from coalloc.execution import Load, processing_slowdown, shared_link_ends
+from coalloc.execution import Load, kinds_of, processing_slowdown, shared_link_ends
 from coalloc.instance import CoallocError, Instance, Platform
 from coalloc.instance.numbering import intervals_of
 from coalloc.instance.processor_names import ProcessorNames
@@ -41,8 +42,8 @@ STRUCTURE = (
 """Rules of the checker that say which jobs run on which processors."""
 
 UNKNOWN_WORDS: Mapping[Starts, frozenset[str]] = {
-    "keep": frozenset({"times", "start"}),
-    "left": frozenset({"after", "times", "unavailable", "start"}),
+    "keep": frozenset({"start"}),
+    "left": frozenset({"after", "unavailable", "start"}),
 }
 """The words that it does not know: jobs that are killed end before those after them might expect it."""
 
@@ -134,10 +135,12 @@ def _kept(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
 
 def _load(problem: Problem, item: _PlacedMode) -> Load:
     """Return a placement as it is on the links; the end of a killed job is given."""
-    counts = zip(problem.classes, item.mode.allocation, strict=True)
-    processing = processing_slowdown(node_class.effective_power for node_class, count in counts if count)
+    job, loads = problem.jobs[item.job], item.mode.loads[: problem.num_links]
+    groups = [node_class.group for node_class in compress(problem.classes, item.mode.allocation)]
+    processing = processing_slowdown(group.effective_power for group in groups)
     end = item.placement.end if item.placement.outcome == "killed" else None
-    return Load(problem.jobs[item.job], item.placement.start, item.mode.loads[: problem.num_links], processing, end)
+    kinds = kinds_of(job, groups) if job.times else ()
+    return Load(job, item.placement.start, loads, processing, end, kinds)
 
 
 def _moved_left(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:

@@ -25,8 +25,10 @@ from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
 from coalloc.simulator.site import Partition
 
-UNKNOWN_WORDS = frozenset({"times", "unavailable", "start"})
-"""The words that no policy knows: the simulator has one speed per node, no windows, and no jobs that start later."""
+UNKNOWN_WORDS = frozenset({"unavailable", "start"})
+"""The words that no policy knows: the simulator has no windows, and no jobs that start later."""
+UNKNOWN_WHERE_SHARED = frozenset({"times"})
+"""The words that no run on shared nodes knows: a node has one speed there, however many share it."""
 
 SETS_AT_ONCE = 2_000
 """Sets of processors that are named in one go, so that memory stays small."""
@@ -48,6 +50,8 @@ def simulated(
         instance.refuse_shared_nodes(f"policy {name!r}")
     own = policy.unknown_words if isinstance(policy, IsIgnorant) else frozenset()
     refuse_words(instance, f"simulate, with policy {name!r},", UNKNOWN_WORDS | own)
+    if instance.shares_nodes:
+        refuse_words(instance, "simulate, where nodes are shared,", UNKNOWN_WHERE_SHARED)
     if isinstance(policy, NeedsMemory) and policy.needs_memory:
         refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
     router = policy if isinstance(policy, Broker) else None

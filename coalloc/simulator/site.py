@@ -15,9 +15,9 @@ from time import perf_counter
 
 import numpy as np
 
-from coalloc.allocation import node_classes
+from coalloc.allocation import Allocation, node_classes
 from coalloc.documents.text import quoted
-from coalloc.execution import execution_time
+from coalloc.execution import Kinds, execution_time, kinds_of
 from coalloc.instance import CoallocError, Job, Platform, PowerStates
 from coalloc.instance.power import known_power_states
 from coalloc.simulator.clock import Clock
@@ -64,6 +64,7 @@ class Site:
         rng: np.random.Generator,
         task_memory: float = 0.0,
         is_choosy: bool = False,
+        is_timed: bool = False,
         sharing: NodeSharing | None = None,
     ) -> None:
         self.number, self.name, self.policy = number, partition.name, partition.policy
@@ -78,7 +79,7 @@ class Site:
         self._occupancy = occupancy_of(own, classes, scope, task_memory, is_choosy=is_choosy)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._is_uniform = len(set(self._slowness)) == 1
-        self._clock, self._sharing = clock, sharing
+        self._clock, self._sharing, self._is_timed = clock, sharing, is_timed
         self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
         self.queue: View[Job] = View()
         self._numbers: list[int] = []
@@ -103,6 +104,7 @@ class Site:
             _occupancy=self._occupancy,
             _loads=lambda: tuple(map(contention.loads.__getitem__, links)),
             _sharing=sharing,
+            _is_timed=is_timed,
         )
         self._hears_arrivals = self.policy if isinstance(self.policy, Arriving) else None
         self._hears_ends = self.policy if isinstance(self.policy, Ending) else None
@@ -164,9 +166,19 @@ class Site:
         del self._waiting[start.job_id]
         self._left.add(number)
         slowdown = self._slowness[0] if self._is_uniform else max(compress(self._slowness, counts))
-        running = Running(described, counts, processors, now, now + execution_time(described, slowdown), taken)
+        is_named = self._is_timed and described.times
+        seconds = self._named_time(described, counts) if is_named else execution_time(described, slowdown)
+        running = Running(described, counts, processors, now, now + seconds, taken)
         self._hold(running)
         return index, running, slowdown
+
+    def kinds(self, job: Job, counts: Allocation) -> Kinds:
+        """Return a job by the kinds of its nodes, so many of each class; nothing for one that names no times."""
+        return kinds_of(job, (c.group for c in compress(self.state.classes, counts))) if job.times else ()
+
+    def _named_time(self, job: Job, counts: Allocation) -> float:
+        """Return the estimated execution time of a job that names times, s."""
+        return self.state.allocator("first-fit").time(job, counts)
 
     def occupy(self, job: Job, processors: Processors, end: float) -> Running:
         """Let a job run until ``end`` (s) that runs already, on free processors (numbers of the platform)."""

@@ -89,7 +89,7 @@ def _most_powerful(problem: Problem, placed: Placed) -> Placed:
     """
     if placed.modes is None:
         return placed
-    if problem.is_restricted:
+    if problem.is_restricted or any(job.times for job in problem.jobs):
         return replace(placed, is_proven=False)
     free = problem.package.processors
     by_speed = sorted(range(len(free)), key=lambda g: -problem.classes[g].effective_power)

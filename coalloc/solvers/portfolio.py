@@ -12,7 +12,7 @@ from contextlib import nullcontext
 
 from coalloc.solvers import list_schedules, model_run, one_dimension
 from coalloc.solvers.backends import cpsat, pumpkin
-from coalloc.solvers.bounds import feasible_set, positions, prices, simple
+from coalloc.solvers.bounds import busy_times, feasible_set, positions, prices, simple
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import (
@@ -20,6 +20,7 @@ from coalloc.solvers.search import (
     beam_search,
     beam_worker,
     branch_and_bound,
+    branch_and_bound_of_sums,
     large_neighbourhoods,
     latest_ends,
     pool_annealing,
@@ -34,6 +35,8 @@ METHODS: tuple[Method, ...] = (
     feasible_set.METHOD,
     one_dimension.METHOD,
     pumpkin.BEGUN,
+    busy_times.METHOD,
+    branch_and_bound_of_sums.METHOD,
     prices.METHOD,
     beam_worker.METHOD,
     branch_and_bound.METHOD,

@@ -64,7 +64,7 @@ COLUMNS = (
     "policy",
     "objective",
     "makespan",
-    "bound",
+    "lower_bound",
     "bound_source",
     "gap",
     "optimum",
@@ -156,8 +156,9 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        ``bound`` and ``optimum`` of the ``objective``; ``gap`` = (value - bound)/value and ``ratio`` = value/optimum
-        of what a row is worth by it, nan where the optimum is not proven; metrics as :func:`coalloc.metrics`.
+        ``lower_bound`` and ``optimum`` of the ``objective``; ``gap`` = (value - lower_bound)/value, and ``ratio`` =
+        value/optimum of what a row is worth by it, nan where the optimum is not proven; metrics as
+        :func:`coalloc.metrics`.
 
     Raises
     ------
@@ -319,7 +320,7 @@ def _against(value: float, reference: Reference) -> dict[str, Any]:
     """Return what a row is worth beside what is proven."""
     bound = max(0.0, reference.bound) if not math.isnan(reference.bound) else math.nan
     return {
-        "bound": bound,
+        "lower_bound": bound,
         "bound_source": reference.source,
         "gap": (value - bound) / value if value else 0.0,
         "optimum": reference.optimum,

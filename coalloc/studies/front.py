@@ -62,7 +62,7 @@ COLUMNS = (
     "makespan_limit",
     "makespan",
     "energy",
-    "bound",
+    "lower_bound",
     "gap",
     "edp",
     "edp_bound",
@@ -77,7 +77,7 @@ SUMMARY = (
     "makespan_limit",
     "makespan",
     "energy",
-    "bound",
+    "lower_bound",
     "gap",
     "edp",
     "open_from",
@@ -139,8 +139,8 @@ def energy_front(
     -------
     pandas.DataFrame
         A row per point, with label ``"exact"``, then one per policy. ``makespan`` and ``makespan_limit`` in s,
-        ``energy`` in J as metered, ``edp`` in J s. ``bound``: no schedule within the limit (policies: with that
-        makespan) takes less; ``gap`` = (energy - bound)/energy. ``edp_bound`` holds for all makespans above the
+        ``energy`` in J as metered, ``edp`` in J s. ``lower_bound``: no schedule within the limit (policies: with that
+        makespan) takes less; ``gap`` = (energy - lower_bound)/energy. ``edp_bound`` holds for all makespans above the
         limit before; the least of the rows, also in ``attrs["edp_bound"]``, for all schedules (on the grid
         ``attrs["slot"]``, where that is not None). ``on_front``: no row is better in one and as good in the other.
         ``open_from``: other points of the front may lie between this makespan and that of the row (where the gap is
@@ -280,7 +280,7 @@ class _Front:
             "least_makespan": self._least_makespan,
             "open": [_open_strip(row) for row in rows if not math.isnan(row["open_from"])],
         }
-        envelope = [(row["makespan_limit"], row["bound"]) for row in rows] if not self._on_grid else None
+        envelope = [(row["makespan_limit"], row["lower_bound"]) for row in rows] if not self._on_grid else None
         rows += [_policy_row(self._instance, label, run, envelope) for label, run in self._runs]
         table = pd.DataFrame(rows, columns=list(COLUMNS))
         table["on_front"] = _undominated(table)
@@ -349,14 +349,14 @@ def _rows_of(instance: Instance, known: Sequence[Point], steps: Sequence[Step], 
     kept = [row for row, after in zip(rows, [*rows[1:], None], strict=True) if not _is_same(row, after)]
     below = [least_makespan, *(row["makespan_limit"] for row in kept[:-1])]
     return [
-        {**row, "edp_bound": low * row["bound"], "open_from": _open_from(row, low)}
+        {**row, "edp_bound": low * row["lower_bound"], "open_from": _open_from(row, low)}
         for row, low in zip(kept, below, strict=True)
     ]
 
 
 def _is_same(row: Row, after: Row | None) -> bool:
     """Return whether two rows are the same point of the front, proven in both or with the same bound."""
-    if after is None or not (row["bound"] == after["bound"] or row["gap"] == after["gap"] == 0.0):
+    if after is None or not (row["lower_bound"] == after["lower_bound"] or row["gap"] == after["gap"] == 0.0):
         return False
     return all(math.isclose(row[name], after[name], rel_tol=LIMIT_MARGIN) for name in ("makespan", "energy"))
 
@@ -376,7 +376,7 @@ def _measures(point: Point, bound: float) -> dict[str, float]:
     return {
         "makespan": point.makespan,
         "energy": point.joules,
-        "bound": bound,
+        "lower_bound": bound,
         "gap": _gap(point.joules, bound),
         "edp": point.joules * point.makespan,
     }
@@ -404,7 +404,7 @@ def _policy_row(
 
 
 def _gap(joules: float, bound: float) -> float:
-    """Return (energy - bound)/energy; 0 up to what counts as a proof."""
+    """Return (energy - lower_bound)/energy; 0 up to what counts as a proof."""
     gap = relative_gap(joules, bound)
     return gap if gap is not None and gap > PROOF_TOLERANCE else 0.0
 

@@ -55,7 +55,7 @@ COLUMNS = (
     "status",
     "is_proven",
     "slotted",
-    "bound",
+    "lower_bound",
     "gap",
     "replayed",
     "compacted",
@@ -251,7 +251,7 @@ def _makespans(instance: Instance, solved: SolveResult) -> dict[str, Any]:
     compacted = metrics(instance, replay(instance, solved.schedule, starts="left"))
     return {
         "slotted": _number(solved.objective),
-        "bound": _number(solved.lower_bound),
+        "lower_bound": _number(solved.lower_bound),
         "gap": _number(solved.gap),
         "replayed": replayed["makespan"],
         "compacted": compacted["makespan"],
@@ -302,7 +302,7 @@ def _band(instance: Instance, slot: float, slotted: float, known: Continuous, li
 
 def _refuse_impossible(instance: Instance, row: dict[str, Any]) -> None:
     """Raise where ``band_low <= compacted <= replayed <= slotted`` fails, or a bound exceeds the best makespan."""
-    chain = [("band_low", "compacted"), ("compacted", "replayed"), ("replayed", "slotted"), ("bound", "slotted")]
+    chain = [("band_low", "compacted"), ("compacted", "replayed"), ("replayed", "slotted"), ("lower_bound", "slotted")]
     if not math.isnan(row["continuous"]):
         chain.append(("band_low", "continuous"))
     slack = TOLERANCE * (abs(instance.origin) + row["slotted"])

@@ -18,6 +18,7 @@ from coalloc.bench.store import Store
 from coalloc.instance import CoallocError
 from tests.bench.spec_files import NUM_SAMPLES, Inline, lasting, write_spec
 
+pytestmark = pytest.mark.extras
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 BEGUN = 120

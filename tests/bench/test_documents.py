@@ -46,6 +46,7 @@ def test_every_committed_specification_can_be_run(path):
     assert read_plan(path).samples
 
 
+@pytest.mark.extras
 def test_the_slurm_script_shows_its_job():
     pytest.importorskip("dask_jobqueue", reason="the extra dask is not installed")
     command = [

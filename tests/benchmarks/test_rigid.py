@@ -62,10 +62,10 @@ def test_all_published_instances_are_read() -> None:
     assert all(heights[s.name] * s.processors >= sum(w * h for w, h in s.jobs) for s in strips if s.name in heights)
 
 
-@pytest.mark.parametrize("peer", ["CP-SAT", "Pumpkin"])
+@pytest.mark.parametrize("peer", [pytest.param("CP-SAT", marks=pytest.mark.extras), "Pumpkin"])
 def test_peers_find_the_optimum(peer: str) -> None:
     if peer == "CP-SAT" and not cpsat.is_installed():
-        pytest.skip("OR-Tools is not installed")
+        pytest.skip("the extra cpsat is not installed")
     found = rigid.solve_by_peer(STRIP, rigid.Sample("OWN", "OWN1", peer, 60.0, 1))
     assert (found["status"], found["objective"], found["lower_bound"]) == ("optimal", 18.0, 18.0)
 

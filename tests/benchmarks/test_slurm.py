@@ -11,6 +11,7 @@ import slurm
 
 from coalloc.bench.store import Store
 
+pytestmark = pytest.mark.extras
 pytest.importorskip("dask_jobqueue", reason="the extra dask is not installed")
 
 OPTIONS = ("--queue", "normal", "--account", "project", "--hours", "2", "--threads", "4", "--memory", "6000")

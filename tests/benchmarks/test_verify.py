@@ -13,6 +13,7 @@ def first_case(kind: verify.Kind, number: int) -> agreement.Case:
     return next(verify.cases(verify.Sample(kind, number, 5.0, 1.0)))
 
 
+@pytest.mark.extras
 def test_a_small_instance_is_solved_with_and_without_cpsat_on_every_time_scale():
     cases = list(verify.cases(verify.Sample("small", 3, 5.0, 1.0)))
     assert len(cases) == verify.SOLVES
@@ -62,6 +63,7 @@ def test_the_page_counts_claims_and_who_had_the_last_word():
     assert "seed 0, small, auto, makespan: wrong" in page
 
 
+@pytest.mark.extras
 def test_without_the_extra_the_portfolio_says_so_itself():
     # Alone, the two jobs need a proof: the sources of the trace name what ran.
     case = first_case("small", 3)

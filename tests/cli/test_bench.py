@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 
@@ -144,8 +145,7 @@ def sorted_as_said(folder):
 
 
 def test_a_store_compared_with_a_worse_one_names_what_is_worse(spec, store):
-    other = spec.with_name("other.sqlite")
-    run_plan(read_plan(spec), other, Inline)
+    other = shutil.copy(store, spec.with_name("other.sqlite"))  # run again, a busy machine might be slower
     same = run("bench", "compare", store, other)
     assert same.exit_code == 0, same.stdout
     assert "worse" not in same.stdout

@@ -48,7 +48,7 @@ def test_json_is_pure(tiny):
     result = run("compare", tiny, "--policy", "fcfs", "--json", "--quiet", "--no-exact")
     (row,) = json.loads(result.stdout)
     assert (row["policy"], row["makespan"], row["ratio"]) == ("fcfs", 200.0, None)
-    assert row["bound"] == pytest.approx(200.0, rel=1e-6)
+    assert row["lower_bound"] == pytest.approx(200.0, rel=1e-6)
     assert result.stderr == ""
 
 

@@ -24,7 +24,7 @@ def test_the_demo_proves_checks_and_draws(tmp_path):
     assert instance == coalloc.example("thesis-oas-1")
     assert coalloc.check(instance, coalloc.read_schedule(directory / "schedule.json")) == []
     result = json.loads((directory / "result.json").read_text())
-    assert (result["status"], result["objective"]) == ("optimal", result["bound"])
+    assert (result["status"], result["objective"]) == ("optimal", result["lower_bound"])
     assert (directory / "gantt.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -72,7 +72,7 @@ def test_json_is_exactly_the_result_file(tiny, tmp_path):
     assert solved.stdout == path.read_text()
     document = json.loads(solved.stdout)
     assert document["format"] == "coalloc-result"
-    assert (document["status"], document["objective"], document["bound"]) == ("optimal", 200.0, 200.0)
+    assert (document["status"], document["objective"], document["lower_bound"]) == ("optimal", 200.0, 200.0)
     assert read_result(path).schedule == coalloc.solve(read_instance(tiny), slot=50).schedule
 
 

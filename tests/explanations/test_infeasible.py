@@ -163,6 +163,7 @@ def test_jobs_that_cannot_end_in_time_together_are_those_with_the_deadlines():
     assert reason.amount == pytest.approx(200.0)
 
 
+@pytest.mark.extras
 def test_what_no_simple_reason_finds_a_complete_method_proves():
     # J1 runs from 0 to 100 s on one of two nodes, for it must. J3 takes both for 50 s and has to end by 140 s. By area,
     # 100 + 100 node-seconds of 280, there is room, and each alone is in time.

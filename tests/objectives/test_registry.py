@@ -71,6 +71,7 @@ def test_nothing_to_schedule_costs_nothing(name):
     assert (result.status, result.objective) == ("optimal", 0.0)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", range(3))
 def test_solve_finds_what_brute_force_finds(name, seed):
@@ -85,6 +86,7 @@ def test_solve_finds_what_brute_force_finds(name, seed):
     assert found == pytest.approx(result.objective, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("seed", range(10, 12))
 def test_continuous_time_encloses_what_brute_force_finds(name, seed):

@@ -1,10 +1,4 @@
-import json
-import os
 import re
-import shutil
-import subprocess
-from dataclasses import dataclass
-from pathlib import Path
 
 import plotly.graph_objects as go
 import pytest
@@ -14,6 +8,7 @@ from coalloc.plot.interactive import NO_JOB, draw, hover_text, page
 from coalloc.plot.layout import Layout, layout_of
 from coalloc.plot.pictures import gantt
 from coalloc.schedule import Placement, Schedule
+from tests.browser import Visit, visit
 from tests.plot.schedules import SHARED, SHARED_SCHEDULE, list_schedule, random_instance
 from tests.plot.strange import strange_instance
 
@@ -72,51 +67,6 @@ def test_the_page_repeats_byte_for_byte_and_names_no_host_to_load_from():
     assert page(layout) == page(layout)
     assert not re.search(r'<(script|link|img)[^>]+(src|href)="(?!data:)', page(layout))
     assert len(page(layout)) < 2_500_000
-
-
-@dataclass(frozen=True)
-class Visit:
-    """What a browser did with a page: its document afterwards, console lines, addresses asked for."""
-
-    dom: str
-    console: list[str]
-    requests: list[str]
-
-
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-logging=stderr",
-    "--virtual-time-budget=4000",
-    "--dump-dom",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
-)
-
-
-def visit(path: Path, directory: Path) -> Visit:
-    """Open a page in chromium, where no host can be found."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
-        if os.environ.get("COALLOC_REQUIRE_BROWSER") == "1":
-            pytest.fail("COALLOC_REQUIRE_BROWSER=1, but there is no chromium")
-        pytest.skip("there is no chromium")
-    log = directory / "net.json"
-    flags = [*FLAGS, f"--user-data-dir={directory / 'profile'}", f"--log-net-log={log}"]
-    done = subprocess.run([browser, *flags, path.as_uri()], capture_output=True, text=True, timeout=120, check=True)
-    console = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
-    return Visit(done.stdout, console, page_requests(log))
-
-
-def page_requests(log: Path) -> list[str]:
-    """Return the addresses that the page asked for; the browser's own requests have no origin."""
-    parameters = [event.get("params", {}) for event in json.loads(log.read_text())["events"]]
-    asked = [p for p in parameters if "url" in p and p.get("initiator", "not an origin") != "not an origin"]
-    return sorted({p["url"] for p in asked if not p["url"].startswith(("file:", "data:", "blob:"))})
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ def starts(instance: Instance, name: str, **options: object) -> dict[str, float]
     return {job: p.start for job, p in placements(instance, name, **options).items()}
 
 
-KNOWN = ("deadline", "after", "eligible", "requires")
+KNOWN = ("deadline", "after", "eligible", "requires", "times")
 """Words that policies know; all refuse the others."""
 EXPECTED = ("link", "runs already", "is not within one site", "has that for more than", "knows nothing of 'requires'")
 """What a policy may refuse: shared links, jobs that find too little room where they may be, jobs that run already."""

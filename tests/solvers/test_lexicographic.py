@@ -19,6 +19,7 @@ def cluster(count, *jobs):
     return Instance(Platform((Cluster("C1", (NodeGroup(count, 1.0),), 10.0),)), jobs)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("names", [RESPONSE, ("makespan", "mean-wait"), ("maximum-lateness", "weighted-tardiness")])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_second_is_least_among_the_schedules_that_keep_the_first(names, seed):

@@ -32,6 +32,7 @@ from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, Solve
 from coalloc.solvers.search import beam_worker, sampling
 from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.testing.brute_force import brute_force_oas
+from tests.extras import AUTO
 from tests.small_instances import TINY, slotted_instances, small_instance
 from tests.strategies import LAW
 
@@ -168,7 +169,7 @@ def test_the_trace_improves_to_what_is_returned() -> None:
     assert max(bounds) <= incumbents[-1] * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("formulation", ["auto", "mode"])
+@pytest.mark.parametrize("formulation", [AUTO, "mode"])
 def test_the_same_seed_gives_the_same_schedule(formulation: str) -> None:
     instance = coalloc.generate("paper-oas", seed=0, jobs=6)
     one, two = (coalloc.solve(instance, slot="100%", formulation=formulation, seed=3) for _ in range(2))
@@ -301,6 +302,7 @@ def test_what_another_core_finds_is_taken(helpers: list[Worker], monkeypatch: py
     assert len(helpers) == 1
 
 
+@pytest.mark.extras
 def test_a_work_limit_leaves_no_choice_to_the_clock(helpers: list[Worker]) -> None:
     instance = coalloc.generate("thesis-oas", seed=2, jobs=24)
     one, two = (coalloc.solve(instance, slot="15%", threads=2, work_limit=3) for _ in range(2))
@@ -308,6 +310,7 @@ def test_a_work_limit_leaves_no_choice_to_the_clock(helpers: list[Worker]) -> No
     assert helpers == []
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("seed", range(8))
 def test_the_other_methods_prove_what_branch_and_bound_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     instance, slot = small_instance(seed)
@@ -501,6 +504,7 @@ def test_a_formulation_of_ones_own_needs_a_slot() -> None:
         coalloc.solve(five(), formulation=Own())
 
 
+@pytest.mark.extras
 def test_arrivals_in_unix_time_are_not_counted_out_in_slots() -> None:
     # Each job needs two of three nodes: 60 s, then 120 s after the arrival. There are 1.6e8 slots of 10 s before it.
     node = NodeGroup(3, power=1.0, idle_watts=1.0, static_watts=2.0, core_watts=1.0)

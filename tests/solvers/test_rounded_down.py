@@ -41,7 +41,7 @@ def test_an_instance_without_a_schedule_has_no_floor():
         rounded_down_makespan(Instance(Platform(clusters), [job]), 10.0)
 
 
-@pytest.mark.parametrize("with_cpsat", [True, False])
+@pytest.mark.parametrize("with_cpsat", [pytest.param(True, marks=pytest.mark.extras), False])
 @pytest.mark.parametrize("seed", range(8))
 def test_it_is_the_optimum_of_brute_force(monkeypatch, seed, with_cpsat):
     if with_cpsat and not cpsat.is_installed():

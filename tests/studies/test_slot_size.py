@@ -44,7 +44,7 @@ def test_makespans_and_the_band_of_each_grid():
     assert list(table.columns) == list(COLUMNS)
     half, whole = row_of(table, 0.5), row_of(table, 1.0)
     assert (half["slot"], whole["slot"]) == (20.0, 40.0)
-    assert (half["slotted"], half["bound"], half["gap"], half["compacted"]) == (100.0, 100.0, 0.0, 80.0)
+    assert (half["slotted"], half["lower_bound"], half["gap"], half["compacted"]) == (100.0, 100.0, 0.0, 80.0)
     assert half["replayed"] == 90.0
     assert (whole["slotted"], whole["compacted"]) == (120.0, 80.0)
     assert whole["replayed"] in (90.0, 110.0)  # whichever job comes first
@@ -61,7 +61,7 @@ def test_a_study_without_a_time_limit(limit):
     # As above: slots of 40 s.
     table = coalloc.slot_study(one_node(), [1.0], time_limit=limit)
     assert table["slotted"].tolist() == [120.0]
-    assert coalloc.slot_study(one_node(), [1.0], continuous=False, time_limit=limit)["bound"].tolist() == [120.0]
+    assert coalloc.slot_study(one_node(), [1.0], continuous=False, time_limit=limit)["lower_bound"].tolist() == [120.0]
 
 
 def test_the_documentation_defines_every_column():

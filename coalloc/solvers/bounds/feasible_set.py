@@ -206,8 +206,8 @@ class FeasibleSets:
         prices = work.best_prices(index, deadline)
         of_job = work.job_values(prices)
         values = np.array([of_job[j] if j >= 0 else 0.0 for j in suffix.numbers])
-        pricing = _pricing(self._problem, suffix, deadline)
-        sets = _sets(suffix, self._schedules)
+        pricing = set_pricing(self._problem, suffix, deadline)
+        sets = sets_of_schedules(suffix, self._schedules)
         search = ColumnGeneration(
             suffix, all_levels(suffix.jobs), pricing, values=values, speed_prices=prices.speeds, sets=sets
         )
@@ -247,7 +247,7 @@ def _few_sets(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> list[
     return LinkSets(problem, suffix).listed(deadline, MAX_AT_ONCE)
 
 
-def _pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pricing:
+def set_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pricing:
     """Return the pricing over the sets that links allow where these are few, else over those that processors do."""
     if may_list(problem):
         now = time.perf_counter()
@@ -257,7 +257,7 @@ def _pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pricin
     return pricing_for(suffix.capacities, suffix.jobs)
 
 
-def _sets(suffix: ReleaseSuffix, schedules: Schedules) -> Iterator[Set]:
+def sets_of_schedules(suffix: ReleaseSuffix, schedules: Schedules) -> Iterator[Set]:
     """Yield the sets of jobs of a suffix that run together in schedules, at the start of each job."""
     index = {number: j for j, number in enumerate(suffix.numbers) if number >= 0}
     for schedule in schedules:

@@ -15,35 +15,18 @@ resource-constrained project scheduling problem", Management Science 38 (1992).
 from __future__ import annotations
 
 import math
-import time
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
-from operator import le
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from coalloc.problem import Assignment, Problem
 from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
-from coalloc.solvers.bounds.link_sets import MAX_CHOICES
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
-from coalloc.solvers.search.running_sets import (
-    ExtensionAlternative,
-    Key,
-    ModeChoice,
-    RunningSet,
-    RunningSets,
-    TooManyError,
-)
+from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search
+from coalloc.solvers.search.running_sets import RunningSets
 
-MAX_WAITING = 2**18
-"""Numbers of jobs of each kind that may wait up to which the search is tried: 18 jobs, more where some are equal."""
 MAX_NODES = 200_000
 """Nodes of the search in a portfolio."""
-NODES_BETWEEN = 1_000
-"""Nodes between two looks at what other processes have found."""
 SHARE = 0.25
 """Share of the remaining time of a portfolio after which it stops."""
 SLOT_NOISE, NOISE = 1e-6, 1e-12
@@ -53,49 +36,9 @@ A bound is a sum of some hundred floats, each right to 1e-16 of its size, so bot
 as that to the ceiling is kept, not left. In slots ends are whole: what is kept for the noise is no new end.
 """
 
-OnSchedule = Callable[[list[Assignment]], bool]
 
-
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """An instant (ticks): who runs until when, how many of each kind wait (packed), and the bound at the prices."""
-
-    now: float
-    running: RunningSet
-    ends: tuple[float, ...]
-    waiting: int
-    bound: float
-
-
-class _Choice(NamedTuple):
-    """What starts at a node, the bound then, and when something ends or arrives next (ticks)."""
-
-    bound: float
-    later: float
-    start: ExtensionAlternative
-
-
-def _order(choice: _Choice) -> tuple[float, float]:
-    """Return by what choices are ordered: the least bound, then the longest job that starts."""
-    return choice.bound, -choice.start.longest
-
-
-class _StoppedError(Exception):
-    """The search came to an end before it had seen everything."""
-
-
-def may_search(problem: Problem) -> bool:
-    """Return whether a problem is of the size, and the kind, that the search is for."""
-    if not problem.is_plain:
-        return False
-    if problem.busy and any(levels[0].duration == 0 for levels in problem.levels):
-        return False  # such jobs occupy nothing, but wait here until something ends: before what ends last, or runs on
-    num_waiting = math.prod(1 + number for number in Counter(problem.kinds).values())
-    return num_waiting <= MAX_WAITING and sum(map(problem.count_allocations, problem.jobs)) <= MAX_CHOICES
-
-
-class BranchAndBound:
-    """The search for one problem.
+class BranchAndBound(ExtensionSearch):
+    """The search for the least latest end of one problem.
 
     Parameters
     ----------
@@ -120,46 +63,26 @@ class BranchAndBound:
         target: float,
         on_schedule: OnSchedule,
     ) -> None:
-        self.best = best
-        self._target = target
-        self._on_schedule = on_schedule
-        self._problem = problem
-        self._running_sets = RunningSets(problem, dual_prices, self._ceiling)
+        sets = RunningSets(problem, dual_prices, ceiling_below(problem, best))
+        super().__init__(problem, sets, best=best, target=target, on_schedule=on_schedule)
         self._busy_prices = busy_prices
-        self._arrivals = sorted(set(problem.releases))
-        self._arrived = [self._arrived_by(instant) for instant in self._arrivals]
-        self._num_nodes = 0
-        self._seen: dict[tuple[int, int, tuple[Key, ...]], list[_Node]] = {}
-        self._path: list[tuple[_Node, ExtensionAlternative]] = []
         self._longest: dict[int, float] = {0: 0.0}
 
     @property
     def proven(self) -> float:
         """What the latest end is proven to be at least, ticks, once :meth:`run` has seen everything."""
-        if self._problem.slot is not None:
-            return self.best
-        return self.best - 0.5 * PROOF_TOLERANCE * (self.best - self._problem.instance.origin)
+        return proven_below(self._problem, self.best)
 
     @property
     def _ceiling(self) -> float:
         """The latest end, ticks, that would be worth finding."""
-        ceiling = self.best - 1 + SLOT_NOISE if self._problem.slot is not None else self.proven
-        return ceiling + NOISE * self.best
+        return ceiling_below(self._problem, self.best)
 
-    def run(self, max_nodes: int, deadline: float = math.inf, is_done: Callable[[], bool] = lambda: False) -> bool:
-        """Search; return whether everything was seen, so that no schedule ends before ``proven``.
+    def _value(self, assignments: Sequence[Assignment]) -> float:
+        """Return the latest end, ticks."""
+        return max(assignment.end for assignment in assignments)
 
-        Stops after ``max_nodes`` nodes, at the deadline, an instant of ``time.perf_counter()``, s, or where
-        ``is_done``, asked now and then, says so.
-        """
-        self._max_nodes, self._deadline, self._is_done = max_nodes, deadline, is_done
-        try:
-            self._visit(self._root(), frozenset())
-        except (_StoppedError, TooManyError):
-            return False
-        return True
-
-    def _root(self) -> _Node:
+    def _root(self) -> Node:
         now, sets = self._arrivals[0], self._running_sets
         lasting = [b for b, busy in enumerate(self._problem.busy) if busy.end > now]
         left = sum(
@@ -167,43 +90,9 @@ class BranchAndBound:
         )
         worth = math.fsum(price * len(of_kind) for price, of_kind in zip(sets.prices, sets.kinds, strict=True))
         ends = tuple(self._problem.busy[b].end for b in lasting)
-        return _Node(now, sets.busy(lasting), ends, sets.counts.everything, now + left + worth)
+        return Node(now, sets.busy(lasting), ends, sets.counts.everything, now + left + worth)
 
-    def _visit(self, node: _Node, excluded: Set[Key]) -> None:
-        """Search what follows a node, but for what starts one of the excluded keys now."""
-        self._count()
-        done: set[tuple[Key, ...]] = set()
-        for choice in sorted(self._choices(node), key=_order):
-            if choice.bound > self._ceiling:
-                return  # those after it are bounded no lower, and the ceiling only falls
-            start = choice.start
-            if excluded.isdisjoint(start.keys):
-                self._path.append((node, start))
-                if node.waiting == start.jobs:
-                    self._end()
-                else:
-                    child = self._after(node, choice)
-                    if not self._is_known(child):
-                        self._visit(child, self._excluded(start, done))
-                self._path.pop()
-            done.add(start.keys)
-
-    def _excluded(self, start: ExtensionAlternative, done: Set[tuple[Key, ...]]) -> Set[Key]:
-        """Return the keys that could as well have started before, with a start that the search is done with.
-
-        That is where one more fits beside the others in each of its modes, whatever theirs are.
-        """
-        always = self._running_sets.always_fitting(start.running)
-        return frozenset([key for key in always if tuple(sorted((*start.keys, key))) in done])
-
-    def _count(self) -> None:
-        self._num_nodes += 1
-        if self._num_nodes > self._max_nodes or time.perf_counter() > self._deadline:
-            raise _StoppedError
-        if self._num_nodes % NODES_BETWEEN == 0 and self._is_done():
-            raise _StoppedError
-
-    def _choices(self, node: _Node) -> Iterator[_Choice]:
+    def _choices(self, node: Node) -> Iterator[Choice]:
         """Yield the starts that may lead to something better."""
         now, ceiling, counts = node.now, self._ceiling, self._running_sets.counts
         ready, arrival = self._ready(node)
@@ -216,35 +105,7 @@ class BranchAndBound:
             if self._busy_prices:
                 bound -= self._busy_worth(now, later)
             if bound <= ceiling and later + self._longest_of(node.waiting - start.jobs) <= ceiling:
-                yield _Choice(bound, later, start)
-
-    def _after(self, node: _Node, choice: _Choice) -> _Node:
-        start, later = choice.start, choice.later
-        ends = self._ends(node, start)
-        kept = tuple([i for i, end in enumerate(ends) if end > later])
-        running = self._running_sets.without(start.running, kept)
-        return _Node(later, running, tuple([ends[i] for i in kept]), node.waiting - start.jobs, choice.bound)
-
-    def _ends(self, node: _Node, start: ExtensionAlternative) -> list[float]:
-        """Return when those that run once a start is made will end: of one key those first that ran before."""
-        durations = self._running_sets.durations
-        return [
-            node.now + durations[key[0]][key[1]] if before is None else node.ends[before]
-            for key, before in zip(start.running.keys, _before(node.running, start.running), strict=True)
-        ]
-
-    def _ready(self, node: _Node) -> tuple[int, float]:
-        """Return how many of each kind wait and have arrived, packed, and when the next kind arrives."""
-        arrived = bisect_right(self._arrivals, node.now)
-        if arrived == len(self._arrivals):
-            return node.waiting, math.inf
-        return node.waiting & self._arrived[arrived - 1], self._arrivals[arrived]
-
-    def _arrived_by(self, instant: float) -> int:
-        """Return the bits of the kinds that have arrived by an instant."""
-        sets = self._running_sets
-        releases = [self._problem.releases[j] for j, *_ in sets.kinds]
-        return sum(sets.counts.mask(kind) for kind, release in enumerate(releases) if release <= instant)
+                yield Choice(bound, later, start)
 
     def _busy_worth(self, now: float, later: float) -> float:
         """Return what the running jobs are worth from one instant to another."""
@@ -259,92 +120,16 @@ class BranchAndBound:
             self._longest[waiting] = max(min(durations, default=math.inf) for durations, number in pairs if number)
         return self._longest[waiting]
 
-    def _is_known(self, node: _Node) -> bool:
-        """Return whether a node was seen that is no worse; remember this one where not.
 
-        Depth first, and as no node is like one that it came from, what was seen has been searched to its end.
-        Source: the cutset rule of Demeulemeester and Herroelen.
-        """
-        arrived = bisect_right(self._arrivals, node.now)
-        known = self._seen.setdefault((node.waiting, arrived, node.running.keys), [])
-        if any(_is_no_worse(other, node) for other in known):
-            return True
-        known.append(node)
-        return False
-
-    def _end(self) -> None:
-        """Offer the schedule of the path: jobs of a kind start in their order."""
-        found = list(self._assignments())
-        end = max(assignment.end for assignment in found)
-        if end >= self.best:
-            return
-        if not self._on_schedule(found):
-            raise _StoppedError  # another choice might be valid, so nothing would be proven
-        self.best = end
-        if end <= self._target:
-            raise _StoppedError
-
-    def _assignments(self) -> Iterator[Assignment]:
-        """Yield the assignments of the path: from the last running set back, a choice that agrees with those after."""
-        sets, members = self._running_sets, list(self._members())
-        chosen: dict[_Member, int] = {}
-        for running, of_running in reversed(members):
-            choice = next(c for c in running.rooms if _agrees(of_running, c, chosen))
-            chosen |= zip(of_running, choice, strict=True)
-        left = [iter(of_kind) for of_kind in sets.kinds]
-        for member in sorted(chosen, key=lambda member: member.start):
-            kind = member.key[0]
-            if kind < len(sets.kinds):
-                job = next(left[kind])
-                yield Assignment(job, member.start, self._problem.modes[job][sets.mode(member.key, chosen[member])])
-
-    def _members(self) -> Iterator[tuple[RunningSet, list[_Member]]]:
-        """Yield the running sets of the path, with who their members are."""
-        lasting = [_Member(key, -math.inf, 0, 0) for key in self._path[0][0].running.keys]
-        for step, (node, start) in enumerate(self._path):
-            members = [
-                _Member(start.running.keys[i], node.now, step, i) if before is None else lasting[before]
-                for i, before in enumerate(_before(node.running, start.running))
-            ]
-            yield start.running, members
-            after = self._path[step + 1][0].now if step + 1 < len(self._path) else math.inf
-            lasting = [m for m, end in zip(members, self._ends(node, start), strict=True) if end > after]
+def proven_below(problem: Problem, best: float) -> float:
+    """Return the latest end, ticks, that is proven where nothing ends by the ceiling below the best."""
+    return best if problem.slot is not None else best - 0.5 * PROOF_TOLERANCE * (best - problem.instance.origin)
 
 
-class _Member(NamedTuple):
-    """Who is in running sets: a key that started at an instant (ticks), as which member of which step of the path."""
-
-    key: Key
-    start: float
-    step: int
-    number: int
-
-
-def _before(running: RunningSet, after: RunningSet) -> Iterator[int | None]:
-    """Yield for each member which it was of those that ran before others joined; None for those."""
-    i = 0
-    for key in after.keys:
-        if i < len(running.keys) and running.keys[i] == key:
-            yield i
-            i += 1
-        else:
-            yield None
-
-
-def _is_no_worse(one: _Node, other: _Node) -> bool:
-    """Return whether what can follow the other can follow the one; the same kinds run and wait at both.
-
-    Each at the same duration, that is: only their choices of modes may differ. Whatever starts after the other can
-    start then after the one, where nothing that runs ends later. It fits if the choice beside which it fits is there,
-    too: so the one must have every choice that the other has, and what a choice leaves follows from the choice alone.
-    Moved left it ends no later, in floats as well, for their sums are rounded monotonically.
-    """
-    is_earlier = one.now <= other.now and all(map(le, one.ends, other.ends))
-    return is_earlier and (one.running is other.running or one.running.rooms.keys() >= other.running.rooms.keys())
-
-
-def _agrees(members: Sequence[_Member], choice: ModeChoice, chosen: Mapping[_Member, int]) -> bool:
-    return all(chosen.get(member, index) == index for member, index in zip(members, choice, strict=True))
+def ceiling_below(problem: Problem, best: float) -> float:
+    """Return the latest end, ticks, that would be worth finding where the best is known."""
+    ceiling = best - 1 + SLOT_NOISE if problem.slot is not None else proven_below(problem, best)
+    return ceiling + NOISE * best
 
 
 def _run(context: Context) -> None:

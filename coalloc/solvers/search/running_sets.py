@@ -111,17 +111,21 @@ class RunningSets:
     """The running sets of a problem, each made once.
 
     ``dual_prices`` (ticks) are those of the jobs; only durations that a job can have and end by ``ceiling`` (ticks)
-    count. ``kinds`` are the jobs of each kind, ``durations`` those of each kind, the least first.
+    count. ``kinds`` are the jobs of each kind, ``durations`` those of each kind, the least first; which kind each job
+    is of is the problem's to say, unless ``kind_of`` does.
     """
 
-    def __init__(self, problem: Problem, dual_prices: Sequence[float], ceiling: float) -> None:
+    def __init__(
+        self, problem: Problem, dual_prices: Sequence[float], ceiling: float, kind_of: Sequence[int] = ()
+    ) -> None:
+        kind_of = kind_of or problem.kinds
         self.num_pairs = 0
         self._digits = _Digits(problem)
         self._processors = sum(problem.capacities)
         self._modes: dict[Key, list[int]] = {}
         self._uses: dict[Key, list[int]] = {}
         self._rates: dict[Key, float] = {}
-        self.kinds = [[j for j, k in enumerate(problem.kinds) if k == kind] for kind in range(1 + max(problem.kinds))]
+        self.kinds = [[j for j, k in enumerate(kind_of) if k == kind] for kind in range(1 + max(kind_of))]
         self.durations: list[list[float]] = []
         self.counts = PackedNumbers([len(of_kind) for of_kind in self.kinds])
         self.one = [

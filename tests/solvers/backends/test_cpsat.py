@@ -16,7 +16,10 @@ from coalloc.solvers.backends.worker import GRACE
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import small_instance
 
-pytestmark = pytest.mark.skipif(not cpsat.is_installed(), reason="the extra cpsat (OR-Tools) is not installed")
+pytestmark = [
+    pytest.mark.extras,
+    pytest.mark.skipif(not cpsat.is_installed(), reason="the extra cpsat is not installed"),
+]
 
 
 def run(problem, objective="makespan", time_limit=60.0, **options):

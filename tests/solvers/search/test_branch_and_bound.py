@@ -15,7 +15,8 @@ from coalloc.problem import Assignment, Problem, Rounding, discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
-from coalloc.solvers.search.branch_and_bound import MAX_WAITING, BranchAndBound, may_search
+from coalloc.solvers.search.branch_and_bound import BranchAndBound
+from coalloc.solvers.search.extension_search import MAX_WAITING, may_search
 from coalloc.testing.brute_force import brute_force_oas
 from tests.small_instances import TINY, equal_instances, slotted_instances
 from tests.strategies import LAW

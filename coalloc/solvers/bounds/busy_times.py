@@ -1,0 +1,256 @@
+"""Mean busy times: a bound on a sum of costs by values of jobs of which no set that fits brings more than 1 a tick.
+
+Let a job at level l bring ``mu_j / d_jl`` a tick while it runs, and no jobs that fit together more than 1. Then
+all of them are worked on by one machine of speed 1, which may interrupt them, and job j brings ``mu_j`` in all. The
+mean instant at which a job is worked on is half its duration before its end. Where each costs ``a_j`` a tick of it,
+the machine has the least costs by working on the job with the largest ``a_j / mu_j`` that is there. Where all are there
+at 0, that is
+
+    sum_{i<j} min(a_j mu_i, a_i mu_j) + sum_j a_j mu_j / 2,
+
+concave in mu: an LP, whose rows are the sets, separated by the pricing of the feasible sets. Derivation:
+docs/mathematics.md, "Bounds". Source: mean busy times, M. Goemans, M. Queyranne, A. Schulz, M. Skutella, Y. Wang,
+"Single machine scheduling with release dates", SIAM Journal on Discrete Mathematics 15 (2002).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.objectives import Criterion
+from coalloc.problem import Assignment
+from coalloc.solvers.backends.growing_lp import GrowingLp
+from coalloc.solvers.bounds.column_generation import IMPROVEMENT, Set
+from coalloc.solvers.bounds.feasible_set import set_pricing, sets_of_schedules
+from coalloc.solvers.bounds.pricing import JobPrices
+from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+
+MOST_JOBS = 24
+"""Jobs up to which it is tried: the LP has a column for each two of them."""
+SHARE = 0.2
+"""Share of the remaining time of a portfolio after which it stops."""
+NO_ROOM = 1e-12
+"""Share of the machine below which nothing is worked on."""
+WHOLE = 1e-6
+"""How far above a whole number a bound may be before it is rounded up."""
+ROUNDING = 1e-9
+"""Share of the magnitude of its terms that is taken off the bound."""
+
+Floats = NDArray[np.float64]
+
+
+class Line(NamedTuple):
+    """What a job costs at least by its mean busy time (ticks): ``slope`` times that, and ``constant``."""
+
+    slope: float
+    constant: float
+
+
+def lines_of(criterion: Criterion) -> list[Line] | None:
+    """Return a line below the costs of each job; None where costs are no ramps of the starts."""
+    lines = []
+    for j, (levels, release) in enumerate(zip(criterion.problem.levels, criterion.problem.releases, strict=True)):
+        ramps = [(criterion.ramp(j, level.duration), level.duration / 2.0) for level in levels]
+        slope = min((ramp.slope for ramp, _ in ramps if ramp is not None), default=0.0)
+        constant = math.inf
+        for ramp, half in ramps:
+            if ramp is None:
+                return None
+            # slope * M + constant is no more than ramp.slope * (M - half) + ramp.intercept from M = release + half on.
+            steeper = (ramp.slope - slope) * (release + half)
+            constant = min(constant, ramp.intercept - ramp.slope * half + steeper)
+        lines.append(Line(slope, constant))
+    return lines
+
+
+class Work(NamedTuple):
+    """What the machine has to do: ``ticks`` from ``release`` on, each of which costs ``ratio`` times its instant."""
+
+    ratio: float
+    ticks: float
+    release: float = -math.inf
+
+
+class Held(NamedTuple):
+    """The share of the machine that is not there until ``end``, ticks."""
+
+    end: float
+    share: float
+
+
+def least_cost(works: Sequence[Work], now: float, held: Sequence[Held]) -> float:
+    """Return what all work costs at the least from an instant on: the largest ratio that is there goes first.
+
+    ``works`` are in descending order of their ratios, which are no less than 0, ``held`` in the order of the ends.
+    """
+    arrivals = sorted({work.release for work in works if work.release > now}, reverse=True)
+    left = [work.ticks for work in works]
+    free, cost, i, first = 1.0 - sum([of.share for of in held]), 0.0, 0, 0
+    while True:
+        while first < len(left) and left[first] <= 0.0:
+            first += 1
+        if first == len(left):
+            return cost
+        chosen = first
+        while chosen < len(left) and (left[chosen] <= 0.0 or works[chosen].release > now):
+            chosen += 1
+        until = min(held[i].end if i < len(held) else math.inf, arrivals[-1] if arrivals else math.inf)
+        if chosen < len(left) and free > NO_ROOM:
+            span = min(left[chosen] / free, until - now)
+            done = min(left[chosen], span * free)
+            cost += works[chosen].ratio * done * (now + span / 2.0)
+            left[chosen] = left[chosen] - done if span < left[chosen] / free else 0.0
+            now += span
+            if now < until:
+                continue
+        now = max(now, until)
+        while i < len(held) and held[i].end <= now:
+            free, i = free + held[i].share, i + 1
+        while arrivals and arrivals[-1] <= now:
+            arrivals.pop()
+
+
+@dataclass(slots=True)
+class BusyTimes:
+    """The bound of one criterion, and the values of the jobs, ticks, that prove it: 0 everywhere before there are any.
+
+    No jobs that fit together bring more than 1 a tick, where one of ``d`` ticks brings ``values / d``.
+    """
+
+    criterion: Criterion
+    lines: list[Line]
+    values: list[float] = field(default_factory=list)
+    bound: float = -math.inf
+
+    def improve(self, schedules: Sequence[Sequence[Assignment]], deadline: float) -> Iterator[float]:
+        """Yield ever better bounds on the cost until the LP is solved or the deadline (``perf_counter``, s)."""
+        problem = self.criterion.problem
+        release = min(problem.releases)
+        suffix = release_suffix_of(problem, levelled_jobs(problem, use_links=True), release, release)
+        self.values = [0.0] * len(problem.jobs)
+        if not suffix.jobs:
+            return
+        pricing = set_pricing(problem, suffix, deadline)
+        master = _Master(suffix, [self.lines[j].slope for j in suffix.numbers])
+        master.add(sets_of_schedules(suffix, schedules))
+        while time.perf_counter() < deadline:
+            prices = master.solve(deadline)
+            if prices is None:
+                return
+            priced = pricing.price(master.by_level(prices), deadline)
+            if not 0.0 < priced.value < math.inf:
+                return
+            values = [0.0] * len(problem.jobs)
+            for j, job, price in zip(suffix.numbers, suffix.jobs, prices.tolist(), strict=True):
+                values[j] = price * job.durations[0] / max(1.0, priced.value)
+            bound = self._at(values)
+            if bound > self.bound:
+                self.bound, self.values = bound, values
+            yield self.bound
+            if not master.add(s for s in priced.sets if master.worth(s, prices) > 1.0 + IMPROVEMENT):
+                return
+
+    def _at(self, values: Sequence[float]) -> float:
+        """Return the bound at values of the jobs."""
+        problem, total, works = self.criterion.problem, [], []
+        for release, levels, line, value in zip(problem.releases, problem.levels, self.lines, values, strict=True):
+            total.append(line.constant)
+            if value > 0.0:
+                works.append(Work(line.slope / value, value, release))
+            else:
+                total.append(line.slope * (release + levels[0].duration / 2.0))
+        works.sort(key=lambda work: -work.ratio)
+        total.append(least_cost(works, min(problem.releases), ()))
+        return math.fsum(total) - ROUNDING * sum(map(abs, total))
+
+
+class _Master:
+    """The LP of the values: columns for each two jobs, and for the price of a tick of each job at its first level."""
+
+    def __init__(self, suffix: ReleaseSuffix, slopes: Sequence[float]) -> None:
+        least = np.array([job.durations[0] for job in suffix.jobs])
+        self._shares = [[job.durations[0] / d for d in job.durations] for job in suffix.jobs]
+        count = len(least)
+        pairs = [(i, j) for i in range(count) for j in range(i)]
+        unit = float(least.max()) * (max(slopes) or 1.0)
+        ticks = least / unit
+        self._first = len(pairs)
+        self._lp = GrowingLp()
+        costs = [-1.0] * len(pairs) + [-a * t / 2.0 for a, t in zip(slopes, ticks.tolist(), strict=True)]
+        self._lp.add_columns(costs, [()] * len(costs))
+        for column, (i, j) in enumerate(pairs):
+            self._lp.add_row(-math.inf, 0.0, [column, self._first + i], [1.0, -slopes[j] * float(ticks[i])])
+            self._lp.add_row(-math.inf, 0.0, [column, self._first + j], [1.0, -slopes[i] * float(ticks[j])])
+        self.add(((j, 0),) for j in range(count))
+
+    def add(self, sets: Iterable[Set]) -> bool:
+        """Add sets as rows; return whether there are any."""
+        is_any = False
+        for members in sets:
+            is_any = True
+            columns = sorted((self._first + j, self._shares[j][level]) for j, level in members)
+            self._lp.add_row(-math.inf, 1.0, [j for j, _ in columns], [share for _, share in columns])
+        return is_any
+
+    def solve(self, deadline: float) -> Floats | None:
+        """Return the price of a tick of each job at its first level; None where HiGHS has none in time."""
+        solution = self._lp.solve(deadline)
+        return None if solution is None else np.maximum(solution.columns[self._first :], 0.0)
+
+    def by_level(self, prices: Floats) -> JobPrices:
+        """Return the price of a tick of each job at each level."""
+        return [
+            [price * share for share in of_job] for price, of_job in zip(prices.tolist(), self._shares, strict=True)
+        ]
+
+    def worth(self, members: Set, prices: Floats) -> float:
+        """Return what a tick of a set brings."""
+        return sum(float(prices[j]) * self._shares[j][level] for j, level in members)
+
+
+def busy_times_of(criterion: Criterion) -> BusyTimes | None:
+    """Return the bound before its first step; None where costs are no ramps, or no start matters."""
+    lines = lines_of(criterion)
+    return None if lines is None or not any(line.slope > 0.0 for line in lines) else BusyTimes(criterion, lines)
+
+
+def busy_times_bound(criterion: Criterion, time_limit: float = math.inf) -> float:
+    """Return the bound on the cost, as good as a share of the time (s) allows; of many jobs what each costs alone."""
+    times = busy_times_of(criterion) if is_for(criterion) else None
+    deadline = time.perf_counter() + SHARE * time_limit
+    bounds = [] if times is None else [whole(criterion, bound) for bound in times.improve((), deadline)]
+    return max([criterion.objective.of_costs(criterion.alone), *bounds])
+
+
+def _run(context: Context) -> None:
+    """Solve the LP; its bounds, and values of the jobs."""
+    times = busy_times_of(context.criterion)
+    if times is None:
+        return
+    context.keep(times)
+    for bound in times.improve([context.best] if context.best else [], context.deadline):
+        context.prove(whole(context.criterion, bound), METHOD.name)
+        if context.is_closed:
+            return
+
+
+def whole(criterion: Criterion, cost: float) -> float:
+    """Return a bound as a cost: the next whole number where costs are whole."""
+    return float(math.ceil(cost - WHOLE)) if criterion.is_integral else cost
+
+
+def is_for(criterion: Criterion) -> bool:
+    """Return whether there are few jobs, and their costs are added up."""
+    return criterion.is_sum and 0 < len(criterion.problem.jobs) <= MOST_JOBS
+
+
+METHOD = Method("mean busy times", _run, lambda context: is_for(context.criterion), share=SHARE, stage="bound")

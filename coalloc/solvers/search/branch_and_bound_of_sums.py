@@ -1,0 +1,195 @@
+"""Branch and bound over extension alternatives for a sum of costs: what few jobs wait, respond or are late in all.
+
+The tree is that of :mod:`coalloc.solvers.search.extension_search`. What a job costs is known when it starts. Those that
+wait cost no less than if each were alone from the next instant on; and no less than what their mean busy times
+(:mod:`coalloc.solvers.bounds.busy_times`) say, on a machine of which the running jobs hold their part until they end.
+Derivation: docs/mathematics.md, "Branch and bound over extension alternatives".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from coalloc.objectives import Criterion
+from coalloc.problem import Assignment
+from coalloc.solvers.bounds.busy_times import BusyTimes, Held, Work, least_cost
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+from coalloc.solvers.result import PROOF_TOLERANCE
+from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search
+from coalloc.solvers.search.running_sets import ExtensionAlternative, RunningSets
+
+MAX_NODES = 400_000
+"""Nodes of the search in a portfolio."""
+SHARE = 0.5
+"""Share of the remaining time of a portfolio after which it stops."""
+SLOT_NOISE, NOISE = 1e-6, 1e-12
+"""What the sums of a bound may lose: in slots, and as a share of the size of all terms."""
+
+
+class BranchAndBoundOfSums(ExtensionSearch):
+    """The search for the least sum of costs of one problem.
+
+    Parameters
+    ----------
+    times
+        Lines below the costs of the jobs, and their values, ticks: no jobs that fit together bring more than 1 a tick,
+        where one of ``d`` ticks brings ``value / d``. None: nothing but each job alone is known.
+    best
+        Cost that is known; only better ones are looked for.
+    target
+        Cost at which the search stops: a proven bound.
+    on_schedule
+        Hears of every better schedule, and says whether it is valid.
+    """
+
+    def __init__(
+        self, criterion: Criterion, times: BusyTimes | None, *, best: float, target: float, on_schedule: OnSchedule
+    ) -> None:
+        problem = criterion.problem
+        latest = problem.horizon_in_turn
+        sets = RunningSets(problem, [0.0] * len(problem.jobs), latest, criterion.kinds)
+        super().__init__(problem, sets, best=best, target=target, on_schedule=on_schedule)
+        self._criterion = criterion
+        self._releases = [problem.releases[j] for j, *_ in sets.kinds]
+        self._alone: dict[tuple[int, float], float] = {}
+        self._rates: dict[tuple[int, int], float] = {}
+        self._lines: list[tuple[int, float, float, float]] = []
+        self._constants = [0.0] * len(sets.kinds)
+        if times is not None and times.values:
+            self._set_lines(times)
+        costs = (criterion.cost(j, latest - levels[-1].duration, latest) for j, levels in enumerate(problem.levels))
+        self._noise = NOISE * (abs(best) + sum(map(abs, costs)) + sum(map(abs, criterion.alone)))
+
+    def _set_lines(self, times: BusyTimes) -> None:
+        """Order the kinds that have a value by what a tick of it costs, the dearest first."""
+        sets = self._running_sets
+        for kind, of_kind in enumerate(sets.kinds):
+            value = sum([times.values[j] for j in of_kind]) / len(of_kind)
+            slope, self._constants[kind] = times.lines[of_kind[0]]
+            if value > 0.0:
+                self._lines.append((kind, slope / value, value, self._releases[kind]))
+                for level, duration in enumerate(sets.durations[kind]):
+                    self._rates[kind, level] = value / duration
+            else:
+                half = min(sets.durations[kind], default=0.0) / 2.0
+                self._lines.append((kind, slope, 0.0, half))
+        self._lines.sort(key=lambda line: -line[1])
+
+    @property
+    def proven(self) -> float:
+        """What the sum is proven to cost at least, once :meth:`run` has seen everything."""
+        if self._criterion.is_integral:
+            return self.best
+        divisor = self._criterion.objective.divisor(self._problem.instance)
+        return self.best - 0.5 * PROOF_TOLERANCE * abs(self._criterion.reported(self.best)) * divisor
+
+    @property
+    def _ceiling(self) -> float:
+        ceiling = self.best - 1 + SLOT_NOISE if self._criterion.is_integral else self.proven
+        return ceiling + self._noise
+
+    def _value(self, assignments: Sequence[Assignment]) -> float:
+        return self._criterion.value(assignments)
+
+    def _root(self) -> Node:
+        now, sets, busy = self._arrivals[0], self._running_sets, self._problem.busy
+        lasting = [b for b, of in enumerate(busy) if of.end > now]
+        ends = tuple(busy[b].end for b in lasting)
+        return Node(now, sets.busy(lasting), ends, sets.counts.everything, -math.inf)
+
+    def _choices(self, node: Node) -> Iterator[Choice]:
+        counts, now = self._running_sets.counts, node.now
+        ready, arrival = self._ready(node)
+        first, room, guards = min(min(node.ends, default=math.inf), arrival), ready + counts.guards, counts.guards
+        for start in self._running_sets.starts(node.running, ready):
+            if room - start.jobs & guards != guards:
+                continue
+            spent = node.spent + sum([self._cost(kind, level, now) for kind, level in start.keys])
+            if spent > self._ceiling:
+                continue
+            waiting = node.waiting - start.jobs
+            if not waiting:
+                yield Choice(max(node.bound, spent), now, start, spent)
+                continue
+            later = min(first, now + start.shortest)
+            if later < math.inf:
+                bound = max(node.bound, spent + self._rest(node, start, counts.unpacked(waiting), later, spent))
+                if bound <= self._ceiling:
+                    yield Choice(bound, later, start, spent)
+
+    def _cost(self, kind: int, level: int, now: float) -> float:
+        """Return what a job of a kind costs that starts now at a duration."""
+        sets = self._running_sets
+        return self._criterion.cost(sets.kinds[kind][0], now, now + sets.durations[kind][level])
+
+    def _cost_alone(self, kind: int, now: float) -> float:
+        """Return what a job of a kind costs at the least that starts now or later, when it has arrived."""
+        if (kind, now) not in self._alone:
+            start = max(now, self._releases[kind])
+            levels = range(len(self._running_sets.durations[kind]))
+            self._alone[kind, now] = min([self._cost(kind, level, start) for level in levels], default=math.inf)
+        return self._alone[kind, now]
+
+    def _rest(
+        self, node: Node, start: ExtensionAlternative, waiting: Sequence[int], later: float, spent: float
+    ) -> float:
+        """Return what jobs that wait cost at the least from the next instant on."""
+        alone = sum([number * self._cost_alone(kind, later) for kind, number in enumerate(waiting) if number])
+        if not self._rates or spent + alone > self._ceiling:
+            return alone
+        ends = self._ends(node, start)
+        held = [
+            Held(end, self._rates[key])
+            for end, key in zip(ends, start.running.keys, strict=True)
+            if end > later and key in self._rates
+        ]
+        held.sort()
+        works, total = [], 0.0
+        for kind, ratio, value, release in self._lines:
+            number = waiting[kind]
+            if number:
+                total += number * self._constants[kind]
+                if value:
+                    works.append(Work(ratio, number * value, release))
+                else:
+                    total += number * ratio * (max(later, self._releases[kind]) + release)
+        return max(alone, total + least_cost(works, later, held))
+
+
+def may_search_sum(criterion: Criterion) -> bool:
+    """Return whether a problem is of the size, and the kind, that the search is for.
+
+    A job of no slot occupies nothing and starts at its arrival, but here when there is room for it.
+    """
+    problem = criterion.problem
+    has_empty = any(levels[0].duration == 0 for levels in problem.levels)
+    return not has_empty and may_search(problem, criterion.kinds)
+
+
+def _run(context: Context) -> None:
+    """Search exhaustively, as far as a number of nodes goes, for anything better than the best assignments."""
+
+    def is_taken(assignments: list[Assignment]) -> bool:
+        context.take_if_valid(assignments, METHOD.name)
+        return context.cost <= context.criterion.value(assignments)
+
+    search = BranchAndBoundOfSums(
+        context.criterion, context.kept(BusyTimes), best=context.cost, target=context.goal, on_schedule=is_taken
+    )
+
+    def is_closed() -> bool:
+        context.hear()
+        return context.is_closed
+
+    if search.run(context.limited(MAX_NODES), context.deadline, is_closed):
+        context.prove(search.proven, METHOD.name)
+
+
+def _accepts(context: Context) -> bool:
+    is_sum = context.criterion.is_sum and context.is_free and bool(context.best)
+    return is_sum and may_search_sum(context.criterion)
+
+
+METHOD = Method("branch and bound of sums", _run, _accepts, share=SHARE)

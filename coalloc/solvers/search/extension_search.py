@@ -1,0 +1,310 @@
+"""The tree of extension alternatives: at each instant at which something ends or arrives, what starts.
+
+A schedule whose jobs start as early as their order allows starts each at such an instant, and one of these
+is optimal. So a node is an instant with what runs then and how many jobs of each kind wait; its children are the sets
+of waiting jobs, each at one of its durations, that start. On which nodes a job runs is decided late: a running set
+holds *every* choice of a mode for each of its jobs that fits. A node is given up where a bound
+shows that nothing better can follow, or where another was seen with the
+same jobs running and waiting, none of them later and no dearer; and no job starts that could as well have started
+before. What a schedule costs, and how that is bounded, is said by those who search
+(:mod:`coalloc.solvers.search.branch_and_bound`, :mod:`coalloc.solvers.search.branch_and_bound_of_sums`).
+Derivation: docs/mathematics.md, "Branch and bound over extension alternatives".
+Source: J. Stinson, E. Davis, B. Khumawala, "Multiple resource-constrained scheduling using branch and bound", AIIE
+Transactions 10 (1978); E. Demeulemeester, W. Herroelen, "A branch-and-bound procedure for the multiple
+resource-constrained project scheduling problem", Management Science 38 (1992).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from operator import le
+from typing import NamedTuple
+
+from coalloc.problem import Assignment, Problem
+from coalloc.solvers.bounds.link_sets import MAX_CHOICES
+from coalloc.solvers.search.running_sets import (
+    ExtensionAlternative,
+    Key,
+    ModeChoice,
+    RunningSet,
+    RunningSets,
+    TooManyError,
+)
+
+MAX_WAITING = 2**18
+"""Numbers of jobs of each kind that may wait up to which the search is tried: 18 jobs, more where some are equal."""
+NODES_BETWEEN = 1_000
+"""Nodes between two looks at what other processes have found."""
+
+OnSchedule = Callable[[list[Assignment]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An instant (ticks): who runs until when, how many of each kind wait (packed), and the bound on all that follows.
+
+    ``spent`` is what the jobs that have started cost: 0 where costs are not added up.
+    """
+
+    now: float
+    running: RunningSet
+    ends: tuple[float, ...]
+    waiting: int
+    bound: float
+    spent: float = 0.0
+
+
+class Choice(NamedTuple):
+    """What starts at a node, the bound then, when something ends or arrives next (ticks), and what was spent then."""
+
+    bound: float
+    later: float
+    start: ExtensionAlternative
+    spent: float = 0.0
+
+
+def _order(choice: Choice) -> tuple[float, float]:
+    """Return by what choices are ordered: the least bound, then the longest job that starts."""
+    return choice.bound, -choice.start.longest
+
+
+class StoppedError(Exception):
+    """The search came to an end before it had seen everything."""
+
+
+def may_search(problem: Problem, kind_of: Sequence[int] = ()) -> bool:
+    """Return whether a problem is of the size, and the kind, that the search is for; ``kind_of`` as running sets."""
+    if not problem.is_plain:
+        return False
+    if problem.busy and any(levels[0].duration == 0 for levels in problem.levels):
+        return False  # such jobs occupy nothing, but wait here until something ends: before what ends last, or runs on
+    num_waiting = math.prod(1 + number for number in Counter(kind_of or problem.kinds).values())
+    return num_waiting <= MAX_WAITING and sum(map(problem.count_allocations, problem.jobs)) <= MAX_CHOICES
+
+
+class ExtensionSearch(ABC):
+    """The search for one problem; whoever says what schedules cost gives the root, the choices and the ceiling.
+
+    Parameters
+    ----------
+    running_sets
+        Those of the problem.
+    target
+        Cost at which the search stops: a proven bound.
+    on_schedule
+        Hears of every better schedule, and says whether it is valid.
+
+    ``best`` is the least cost that is known; only better ones are looked for.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        running_sets: RunningSets,
+        *,
+        best: float,
+        target: float,
+        on_schedule: OnSchedule,
+    ) -> None:
+        self.best = best
+        self._target = target
+        self._on_schedule = on_schedule
+        self._problem = problem
+        self._running_sets = running_sets
+        self._arrivals = sorted(set(problem.releases))
+        self._arrived = [self._arrived_by(instant) for instant in self._arrivals]
+        self._num_nodes = 0
+        self._seen: dict[tuple[int, int, tuple[Key, ...]], list[Node]] = {}
+        self._path: list[tuple[Node, ExtensionAlternative]] = []
+
+    @property
+    @abstractmethod
+    def proven(self) -> float:
+        """What schedules are proven to cost at least, once :meth:`run` has seen everything."""
+
+    @property
+    @abstractmethod
+    def _ceiling(self) -> float:
+        """The cost that would be worth finding."""
+
+    @abstractmethod
+    def _root(self) -> Node:
+        """Return the first node."""
+
+    @abstractmethod
+    def _choices(self, node: Node) -> Iterator[Choice]:
+        """Yield the starts that may lead to something better."""
+
+    @abstractmethod
+    def _value(self, assignments: Sequence[Assignment]) -> float:
+        """Return what a schedule costs."""
+
+    def run(self, max_nodes: int, deadline: float = math.inf, is_done: Callable[[], bool] = lambda: False) -> bool:
+        """Search; return whether everything was seen, so that no schedule ends before ``proven``.
+
+        Stops after ``max_nodes`` nodes, at the deadline, an instant of ``time.perf_counter()``, s, or where
+        ``is_done``, asked now and then, says so.
+        """
+        self._max_nodes, self._deadline, self._is_done = max_nodes, deadline, is_done
+        try:
+            self._visit(self._root(), frozenset())
+        except (StoppedError, TooManyError):
+            return False
+        return True
+
+    def _visit(self, node: Node, excluded: Set[Key]) -> None:
+        """Search what follows a node, but for what starts one of the excluded keys now."""
+        self._count()
+        done: set[tuple[Key, ...]] = set()
+        for choice in sorted(self._choices(node), key=_order):
+            if choice.bound > self._ceiling:
+                return  # those after it are bounded no lower, and the ceiling only falls
+            start = choice.start
+            if excluded.isdisjoint(start.keys):
+                self._path.append((node, start))
+                if node.waiting == start.jobs:
+                    self._end()
+                else:
+                    child = self._after(node, choice)
+                    if not self._is_known(child):
+                        self._visit(child, self._excluded(start, done))
+                self._path.pop()
+            done.add(start.keys)
+
+    def _excluded(self, start: ExtensionAlternative, done: Set[tuple[Key, ...]]) -> Set[Key]:
+        """Return the keys that could as well have started before, with a start that the search is done with.
+
+        That is where one more fits beside the others in each of its modes, whatever theirs are.
+        """
+        always = self._running_sets.always_fitting(start.running)
+        return frozenset([key for key in always if tuple(sorted((*start.keys, key))) in done])
+
+    def _count(self) -> None:
+        self._num_nodes += 1
+        if self._num_nodes > self._max_nodes or time.perf_counter() > self._deadline:
+            raise StoppedError
+        if self._num_nodes % NODES_BETWEEN == 0 and self._is_done():
+            raise StoppedError
+
+    def _after(self, node: Node, choice: Choice) -> Node:
+        start, later = choice.start, choice.later
+        ends = self._ends(node, start)
+        kept = tuple([i for i, end in enumerate(ends) if end > later])
+        running = self._running_sets.without(start.running, kept)
+        return Node(
+            later, running, tuple([ends[i] for i in kept]), node.waiting - start.jobs, choice.bound, choice.spent
+        )
+
+    def _ends(self, node: Node, start: ExtensionAlternative) -> list[float]:
+        """Return when those that run once a start is made will end: of one key those first that ran before."""
+        durations = self._running_sets.durations
+        return [
+            node.now + durations[key[0]][key[1]] if before is None else node.ends[before]
+            for key, before in zip(start.running.keys, _before(node.running, start.running), strict=True)
+        ]
+
+    def _ready(self, node: Node) -> tuple[int, float]:
+        """Return how many of each kind wait and have arrived, packed, and when the next kind arrives."""
+        arrived = bisect_right(self._arrivals, node.now)
+        if arrived == len(self._arrivals):
+            return node.waiting, math.inf
+        return node.waiting & self._arrived[arrived - 1], self._arrivals[arrived]
+
+    def _arrived_by(self, instant: float) -> int:
+        """Return the bits of the kinds that have arrived by an instant."""
+        sets = self._running_sets
+        releases = [self._problem.releases[j] for j, *_ in sets.kinds]
+        return sum(sets.counts.mask(kind) for kind, release in enumerate(releases) if release <= instant)
+
+    def _is_known(self, node: Node) -> bool:
+        """Return whether a node was seen that is no worse; remember this one where not.
+
+        Depth first, and as no node is like one that it came from, what was seen has been searched to its end.
+        Source: the cutset rule of Demeulemeester and Herroelen.
+        """
+        arrived = bisect_right(self._arrivals, node.now)
+        known = self._seen.setdefault((node.waiting, arrived, node.running.keys), [])
+        if any(_is_no_worse(other, node) for other in known):
+            return True
+        known.append(node)
+        return False
+
+    def _end(self) -> None:
+        """Offer the schedule of the path: jobs of a kind start in their order."""
+        found = list(self._assignments())
+        value = self._value(found)
+        if value >= self.best:
+            return
+        if not self._on_schedule(found):
+            raise StoppedError  # another choice might be valid, so nothing would be proven
+        self.best = value
+        if value <= self._target:
+            raise StoppedError
+
+    def _assignments(self) -> Iterator[Assignment]:
+        """Yield the assignments of the path: from the last running set back, a choice that agrees with those after."""
+        sets, members = self._running_sets, list(self._members())
+        chosen: dict[_Member, int] = {}
+        for running, of_running in reversed(members):
+            choice = next(c for c in running.rooms if _agrees(of_running, c, chosen))
+            chosen |= zip(of_running, choice, strict=True)
+        left = [iter(of_kind) for of_kind in sets.kinds]
+        for member in sorted(chosen, key=lambda member: member.start):
+            kind = member.key[0]
+            if kind < len(sets.kinds):
+                job = next(left[kind])
+                yield Assignment(job, member.start, self._problem.modes[job][sets.mode(member.key, chosen[member])])
+
+    def _members(self) -> Iterator[tuple[RunningSet, list[_Member]]]:
+        """Yield the running sets of the path, with who their members are."""
+        lasting = [_Member(key, -math.inf, 0, 0) for key in self._path[0][0].running.keys]
+        for step, (node, start) in enumerate(self._path):
+            members = [
+                _Member(start.running.keys[i], node.now, step, i) if before is None else lasting[before]
+                for i, before in enumerate(_before(node.running, start.running))
+            ]
+            yield start.running, members
+            after = self._path[step + 1][0].now if step + 1 < len(self._path) else math.inf
+            lasting = [m for m, end in zip(members, self._ends(node, start), strict=True) if end > after]
+
+
+class _Member(NamedTuple):
+    """Who is in running sets: a key that started at an instant (ticks), as which member of which step of the path."""
+
+    key: Key
+    start: float
+    step: int
+    number: int
+
+
+def _before(running: RunningSet, after: RunningSet) -> Iterator[int | None]:
+    """Yield for each member which it was of those that ran before others joined; None for those."""
+    i = 0
+    for key in after.keys:
+        if i < len(running.keys) and running.keys[i] == key:
+            yield i
+            i += 1
+        else:
+            yield None
+
+
+def _is_no_worse(one: Node, other: Node) -> bool:
+    """Return whether what can follow the other can follow the one; the same kinds run and wait at both.
+
+    Each at the same duration, that is: only their choices of modes may differ. Whatever starts after the other can
+    start then after the one, where nothing that runs ends later. It fits if the choice beside which it fits is there,
+    too: so the one must have every choice that the other has, and what a choice leaves follows from the choice alone.
+    Moved left it ends no later, in floats as well, for their sums are rounded monotonically.
+    """
+    is_earlier = one.now <= other.now and one.spent <= other.spent and all(map(le, one.ends, other.ends))
+    return is_earlier and (one.running is other.running or one.running.rooms.keys() >= other.running.rooms.keys())
+
+
+def _agrees(members: Sequence[_Member], choice: ModeChoice, chosen: Mapping[_Member, int]) -> bool:
+    return all(chosen.get(member, index) == index for member, index in zip(members, choice, strict=True))
