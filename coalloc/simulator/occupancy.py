@@ -168,9 +168,9 @@ class Pool(Occupancy):
 
     def take(self, job: Job, start: Start, preferred: Processors = 0) -> tuple[Allocation, Processors, Allocation]:
         """Occupy what a start asks for; see :meth:`Occupancy.take`."""
-        tasks, counts = job.tasks, (job.tasks,)
+        tasks, counts, asked = job.tasks, (job.tasks,), start.counts
         free = self.room[0]
-        if start != (job.id, counts, ()) or type(start.counts[0]) is not int or tasks > free:
+        if start != (job.id, counts, ()) or type(asked[0]) is not int or tasks > free:
             return super().take(job, start, preferred)
         processors = preferred_of(self.free, tasks, preferred) if preferred else lowest_of(self.free, tasks)
         self.free ^= processors
