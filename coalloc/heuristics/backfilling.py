@@ -53,8 +53,8 @@ class Easy:
         """Return the jobs that start now: from the head, then those that do not delay the first that waits."""
         if state is not self._state:
             self.begin(state)
-        waiting, choose, free = self._waiting, self._allocator.choose, state.room
-        waiting.update(state.queue, state.now)
+        waiting, choose, free, now = self._waiting, self._allocator.choose, state.room, state.now
+        waiting.update(state.queue, now)
         starts: list[Start] = []
         passing: list[int] = []
         for job in waiting.jobs:

@@ -280,7 +280,13 @@ class Engine:
         """Let the policy of a site decide, and do what it says."""
         num_waiting, num_starts, num_wakes = len(site.queue), 0, 0
         try:
-            for decision in self._decisions(site):
+            try:
+                decisions = site.decide()
+                if self._interrupts.have_come:  # whoever has caught them
+                    raise KeyboardInterrupt
+            except KeyboardInterrupt:
+                raise Interrupted(self.position, type(site.policy).__name__) from None
+            for decision in decisions:
                 if isinstance(decision, Start):
                     self._start(site, decision)
                     num_starts += 1
@@ -295,17 +301,7 @@ class Engine:
             raise self._fault(site, str(error)) from None
         if num_starts:
             self._idle_instants = 0
-            site.leave_queue(num_starts)
-
-    def _decisions(self, site: Site) -> list[object]:
-        """Return what the policy of a site decides; an interrupt meanwhile stops the run, whoever has caught it."""
-        try:
-            decisions = site.decide()
-            if self._interrupts.have_come:
-                raise KeyboardInterrupt
-        except KeyboardInterrupt:
-            raise Interrupted(self.position, type(site.policy).__name__) from None
-        return decisions
+            site.leave_queue()
 
     def _refuse_idleness(self) -> None:
         """Raise where a policy puts jobs off, again and again, though nothing runs."""
@@ -354,12 +350,13 @@ class Engine:
 
     def _end(self, index: int) -> None:
         """End a job; one that counts as finished already only has its pass."""
-        self._homes[index].is_due = True
+        site = self._homes[index]
+        site.is_due = True
         if index in self._running:
-            self._finish(index)
+            self._finish(index, site)
 
-    def _finish(self, index: int) -> None:
-        site, running = self._homes[index], self._running.pop(index)
+    def _finish(self, index: int, site: Site) -> None:
+        running = self._running.pop(index)
         self._ended += 1
         if index in self._progress.members:
             self._expect(self._progress.end(index, self._clock.now))
@@ -386,7 +383,7 @@ class Engine:
             if running.estimated_end <= now and self._ends[index] <= now
         ]
         for index in due:
-            self._finish(index)
+            self._finish(index, self._homes[index])
 
     def _change(self, change: Change) -> None:
         """Let something happen outside; who has processors there may decide anew."""
@@ -410,7 +407,7 @@ class Engine:
         self._running[index] = running
         job = self._jobs[index]
         if self._is_steady:
-            self._expect_end(index, running.start + execution_time(job, slowdown))
+            self._expect_end(index, running, running.start + execution_time(job, slowdown))
         else:
             kinds = site.kinds(job, running.counts) if job.times else ()
             self._expect(self._progress.begin(index, job, processors, slowdown, running.start, kinds=kinds))
@@ -426,11 +423,10 @@ class Engine:
                     f"job {quoted(self._jobs[index].id)} loads a link of no bandwidth: it would never end; "
                     "give the link a bandwidth, or use a policy that respects links",
                 )
-            self._expect_end(index, end)
+            self._expect_end(index, self._running[index], end)
 
-    def _expect_end(self, index: int, end: float) -> None:
-        """Expect a job to end at ``end`` (s), at its limit at the latest where jobs are killed."""
-        running = self._running[index]
+    def _expect_end(self, index: int, running: Running, end: float) -> None:
+        """Expect a job that runs to end at ``end`` (s), at its limit at the latest where jobs are killed."""
         expected = self._limited(index, end, running.estimated_end) if self._kill else end
         self._ends[index] = expected
         self._clock.expect_end(index, expected, running.start, running.job.arrival)

@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from coalloc.allocation import Allocation, NodeClass, Scope
-from coalloc.documents.values import copying
+from coalloc.documents.values import NO_SECONDS, copying
 from coalloc.instance import Job, Platform
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.rules.node_choice import NodeLoad
@@ -273,7 +273,7 @@ def as_described(job: Job) -> Job:
     """Return a job as its user describes it: its base time is the estimate; times that it names are off as much."""
     if job.base_time == job.estimate:
         return job
-    return _with_estimated_times(job) if job.times else _described(job)
+    return _described(job) if job.times is NO_SECONDS or not job.times else _with_estimated_times(job)
 
 
 def _with_estimated_times(job: Job) -> Job:

@@ -84,7 +84,7 @@ class Site:
         self.queue: View[Job] = View()
         self._numbers: list[int] = []
         """The jobs of the queue numbered as they arrived, and those that have left it in this pass."""
-        self._left: set[int] = set()
+        self._left: list[int] = []
         self._num_arrived = 0
         self._waiting: dict[str, tuple[int, int, Job]] = {}
         self.is_due = False
@@ -141,12 +141,15 @@ class Site:
     def decide(self) -> list[object]:
         """Return what the policy decides."""
         began = perf_counter()
-        decisions = decisions_of(self.policy.decide(self.state), len(self._waiting))
+        answer = self.policy.decide(self.state)
+        if type(answer) is not list or len(answer) > len(self._waiting):  # as few are
+            answer = decisions_of(answer, len(self._waiting))
         seconds = perf_counter() - began
         self.decisions += 1
         self.decision_total += seconds
-        self.decision_max = max(self.decision_max, seconds)
-        return decisions
+        if seconds > self.decision_max:
+            self.decision_max = seconds
+        return answer
 
     def start(self, start: Start) -> tuple[int, Running, float]:
         """Start a waiting job as the policy says, if that is possible.
@@ -164,7 +167,7 @@ class Site:
         cores_on = 0 if self.power is None else self.power.cores_on(now)
         counts, processors, taken = self._occupancy.take(described, start, cores_on)
         del self._waiting[start.job_id]
-        self._left.add(number)
+        self._left.append(number)
         slowdown = self._slowness[0] if self._is_uniform else max(compress(self._slowness, counts))
         is_named = self._is_timed and described.times
         seconds = self._named_time(described, counts) if is_named else execution_time(described, slowdown)
@@ -202,19 +205,19 @@ class Site:
             self._most_tasks[key] = largest_part(state.classes, state.scope, rooms)
         return self._most_tasks[key]
 
-    def leave_queue(self, num_starts: int) -> None:
-        """Take the jobs that the pass has started, so many, off the queue: those at its head at once, others singly."""
-        queue, numbers, left = self.queue, self._numbers, self._left
-        head = 0
-        while head < num_starts and numbers[head] in left:
-            head += 1
-        if head < num_starts:
-            for number in left.difference(numbers[:head]):
-                place = bisect_left(numbers, number)
-                list.pop(queue, place)
-                del numbers[place]
-        list.__delitem__(queue, slice(head))
-        del numbers[:head]
+    def leave_queue(self) -> None:
+        """Take the jobs that the pass has started off the queue: several at its head at once, others singly."""
+        queue, numbers, left, head = self.queue, self._numbers, self._left, 0
+        if len(left) > 1:
+            left.sort()
+            while head < len(left) and numbers[head] == left[head]:
+                head += 1
+            list.__delitem__(queue, slice(head))
+            del numbers[:head], left[:head]
+        for number in left:
+            place = bisect_left(numbers, number)
+            list.pop(queue, place)
+            numbers.pop(place)
         left.clear()
 
     def end(self, running: Running) -> None:
