@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from heapq import heappop, heappush, heapreplace
+from heapq import heappop, heappush
 from itertools import repeat
 from typing import Any, Literal, Protocol, get_args
 
@@ -82,7 +82,7 @@ class Clock:
         order = np.argsort(arrivals, kind="stable")
         jobs, times = order.data, np.asarray(arrivals, dtype=float)[order].data
         self._arrivals: Iterator[Entry] = zip(times, repeat(self._arrival_rank), jobs, repeat(0.0), jobs, strict=False)
-        self._follow_up(self._arrival_rank)
+        self._coming = next(self._arrivals, END_OF_TIME)
         self._push_next_change()
 
     def expect_end(self, job: int, end: float, start: float, arrival: float) -> None:
@@ -108,13 +108,16 @@ class Clock:
         The handlers say what happens, and the clock goes with it. What they ask for, or expect, happens in its turn.
         """
         heap, ends, arrivals, is_batch = self._heap, self._ends, self._arrivals, self._is_batch
-        end_rank, arrival_rank, wake_rank = self._end_rank, self._arrival_rank, self._wake_rank
+        end_rank, wake_rank = self._end_rank, self._wake_rank
         handle = [handlers[kind] for kind in self._kinds]
-        while heap[0] is not END_OF_TIME:
-            entry = time, rank, _, _, what = heap[0]
-            if rank == arrival_rank:
-                heapreplace(heap, next(arrivals, END_OF_TIME))
+        while True:
+            if self._coming < heap[0]:
+                entry = time, rank, _, _, what = self._coming
+                self._coming = next(arrivals, END_OF_TIME)
             else:
+                entry = time, rank, _, _, what = heap[0]
+                if entry is END_OF_TIME:
+                    return
                 heappop(heap)
                 if rank == end_rank:
                     if ends.get(what) != time:
@@ -122,7 +125,7 @@ class Clock:
                 else:
                     self._follow_up(rank)
             limit = time + (INSTANT_TOLERANCE if time < EARLY else INSTANT_PRECISION * time) if is_batch else -math.inf
-            if heap[0][0] <= limit:
+            if heap[0][0] <= limit or self._coming[0] <= limit:
                 self._happen([(rank, entry)], limit, handle)
             else:  # alone, as most are
                 self.now = time
@@ -131,18 +134,21 @@ class Clock:
                 elif rank == wake_rank:
                     self._wakes.remove((time, what))
                 handle[rank](what)
-                if heap[0][0] <= limit:
+                if heap[0][0] <= limit or self._coming[0] <= limit:
                     self._happen([], limit, handle)
             yield
 
     def _happen(self, due: list[tuple[int, Entry]], limit: float, handle: Sequence[Handler]) -> None:
         """Let happen what is due and all that comes up to ``limit`` (s), whatever the times, by kind first."""
         heap = self._heap
-        while due or heap[0][0] <= limit:
+        while due or heap[0][0] <= limit or self._coming[0] <= limit:
             while heap[0][0] <= limit:
                 entry = heappop(heap)
                 self._follow_up(entry[1])
                 heappush(due, (entry[1], entry))
+            while self._coming[0] <= limit:
+                heappush(due, (self._arrival_rank, self._coming))
+                self._coming = next(self._arrivals, END_OF_TIME)
             rank, (time, _, _, _, what) = heappop(due)
             if rank == self._end_rank:
                 if self._ends.get(what) != time:
@@ -155,9 +161,7 @@ class Clock:
 
     def _follow_up(self, rank: int) -> None:
         """Push the next arrival after an arrival, and so for changes: there is one at most, so the heap stays small."""
-        if rank == self._arrival_rank:
-            heappush(self._heap, next(self._arrivals, END_OF_TIME))
-        elif rank in self._change_ranks:
+        if rank in self._change_ranks:
             self._push_next_change()
 
     def _push_next_change(self) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import compress
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -141,15 +142,14 @@ class Site:
     def decide(self) -> list[object]:
         """Return what the policy decides."""
         began = perf_counter()
-        answer = self.policy.decide(self.state)
-        if type(answer) is not list or len(answer) > len(self._waiting):  # as few are
-            answer = decisions_of(answer, len(self._waiting))
+        answer: Any = self.policy.decide(self.state)
+        is_plain = type(answer) is list and len(answer) <= len(self._waiting)  # as most are
+        decisions: list[object] = answer if is_plain else decisions_of(answer, len(self._waiting))
         seconds = perf_counter() - began
         self.decisions += 1
         self.decision_total += seconds
-        if seconds > self.decision_max:
-            self.decision_max = seconds
-        return answer
+        self.decision_max = max(self.decision_max, seconds)
+        return decisions
 
     def start(self, start: Start) -> tuple[int, Running, float]:
         """Start a waiting job as the policy says, if that is possible.
