@@ -39,7 +39,7 @@ class Jobs:
 
     Group g begins at row ``first[g]`` and ends where the next begins; ungrouped jobs are one group.
     ``processors`` are those held, ``due_date`` and ``deadline`` are infinite where there is none. ``met_saturation``:
-    at some instant the job loads a link whose total load is above its bandwidth.
+    at some instant the job loads a link whose total load is above its bandwidth. ``was_killed``: it was not done.
     """
 
     arrival: Floats
@@ -52,6 +52,7 @@ class Jobs:
     processors: Ints
     is_coallocated: Truths
     met_saturation: Truths
+    was_killed: Truths
     first: Ints
 
     def __len__(self) -> int:
@@ -75,6 +76,7 @@ class Jobs:
             self.processors[rows],
             self.is_coallocated[rows],
             self.met_saturation[rows],
+            self.was_killed[rows],
             ONE_GROUP if first is None else first,
         )
 
@@ -173,6 +175,7 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             processors=tasks.sum(axis=1),
             is_coallocated=(tasks > 0).sum(axis=1) > 1,
             met_saturation=met_saturation[: len(placed)],
+            was_killed=np.fromiter([p.outcome == "killed" for p in placements], np.bool_, len(placements)),
             first=ONE_GROUP,
         ),
         links,

@@ -22,8 +22,10 @@ from coalloc.allocation import (
     NodeClass,
     Scope,
     allocation_of,
+    counted_groups,
     has_too_little,
     node_classes,
+    reserved_nodes,
     switched_classes,
 )
 from coalloc.constraint import Constraint, NotTogether, Release, Stated, Times, stated
@@ -230,12 +232,7 @@ class Problem:
     @cached_property
     def _counted_groups(self) -> dict[tuple[int, int], tuple[int, ...]]:
         """The classes, by index, of each cluster and group of which a window takes a number of processors."""
-        platform = self.instance.platform
-        names = [cluster.name for cluster in platform.clusters]
-        counted = {(names.index(w.cluster), w.group) for w in platform.unavailable if w.group is not None}
-        nodes = [platform.nodes[platform.processor_node[c.processors[0]]] for c in self.classes]
-        groups = [(node.cluster, node.group) for node in nodes]
-        return {key: tuple(g for g, group in enumerate(groups) if group == key) for key in sorted(counted)}
+        return counted_groups(self.instance.platform, self.classes)
 
     @cached_property
     def num_links(self) -> int:
@@ -843,7 +840,8 @@ def discretise(
     instance.refuse_shared_nodes(EXACT_METHODS)
     _refuse_instants(instance)
     kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
-    classes = node_classes(instance.platform, scope, instance.largest_task_memory, _reserved(instance))
+    reserved = reserved_nodes(instance.platform, instance.running, EXACT_METHODS)
+    classes = node_classes(instance.platform, scope, instance.largest_task_memory, reserved)
     return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
 
 
@@ -856,22 +854,6 @@ def _refuse_instants(instance: Instance) -> None:
             f"job {quoted(first.id)} has a base_time of {first.base_time:g} s{more}: must be at least "
             f"{INSTANT_TOLERANCE:g} s here, for closer instants are one"
         )
-
-
-def _reserved(instance: Instance) -> list[frozenset[int]]:
-    """Return the nodes, by index, of each running job that starts later; raises where it has a part of one."""
-    platform, found = instance.platform, []
-    for run in instance.running:
-        if run.start > 0.0:
-            processors = [platform.processor_index[name] for name in run.nodes]
-            nodes = frozenset(platform.processor_node[p] for p in processors)
-            if sum(platform.nodes[n].cores for n in nodes) > len(processors):
-                raise CoallocError(
-                    f"running job {quoted(run.job.id)} starts at {run.start:g} s on a part of a node: {EXACT_METHODS} "
-                    "knows only whole nodes there"
-                )
-            found.append(nodes)
-    return found
 
 
 def on_another_grid(problem: Problem, slot: float, rounding: Rounding) -> Problem:

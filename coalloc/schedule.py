@@ -55,7 +55,7 @@ class Placement(Value):
         Names of the processors, one per task: ``C1/0``, or ``C1/0.3`` for a core of a node with several. Ranges stand
         for several: ``C1/0-127``, ``C1/0-3.0-7``. They are read as a sequence of names, which is held as ranges.
     outcome
-        ``"completed"``, or ``"killed"`` at the limit that its estimate sets.
+        ``"completed"``, or ``"killed"``: at the limit that its estimate sets, or when a window or a reservation begins.
     """
 
     job: Text

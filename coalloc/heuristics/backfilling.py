@@ -15,10 +15,11 @@ from typing import Literal
 
 from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
+from coalloc.heuristics.over_time import Filling
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.orders import Order, ordered_at
-from coalloc.rules.queues import WaitingJobs, waiting_jobs
+from coalloc.rules.queues import Places, WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import Release, Reservation, Reserve, reservation, reservation_in_pool
 from coalloc.simulator.policy import Start, State
 
@@ -53,6 +54,8 @@ class Easy:
         """Return the jobs that start now: from the head, then those that do not delay the first that waits."""
         if state is not self._state:
             self.begin(state)
+        if state.has_closings:
+            return self._beside_closings(state)
         waiting, choose, free, now = self._waiting, self._allocator.choose, state.room, state.now
         waiting.update(state.queue, now)
         starts: list[Start] = []
@@ -82,9 +85,7 @@ class Easy:
         now = state.now
         if gap is None:
             gap = self._gap = self._gap_before(jobs[head], [(jobs[k], s) for k, s in enumerate(starts)], free, state)
-        if self.candidates != "queue":
-            places = {jobs[place].id: int(place) for place in candidates}
-            candidates = [places[job.id] for job in ordered_at([jobs[k] for k in candidates], self.candidates, now)]
+        candidates = self._in_turn(candidates, now)
         passing: list[int] = []
         for place in waiting.passing(candidates, gap, now):
             counts = gap.admit(jobs[place], now)
@@ -93,6 +94,36 @@ class Easy:
                 starts.append(Start(jobs[place].id, counts))
         gap.num_tried = len(jobs) - len(starts)
         return passing
+
+    def _in_turn(self, places: Places, now: float) -> Places:
+        """Return the places of jobs in the order in which they are tried."""
+        if self.candidates == "queue":
+            return places
+        jobs = self._waiting.jobs
+        place_of = {jobs[place].id: int(place) for place in places}
+        return [place_of[job.id] for job in ordered_at([jobs[k] for k in places], self.candidates, now)]
+
+    def _beside_closings(self, state: State) -> list[Start]:
+        """Return the jobs that start now, and end by their estimates before what they run on is not there.
+
+        The first that does not fit has a reservation as early as it fits until its estimated end; those behind it start
+        where they fit beside that.
+        """
+        waiting, filling = self._waiting, Filling(state, self._allocator)
+        waiting.update(state.queue, state.now)
+        starts = list(filling.first(waiting.jobs))
+        num_first, passing = len(starts), []
+        candidates = waiting.small(filling.room, num_first + 1) if filling.room > 0 else []
+        if len(candidates):
+            filling.reserve(waiting.jobs[num_first])
+            for place in self._in_turn(candidates, state.now):
+                start = filling.start(waiting.jobs[place])
+                if start is not None:
+                    passing.append(int(place))
+                    starts.append(start)
+        if starts:
+            waiting.leave(num_first, passing)
+        return starts
 
     def _gap_before(self, head: Job, starts: Sequence[tuple[Job, Start]], free: Allocation, state: State) -> _Gap:
         """Return what is free beside the reservation of the first job that waits, where others start now."""

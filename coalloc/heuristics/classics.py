@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from operator import sub
 
 from coalloc.allocation import Allocation, Scope
+from coalloc.heuristics.over_time import Filling
 from coalloc.rules.allocation_rules import Choose, RuleName
 from coalloc.rules.orders import Order
 from coalloc.rules.queues import WaitingJobs, waiting_jobs
@@ -38,6 +39,8 @@ class ListPolicy:
         """Return the jobs that start now."""
         if state is not self._state:
             self.begin(state)
+        if state.has_closings:
+            return self._beside_closings(state)
         waiting, choose, free = self._waiting, state.allocator(self.allocation).choose, state.room
         waiting.update(state.queue, state.now)
         starts: list[Start] = []
@@ -49,6 +52,21 @@ class ListPolicy:
             free = less(free, counts)
         num_first = len(starts)
         passing = self._pass_over(starts, free, choose, len(state.classes)) if self.skip else []
+        if starts:
+            waiting.leave(num_first, passing)
+        return starts
+
+    def _beside_closings(self, state: State) -> list[Start]:
+        """Return the jobs that start now, and end by their estimates before what they run on is not there."""
+        waiting, filling = self._waiting, Filling(state, state.allocator(self.allocation))
+        waiting.update(state.queue, state.now)
+        starts = list(filling.first(waiting.jobs))
+        num_first, passing = len(starts), []
+        for place in waiting.small(filling.room, num_first + 1) if self.skip else ():
+            start = filling.start(waiting.jobs[place])
+            if start is not None:
+                passing.append(int(place))
+                starts.append(start)
         if starts:
             waiting.leave(num_first, passing)
         return starts

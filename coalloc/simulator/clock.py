@@ -66,7 +66,7 @@ class Clock:
     """The time, and what is still to happen.
 
     ``now`` is in s. ``arrivals`` (s) are those of the jobs by index; ``changes`` come in order of time, and
-    may be endless: each is asked for when the one before has happened.
+    may be endless: each is asked for when the one before has happened, the first when the clock begins.
     """
 
     def __init__(self, arrivals: Sequence[float], passes: Passes = "batch", changes: Iterable[Change] = ()) -> None:
@@ -83,7 +83,6 @@ class Clock:
         jobs, times = order.data, np.asarray(arrivals, dtype=float)[order].data
         self._arrivals: Iterator[Entry] = zip(times, repeat(self._arrival_rank), jobs, repeat(0.0), jobs, strict=False)
         self._coming = next(self._arrivals, END_OF_TIME)
-        self._push_next_change()
 
     def expect_end(self, job: int, end: float, start: float, arrival: float) -> None:
         """Expect a job to end at ``end`` (s; ``inf``: not for now), and no longer when it was expected before.
@@ -110,6 +109,7 @@ class Clock:
         heap, ends, arrivals, is_batch = self._heap, self._ends, self._arrivals, self._is_batch
         end_rank, wake_rank = self._end_rank, self._wake_rank
         handle = [handlers[kind] for kind in self._kinds]
+        self._push_next_change()
         while True:
             if self._coming < heap[0]:
                 entry = time, rank, _, _, what = self._coming

@@ -8,7 +8,7 @@ policy asks for is believed (:mod:`coalloc.simulator.occupancy`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from coalloc.documents.text import quoted
 from coalloc.execution import execution_time
-from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import time_tolerance
 from coalloc.simulator.clock import Change, Clock, Handler, Kind, Passes
 from coalloc.simulator.contention import Contention
@@ -24,6 +24,7 @@ from coalloc.simulator.decisions import DecisionError, Start, wake_time
 from coalloc.simulator.interruption import Interrupts, noted_interrupts
 from coalloc.simulator.node_sharing import refuse_unshared, sharing_of, user_changes
 from coalloc.simulator.occupancy import refuse_too_large, refuse_unplaceable
+from coalloc.simulator.outlook import Reserved, Shutting
 from coalloc.simulator.policy import Running, as_described
 from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.progress import Ends, Progress, Source
@@ -131,6 +132,8 @@ class Engine:
             refuse_unshared(len(partitions), passes, kill)
             sources = [*sources, self._sharing]
             changes = merge(changes, user_changes(instance), key=lambda change: change.time)
+        if {"unavailable", "start"} & instance.words:
+            changes = merge(changes, self._closing_changes(instance), key=lambda change: change.time)
         self._clock = Clock([job.arrival for job in self._jobs], passes, changes)
         self._contention = Contention(instance.platform)
         sources = [self._contention, *sources] if self._contention.is_possible else [*sources]
@@ -147,6 +150,9 @@ class Engine:
             refuse_unplaceable(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
         self._running: dict[int, Running] = {}
+        self._reserved_jobs: dict[int, Job] = {}
+        self._reserved: set[int] = set()
+        """The running jobs that start later and have not ended, and which of them have begun."""
         self._awaited, self._followers = _precedences(instance)
         self._held_back: set[int] = set()
         """Jobs that have arrived before all that they come after have ended."""
@@ -224,6 +230,7 @@ class Engine:
                 task_memory=0.0 if self._sharing else instance.largest_task_memory,
                 is_choosy=bool({"eligible", "requires"} & instance.words),
                 is_timed="times" in instance.words,
+                running=instance.running,
                 sharing=self._sharing,
             )
             for number, partition in enumerate(partitions)
@@ -254,7 +261,7 @@ class Engine:
                         self._pass(site)
             if is_followed:
                 self._end_instant()
-            if not running:
+            if not running and not self._reserved_jobs:
                 if self._ended == num_jobs:
                     return
                 self._refuse_idleness()
@@ -354,20 +361,29 @@ class Engine:
         site.is_due = True
         if index in self._running:
             self._finish(index, site)
+        elif index in self._reserved:
+            self._reserved.remove(index)
+            del self._reserved_jobs[index]
+            self._let_go(index)
+            self._let_follow(index)
 
     def _finish(self, index: int, site: Site) -> None:
         running = self._running.pop(index)
-        self._ended += 1
-        if index in self._progress.members:
-            self._expect(self._progress.end(index, self._clock.now))
+        self._let_go(index)
         site.end(running)
         if self._hears_ends is not None:
             self._hears_ends.ended(site, running)
         if self._followers:
-            self._release_followers(index)
+            self._let_follow(index)
 
-    def _release_followers(self, index: int) -> None:
-        """Let the jobs arrive that have waited for this one alone to end."""
+    def _let_go(self, index: int) -> None:
+        """Take a job that has ended off what it shares with others."""
+        self._ended += 1
+        if index in self._progress.members:
+            self._expect(self._progress.end(index, self._clock.now))
+
+    def _let_follow(self, index: int) -> None:
+        """Let the jobs arrive that have waited for a job alone."""
         for follower in self._followers.get(index, ()):
             self._awaited[follower] -= 1
             if not self._awaited[follower] and follower in self._held_back:
@@ -387,9 +403,38 @@ class Engine:
 
     def _change(self, change: Change) -> None:
         """Let something happen outside; who has processors there may decide anew."""
+        if isinstance(change, Shutting):
+            self._shut_or_reopen(self._sites[change.site], change)
+        elif isinstance(change, Reserved):
+            self._begin_reserved(change)
         self._expect(self._progress.change(change, self._clock.now))
         for site in self._sites:
             site.is_due |= bool(site.of_platform(change.processors))
+
+    def _shut_or_reopen(self, site: Site, change: Shutting) -> None:
+        """Let a part of a site not be there from now on, and kill what still runs there; or let it be there again."""
+        if change.is_leaving:
+            site.reopen(change.closing)
+            return
+        gone = site.overstaying(change.closing)
+        for index in [index for index, running in self._running.items() if running in gone]:
+            self._stop(site, index)
+        site.shut(change.closing)
+
+    def _begin_reserved(self, change: Reserved) -> None:
+        """Let a running job that starts later load its links from now on."""
+        self._reserved.add(change.index)
+        affected = self._progress.hold(change.index, self._reserved_jobs[change.index], change.processors)
+        self._expect(self._progress.updated(affected or (), self._clock.now))
+
+    def _stop(self, site: Site, index: int) -> None:
+        """Kill a job, unless it ends by itself at this instant."""
+        now = self._clock.now
+        if self._ends[index] > now + time_tolerance(now):
+            self._killed.add(index)
+            self._ends[index] = now
+            self._clock.expect_end(index, math.inf, now, now)
+        self._finish(index, site)
 
     def _wake(self, number: int) -> None:
         self._sites[number].is_due = True
@@ -437,17 +482,37 @@ class Engine:
         (self._killed.add if is_late else self._killed.discard)(index)
         return max(limit, self._clock.now) if is_late else end
 
+    def _closing_changes(self, instance: Instance) -> Iterator[Change]:
+        """Yield when what is not there, and when running jobs begin that start later, in order of time."""
+        changes: list[Change] = [shutting for site in self._sites for shutting in site.shuttings()]
+        for index, run in enumerate(instance.running, start=len(self._jobs)):
+            if run.start > 0.0:
+                changes.append(Reserved(run.start, False, self._processors[index], index))
+        yield from sorted(changes, key=lambda change: (change.time, not change.is_leaving))
+
     def _start_running_jobs(self, instance: Instance) -> None:
-        """Let the jobs that run already hold their processors and load links until their given ends."""
+        """Let the jobs that run already hold their processors and load links until their given ends.
+
+        Those that start later are expected to end; that their processors are not there for others is a closing.
+        """
         for index, run in sorted(enumerate(instance.running, start=len(self._jobs)), key=lambda entry: -entry[1].end):
             processors = processors_of(instance.platform.processor_index[name] for name in run.nodes)
             site = next((site for site in self._sites if site.has(processors)), None)
             if site is None:
                 raise CoallocError(f"running job {quoted(run.job.id)} is not within one site")
+            if run.start > 0.0:
+                self._reserve(index, run, site, processors)
+                continue
             self._homes[index], self._running[index] = site, site.occupy(run.job, processors, run.end)
             self._starts[index], self._ends[index] = 0.0, run.end
             self._progress.hold(index, run.job, processors)
             self._clock.expect_end(index, run.end, 0.0, run.job.arrival)
+
+    def _reserve(self, index: int, run: RunningJob, site: Site, processors: Processors) -> None:
+        """Note a running job that starts later."""
+        self._homes[index], self._reserved_jobs[index], self._processors[index] = site, run.job, processors
+        self._starts[index], self._ends[index] = run.start, run.end
+        self._clock.expect_end(index, run.end, run.start, run.job.arrival)
 
     # -------------------------------------------------------------------------- faults
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import add, index, sub
 
-from coalloc.allocation import Allocation, NodeClass, Scope
+from coalloc.allocation import Allocation, NodeClass, Scope, counted_groups
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job, Platform
 from coalloc.rules.memories import memories_of
@@ -21,7 +21,7 @@ from coalloc.simulator.processors import Processors, lowest_of, preferred_of, pr
 class Occupancy:
     """The ``free`` processors of a platform, and its ``room``.
 
-    That is: free processors of each class, then units of memory of each node that shares too little of it.
+    That is: free processors of each class, then what else is left: units of memory of nodes, processors of pools.
     ``memories`` are those of its nodes; tasks ask for ``task_memory`` MB at most. ``is_choosy`` says whether some jobs
     may not be everywhere.
     """
@@ -36,8 +36,9 @@ class Occupancy:
         is_choosy: bool = False,
     ) -> None:
         names = [cluster.name for cluster in platform.clusters] if is_choosy else []
-        self.memories = memories_of(classes, task_memory, names)
-        self._is_choosy, self._shares_memory = is_choosy, bool(self.memories.shared)
+        pools = counted_groups(platform, classes).values()
+        self.memories = memories_of(classes, task_memory, names, pools, is_within_node=scope == "node")
+        self._is_choosy, self._has_tail = is_choosy, bool(self.memories.full)
         self._num_classes = len(classes)
         self._index = platform.processor_index
         self._members = [processors_of(node_class.processors) for node_class in classes]
@@ -50,6 +51,18 @@ class Occupancy:
     def counts(self) -> Allocation:
         """Free processors of each class."""
         return self.room[: self._num_classes]
+
+    @property
+    def _tail(self) -> Allocation:
+        """What stands after the counts in the room."""
+        return self.room[self._num_classes :]
+
+    def close(self, taken: Allocation, sign: int = 1) -> None:
+        """Let a part of what is free not be there from now on, or be there again (``sign`` -1)."""
+        for count, members in zip(taken, self._members, strict=False):
+            if count:
+                self.free = self.free & ~members if sign > 0 else self.free | members
+        self.room = tuple(free - sign * count for free, count in zip(self.room, taken, strict=True))
 
     def take(self, job: Job, start: Start, preferred: Processors = 0) -> tuple[Allocation, Processors, Allocation]:
         """Occupy what a start asks for; return the counts per class, the processors, and what that takes of the room.
@@ -70,7 +83,9 @@ class Occupancy:
             self._refuse_ineligible(job, counts)
         if job.memory:
             self._refuse_little_memory(job, counts)
-        taken = self.memories.taken(job, counts) if self._shares_memory else counts
+        if self.memories.pools:
+            self._refuse_closed(job, counts)
+        taken = self.memories.taken(job, counts) if self._has_tail else counts
         self.free ^= processors
         self.room = tuple(map(sub, self.room, taken))
         return counts, processors, taken
@@ -81,7 +96,8 @@ class Occupancy:
         Where it asks for more than the memory of its nodes, it has what is left. Of several such jobs those that end
         last come first: what each gives back at its end is then what is free from there on.
         """
-        taken = tuple(map(min, self.room, self.memories.taken(job, self._counted(processors))))
+        counts = self._counted(processors)
+        taken = (*counts, *map(min, self._tail, self.memories.taken(job, counts)[len(counts) :]))
         self.free ^= processors
         self.room = tuple(map(sub, self.room, taken))
         return taken
@@ -104,9 +120,19 @@ class Occupancy:
                     "which it may not use"
                 )
 
+    def _refuse_closed(self, job: Job, counts: Allocation) -> None:
+        """Raise where the policy gives a job more processors of a group than windows leave now."""
+        for pool, left in zip(self.memories.pools, self._tail[len(self.memories.shared) :], strict=True):
+            asked = sum(counts[g] for g in pool)
+            if asked > left:
+                raise DecisionError(
+                    f"the policy gave {quoted(job.id)} {asked} processors of {_classes(pool)}, of which a window "
+                    f"leaves {left}"
+                )
+
     def _refuse_little_memory(self, job: Job, counts: Allocation) -> None:
         """Raise where a class has memory for fewer tasks than the policy puts there."""
-        usable = self.memories.usable(job, self.room)
+        usable = self.memories.with_memory(job.memory or 0.0, self.counts, self._tail)
         for g, (count, most) in enumerate(zip(counts, usable, strict=True)):
             if count > most:
                 raise DecisionError(
@@ -117,7 +143,7 @@ class Occupancy:
     def _lowest(self, job: Job, counts: Allocation, preferred: Processors) -> tuple[Allocation, Processors]:
         """Return the lowest free processors for counts per class; what of a room stands after them is left out."""
         num_classes, room = self._num_classes, self.room
-        if self._shares_memory and len(counts) == len(room):
+        if self._has_tail and len(counts) == len(room):
             counts = counts[:num_classes]
         if len(counts) != num_classes:
             raise DecisionError(
@@ -233,6 +259,10 @@ def _asked(job: Job) -> str:
     if job.is_choosy:
         asked.append(f"may use {' and '.join([*map(quoted, job.eligible), *map(quoted, job.requires)])} alone")
     return " and ".join(asked)
+
+
+def _classes(pool: Sequence[int]) -> str:
+    return f"class{'' if len(pool) == 1 else 'es'} {', '.join(map(str, pool))}"
 
 
 def _listed(counts: Allocation) -> str:

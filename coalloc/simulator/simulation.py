@@ -25,8 +25,8 @@ from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
 from coalloc.simulator.site import Partition
 
-UNKNOWN_WORDS = frozenset({"unavailable", "start"})
-"""The words that no policy knows: the simulator has no windows, and no jobs that start later."""
+UNKNOWN_WORDS = frozenset[str]()
+"""The words that no policy knows."""
 UNKNOWN_WHERE_SHARED = frozenset({"times"})
 """The words that no run on shared nodes knows: a node has one speed there, however many share it."""
 

@@ -8,26 +8,40 @@ only. Names of processors are the same everywhere; their numbers are the site's 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import compress
+from operator import or_
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from coalloc.allocation import Allocation, node_classes
+from coalloc.allocation import Allocation, node_classes, reserved_nodes
 from coalloc.documents.text import quoted
 from coalloc.execution import Kinds, execution_time, kinds_of
-from coalloc.instance import CoallocError, Job, Platform, PowerStates
+from coalloc.instance import CoallocError, Job, Platform, PowerStates, RunningJob
 from coalloc.instance.power import known_power_states
+from coalloc.instance.rounding import time_tolerance
+from coalloc.rules.closings import Closing
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
 from coalloc.simulator.node_sharing import NodeSharing
 from coalloc.simulator.occupancy import largest_part, occupancy_of
-from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
-from coalloc.simulator.processors import Processors
+from coalloc.simulator.outlook import Shutting, outlook_of
+from coalloc.simulator.policy import (
+    Arriving,
+    Beginning,
+    Ending,
+    Policy,
+    Running,
+    State,
+    View,
+    as_described,
+)
+from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.site_power import SitePower
 
 
@@ -66,18 +80,21 @@ class Site:
         task_memory: float = 0.0,
         is_choosy: bool = False,
         is_timed: bool = False,
+        running: Sequence[RunningJob] = (),
         sharing: NodeSharing | None = None,
     ) -> None:
         self.number, self.name, self.policy = number, partition.name, partition.policy
         scope = self.policy.scope
         chosen = _chosen(platform, partition)
         is_whole = chosen == list(range(len(platform.clusters)))
-        own = platform if is_whole else Platform(tuple(platform.clusters[c] for c in chosen), platform.switches)
-        classes = node_classes(own, scope, task_memory)
+        own = platform if is_whole else _part(platform, chosen)
+        held = [run for run in running if all(name in own.processor_index for name in run.nodes)]
+        classes = node_classes(own, scope, task_memory, reserved_nodes(own, held, "simulate"))
         links = [*chosen, *range(len(platform.clusters), len(platform.links))]
         self.is_whole = is_whole
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
         self._occupancy = occupancy_of(own, classes, scope, task_memory, is_choosy=is_choosy)
+        self.outlook = outlook_of(own, classes, held, self._occupancy.memories)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._is_uniform = len(set(self._slowness)) == 1
         self._clock, self._sharing, self._is_timed = clock, sharing, is_timed
@@ -106,6 +123,8 @@ class Site:
             _loads=lambda: tuple(map(contention.loads.__getitem__, links)),
             _sharing=sharing,
             _is_timed=is_timed,
+            _outlook=self.outlook,
+            reservations=tuple(run for run in held if run.start > 0.0),
         )
         self._hears_arrivals = self.policy if isinstance(self.policy, Arriving) else None
         self._hears_ends = self.policy if isinstance(self.policy, Ending) else None
@@ -172,6 +191,8 @@ class Site:
         is_named = self._is_timed and described.times
         seconds = self._named_time(described, counts) if is_named else execution_time(described, slowdown)
         running = Running(described, counts, processors, now, now + seconds, taken)
+        if self.outlook is not None:
+            self.outlook.refuse(described, taken, now, running.estimated_end, self._by_estimate)
         self._hold(running)
         return index, running, slowdown
 
@@ -182,6 +203,49 @@ class Site:
     def _named_time(self, job: Job, counts: Allocation) -> float:
         """Return the estimated execution time of a job that names times, s."""
         return self.state.allocator("first-fit").time(job, counts)
+
+    def shuttings(self) -> Iterator[Shutting]:
+        """Yield the changes that the closings of the site are."""
+        members = [processors_of(node_class.processors) for node_class in self.state.classes]
+        memories = self._occupancy.memories
+        pools = [processors_of(p for g in pool for p in self.state.classes[g].processors) for pool in memories.pools]
+        places = (*members, *(0 for _ in memories.shared), *pools)
+        for closing in self.outlook.closings if self.outlook is not None else ():
+            own = reduce(or_, compress(places, closing.taken))
+            processors = own if self.is_whole else self.on_platform(own)
+            yield Shutting(closing.start, False, processors, self.number, closing)
+            yield Shutting(closing.end, True, processors, self.number, closing)
+
+    def overstaying(self, closing: Closing) -> list[Running]:
+        """Return the jobs that must go when a closing begins.
+
+        These are all on classes that are closed. Of a group of which processors are taken jobs go that have run longer
+        than estimated, those first that started last, until there is room.
+        """
+        num_classes, now = len(self.state.classes), self._clock.now
+        gone = [run for run in self._by_estimate if any(compress(run.counts, closing.taken[:num_classes]))]
+        others = [run for run in self._by_estimate if run not in gone]
+        for p in self.outlook.pools(closing) if self.outlook is not None else ():
+            lacking = closing.taken[p] - self.state.room[p] - sum(run.taken[p] for run in gone)
+            limit = now + time_tolerance(now)
+            for run in sorted(others, key=lambda run: (run.estimated_end > limit, -run.start)):
+                if lacking > 0 and run.taken[p]:
+                    gone.append(run)
+                    others.remove(run)
+                    lacking -= run.taken[p]
+        return gone
+
+    def shut(self, closing: Closing) -> None:
+        """Let a closing begin where nothing runs any more."""
+        self._occupancy.close(closing.taken)
+        if self.outlook is not None:
+            self.outlook.begin(closing)
+
+    def reopen(self, closing: Closing) -> None:
+        """Let a closing be over."""
+        self._occupancy.close(closing.taken, -1)
+        if self.outlook is not None:
+            self.outlook.finish(closing)
 
     def occupy(self, job: Job, processors: Processors, end: float) -> Running:
         """Let a job run until ``end`` (s) that runs already, on free processors (numbers of the platform)."""
@@ -277,6 +341,14 @@ def _chosen(platform: Platform, partition: Partition) -> list[int]:
             f"site {quoted(partition.name)} has cluster {quoted(unknown[0])}; there are {', '.join(map(quoted, index))}"
         )
     return [index[name] for name in partition.clusters] or list(index.values())
+
+
+def _part(platform: Platform, chosen: Collection[int]) -> Platform:
+    """Return some clusters of a platform, with their windows."""
+    clusters = tuple(platform.clusters[c] for c in chosen)
+    names = {cluster.name for cluster in clusters}
+    windows = tuple(window for window in platform.unavailable if window.cluster in names)
+    return Platform(clusters, platform.switches, unavailable=windows)
 
 
 def _blocks(platform: Platform, own: Platform, chosen: Collection[int]) -> Iterator[Block]:

@@ -31,7 +31,7 @@ from coalloc.problem import Assignment, Problem
 from coalloc.solvers.bounds.area import Work
 from coalloc.solvers.bounds.column_generation import IMPROVEMENT, ColumnGeneration, Set, all_levels
 from coalloc.solvers.bounds.level_branching import MAX_NODES, Root, branch
-from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, may_list
+from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, SetList, may_list
 from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
 from coalloc.solvers.bounds.pricing import ListedPricing, Pricing, pricing_for
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
@@ -166,7 +166,7 @@ class FeasibleSets:
         """Yield the bound of a suffix all of whose sets are known: one LP."""
         if not suffix.jobs:
             return
-        pricing, no_prices = ListedPricing(sets, suffix.jobs), np.zeros(len(suffix.capacities))
+        pricing, no_prices = ListedPricing(SetList.of(sets), suffix.jobs), np.zeros(len(suffix.capacities))
         values = np.array([job.durations[0] for job in suffix.jobs])
         search = ColumnGeneration(
             suffix,
@@ -192,7 +192,7 @@ class FeasibleSets:
         search = ColumnGeneration(
             wide,
             all_levels(wide.jobs),
-            ListedPricing(sets, wide.jobs),
+            ListedPricing(SetList.of(sets), wide.jobs),
             values=np.array([job.durations[0] for job in wide.jobs]),
             speed_prices=np.zeros(len(wide.capacities)),
             sets=sets,
@@ -251,7 +251,7 @@ def set_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pri
     """Return the pricing over the sets that links allow where these are few, else over those that processors do."""
     if may_list(problem):
         now = time.perf_counter()
-        sets = LinkSets(problem, suffix).listed(now + LIST_SHARE * (deadline - now))
+        sets = LinkSets(problem, suffix).greatest(now + LIST_SHARE * (deadline - now))
         if sets is not None:
             return ListedPricing(sets, suffix.jobs)
     return pricing_for(suffix.capacities, suffix.jobs)

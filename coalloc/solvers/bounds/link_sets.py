@@ -13,6 +13,9 @@ from collections.abc import Iterator, Sequence
 from operator import le, sub
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from coalloc.allocation import Allocation
 from coalloc.problem import Problem
 from coalloc.rules.profile import SUBTRACTION_NOISE
@@ -24,6 +27,16 @@ MAX_TRIED = 2_000_000
 """Sets that would fit by their tasks alone up to which it is tried to list those that fit."""
 MAX_CHOICES = 20_000
 """Allocation vectors over all jobs of a problem up to which sets are checked by trying them."""
+MANY = 5_000_000
+"""Sets that would fit by their tasks alone, times the most choices of a job, from which on machine code lists them."""
+LOADING_TIME = 2.0
+"""Seconds that there must be for that: loading takes one, and compiling more, once."""
+MAX_TRIED_COMPILED = 20_000_000
+"""Sets that would fit by their tasks alone up to which it is tried."""
+MOST_MEMBERS = 8_000_000
+"""Members of all sets that machine code lists, in all; half as many sets."""
+STEPS_BETWEEN = 100_000
+"""Sets that it tries between two looks at the clock."""
 CHECK_STEPS = 3_000
 """Allocations that one check tries before it lets the set pass."""
 DURATION_NOISE = 1e-12
@@ -35,6 +48,24 @@ class Room(NamedTuple):
 
     free: Allocation
     left: tuple[float, ...]
+
+
+class SetList(NamedTuple):
+    """Sets as arrays: ``members`` are (job, level), shape ``(num_members, 2)``, those of a set end at ``ends``."""
+
+    members: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sets: Sequence[tuple[Member, ...]]) -> SetList:
+        """Return sets as arrays."""
+        members = np.array([member for of_set in sets for member in of_set], dtype=np.int64).reshape(-1, 2)
+        return cls(members, np.cumsum([len(of_set) for of_set in sets], dtype=np.int64))
+
+    def members_of(self, number: int) -> tuple[Member, ...]:
+        """Return the members of a set by its number."""
+        first = int(self.ends[number - 1]) if number else 0
+        return tuple([(j, level) for j, level in self.members[first : self.ends[number]].tolist()])
 
 
 def may_list(problem: Problem) -> bool:
@@ -70,7 +101,7 @@ class LinkSets:
         limit = MAX_LISTED if most is None else most
         if self._count_by_tasks() > MAX_TRIED:
             return None
-        order = sorted(range(len(self._suffix.jobs)), key=lambda j: (not self._is_running[j], -self._tasks(j), j))
+        order = self._order()
         found: list[tuple[Member, ...]] = []
         for members in self._grown((), self._empty, order):
             if members:
@@ -78,6 +109,52 @@ class LinkSets:
             if len(found) > limit or time.perf_counter() > deadline:
                 return None
         return found
+
+    def greatest(self, deadline: float) -> SetList | None:
+        """Return sets such that each set that fits is in one of them, at no faster level; None as for :meth:`listed`.
+
+        Where they are many, and there is time to load machine code, they are no more than that asks for.
+        """
+        tried = self._count_by_tasks()
+        most_choices = max((len(of_level) for of_job in self._choices for of_level in of_job), default=0)
+        if tried * most_choices < MANY or deadline - time.perf_counter() < LOADING_TIME:
+            sets = self.listed(deadline)
+            return None if sets is None else SetList.of(sets)
+        return self._listed_compiled(deadline) if tried <= MAX_TRIED_COMPILED else None
+
+    def _order(self) -> list[int]:
+        """Return the jobs in the order in which sets grow: those that run first, then the widest."""
+        return sorted(range(len(self._suffix.jobs)), key=lambda j: (not self._is_running[j], -self._tasks(j), j))
+
+    def _listed_compiled(self, deadline: float) -> SetList | None:
+        from coalloc.solvers.bounds.link_sets_kernel import DEPTH, grow, state_of
+
+        num_jobs, demands = len(self._choices), list[Demand]()
+        spans = np.zeros((num_jobs, max(map(len, self._choices)), 2), dtype=np.int64)
+        for j, of_job in enumerate(self._choices):
+            for level, choices in enumerate(of_job):
+                spans[j, level] = len(demands), len(demands) + len(choices)
+                demands += choices
+        free, left = (np.array(of_room) for of_room in self._empty)
+        allocations = np.array([allocation for allocation, _ in demands], dtype=np.int64)
+        loads = np.array([loads for _, loads in demands], dtype=np.float64).reshape(len(demands), len(left))
+        jobs = (
+            np.array(self._order()),
+            np.array([self._tasks(j) for j in range(num_jobs)]),
+            np.array([len(of_job) for of_job in self._choices]),
+            spans,
+        )
+        state, trial = state_of(num_jobs, free, left)
+        found, ends = np.empty((MOST_MEMBERS, 2), dtype=np.int32), np.empty(MOST_MEMBERS // 2, dtype=np.int64)
+        demanded, listed = (allocations, loads, np.array(self._is_running)), 0
+        while state[0][DEPTH] >= 0:
+            if time.perf_counter() > deadline:
+                return None
+            listed = grow(jobs, demanded, state, trial, found, ends, CHECK_STEPS, STEPS_BETWEEN)
+            if listed < 0:
+                return None
+        size = int(ends[listed - 1]) if listed else 0
+        return SetList(found[:size].astype(np.int64), ends[:listed].copy())
 
     def _count_by_tasks(self) -> int:
         """Return how many sets have no more tasks than there are processors."""

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from coalloc.solvers.backends.growing_lp import quiet_highs
 from coalloc.solvers.backends.highs import checked
+from coalloc.solvers.bounds.link_sets import SetList
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member
 
 MAX_TABLE = 30_000_000
@@ -156,16 +157,17 @@ class TablePricing:
 class ListedPricing:
     """Exact: the sets are known, and a matrix with one row per set adds up what their members are worth."""
 
-    def __init__(self, sets: Sequence[tuple[Member, ...]], jobs: Sequence[LevelledJob]) -> None:
+    def __init__(self, sets: SetList, jobs: Sequence[LevelledJob]) -> None:
         from scipy.sparse import csr_matrix
 
         self._sets = sets
         first = np.cumsum([0, *(len(job.durations) for job in jobs)])
-        columns = np.array([first[j] + level for members in sets for j, level in members])
-        ends = np.cumsum([0, *(len(members) for members in sets)])
-        self._members = csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(sets), int(first[-1])))
-        rows = np.repeat(np.arange(len(sets)), np.diff(ends))
-        owners = np.searchsorted(first, columns, side="right") - 1
+        owners = sets.members[:, 0]
+        columns = first[owners] + sets.members[:, 1]
+        num_members = np.diff(sets.ends, prepend=0)
+        shape = (len(sets.ends), int(first[-1]))
+        self._members = csr_matrix((np.ones(len(columns)), columns, np.append(0, sets.ends)), shape=shape)
+        rows = np.repeat(np.arange(len(sets.ends)), num_members)
         self._with_job = [rows[owners == j] for j in range(len(jobs))]
 
     def price(self, prices: JobPrices, deadline: float) -> Priced:  # noqa: ARG002 - it takes no time
@@ -173,7 +175,7 @@ class ListedPricing:
         worth = self._members @ np.concatenate([np.asarray(of_job) for of_job in prices])
         best = {int(rows[worth[rows].argmax()]) for rows in self._with_job if len(rows)}
         in_order = sorted(best, key=lambda row: (-worth[row], row))
-        return Priced(float(worth[in_order[0]]), tuple(self._sets[row] for row in in_order))
+        return Priced(float(worth[in_order[0]]), tuple(self._sets.members_of(row) for row in in_order))
 
 
 class MipPricing:

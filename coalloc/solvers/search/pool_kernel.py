@@ -9,24 +9,15 @@ earliest release to come, for from there on nothing changes. Compiled by numba, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
-import numba
 import numpy as np
+
+from coalloc.solvers.machine_code import compiled
 
 INSERT = 0.7
 """Probability that a move takes a job to another place; else it swaps two."""
 TIDIED = 1_000
 """Steps after which a list is put in the order of its starts."""
-
-
-def compiled(function: Callable[..., Any]) -> Any:
-    """Return a function as machine code, kept between runs where there is a place for it."""
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no directory that numba may write to
-        return numba.njit(nogil=True)(function)
 
 
 @compiled
