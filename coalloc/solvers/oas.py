@@ -295,6 +295,8 @@ def _given(context: Context, start: Schedule) -> list[Assignment]:
     if broken:
         raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
     placed = assignments_of(context.problem, start)
+    if not placed and num_jobs:
+        raise CoallocError("start is not a valid schedule of the instance: it places no job")
     if len(placed) == num_jobs:
         return placed
     completed = _completed(context, placed)
