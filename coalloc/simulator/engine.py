@@ -148,9 +148,8 @@ class Engine:
 
         self._homes: dict[int, Site] = {}
         self._running: dict[int, Running] = {}
-        self._reserved_jobs: dict[int, Job] = {}
-        self._reserved: set[int] = set()
-        """The running jobs that start later, and which of them have begun."""
+        self._reserved: dict[int, Job] = {}
+        """The running jobs that start later, and are not over."""
         self._handlers: Mapping[Kind, Callable[[Any], None]] = {
             "end": self._end,
             "leaving": self._change,
@@ -361,25 +360,18 @@ class Engine:
         if running is not None:
             self._finish(site, index, running)
         elif index in self._reserved:
-            self._reserved.remove(index)
-            self._let_go(index)
-            self._let_follow(index)
+            del self._reserved[index]
+            self._finish(site, index, None)
 
-    def _finish(self, site: Site, index: int, running: Running) -> None:
-        self._let_go(index)
-        site.end(running)
-        if self._hears_ends is not None:
-            self._hears_ends.ended(site, running)
-        self._let_follow(index)
-
-    def _let_go(self, index: int) -> None:
-        """Take a job that has ended off what it shares with others."""
+    def _finish(self, site: Site, index: int, running: Running | None) -> None:
+        """Let a job be over; one that starts later, and runs nowhere for its site, is None."""
         self._ended += 1
         if index in self._progress.members:
             self._expect(self._progress.end(index, self._clock.now))
-
-    def _let_follow(self, index: int) -> None:
-        """Let the jobs arrive that have waited for a job alone."""
+        if running is not None:
+            site.end(running)
+            if self._hears_ends is not None:
+                self._hears_ends.ended(site, running)
         for follower in self._followers.get(index, ()):
             self._awaited[follower] -= 1
             if not self._awaited[follower] and follower in self._held_back:
@@ -419,8 +411,7 @@ class Engine:
 
     def _begin_reserved(self, change: Reserved) -> None:
         """Let a running job that starts later load its links from now on."""
-        self._reserved.add(change.index)
-        affected = self._progress.hold(change.index, self._reserved_jobs[change.index], change.processors)
+        affected = self._progress.hold(change.index, self._reserved[change.index], change.processors)
         self._expect(self._progress.updated(affected or (), self._clock.now))
 
     def _stop(self, site: Site, index: int) -> None:
@@ -446,8 +437,11 @@ class Engine:
         self._processors[index] = self._known(processors)
         self._homes[index], self._running[index] = site, running
         job = self._jobs[index]
-        kinds = site.kinds(job, running.counts) if job.times else ()
-        self._expect(self._progress.begin(index, job, processors, slowdown, running.start, kinds=kinds))
+        if job.times:
+            kinds = site.kinds(job, running.counts)
+            self._expect(self._progress.begin_timed(index, job, processors, kinds, running.start))
+        else:
+            self._expect(self._progress.begin(index, job, processors, slowdown, running.start))
         if self._hears_starts is not None:
             self._hears_starts.started(site, running)
 
@@ -504,7 +498,7 @@ class Engine:
 
     def _reserve(self, index: int, run: RunningJob, site: Site, processors: Processors) -> None:
         """Note a running job that starts later."""
-        self._homes[index], self._reserved_jobs[index], self._processors[index] = site, run.job, processors
+        self._homes[index], self._reserved[index], self._processors[index] = site, run.job, processors
         self._starts[index], self._ends[index] = run.start, run.end
         self._clock.expect_end(index, run.end, run.start, run.job.arrival)
 

@@ -37,7 +37,7 @@ class Occupancy:
         names = [cluster.name for cluster in platform.clusters] if is_choosy else []
         pools = counted_groups(platform, classes).values()
         self.memories = memories_of(classes, task_memory, names, pools, is_within_node=scope == "node")
-        self._units = self.memories.full
+        self._leaves_all, self._units = self.memories.leave_all, self.memories.full
         self._index = platform.processor_index
         self._members = [processors_of(node_class.processors) for node_class in classes]
         self._cluster = [node_class.cluster for node_class in classes]
@@ -74,13 +74,7 @@ class Occupancy:
         counts, processors = self._named(job, nodes) if nodes else self._lowest(job, asked, preferred)
         if self._scope != "platform" and not self._is_within_scope(counts):
             raise DecisionError(f"the policy started {quoted(job.id)} outside its scope, one {self._scope}")
-        if job.is_choosy:
-            self._refuse_ineligible(job, counts)
-        if job.memory:
-            self._refuse_little_memory(job, counts)
-        if self.memories.pools:
-            self._refuse_closed(job, counts)
-        if job.memory or self.memories.pools:
+        if not self._leaves_all:
             self._hold_units(job, counts)
         self.free ^= processors
         self.counts = tuple(map(sub, self.counts, counts))
@@ -111,8 +105,13 @@ class Occupancy:
         return tuple((processors & members).bit_count() for members in self._members)
 
     def _hold_units(self, job: Job, counts: Allocation) -> None:
-        if self._units:
-            self._units = tuple(map(sub, self._units, self.memories.taken(job, counts)[len(counts) :]))
+        """Take what a job takes of a room besides processors; raise where that is not there for it."""
+        if job.is_choosy:
+            self._refuse_ineligible(job, counts)
+        if job.memory:
+            self._refuse_little_memory(job, counts)
+        self._refuse_closed(job, counts)
+        self._units = tuple(map(sub, self._units, self.memories.taken(job, counts)[len(counts) :]))
 
     def _refuse_ineligible(self, job: Job, counts: Allocation) -> None:
         """Raise where the policy puts tasks on nodes that the job may not use."""

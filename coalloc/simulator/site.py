@@ -94,7 +94,8 @@ class Site:
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
         self._occupancy = Occupancy(own, classes, scope, task_memory, is_choosy=is_choosy)
         self.outlook = outlook_of(own, classes, held, self._occupancy.memories)
-        self._has_tail = bool(self._occupancy.memories.full)
+        self._is_plain = not (is_timed or self.outlook is not None or self._occupancy.memories.full)
+        """Whether a job takes processors of classes alone, for a time that their powers set, whatever is to come."""
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._is_uniform = len(set(self._slowness)) == 1
         self._clock, self._sharing = clock, sharing
@@ -186,11 +187,9 @@ class Site:
         del self._waiting[start.job_id]
         self._left.add(number)
         slowdown = self._slowness[0] if self._is_uniform else max(compress(self._slowness, counts))
-        taken = self._occupancy.memories.taken(described, counts) if self._has_tail else counts
-        seconds = execution_time(described, slowdown) if not described.times else self._named_time(described, counts)
-        running = Running(described, counts, processors, now, now + seconds, taken)
-        if self.outlook is not None:
-            self.outlook.refuse(described, taken, now, running.estimated_end, self._by_estimate)
+        running = Running(described, counts, processors, now, now + execution_time(described, slowdown), counts)
+        if not self._is_plain:
+            running = self._by_words(running)
         self._hold(running)
         return index, running, slowdown
 
@@ -198,9 +197,18 @@ class Site:
         """Return a job by the kinds of its nodes, so many of each class; nothing for one that names no times."""
         return kinds_of(job, (c.group for c in compress(self.state.classes, counts))) if job.times else ()
 
-    def _named_time(self, job: Job, counts: Allocation) -> float:
-        """Return the estimated execution time of a job that names times, s."""
-        return self.state.allocator("first-fit").time(job, counts)
+    def _by_words(self, running: Running) -> Running:
+        """Return a job that starts with all that it takes of a room, and its estimated end by the times that it names.
+
+        Raises :class:`DecisionError` where it would run into a window, or a job that starts later.
+        """
+        job, counts, _, start, end, _ = running
+        taken = self._occupancy.memories.taken(job, counts)
+        if job.times:
+            end = start + self.state.allocator("first-fit").time(job, counts)
+        if self.outlook is not None:
+            self.outlook.refuse(job, taken, start, end, self._by_estimate)
+        return running._replace(estimated_end=end, taken=taken)
 
     def shuttings(self) -> Iterator[Shutting]:
         """Yield the changes that the closings of the site are."""
