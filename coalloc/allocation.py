@@ -76,7 +76,7 @@ def node_classes(
     """Return the classes of a platform, by cluster and first node.
 
     Nodes that are not there in different windows, or ``reserved`` (sets of nodes, by index) for different jobs, are in
-    different classes: at any instant all of a class are there, or none.
+    different classes: at any instant all of a class are there, or none; so are nodes that are told apart otherwise.
 
     With scope ``node`` every node is a class of its own: totals would fit where packing does not. So is a node of
     several cores that has too little memory for a task on each, where tasks ask for ``task_memory`` (MB) at most.

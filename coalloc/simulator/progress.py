@@ -75,21 +75,17 @@ class Progress:
         self.members: set[int] = set()
         self._advances: dict[int, Advance] = {}
 
-    def begin(self, index: int, job: Job, processors: Processors, processing: float, now: float) -> Ends:
-        """Let a job run from ``now`` (s), by itself with SP ``processing``; return the ends that this changes."""
+    def begin(
+        self, index: int, job: Job, processors: Processors, processing: float, now: float, *, kinds: Kinds = ()
+    ) -> Ends:
+        """Let a job run from ``now`` (s), by itself with SP ``processing``; return the ends that this changes.
+
+        Of one that names times the ``kinds`` say how long it takes.
+        """
         affected = self.hold(index, job, processors) if self._sources else None
         if affected is None:  # as for most jobs
-            return ((index, now + execution_time(job, processing)),)
-        self._advances[index] = Advance(job, processing, now)
-        affected.add(index)
-        return self.updated(affected, now)
-
-    def begin_timed(self, index: int, job: Job, processors: Processors, kinds: Kinds, now: float) -> Ends:
-        """Let a job that names times run from ``now`` (s) on ``kinds`` of nodes; return the ends that this changes."""
-        affected = self.hold(index, job, processors) if self._sources else None
-        if affected is None:
-            return ((index, now + slowest_time(kinds)),)
-        self._advances[index] = Advance(job, 0.0, now, kinds=kinds)
+            return ((index, now + (slowest_time(kinds) if kinds else execution_time(job, processing))),)
+        self._advances[index] = Advance(job, processing, now, kinds=kinds)
         affected.add(index)
         return self.updated(affected, now)
 

@@ -21,6 +21,7 @@ from coalloc.execution import Load, kinds_of, processing_slowdown, shared_link_e
 from coalloc.instance import CoallocError, Instance, Platform
 from coalloc.instance.numbering import intervals_of
 from coalloc.instance.processor_names import ProcessorNames
+from coalloc.observed import in_shapes
 from coalloc.problem import Assignment, Mode, Problem, discretise
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import book, earliest_start
@@ -33,6 +34,7 @@ STRUCTURE = (
     "missing-job",
     "duplicate-job",
     "unknown-job",
+    "shape",
     "task-count",
     "repeated-processor",
     "unknown-processor",
@@ -71,7 +73,7 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
     broken = [v for v in check(instance, schedule, links="ignore") if v.rule in STRUCTURE]
     if broken:
         raise CoallocError(f"the schedule is not one of the instance: {visible(broken[0].sentence)}")
-    problem = discretise(instance, None)
+    problem = discretise(in_shapes(instance, schedule), None)
     placed = list(_placed(problem, schedule))
     times = _kept(problem, placed) if starts == "keep" else _moved_left(problem, placed)
     placements = tuple(p.replace(start=times[p.job][0], end=times[p.job][1]) for p in schedule)

@@ -61,6 +61,8 @@ def pool_of(criterion: Criterion) -> Pool | None:
     problem = criterion.problem
     if len(problem.classes) != 1 or not criterion.is_sum or not problem.jobs or problem.is_restricted:
         return None
+    if problem.is_moldable:
+        return None
     rows = []
     for j, (job, levels) in enumerate(zip(problem.jobs, problem.levels, strict=True)):
         ramp = criterion.ramp(j, levels[0].duration)
