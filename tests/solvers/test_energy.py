@@ -426,8 +426,8 @@ def test_a_limit_that_cannot_be_kept_is_said():
 
 
 def test_a_model_that_presolve_takes_for_solved_has_no_schedule():
-    # Brute force finds no schedule. HiGHS 1.15.1 has an optimum after presolve, of which it then says that it violates a
-    # row: without presolve it sees that there is none.
+    # Brute force finds no schedule. HiGHS 1.15.1 has an optimum after presolve, of which it then says that it violates
+    # a row: without presolve it sees that there is none.
     instance, _ = small_metered_instance(115)
     limit = 114.41928139599554
     assert not brute_force_energy(instance, 25.0, "energy", "platform", limit).feasible
