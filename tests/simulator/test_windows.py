@@ -243,8 +243,15 @@ def test_a_part_of_a_node_is_not_reserved():
 
 @pytest.mark.parametrize("name", ["grid", "loras"])
 def test_what_does_not_know_windows_refuses_them(name):
-    with pytest.raises(CoallocError, match=f"with policy '{name}', knows nothing of 'unavailable'"):
+    why = {
+        "grid": "its broker counts on all processors of a site, for every job and at all times",
+        "loras": "it looks at what is on nodes now, not at who may use them, nor at what is to come",
+    }
+    with pytest.raises(CoallocError) as caught:
         coalloc.simulate(Instance(pool(1, Window("C1", 5.0, 9.0)), [Job("A", 1, 1.0)]), name)
+    assert str(caught.value) == (
+        f"simulate, with policy '{name}', knows nothing of 'unavailable', which this instance uses: {why[name]}"
+    )
 
 
 # ---------------------------------------------------------------------- agreement, and laws
@@ -287,7 +294,7 @@ def test_nothing_starts_by_its_estimate_into_a_window(name):
 @LAW
 @given(st.integers(0, 10**6))
 def test_jobs_are_killed_only_where_something_begins(seed):
-    """Without limits of their own, on what begins to be away then; all others do all their work, as the checker says."""
+    """Jobs have no limits here. That all others do all their work is what the checker says of each run."""
     instance, _ = random_instance(seed)
     begins = {window.start for window in instance.platform.unavailable} | {run.start for run in instance.running}
     for name in ("fpfs", "easy", "conservative"):
