@@ -20,7 +20,7 @@ from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.orders import Order, ordered_at
 from coalloc.rules.queues import Places, WaitingJobs, waiting_jobs
-from coalloc.rules.reservations import Release, Reservation, reservation
+from coalloc.rules.reservations import Release, Reservation, Reserve, reservation, reservation_in_pool
 from coalloc.simulator.policy import Start, State
 
 CandidateOrder = Literal["queue"] | Order
@@ -38,6 +38,7 @@ class Easy:
     _state: State | None = field(init=False, default=None)
     _allocator: Allocator = field(init=False)
     _waiting: WaitingJobs = field(init=False)
+    _reserve: Reserve = field(init=False)
     _gap: _Gap | None = field(init=False, default=None)
     """What the last pass left, in which no job that waited then fits."""
 
@@ -45,6 +46,8 @@ class Easy:
         """Forget the run before."""
         self._state, self._gap = state, None
         self._allocator = state.allocator(self.allocation)
+        is_pool = len(state.room) == 1 and not state.is_restricted
+        self._reserve = reservation_in_pool if is_pool else reservation
         self._waiting = waiting_jobs(self.queue_order, self._allocator.least_time)
 
     def decide(self, state: State) -> list[Start]:
@@ -53,8 +56,8 @@ class Easy:
             self.begin(state)
         if state.has_closings:
             return self._beside_closings(state)
-        waiting, choose, free = self._waiting, self._allocator.choose, state.room
-        waiting.update(state.queue, state.now)
+        waiting, choose, free, now = self._waiting, self._allocator.choose, state.room, state.now
+        waiting.update(state.queue, now)
         starts: list[Start] = []
         passing: list[int] = []
         for job in waiting.jobs:
@@ -126,7 +129,7 @@ class Easy:
         """Return what is free beside the reservation of the first job that waits, where others start now."""
         time, now = self._allocator.time, state.now
         started = [(now + time(job, start.counts), tuple(start.counts)) for job, start in starts]
-        kept = reservation(head, free, _releases(state, started), self._allocator.choose)
+        kept = self._reserve(head, free, _releases(state, started), self._allocator.choose)
         return _Gap(head, free, kept, self._allocator, len(state.classes))
 
 

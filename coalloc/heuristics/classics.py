@@ -86,4 +86,4 @@ class ListPolicy:
 
 def less(room: Sequence[int], taken: Sequence[int]) -> Allocation:
     """Return what is left of free processors, or of a room."""
-    return tuple(map(sub, room, taken))
+    return (room[0] - taken[0],) if len(room) == 1 else tuple(map(sub, room, taken))
