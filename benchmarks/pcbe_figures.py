@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -28,6 +29,17 @@ COLOURS = {
     "energy 1 0": BLUE,
     "edp 1 0": SKY,
 }
+HATCHES = {
+    "0 1": "//",
+    "1 0": "..",
+    "1 1": "xx",
+    "heuristic 1 1": "||",
+    "heuristic 2 1": "--",
+    "heuristic 2 2": "//",
+    "heuristic 2 6": "xx",
+    "energy 1 0": "..",
+}
+"""Of bars, so that they differ in grey; the rest are plain."""
 MARKERS = {"energy 1 0": "o", "edp 1 0": "x", "heuristic 1 1": "_", "heuristic 2 1": "|", "heuristic 2 2": "^"}
 """Of dots, which lie on each other where policies do the same; the rest are squares."""
 QUANTITY_NAMES = {"edp": "EDP"}
@@ -98,16 +110,21 @@ def draw_slices(title: str, slices: Mapping[int, Mapping[str, Value]], quantity:
 def _bar(axes: Axes, place: tuple[float, float], value: Value, quantity: str, column: str) -> None:
     """Draw the bar of a value at (x, width), and a dash at what it is with idle power from the start."""
     x, width = place
-    axes.bar(x, value.of(quantity, PUBLISHED), 0.9 * width, color=COLOURS[column])
+    axes.bar(x, value.of(quantity, PUBLISHED), 0.9 * width, **_look(column))
     if quantity != "makespan":
         corrected = value.of(quantity, CORRECTED)
         axes.hlines(corrected, x - 0.45 * width, x + 0.45 * width, color=INK, lw=1.4)
 
 
+def _look(column: str) -> dict[str, Any]:
+    """Return how the bars of a policy look."""
+    return {"color": COLOURS[column], "hatch": HATCHES.get(column), "edgecolor": "white", "linewidth": 0.0}
+
+
 def _finish(figure: Figure, sheet: Sequence[Axes], title: str, columns: Sequence[str], *quantities: str) -> None:
     """Give axes their names, and the figure its key."""
     _dress(figure, sheet, title, quantities)
-    handles = [sheet[0].bar(0, 0, color=COLOURS[column], label=NAMES[column]) for column in columns]
+    handles = [sheet[0].bar(0, 0, **_look(column), label=NAMES[column]) for column in columns]
     dash = sheet[0].plot([], [], color=INK, lw=1.4, label=DASH)
     figure.legend(handles=[*handles, *dash], loc="outside lower center", ncols=4, fontsize=8, frameon=False)
 

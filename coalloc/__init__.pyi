@@ -9,6 +9,7 @@ from coalloc.api.solving import schedule_of_model as schedule_of_model
 from coalloc.api.solving import solve as solve
 from coalloc.checker import Violation as Violation
 from coalloc.checker import check as check
+from coalloc.fixed import Fixed as Fixed
 from coalloc.grid_measures import grid_metrics as grid_metrics
 from coalloc.groups import metrics_by as metrics_by
 from coalloc.heuristics.registry import policies as policies
@@ -22,6 +23,7 @@ from coalloc.instance import NodeGroup as NodeGroup
 from coalloc.instance import Platform as Platform
 from coalloc.instance import PowerStates as PowerStates
 from coalloc.instance import RunningJob as RunningJob
+from coalloc.instance import Shape as Shape
 from coalloc.instance import Sharing as Sharing
 from coalloc.instance import Switch as Switch
 from coalloc.instance import Window as Window

@@ -13,7 +13,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from coalloc.instance import CoallocError, NodeGroup, Platform
+from coalloc.documents.text import quoted
+from coalloc.instance import CoallocError, NodeGroup, Platform, RunningJob
 from coalloc.instance.numbering import Numbering, intervals_of, places_within
 from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import capacity_limit
@@ -75,7 +76,7 @@ def node_classes(
     """Return the classes of a platform, by cluster and first node.
 
     Nodes that are not there in different windows, or ``reserved`` (sets of nodes, by index) for different jobs, are in
-    different classes: at any instant all of a class are there, or none.
+    different classes: at any instant all of a class are there, or none; so are nodes that are told apart otherwise.
 
     With scope ``node`` every node is a class of its own: totals would fit where packing does not. So is a node of
     several cores that has too little memory for a task on each, where tasks ask for ``task_memory`` (MB) at most.
@@ -99,6 +100,34 @@ def _closings(platform: Platform, reserved: Sequence[Collection[int]]) -> dict[i
     for number, nodes in enumerate((*platform.window_nodes, *reserved)):
         for node in nodes:
             found[node] = (*found.get(node, ()), number)
+    return found
+
+
+def counted_groups(platform: Platform, classes: Sequence[NodeClass]) -> dict[tuple[int, int], tuple[int, ...]]:
+    """Return the classes, by index, of each cluster and group of which a window takes a number of processors."""
+    names = [cluster.name for cluster in platform.clusters]
+    counted = {(names.index(w.cluster), w.group) for w in platform.unavailable if w.group is not None}
+    nodes = [platform.nodes[platform.processor_node[c.processors[0]]] for c in classes] if counted else []
+    groups = [(node.cluster, node.group) for node in nodes]
+    return {key: tuple(g for g, group in enumerate(groups) if group == key) for key in sorted(counted)}
+
+
+def reserved_nodes(platform: Platform, running: Iterable[RunningJob], what: str) -> list[frozenset[int]]:
+    """Return the nodes, by index, of each running job that starts later.
+
+    Raises :class:`CoallocError` where one has a part of a node, for ``what`` knows only whole ones.
+    """
+    found = []
+    for run in running:
+        if run.start > 0.0:
+            processors = [platform.processor_index[name] for name in run.nodes]
+            nodes = frozenset(platform.processor_node[p] for p in processors)
+            if sum(platform.nodes[n].cores for n in nodes) > len(processors):
+                raise CoallocError(
+                    f"running job {quoted(run.job.id)} starts at {run.start:g} s on a part of a node: {what} "
+                    "knows only whole nodes there"
+                )
+            found.append(nodes)
     return found
 
 

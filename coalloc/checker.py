@@ -54,7 +54,8 @@ RULES = {
     "missing-job": "every job of the instance is placed",
     "duplicate-job": "no job is placed more than once",
     "unknown-job": "every placement is of a job to schedule, not of another or of one that runs already",
-    "task-count": "a job names as many processors as it has tasks",
+    "shape": "a placement names a shape that its job has",
+    "task-count": "a job names as many processors as it has tasks, in its shape",
     "repeated-processor": "a job names no processor twice",
     "unknown-processor": "every processor named is one of the platform",
     "scope": "a job stays within one cluster, or one node, where the scope asks it",
@@ -160,6 +161,7 @@ def check(
         overlaps = list(_overlap_violations(rows))
         return [
             *_job_violations(rows, instance),
+            *_shape_violations(instance, schedule),
             *_processor_violations(rows),
             *_scope_violations(rows, scope),
             *_arrival_violations(rows),
@@ -363,7 +365,7 @@ def _rows(instance: Instance, schedule: Schedule) -> _Rows:
         placements=placements,
         num_running=len(running),
         ids=[*(r.job.id for r in running), *(p.job for p in placements)],
-        jobs=[*(r.job for r in running), *(by_id.get(p.job) for p in placements)],
+        jobs=[*(r.job for r in running), *(_as_shaped(by_id.get(p.job), p.shape) for p in placements)],
         start=start,
         end=end,
         slowdown=_slowdowns(sets, groups)[held],
@@ -374,6 +376,18 @@ def _rows(instance: Instance, schedule: Schedule) -> _Rows:
         sets=sets,
         groups=groups,
     )
+
+
+def _as_shaped(job: Job | None, number: int) -> Job | None:
+    """Return a job as the shape of a number says it: unknown where it has none of that number."""
+    if job is None or not (job.shapes or number):
+        return job
+    if number > len(job.shapes):
+        return None
+    if number == 0:
+        return job.replace(shapes=())
+    shape = job.shapes[number - 1]
+    return job.replace(tasks=shape.tasks, base_time=shape.base_time, times=shape.times, shapes=())
 
 
 def _column(numbers: Iterable[float]) -> Floats:
@@ -431,9 +445,22 @@ def _job_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
     running = set(rows.ids[: rows.num_running])
     for _, placement, _ in rows.placed(rows.is_unknown):
         name = placement.job
+        if name in instance.job_by_id:
+            continue  # it has not the shape that is named
         reason = "runs already" if name in running else "is not a job of the instance"
         sentence = f"job {visible(name)} {reason} and must not be placed"
         yield Violation("unknown-job", (name,), "", placement.start, 1, 0, sentence)
+
+
+def _shape_violations(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
+    """Yield placements that name a shape which their job does not have."""
+    for placement in schedule.placements:
+        job = instance.job_by_id.get(placement.job) if placement.shape else None
+        if job is not None and placement.shape > len(job.shapes):
+            name, number = visible(placement.job), placement.shape
+            sentence = f"job {name} runs in its shape number {number}, its last is number {len(job.shapes)}"
+            limit = len(job.shapes)
+            yield Violation("shape", (placement.job,), "", placement.start, number, limit, sentence)
 
 
 def _processor_violations(rows: _Rows) -> Iterator[Violation]:

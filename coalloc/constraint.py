@@ -9,7 +9,7 @@ what the house itself knows is checked by a rule of its own, and a constraint of
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
@@ -90,6 +90,14 @@ class Constraint:
     def is_eligible(self, job: Job, node_class: NodeClass) -> bool:  # noqa: ARG002
         """Return whether a job may have tasks on a class."""
         return True
+
+    def has_shape(self, job: Job, tasks: int) -> bool:  # noqa: ARG002
+        """Return whether a job of several shapes may run in that with so many tasks."""
+        return True
+
+    def separates(self) -> Iterable[Collection[int]]:
+        """Return sets of nodes, by index, that it tells apart from all others: no class has some of one and others."""
+        return ()
 
     def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:  # noqa: ARG002
         """Return the first start from ``start`` on that is not forbidden to a job of this run time.

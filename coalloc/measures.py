@@ -195,6 +195,7 @@ LATE = Quantity(
         np.float64
     ),
 )
+KILLED = Quantity("jobs", "were killed", lambda jobs: jobs.was_killed.astype(np.float64))
 SATURATED = Quantity(
     "-",
     "at some instant load a link whose total load is above its bandwidth",
@@ -313,6 +314,11 @@ JOB_METRICS: Mapping[str, JobMetric] = {
     "saturated_share": _share_of(SATURATED),
     "deadlines_missed": JobMetric(
         LATE.unit, f"Number of the jobs that {LATE.formula}.", lambda measured: total(measured[LATE])
+    ),
+    "killed": JobMetric(
+        KILLED.unit,
+        f"Number of the jobs that {KILLED.formula}: at their limits, or as what they ran on was no longer there.",
+        lambda measured: total(measured[KILLED]),
     ),
 }
 """Every metric of jobs by name, in the order of reports."""

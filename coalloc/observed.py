@@ -20,7 +20,7 @@ from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.numbering import Intervals, UnknownProcessorError, intervals_of, places_within
 from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import capacity_limit, merge_instants
-from coalloc.schedule import Schedule
+from coalloc.schedule import Placement, Schedule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -39,7 +39,7 @@ class Jobs:
 
     Group g begins at row ``first[g]`` and ends where the next begins; ungrouped jobs are one group.
     ``processors`` are those held, ``due_date`` and ``deadline`` are infinite where there is none. ``met_saturation``:
-    at some instant the job loads a link whose total load is above its bandwidth.
+    at some instant the job loads a link whose total load is above its bandwidth. ``was_killed``: it was not done.
     """
 
     arrival: Floats
@@ -52,6 +52,7 @@ class Jobs:
     processors: Ints
     is_coallocated: Truths
     met_saturation: Truths
+    was_killed: Truths
     first: Ints
 
     def __len__(self) -> int:
@@ -75,6 +76,7 @@ class Jobs:
             self.processors[rows],
             self.is_coallocated[rows],
             self.met_saturation[rows],
+            self.was_killed[rows],
             ONE_GROUP if first is None else first,
         )
 
@@ -173,6 +175,7 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             processors=tasks.sum(axis=1),
             is_coallocated=(tasks > 0).sum(axis=1) > 1,
             met_saturation=met_saturation[: len(placed)],
+            was_killed=np.fromiter([p.outcome == "killed" for p in placements], np.bool_, len(placements)),
             first=ONE_GROUP,
         ),
         links,
@@ -196,8 +199,33 @@ def _deadlines(instance: Instance, jobs: Sequence[Job]) -> Floats:
 
 
 def placed_jobs(instance: Instance, schedule: Schedule) -> Sequence[Job]:
-    """Return the job of each placement; raises where the instance does not have it."""
+    """Return the job of each placement, in its shape; raises where the instance does not have it."""
     placements = schedule.placements
+    if not ("shapes" in instance.words or any(p.shape for p in placements)):
+        return _jobs_by_name(instance, placements)
+    jobs = _jobs_by_name(instance, placements)
+    return [_in_shape(job, placement) for job, placement in zip(jobs, placements, strict=True)]
+
+
+def in_shapes(instance: Instance, schedule: Schedule) -> Instance:
+    """Return an instance with its jobs in the shapes that they have in a schedule, of all of them."""
+    if "shapes" not in instance.words:
+        return instance
+    placed = {job.id: job for job in placed_jobs(instance, schedule)}
+    return instance.replace(jobs=[placed[job.id] for job in instance.jobs])
+
+
+def _in_shape(job: Job, placement: Placement) -> Job:
+    """Return a job as it runs in a placement; raises where it has no such shape."""
+    if placement.shape > len(job.shapes):
+        raise CoallocError(
+            f"the schedule has {visible(job.id)} in a shape that it does not have, number {placement.shape}; "
+            "`coalloc check` lists all that is wrong with it"
+        )
+    return job.in_shapes[placement.shape]
+
+
+def _jobs_by_name(instance: Instance, placements: Sequence[Placement]) -> Sequence[Job]:
     if [p.job for p in placements] == [job.id for job in instance.jobs]:
         return instance.jobs
     unknown = [p.job for p in placements if p.job not in instance.job_by_id]

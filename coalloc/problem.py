@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Annotated, Literal
 
 from coalloc.allocation import (
@@ -22,8 +22,10 @@ from coalloc.allocation import (
     NodeClass,
     Scope,
     allocation_of,
+    counted_groups,
     has_too_little,
     node_classes,
+    reserved_nodes,
     switched_classes,
 )
 from coalloc.constraint import Constraint, NotTogether, Release, Stated, Times, stated
@@ -116,10 +118,11 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class SpeedLevel:
-    """The classes that a job may use if it is given ``duration`` ticks, by index."""
+    """The classes that a job may use, by index, if it is given ``duration`` ticks and has so many tasks."""
 
     duration: float
     classes: tuple[int, ...]
+    tasks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +233,7 @@ class Problem:
     @cached_property
     def _counted_groups(self) -> dict[tuple[int, int], tuple[int, ...]]:
         """The classes, by index, of each cluster and group of which a window takes a number of processors."""
-        platform = self.instance.platform
-        names = [cluster.name for cluster in platform.clusters]
-        counted = {(names.index(w.cluster), w.group) for w in platform.unavailable if w.group is not None}
-        nodes = [platform.nodes[platform.processor_node[c.processors[0]]] for c in self.classes]
-        groups = [(node.cluster, node.group) for node in nodes]
-        return {key: tuple(g for g, group in enumerate(groups) if group == key) for key in sorted(counted)}
+        return counted_groups(self.instance.platform, self.classes)
 
     @cached_property
     def num_links(self) -> int:
@@ -291,17 +289,27 @@ class Problem:
 
         Of a job that fits nowhere there is no time that it takes: :attr:`levels` says so, and not what it delays.
         """
-        if not any(self.before) or any(max(self.within_scope(self.rooms(job))) < job.tasks for job in self.jobs):
+        if not any(self.before) or not all(map(self._has_room, self.jobs)):
             return ()
         try:
             return tuple(TopologicalSorter(dict(enumerate(self.before))).static_order())
         except CycleError:
             return ()
 
+    def _has_room(self, job: Job) -> bool:
+        """Return whether a job finds room for its tasks, in its narrowest shape."""
+        return max(self.within_scope(self.rooms(job))) >= least_tasks(job)
+
     def _last_tick(self, seconds: float) -> float:
         if math.isinf(seconds):
             return seconds
         return seconds + time_tolerance(seconds) if self.slot is None else slots_down(seconds, self.slot)
+
+    @cached_property
+    def pinned(self) -> frozenset[int]:
+        """The jobs, by index, of which a row says by when they start: lists begin with them."""
+        single = (row.terms[0] for row in self.rows if isinstance(row, TimeSumRow) and len(row.terms) == 1)
+        return frozenset(j for factor, which, j in single if (factor, which) == (-1, "start"))
 
     @cached_property
     def couples(self) -> bool:
@@ -321,10 +329,11 @@ class Problem:
         """Return all that the problem sees of a job."""
         job = self.jobs[j]
         loads = (job.task_bandwidth, job.memory or 0.0)
-        of_classes = tuple(map(self.ticks, self.class_times(job))) if job.times else ()
+        shapes = self.shapes(job)
+        of_classes = tuple(tuple(map(self.ticks, self.class_times(shape))) if shape.times else () for shape in shapes)
         times = (self.releases[j], self.latest_ends[j], self.levels[j], of_classes)
         told_apart = tuple([constraint.tells_apart_by(job) for constraint in self.constraints])
-        return (job.tasks, loads, self.rooms(job), times, told_apart)
+        return (tuple([shape.tasks for shape in shapes]), loads, self.rooms(job), times, told_apart)
 
     @cached_property
     def rows(self) -> tuple[NotTogetherRow | TimeSumRow, ...]:
@@ -469,8 +478,41 @@ class Problem:
         """Execution times so far, in seconds and ticks, of each job by the least effective power that it uses."""
         return {}
 
+    @cached_property
+    def is_moldable(self) -> bool:
+        """Whether some job may run in several shapes."""
+        return any(job.shapes for job in self.jobs)
+
+    def shapes(self, job: Job) -> tuple[Job, ...]:
+        """Return the rigid jobs that a job may run as: itself, where it has one shape only."""
+        if not job.shapes:
+            return (job,)
+        if job not in self._known_shapes:
+            possible = (s for s in job.in_shapes if all(c.has_shape(job, s.tasks) for c in self.constraints))
+            self._known_shapes[job] = tuple(possible)
+        return self._known_shapes[job]
+
+    @cached_property
+    def _known_shapes(self) -> dict[Job, tuple[Job, ...]]:
+        """Those so far."""
+        return {}
+
+    def shape_of(self, job: Job, tasks: int) -> Job:
+        """Return the rigid job that a job runs as with so many tasks."""
+        if not job.shapes:
+            return job
+        known = next((shape for shape in self.shapes(job) if shape.tasks == tasks), None)
+        return known or next(shape for shape in job.in_shapes if shape.tasks == tasks)
+
+    def shape_number(self, j: int, allocation: Sequence[int]) -> int:
+        """Return the number of the shape that a job, by index, has on an allocation: no two have as many tasks."""
+        job, tasks = self.jobs[j], sum(allocation)
+        return next((number for number, shape in enumerate(job.shapes, start=1) if shape.tasks == tasks), 0)
+
     def mode(self, job: Job, allocation: Sequence[int]) -> Mode:
-        """Return the mode of an allocation vector."""
+        """Return the mode of an allocation vector; it says which shape the job has."""
+        if job.shapes:
+            job = self.shape_of(job, sum(allocation))
         if job.times:
             times = self.class_times(job)
             seconds = max(time for time, count in zip(times, allocation, strict=True) if count)
@@ -498,7 +540,7 @@ class Problem:
         return all(load <= limit for load, limit in zip(mode.loads, self.limits, strict=True))
 
     def tasks_within(self, job: Job, resource: int) -> range:
-        """Return the numbers of tasks of a job that can be on the classes of a resource."""
+        """Return the numbers of tasks of a rigid job that can be on the classes of a resource."""
         inside = sum(self.capacities[g] for g in self.resources[resource].classes)
         outside = sum(self.capacities) - inside
         return range(max(0, job.tasks - outside), min(job.tasks, inside) + 1)
@@ -509,15 +551,17 @@ class Problem:
         contended = []
         for k, resource in enumerate(self.resources):
             most = sum(busy.loads[k] for busy in (*self.busy, *self.blocks))
-            most += sum(
-                max(self.load_table(job, k)[self.tasks_within(job, k).start :], default=0.0) for job in self.jobs
-            )
+            most += sum(max(self._most_load(shape, k) for shape in self.shapes(job)) for job in self.jobs)
             if most > resource.limit:
                 contended.append(k)
         return tuple(contended)
 
+    def _most_load(self, job: Job, k: int) -> float:
+        """Return the most that a rigid job may ask of a resource."""
+        return max(self.load_table(job, k)[self.tasks_within(job, k).start :], default=0.0)
+
     def load_table(self, job: Job, resource: int) -> list[float]:
-        """Return what a job asks of a resource with 0, 1, ... tasks there, up to as many as can be; made once."""
+        """Return what a rigid job asks of a resource with 0, 1, ... tasks there, up to as many as can be; made once."""
         most, of = self.tasks_within(job, resource).stop - 1, self.resources[resource]
         key = type(of), most, job.tasks, job.task_bandwidth, job.memory
         if key not in self._known_load_tables:
@@ -581,16 +625,16 @@ class Problem:
 
     def shortage(self, job: Job) -> str:
         """Return why memory or constraints leave a job too little room within the scope; nothing where they do not."""
-        most = max(self.within_scope(self.rooms(job)))
-        if most >= job.tasks:
+        most, tasks = max(self.within_scope(self.rooms(job))), least_tasks(job)
+        if most >= tasks:
             return ""
-        if max(self.within_scope(self._rooms_by_memory(job))) >= job.tasks:
-            return f"job {quoted(job.id)} has {job.tasks} tasks, the constraints leave it {most} processors"
+        if max(self.within_scope(self._rooms_by_memory(job))) >= tasks:
+            return f"job {quoted(job.id)} has {tasks} tasks, the constraints leave it {most} processors"
         found = f"the nodes have that for {most}"
         if self.scope != "platform":
             found = f"no {self.scope} has that for more than {most}"
         asked = f"asks for {job.memory or 0.0:g} MB of memory per task"
-        return f"job {quoted(job.id)} {asked}: {found} of its {job.tasks} tasks"
+        return f"job {quoted(job.id)} {asked}: {found} of its {tasks} tasks"
 
     def within_scope(self, rooms: Sequence[int]) -> list[int]:
         """Return the sum over each part of the platform that the scope keeps a job within."""
@@ -603,12 +647,12 @@ class Problem:
 
     def rooms_in_scope(self, job: Job) -> tuple[int, ...]:
         """Return :meth:`rooms`, with none on parts of the platform that the scope would keep the job within in vain."""
-        rooms = self.rooms(job)
-        key = job.tasks, rooms
+        rooms, tasks = self.rooms(job), least_tasks(job)
+        key = tasks, rooms
         if key not in self._known_rooms_in_scope:
             found = list(rooms) if not self.parts else [0] * len(rooms)
             for part in self.parts:
-                if sum(rooms[g] for g in part) >= job.tasks:
+                if sum(rooms[g] for g in part) >= tasks:
                     for g in part:
                         found[g] = rooms[g]
             self._known_rooms_in_scope[key] = tuple(found)
@@ -623,8 +667,9 @@ class Problem:
         """Return how many allocation vectors a job has, links and scope aside."""
         rooms = self.rooms(job)
         if rooms not in self._known_counts:
-            self._known_counts[rooms] = _num_compositions(max(other.tasks for other in self.jobs), rooms)
-        return self._known_counts[rooms][job.tasks]
+            most = max(shape.tasks for other in self.jobs for shape in self.shapes(other))
+            self._known_counts[rooms] = _num_compositions(most, rooms)
+        return sum([self._known_counts[rooms][shape.tasks] for shape in self.shapes(job)])
 
     @cached_property
     def _known_counts(self) -> dict[tuple[int, ...], list[int]]:
@@ -652,8 +697,12 @@ class Problem:
         return tuple(mode for mode in found if self.fits_alone(mode))
 
     def allocations(self, job: Job) -> Iterator[Allocation]:
-        """Yield every allocation vector of a job within the scope, links aside, in lexicographic order."""
+        """Yield every allocation vector of a job within the scope, links aside: by shape, in lexicographic order."""
         rooms = self.rooms(job)
+        if job.shapes:
+            for shape in self.shapes(job):
+                yield from self.allocations(shape)
+            return
         if self.scope == "platform":
             yield from compositions(job.tasks, rooms)
             return
@@ -687,17 +736,28 @@ class Problem:
 
     @cached_property
     def levels(self) -> tuple[tuple[SpeedLevel, ...], ...]:
-        """The speed levels of each job, fastest first, shape ``(num_jobs,)``.
+        """The speed levels of each job in all its shapes, fastest first, shape ``(num_jobs,)``.
 
-        Effective powers at which a job takes equally many ticks are one level. Raises :class:`CoallocError` where a
-        job has none, for memory or constraints.
+        Effective powers at which a job takes equally many ticks are one level. A slower level of the same tasks has all
+        classes of a faster one. Raises :class:`CoallocError` where a job has none, for memory or constraints.
         """
-        return tuple(self._levels_of(job) for job in self.jobs)
+        return tuple(map(self._levels_of, self.jobs))
 
     def slowest_classes(self, j: int, level: int) -> tuple[int, ...]:
-        """Return the classes that a level has and the one before it has not: a job with a task there is no faster."""
-        faster = self.levels[j][level - 1].classes if level else ()
-        return tuple(g for g in self.levels[j][level].classes if g not in faster)
+        """Return the classes that a level has and the one before it has not: a job with a task there is no faster.
+
+        Levels of other shapes do not count.
+        """
+        levels = self.levels[j]
+        faster = (lv.classes for lv in reversed(levels[:level]) if lv.tasks == levels[level].tasks)
+        before = next(faster, ())
+        return tuple(g for g in levels[level].classes if g not in before)
+
+    def level_of(self, j: int, mode: Mode) -> int:
+        """Return the number of the speed level of a mode of a job, by index."""
+        tasks = sum(mode.allocation)
+        levels = enumerate(self.levels[j])
+        return next(n for n, level in levels if (level.duration, level.tasks) == (mode.duration, tasks))
 
     @cached_property
     def held_exactly(self) -> tuple[int, ...]:
@@ -710,7 +770,7 @@ class Problem:
         """All sets of classes that speed levels may have, by index."""
         rooms = {self.capacities, *(self.rooms(job) for job in self.jobs)}
         found = frozenset(allowed for of_classes in rooms for _, allowed, _ in self._prefixes(of_classes))
-        timed = (j for j, job in enumerate(self.jobs) if job.times)
+        timed = (j for j, job in enumerate(self.jobs) if any(shape.times for shape in self.shapes(job)))
         return found.union(level.classes for j in timed for level in self.levels[j])
 
     @property
@@ -719,28 +779,35 @@ class Problem:
         return tuple(allowed for _, allowed, _ in self._prefixes(self.capacities))
 
     def _levels_of(self, job: Job) -> tuple[SpeedLevel, ...]:
-        levels: dict[float, SpeedLevel] = {}
+        if job.shapes:
+            of_shapes = chain.from_iterable(map(self._levels_of_rigid, self.shapes(job)))
+            levels = sorted(of_shapes, key=lambda level: (level.duration, level.tasks))
+        else:
+            levels = self._levels_of_rigid(job)
+        if not levels:
+            raise CoallocError(self.shortage(job) or f"job {quoted(job.id)} fits nowhere")
+        return tuple(levels)
+
+    def _levels_of_rigid(self, job: Job) -> list[SpeedLevel]:
+        """Return the speed levels of a job in one shape, fastest first."""
         if job.times:
             return self._timed_levels_of(job)
+        levels: dict[float, SpeedLevel] = {}
         for power, allowed, room in self._prefixes(self.rooms(job)):
             if room >= job.tasks:
                 duration = self.ticks(execution_time(job, 1.0 / power))
-                levels[duration] = SpeedLevel(duration, allowed)
-        if not levels:
-            raise CoallocError(self.shortage(job) or f"job {quoted(job.id)} fits nowhere")
-        return tuple(levels.values())
+                levels[duration] = SpeedLevel(duration, allowed, job.tasks)
+        return list(levels.values())
 
-    def _timed_levels_of(self, job: Job) -> tuple[SpeedLevel, ...]:
+    def _timed_levels_of(self, job: Job) -> list[SpeedLevel]:
         """Return the speed levels of a job that names times: the classes on which it takes at most so many ticks."""
         rooms, ticks = self.rooms(job), [self.ticks(seconds) for seconds in self.class_times(job)]
         levels = []
         for duration in sorted({ticks[g] for g, room in enumerate(rooms) if room}):
             inside = [room if ticks[g] <= duration else 0 for g, room in enumerate(rooms)]
             if max(self.within_scope(inside)) >= job.tasks:
-                levels.append(SpeedLevel(duration, tuple(g for g, room in enumerate(inside) if room)))
-        if not levels:
-            raise CoallocError(self.shortage(job) or f"job {quoted(job.id)} fits nowhere")
-        return tuple(levels)
+                levels.append(SpeedLevel(duration, tuple(g for g, room in enumerate(inside) if room), job.tasks))
+        return levels
 
     def _prefixes(self, rooms: tuple[int, ...]) -> list[tuple[float, tuple[int, ...], int]]:
         """Return effective powers, greatest first, with the classes at least as fast that have room, and that room.
@@ -760,6 +827,11 @@ class Problem:
     def _known_prefixes(self) -> dict[tuple[int, ...], list[tuple[float, tuple[int, ...], int]]]:
         """Prefixes so far, by what room the classes have."""
         return {}
+
+
+def least_tasks(job: Job) -> int:
+    """Return the tasks of a job in its narrowest shape."""
+    return min([job.tasks, *(shape.tasks for shape in job.shapes)]) if job.shapes else job.tasks
 
 
 def numbered(values: Iterable[Hashable]) -> tuple[int, ...]:
@@ -797,7 +869,8 @@ def time_span(instance: Instance) -> float:
     """Return seconds from the first arrival (0 where jobs run already) in which all jobs can end, one by one."""
     powers = [group.effective_power for cluster in instance.platform.clusters for group in cluster.nodes]
     ends = [*(job.arrival for job in instance.jobs), *(run.end for run in instance.running)]
-    in_turn = sum(job.base_time for job in instance.jobs) * max(1.0, 1.0 / min(powers))
+    slowest = (max(shape.base_time for shape in job.in_shapes) for job in instance.jobs)
+    in_turn = sum(slowest) * max(1.0, 1.0 / min(powers))
     return max(ends, default=0.0) - instance.origin + in_turn
 
 
@@ -843,35 +916,22 @@ def discretise(
     instance.refuse_shared_nodes(EXACT_METHODS)
     _refuse_instants(instance)
     kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
-    classes = node_classes(instance.platform, scope, instance.largest_task_memory, _reserved(instance))
+    reserved = reserved_nodes(instance.platform, instance.running, EXACT_METHODS)
+    apart = [*reserved, *(nodes for constraint in kept for nodes in constraint.separates())]
+    classes = node_classes(instance.platform, scope, instance.largest_task_memory, apart)
     return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
 
 
 def _refuse_instants(instance: Instance) -> None:
     """Raise :class:`CoallocError` for jobs that are over in less than two instants differ by: they occupy nothing."""
-    short = [job for job in instance.jobs if job.base_time < INSTANT_TOLERANCE]
+    times = ((job, min(shape.base_time for shape in job.in_shapes)) for job in instance.jobs)
+    short = [(job, base_time) for job, base_time in times if base_time < INSTANT_TOLERANCE]
     if short:
-        first, more = short[0], f", and {len(short) - 1} more" if len(short) > 1 else ""
+        (first, base_time), more = short[0], f", and {len(short) - 1} more" if len(short) > 1 else ""
         raise CoallocError(
-            f"job {quoted(first.id)} has a base_time of {first.base_time:g} s{more}: must be at least "
+            f"job {quoted(first.id)} has a base_time of {base_time:g} s{more}: must be at least "
             f"{INSTANT_TOLERANCE:g} s here, for closer instants are one"
         )
-
-
-def _reserved(instance: Instance) -> list[frozenset[int]]:
-    """Return the nodes, by index, of each running job that starts later; raises where it has a part of one."""
-    platform, found = instance.platform, []
-    for run in instance.running:
-        if run.start > 0.0:
-            processors = [platform.processor_index[name] for name in run.nodes]
-            nodes = frozenset(platform.processor_node[p] for p in processors)
-            if sum(platform.nodes[n].cores for n in nodes) > len(processors):
-                raise CoallocError(
-                    f"running job {quoted(run.job.id)} starts at {run.start:g} s on a part of a node: {EXACT_METHODS} "
-                    "knows only whole nodes there"
-                )
-            found.append(nodes)
-    return found
 
 
 def on_another_grid(problem: Problem, slot: float, rounding: Rounding) -> Problem:

@@ -1,4 +1,7 @@
-"""Result files, version 1: what ``solve`` found, with what it takes to judge and repeat it."""
+"""Result files, version 1 or 2: what ``solve`` found, with what it takes to judge and repeat it.
+
+A file is of version 2 where its schedule is; version 1 is read for ever.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +85,7 @@ class ResultDocument(Value):
     simulated_objective: Instant | None = None
 
 
-RESULT = Kind("result", ResultDocument, ("status", "objective", "lower_bound", "gap"))
+RESULT = Kind("result", ResultDocument, ("status", "objective", "lower_bound", "gap"), versions=(1, 2))
 
 
 def instance_hash(instance: Instance) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -22,7 +22,7 @@ from coalloc.display.html import heading, table
 from coalloc.display.wording import duration_text, plural
 from coalloc.documents.arguments import public
 from coalloc.documents.text import quoted
-from coalloc.documents.values import Listed, PositiveSeconds, Text, Value, value
+from coalloc.documents.values import LEFT_OUT, SINCE_2, Listed, PositiveSeconds, Text, Value, value
 from coalloc.instance import Instance
 from coalloc.instance.numbering import Intervals, Numbering, names_of
 from coalloc.instance.processor_names import NamesField, ProcessorNames
@@ -39,6 +39,7 @@ MOST_NAMED = 8
 
 Instant = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Outcome = Literal["completed", "killed"]
+ShapeNumber = Annotated[int, Field(strict=True, ge=0)]
 
 
 @value()
@@ -55,7 +56,9 @@ class Placement(Value):
         Names of the processors, one per task: ``C1/0``, or ``C1/0.3`` for a core of a node with several. Ranges stand
         for several: ``C1/0-127``, ``C1/0-3.0-7``. They are read as a sequence of names, which is held as ranges.
     outcome
-        ``"completed"``, or ``"killed"`` at the limit that its estimate sets.
+        ``"completed"``, or ``"killed"``: at the limit that its estimate sets, or when a window or a reservation begins.
+    shape
+        Number of the shape in which it runs: 0 is its own tasks and base time, 1 the first of its other ``shapes``.
     """
 
     job: Text
@@ -63,6 +66,7 @@ class Placement(Value):
     end: Instant
     nodes: NamesField
     outcome: Outcome = "completed"
+    shape: ShapeNumber = field(default=0, metadata=LEFT_OUT | SINCE_2)
 
 
 @value(slots=False)
@@ -98,10 +102,15 @@ class Schedule(Value):
         return self._by_job[job]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per placement: job, start, end (s), nodes (a sequence of names), outcome."""
+        """Return one row per placement: job, start, end (s), nodes (a sequence of names), outcome.
+
+        Where a job has another shape than its first there is a column of their numbers, ``shape``, as well.
+        """
         import pandas as pd
 
         columns = ["job", "start", "end", "nodes", "outcome"]
+        if any(placement.shape for placement in self.placements):
+            columns.append("shape")
         return pd.DataFrame([[getattr(p, c) for c in columns] for p in self.placements], columns=columns)
 
     @property
@@ -231,7 +240,9 @@ def schedule_of(problem: Problem, assignments: Sequence[Assignment]) -> Schedule
         for id, a in zip(ids, chosen, strict=True)
     ]
     nodes = assign_nodes(problem.instance, problem.classes, intervals)
+    shapes = (problem.shape_number(a.job, a.mode.allocation) for a in chosen)
     placements = (
-        Placement(i.job, float(i.start), float(i.end), names) for i, names in zip(intervals, nodes, strict=True)
+        Placement(i.job, float(i.start), float(i.end), names, shape=shape)
+        for i, names, shape in zip(intervals, nodes, shapes, strict=True)
     )
     return Schedule(tuple(placements), slot=problem.slot, instance=problem.instance.name)

@@ -364,7 +364,7 @@ def test_a_start_is_the_first_incumbent_where_it_is_the_better():
 
 def test_a_start_that_is_no_schedule_of_the_instance_is_refused():
     placements = [Placement("J1", 0.0, 100.0, ("C1/0", "C1/1")), Placement("J2", 0.0, 100.0, ("C1/0",))]
-    with pytest.raises(CoallocError, match="start is not a valid schedule of the instance: job J3 "):
+    with pytest.raises(CoallocError, match="start is not a valid schedule of the instance: jobs J1 and J2 "):
         coalloc.solve(tiny(), slot=50, start=Schedule(placements))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, RunningJob, Schedule
+from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, RunningJob, Schedule, Shape
 from coalloc.checker import RULES, check
 from coalloc.instance.windows import Window
 from tests.test_checker import changed, rules
@@ -142,3 +142,32 @@ def test_the_slowest_task_decides_by_the_times_that_a_job_names(nodes, seconds):
     assert rules(check(TIMED, Schedule([Placement("A", 5.0, 5.1 + seconds, nodes)]))) == {"duration": 1}
     in_slots = Schedule([Placement("A", 7.0, 42.0 if seconds > 21.0 else 28.0, nodes)], slot=7.0)
     assert check(TIMED, in_slots) == []
+
+
+SHAPED = Instance(PLATFORM, [Job("A", 2, 10.0, shapes=[Shape(1, 18.0), Shape(4, 6.0, times={"gpu": 4.0})])])
+
+
+@pytest.mark.parametrize(
+    ("shape", "end", "nodes", "expected"),
+    [
+        (0, 10.0, ["C1/0-1"], []),
+        (1, 18.0, ["C1/0"], []),
+        (2, 6.0, ["C1/0-3"], []),  # the slowest decides: 6 s where no time is named
+        (2, 4.0, ["C1/2-3", "C2/0-1"], []),
+        (1, 10.0, ["C1/0-1"], ["task-count", "duration"]),
+        (0, 18.0, ["C1/0"], ["task-count", "duration"]),
+        (2, 4.0, ["C1/0-3"], ["duration"]),
+        (2, 6.0, ["C1/2-3", "C2/0-1"], ["duration"]),
+        (3, 6.0, ["C1/0-3"], ["shape"]),
+    ],
+)
+def test_a_job_runs_as_its_shape_says(shape, end, nodes, expected):
+    schedule = Schedule([Placement("A", 0.0, end, nodes, shape=shape)])
+    assert list(rules(check(SHAPED, schedule))) == expected
+
+
+def test_a_rigid_job_has_no_other_shape():
+    schedule = changed(SCHEDULE, "A", shape=1)
+    assert [str(violation) for violation in check(INSTANCE, schedule)] == [
+        "shape: job A runs in its shape number 1, its last is number 0"
+    ]

@@ -30,7 +30,7 @@ def worked() -> tuple[Instance, Schedule]:
     placements = (
         Placement("A", 10.0, 40.0, ("C1/0", "C2/0")),
         Placement("B", 20.0, 60.0, ("C1/1", "C2/1")),
-        Placement("C", 60.0, 62.0, ("C2/0",)),
+        Placement("C", 60.0, 62.0, ("C2/0",), "killed"),
     )
     return Instance(platform, jobs), Schedule(placements)
 
@@ -72,6 +72,7 @@ def test_every_metric_by_hand(worked):
             "coallocated_share": 2.0 / 3.0,
             "saturated_share": 2.0 / 3.0,
             "deadlines_missed": 0.0,
+            "killed": 1.0,
             "peak_link_share": 1.6,
             "queue_length_mean": 40.0 / 52.0,
         }

@@ -134,7 +134,7 @@ def test_an_infinite_gap_can_be_written(solved: SolveResult, tmp_path: Path) -> 
         ({"objective": "20"}, "objective"),
         ({"trace": [{"time": 0.0, "incumbent": None, "lower_bound": None}]}, "trace[0].source"),
         ({"surprise": 1}, "surprise"),
-        ({"version": 2}, "version"),
+        ({"version": 3}, "version"),
         ({"format": "coalloc-schedule"}, "format"),
     ],
 )

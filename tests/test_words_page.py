@@ -34,7 +34,10 @@ def run(method, instance):
     """Ask a method of the table about an instance."""
     name, _, detail = method.replace("`", "").partition(":")
     if name == "simulate":
-        coalloc.simulate(instance, detail.strip())
+        policy = detail.strip()
+        if policy in ("pcbe", "node-list"):  # for jobs that fit a node
+            instance = instance.replace(jobs=[job.replace(tasks=1) for job in instance.jobs])
+        coalloc.simulate(instance, policy)
     elif name.startswith("replay"):
         coalloc.replay(instance, coalloc.solve(instance, time_limit=1.0).schedule, starts=name.split('"')[1])
     elif name.startswith("check"):

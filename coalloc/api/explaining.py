@@ -18,6 +18,7 @@ from coalloc.explanations.reasons import Explanation, Reason
 from coalloc.explanations.waiting import why_waits
 from coalloc.instance import CoallocError, Instance
 from coalloc.objectives import Criterion, Objective, RegularObjective, objective_of
+from coalloc.observed import in_shapes
 from coalloc.problem import Links, Problem, Slot, discretise, slot_seconds
 from coalloc.schedule import Schedule
 from coalloc.solvers.result import PROOF_TOLERANCE
@@ -148,7 +149,8 @@ class _Question:
         if bounds:
             yield self._gap(schedule)
         yield from bounds
-        problem = discretise(self.instance, None, links=links, saturation=self.saturation, scope=self.scope)
+        rigid = in_shapes(self.instance, schedule)
+        problem = discretise(rigid, None, links=links, saturation=self.saturation, scope=self.scope)
         yield from why_waits(problem, schedule, jobs or [job.id for job in self.instance.jobs])
 
     def _gap(self, schedule: Schedule) -> Reason:

@@ -17,6 +17,7 @@ from coalloc.allocation import Scope
 from coalloc.checker import check
 from coalloc.constraint import Constraint
 from coalloc.documents.arguments import Seed, picture_of, public
+from coalloc.fixed import Fixed, fixings
 from coalloc.instance import CoallocError, Instance
 from coalloc.models.registry import (
     ENERGY_FORMULATIONS,
@@ -28,7 +29,7 @@ from coalloc.models.registry import (
 from coalloc.objectives import OBJECTIVES, Criterion, Objective, RegularObjective, objective_of
 from coalloc.problem import Links, Slot, discretise, slot_seconds
 from coalloc.result_files import instance_hash
-from coalloc.schedule import Schedule
+from coalloc.schedule import Placement, Schedule
 from coalloc.site_meter import Working
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
@@ -61,6 +62,7 @@ def solve(
     scope: Scope = "platform",
     makespan_limit: float | None = None,
     constraints: Sequence[Constraint] = (),
+    fixed: Sequence[Fixed | Placement] = (),
     time_limit: float | None = 60.0,
     work_limit: int | None = None,
     gap: float = 0.0,
@@ -99,6 +101,9 @@ def solve(
         Seconds within which the schedule must end (oas); it may make an instance infeasible.
     constraints
         What else restricts a schedule (oas, regular objectives): :class:`coalloc.constraint.Constraint` objects.
+    fixed
+        What is decided of some jobs already (oas, regular objectives), a :class:`Fixed` each: when they start, where
+        they are, in which shape, any part of that; or placements, which are kept as they are.
     time_limit, work_limit, gap
         Stop after these seconds (building included; ``None`` or ``math.inf``: no limit), these
         branch-and-bound nodes, or at this relative gap.
@@ -108,7 +113,8 @@ def solve(
         Cores of all that runs, and what is drawn; the same seed gives the same answer where no time limit struck.
         On more than one core ``formulation="auto"`` may return another schedule that is optimal just as well.
     start
-        A valid schedule to start from.
+        A valid schedule to start from. Where it has only some of the jobs the others are placed by a list, and message
+        and trace say so.
     progress
         ``True`` prints a line per new incumbent or bound on standard error; a function gets each
         :class:`TracePoint`.
@@ -134,6 +140,7 @@ def solve(
         threads=threads,
         seed=seed,
     )
+    constraints = (*constraints, *fixings(instance, [_as_fixed(one) for one in fixed], options.slot))
     run_model: RunModel = solve_model
     if solver != "highs":
         from coalloc.solvers.backends.pyomo_solver import solver_named
@@ -166,8 +173,8 @@ def solve(
             run_model=run_model,
         )
     elif start is not None or constraints:
-        what = "start" if start is not None else "constraints"
-        raise CoallocError(f"{what} is for model 'oas', not for {model!r}")
+        what = "start is" if start is not None else "fixed is" if fixed else "constraints are"
+        raise CoallocError(f"{what} for model 'oas', not for {model!r}")
     else:
         from coalloc.solvers.package import solve_package
 
@@ -362,6 +369,11 @@ def lower_bound(
             raise CoallocError(f"{option} is for objectives {watts}, not {asked.name!r}")
     criterion = Criterion(problem, asked)
     return criterion.reported(cost_bound(criterion, method, options.seconds))
+
+
+def _as_fixed(one: Fixed | Placement) -> Fixed:
+    """Return what is fixed where a placement is."""
+    return one if isinstance(one, Fixed) else Fixed(one.job, one.start, nodes=one.nodes, shape=one.shape)
 
 
 def _asked(objective: str | Objective) -> Objective:

@@ -12,7 +12,7 @@ from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.solvers.bounds.area import area
 from coalloc.solvers.bounds.methods import cost_bound
-from coalloc.solvers.bounds.simple import earliest_ends, fastest_durations, packing, simple_bound
+from coalloc.solvers.bounds.simple import earliest_ends, fastest_durations, least_works, packing, simple_bound
 from coalloc.solvers.bounds.work import work
 from coalloc.solvers.result import PROOF_TOLERANCE
 
@@ -77,7 +77,7 @@ def _area(criterion: Criterion) -> tuple[float, Reason] | None:
     if problem.busy:
         return None
     processors = sum(problem.capacities)
-    works = [job.tasks * d for job, d in zip(problem.jobs, fastest_durations(problem), strict=True)]
+    works = least_works(problem)
     totals = {
         release: math.fsum(w for w, r in zip(works, problem.releases, strict=True) if r >= release)
         for release in set(problem.releases)

@@ -10,7 +10,7 @@ from graphlib import TopologicalSorter
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance.rounding import slots_down, time_tolerance
-from coalloc.problem import MAX_MODES, Problem
+from coalloc.problem import MAX_MODES, Problem, least_tasks
 from coalloc.rules.spreading import Spreading
 from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.feasibility import fits_alone, mildest_load
@@ -26,7 +26,7 @@ def why_no_schedule(problem: Problem) -> list[Reason]:
 
 def _no_room(problem: Problem, j: int) -> Reason | None:
     """Return why no part of the platform that the scope allows has room for a job."""
-    job = problem.jobs[j]
+    job, tasks = problem.jobs[j], least_tasks(problem.jobs[j])
     part = {"platform": "the platform has", "cluster": "no cluster has more than", "node": "no node has more than"}
     by_memory = [node_class.room(job.memory or 0.0) for node_class in problem.classes]
     rooms = {
@@ -36,10 +36,10 @@ def _no_room(problem: Problem, j: int) -> Reason | None:
     }
     for kind, (room, words) in rooms.items():
         most = max(problem.within_scope(room))
-        if most < job.tasks:
+        if most < tasks:
             limit = words.format(most)
-            sentence = f"job {quoted(job.id)} has {job.tasks} tasks, and {limit}: {job.tasks - most} too few"
-            return Reason("infeasible", kind, (job.id,), "", job.tasks, most, sentence)
+            sentence = f"job {quoted(job.id)} has {tasks} tasks, and {limit}: {tasks - most} too few"
+            return Reason("infeasible", kind, (job.id,), "", tasks, most, sentence)
     return None
 
 

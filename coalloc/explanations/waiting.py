@@ -17,7 +17,7 @@ from coalloc.display.wording import plural
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance.rounding import slots_up, time_tolerance
-from coalloc.problem import Pool, Problem
+from coalloc.problem import Problem
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import fillings, room_for
 from coalloc.rules.spreading import Spreading
@@ -128,7 +128,7 @@ class _Waiting:
     def _lacking(self, j: int, free: Allocation, left: Sequence[float]) -> Obstacle | None:
         """Return of what too little is free for a job; None where there is enough."""
         problem, job = self._problem, self._problem.jobs[j]
-        free = self._within_pools(free, left)
+        free = tuple(self._spreading.within_pools(free, left))
         most = max(problem.within_scope([min(pair) for pair in zip(free, problem.rooms(job), strict=True)]))
         if most < job.tasks:
             return Obstacle("processors", "", job.tasks, most)
@@ -159,20 +159,8 @@ class _Waiting:
         """Return whether a job fits on what is free, within the scope."""
         if self._problem.scope == "platform":
             room = [int(room) for room in room_for(self._problem, self._problem.jobs[j], free, left)]
-            return self._spreading.fits(j, self._within_pools(room, left), left)
+            return self._spreading.fits(j, room, left)
         return any(True for _ in fillings(self._problem, self._problem.jobs[j], free, left))
-
-    def _within_pools(self, free: Sequence[int], left: Sequence[float]) -> Allocation:
-        """Return what is free of each class, cut to what windows leave of their groups, whose nodes are alike."""
-        cut = list(free)
-        for resource, units in zip(self._problem.resources, left, strict=True):
-            if isinstance(resource, Pool):
-                excess = sum(cut[g] for g in resource.classes) - round(units)
-                for g in resource.classes:
-                    taken = max(0, min(cut[g], excess))
-                    cut[g] -= taken
-                    excess -= taken
-        return tuple(cut)
 
     def _duration(self, j: int, level: int) -> float:
         seconds, slot = self._problem.levels[j][level].duration, self._schedule.slot

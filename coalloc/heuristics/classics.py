@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from operator import sub
 
 from coalloc.allocation import Allocation, Scope
+from coalloc.heuristics.over_time import Filling
 from coalloc.rules.allocation_rules import Choose, RuleName
 from coalloc.rules.orders import Order
 from coalloc.rules.queues import WaitingJobs, waiting_jobs
@@ -27,17 +28,20 @@ class ListPolicy:
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
     _state: State | None = field(init=False, default=None)
+    _has_closings: bool = field(init=False, default=False)
     _waiting: WaitingJobs = field(init=False)
 
     def begin(self, state: State) -> None:
         """Forget the run before."""
-        self._state = state
+        self._state, self._has_closings = state, state.has_closings
         self._waiting = waiting_jobs(self.queue_order, state.allocator(self.allocation).least_time)
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now."""
         if state is not self._state:
             self.begin(state)
+        if self._has_closings:
+            return self._beside_closings(state)
         waiting, choose, free = self._waiting, state.allocator(self.allocation).choose, state.room
         waiting.update(state.queue, state.now)
         starts: list[Start] = []
@@ -49,6 +53,21 @@ class ListPolicy:
             free = less(free, counts)
         num_first = len(starts)
         passing = self._pass_over(starts, free, choose, len(state.classes)) if self.skip else []
+        if starts:
+            waiting.leave(num_first, passing)
+        return starts
+
+    def _beside_closings(self, state: State) -> list[Start]:
+        """Return the jobs that start now, and end by their estimates before what they run on is not there."""
+        waiting, filling = self._waiting, Filling(state, state.allocator(self.allocation))
+        waiting.update(state.queue, state.now)
+        starts = list(filling.first(waiting.jobs))
+        num_first, passing = len(starts), []
+        for place in waiting.small(filling.room, num_first + 1) if self.skip else ():
+            start = filling.start(waiting.jobs[place])
+            if start is not None:
+                passing.append(int(place))
+                starts.append(start)
         if starts:
             waiting.leave(num_first, passing)
         return starts
@@ -68,4 +87,4 @@ class ListPolicy:
 
 def less(room: Sequence[int], taken: Sequence[int]) -> Allocation:
     """Return what is left of free processors, or of a room."""
-    return tuple(map(sub, room, taken))
+    return (room[0] - taken[0],) if len(room) == 1 else tuple(map(sub, room, taken))

@@ -16,7 +16,7 @@ from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator, RuleName
-from coalloc.rules.availability import Availability
+from coalloc.rules.availability import Availability, earliest
 from coalloc.rules.orders import Order, ordered_at
 from coalloc.simulator.policy import Start, State, Wake
 
@@ -103,8 +103,7 @@ class Conservative:
         now, running = state.now, state.running
         self._ends = {run.job.id: run.estimated_end for run in running}
         self._held = {run.job.id: run.taken for run in running}
-        releases = ((max(now, run.estimated_end), run.taken) for run in running)
-        self._available = Availability(now, state.room, releases, len(state.classes))
+        self._available = state.available((max(now, run.estimated_end), run.taken) for run in running)
 
     def _has_gained(self, state: State) -> bool:
         """Give back what jobs hold in vain that have ended before their estimates; return whether there are any."""
@@ -129,8 +128,9 @@ class Conservative:
 
     def _reserve(self, job: Job, number: int, least_time: float, allocator: Allocator) -> None:
         """Give a job the earliest place that is left."""
-        place = _earliest(self._available, job, number, least_time, allocator)
-        assert place is not None, "every job fits the empty platform"
+        span = earliest(self._available, job, least_time, allocator)
+        assert span is not None, "every job fits the empty platform"
+        place = _Place(span.start, number, span.seconds, span.counts, least_time, job)
         self._available.take(place.start, place.end, place.counts)
         insort(self._places, place)
 
@@ -178,7 +178,8 @@ class Conservative:
             available.shift(start, earlier, seconds, counts)
             return _Place(earlier, number, seconds, counts, least_time, job)
         available.give_back(start, place.end, counts)
-        found = _earliest(available, job, number, least_time, allocator, first=first, before=start) or place
+        span = earliest(available, job, least_time, allocator, first=first, before=start)
+        found = place if span is None else _Place(span.start, number, span.seconds, span.counts, least_time, job)
         available.take(found.start, found.end, found.counts)
         return found
 
@@ -196,28 +197,3 @@ class Conservative:
                 late.append(place)
         self._places[:0] = late
         return due
-
-
-def _earliest(
-    available: Availability,
-    job: Job,
-    number: int,
-    least_time: float,
-    allocator: Allocator,
-    *,
-    first: int = 0,
-    before: float = math.inf,
-) -> _Place | None:
-    """Return the place with the earliest start, from a step on and before ``before`` (s), None where there is none."""
-    step = available.window(job.tasks, least_time, first, before)
-    while step is not None:
-        start = available.times[step]
-        counts = allocator.choose(job, available.free(step))
-        while counts is not None:
-            seconds = allocator.time(job, counts)
-            free = available.least_free(step, start + seconds)
-            if all(map(le, counts, free)):
-                return _Place(start, number, seconds, counts, least_time, job)
-            counts = allocator.choose(job, free)
-        step = available.window(job.tasks, least_time, step + 1, before)
-    return None

@@ -59,7 +59,7 @@ class Grid:
     local: Local = "easy"
     power_management: bool = False
     scope: ClassVar[Scope] = "cluster"
-    unknown_words: ClassVar[frozenset[str]] = frozenset({"requires"})
+    unknown_words: ClassVar[frozenset[str]] = frozenset({"requires", "unavailable", "start"})
     _sites: Sites = field(init=False)
     _assignments: Assignments = field(init=False)
     _plans: Plans | None = field(init=False, default=None)

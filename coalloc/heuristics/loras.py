@@ -40,7 +40,7 @@ class Loras:
     mix: Literal[None, "SJF-JFirst", "FCFS-FFit", "SNPF-BFit"] = None
     scope: ClassVar[Scope] = "platform"
     shares_nodes: ClassVar[bool] = True
-    unknown_words: ClassVar[frozenset[str]] = frozenset({"eligible", "requires"})
+    unknown_words: ClassVar[frozenset[str]] = frozenset({"eligible", "requires", "unavailable", "start"})
 
     def __post_init__(self) -> None:
         given = {"queue_order": self.queue_order, "selection": self.selection}

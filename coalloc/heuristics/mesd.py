@@ -9,6 +9,7 @@ next instant at which one ends. Source: thesis, section 3.3, Algorithm 2; errata
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -16,9 +17,12 @@ from operator import or_
 from typing import ClassVar
 
 from coalloc.allocation import Allocation, Scope
+from coalloc.heuristics.over_time import Admission, availability_of, counts_of
 from coalloc.heuristics.plans import Planned, Turns
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.rounding import time_tolerance
+from coalloc.rules.allocation_rules import Allocator, Choose
+from coalloc.rules.availability import fitting
 from coalloc.rules.mesd import AskedChoice, Choice, Slowdown, by_named_times, mesd_allocation, where_usable
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
@@ -39,12 +43,12 @@ class Mesd:
     second_step: bool = True
     scope: ClassVar[Scope] = "platform"
     _plan: Turns = field(init=False, default_factory=Turns)
-    _too_few: Processors | None = field(init=False, default=None)
-    """The processors that were free when a lone job did not fit."""
+    _too_few: tuple[Processors, Allocation] | None = field(init=False, default=None)
+    """The processors that were free, and the room, when a lone job did not fit."""
 
     def begin(self, state: State) -> None:
         """Forget the plan of an earlier run; raises where the cores of a node may share too little memory."""
-        if len(state.room) > len(state.classes):
+        if state.shares_memory:
             raise CoallocError(
                 "policy mesd does not keep to the memory that the cores of a node share, of which there may be too "
                 "little here"
@@ -53,16 +57,21 @@ class Mesd:
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs of the batch that can start; once all have, plan the queue and go on."""
-        free = state.free_processors
+        free, jobs, admission = state.free_processors, {job.id: job for job in state.queue}, Admission(state)
         started: list[Planned] = []
+
+        def admits(planned: Planned) -> bool:
+            return admission.admits(jobs[planned.job_id], planned.processors, planned.duration)
+
         while True:
             if not self._plan:
                 begun = {planned.job_id for planned in started}
                 queue = [job for job in state.queue if job.id not in begun]
                 if not queue or not self._can_plan(state, queue, free):
                     break
-                self._plan = Turns(self._planned(state, queue, free, started))
-            now = self._plan.due(free)
+                make = self._planned_beside_closings if state.has_closings else self._planned
+                self._plan = Turns(make(state, queue, free, started))
+            now = self._plan.due(free, admits)
             for planned in now:
                 free &= ~planned.processors
             started += now
@@ -72,33 +81,86 @@ class Mesd:
 
     def _can_plan(self, state: State, queue: Sequence[Job], free: Processors) -> bool:
         """Return whether the queue may be planned: a lone job only where it fits, and after that with what comes."""
-        if free == self._too_few:
+        if (free, state.room) == self._too_few:
             return False
-        is_lone = len(queue) == 1 and queue[0].tasks > _most_tasks(state, queue[0], free)
-        self._too_few = free if is_lone else None
+        is_lone = len(queue) == 1 and not self._fits_now(state, queue[0], free)
+        self._too_few = (free, state.room) if is_lone else None
         return not is_lone
+
+    def _fits_now(self, state: State, job: Job, free: Processors) -> bool:
+        """Return whether a job can start on free processors; beside closings it is planned if it fits the room."""
+        if not state.has_closings:
+            return job.tasks <= _most_tasks(state, job, free)
+        return fitting(availability_of(state), job, 0, self._allocator(state)) is not None
+
+    def _rule(self, state: State) -> Choose:
+        """Return where a job goes on free processors."""
+        choose = mesd_allocation(state.classes, self.second_step)
+        if state.is_timed:
+            choose = by_named_times(choose, state.classes, self.second_step)
+        return where_usable(choose, state.usable) if state.is_restricted else choose
+
+    def _allocator(self, state: State) -> Allocator:
+        """Return the rule for rooms, of which a job may take more than processors."""
+        choose, known = self._rule(state), state.allocator("fastest-first")
+
+        def chosen(job: Job, room: Sequence[int]) -> Allocation | None:
+            counts = choose(job, room if state.is_restricted else room[: len(state.classes)])
+            return None if counts is None else state.taken(job, counts)
+
+        return Allocator(chosen, known.time, known.least_time)
+
+    def _planned_beside_closings(
+        self, state: State, queue: Sequence[Job], free: Processors, started: Sequence[Planned]
+    ) -> Iterator[Planned]:
+        """Yield the plan of a queue: each job is chosen among those that fit until their ends at an instant."""
+        members, allocator = [processors_of(c.processors) for c in state.classes], self._allocator(state)
+        jobs, available = {job.id: job for job in state.queue}, availability_of(state)
+        releases = [(max(math.nextafter(state.now, math.inf), r.estimated_end), r.processors) for r in state.running]
+        for planned in started:
+            end = state.now + planned.duration
+            taken = state.taken(jobs[planned.job_id], counts_of(planned.processors, members))
+            available.take(state.now, end, taken)
+            releases.append((end, planned.processors))
+        heapq.heapify(releases)
+        free = reduce(or_, members) & ~reduce(or_, (processors for _, processors in releases), 0)
+        choice, step = AskedChoice(queue, allocator.choose, allocator.time, state.full_room, self.slowdown), 0
+
+        def choose(job: Job, _: Sequence[int]) -> Allocation | None:
+            span = fitting(available, job, step, allocator)
+            return None if span is None else span.counts
+
+        for _ in queue:
+            while (chosen := choice.next((), choose)) is None:
+                step += 1
+                while releases and releases[0][0] <= available.times[step]:
+                    free |= heapq.heappop(releases)[1]
+            job, start = queue[chosen], available.times[step]
+            span = fitting(available, job, step, allocator)
+            assert span is not None, "only a job that fits is chosen"
+            processors = _lowest(free, members, span.counts[: len(members)])
+            free &= ~processors
+            available.take(start, start + span.seconds, span.counts)
+            heapq.heappush(releases, (start + span.seconds, processors))
+            yield Planned(job.id, processors, span.seconds)
 
     def _planned(
         self, state: State, queue: Sequence[Job], free: Processors, started: Sequence[Planned]
     ) -> Iterator[Planned]:
         """Yield the plan of a queue, in the order in which jobs are chosen."""
         members = [processors_of(node_class.processors) for node_class in state.classes]
-        choose, time = mesd_allocation(state.classes, self.second_step), state.allocator("fastest-first").time
+        choose, time = self._rule(state), state.allocator("fastest-first").time
         choice: Choice | AskedChoice = Choice(queue, state.classes, self.slowdown)
-        if state.is_timed:
-            choose = by_named_times(choose, state.classes, self.second_step)
-        if state.is_restricted:
-            choose = where_usable(choose, state.usable)
         if state.is_timed or state.is_restricted:
             capacities = [node_class.capacity for node_class in state.classes]
             choice = AskedChoice(queue, choose, time, capacities, self.slowdown)
         now, releases = state.now, _releases(state, started)
         for _ in queue:
-            while (chosen := choice.next(_counts(free, members))) is None:
+            while (chosen := choice.next(counts_of(free, members))) is None:
                 now, released = _next_release(releases)
                 free |= released
             job = queue[chosen]
-            allocation = choose(job, _counts(free, members))
+            allocation = choose(job, counts_of(free, members))
             assert allocation is not None, "only a job that fits is chosen"
             seconds = time(job, allocation)
             planned = Planned(job.id, _lowest(free, members, allocation), seconds)
@@ -111,12 +173,7 @@ def _most_tasks(state: State, job: Job, free: Processors) -> int:
     """Return how many tasks of a job free processors can take."""
     if not state.is_restricted:
         return free.bit_count()
-    return sum(state.usable(job, _counts(free, [processors_of(c.processors) for c in state.classes])))
-
-
-def _counts(processors: Processors, members: Sequence[Processors]) -> list[int]:
-    """Return how many processors of a set are in each class."""
-    return [(processors & of_class).bit_count() for of_class in members]
+    return sum(state.usable(job, counts_of(free, [processors_of(c.processors) for c in state.classes])))
 
 
 def _lowest(free: Processors, members: Sequence[Processors], allocation: Allocation) -> Processors:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from coalloc.allocation import Scope
+from coalloc.execution import dedicated_time
 from coalloc.heuristics.classics import less
+from coalloc.heuristics.over_time import NodesOverTime
 from coalloc.instance import Job, Platform
 from coalloc.instance.platform import Node
 from coalloc.instance.power import node_watts, require_watts
@@ -61,6 +63,9 @@ class NodeList:
         """Yield the jobs that start now."""
         if self._platform is not state.platform:
             self._platform, self._nodes = state.platform, self._ordered_nodes(state.platform)
+        if state.has_closings:
+            yield from self._beside_closings(state)
+            return
         room, num_nodes = state.room, len(state.classes)
         for job in self._ordered_queue(state):
             free = state.usable(job, room)
@@ -69,6 +74,19 @@ class NodeList:
                 return
             start = on_node(job, node, num_nodes)
             room = less(room, state.taken(job, start.counts))
+            yield start
+
+    def _beside_closings(self, state: State) -> Iterator[Start]:
+        """Yield the jobs that start now, and end by their estimates before their nodes are not there."""
+        nodes, num_nodes = NodesOverTime(state), len(state.classes)
+        for job in self._ordered_queue(state):
+            seconds = [dedicated_time(job, node_class.group) for node_class in state.classes]
+            usable = nodes.usable(job, seconds)
+            node = next((g for g in self._nodes if usable[g] >= job.tasks), None)
+            if node is None:
+                return
+            start = on_node(job, node, num_nodes)
+            nodes.take(job, start.counts, seconds[node])
             yield start
 
     def _ordered_nodes(self, platform: Platform) -> list[int]:

@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from coalloc.allocation import Scope, allocation_of
 from coalloc.documents.values import Count
+from coalloc.heuristics.over_time import Admission
 from coalloc.heuristics.plans import Planned, due, without
 from coalloc.heuristics.snapshots import bandwidth_left, snapshot
 from coalloc.instance import CoallocError, Job, RunningJob
@@ -72,12 +73,17 @@ class Oas:
         Where some do, others come into the window, which may start as well.
         """
         begun: list[Planned] = []
+        admission, jobs = Admission(state), {job.id: job for job in state.queue} if state.has_closings else {}
+
+        def admits(planned: Planned) -> bool:
+            return not jobs or admission.admits(jobs[planned.job_id], planned.processors, planned.duration)
+
         waiting, free = list(state.queue), state.free_processors
         left = (*bandwidth_left(state), *state.room[len(state.classes) :])
         while any(job.tasks <= free.bit_count() for job in waiting[: self.window]):
             if self._is_stale or self._has_newcomer(waiting):
                 self._plan, self._is_stale = self._planned(state, waiting[: self.window], begun), False
-            starting = list(due(self._plan, free, left))
+            starting = list(due(self._plan, free, left, admits))
             if not starting:
                 break
             begun += starting

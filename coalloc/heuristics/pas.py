@@ -8,20 +8,24 @@ links, or memory, loses the job selected last; a single one that does not fit wa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
-from coalloc.allocation import Scope
+from coalloc.allocation import NodeClass, Scope
+from coalloc.constraint import Constraint
 from coalloc.documents.values import Count
-from coalloc.heuristics.snapshots import snapshot
+from coalloc.heuristics.over_time import Admission
+from coalloc.heuristics.snapshots import snapshot_of_now
 from coalloc.instance import CoallocError, Job
-from coalloc.problem import Links, Problem, discretise
+from coalloc.instance.rounding import time_tolerance
+from coalloc.problem import Links, Mode, Problem, discretise
 from coalloc.rules.orders import ordered
 from coalloc.rules.selection import selected
 from coalloc.simulator.policy import Start, State
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.package_placing import place_package
+from coalloc.solvers.package_placing import Placed, place_package
 from coalloc.solvers.search.packages import Work
 
 Selection = Literal["fcfs", "sjf", "bjf", "fpfs", "spt", "lpt"]
@@ -29,6 +33,23 @@ PackageModel = Literal["pas", "cbs", "jpr"]
 
 ATTEMPT_SHARE = 0.5
 """Share of the work that is left for each attempt, so that some is left if the package must be made smaller."""
+
+
+class Barring(Constraint):
+    """Some jobs do not use some classes: ``barred`` are the pairs, by index."""
+
+    def __init__(self, problem: Problem, barred: Collection[tuple[int, int]]) -> None:
+        self._number = {id(node_class): g for g, node_class in enumerate(problem.classes)}
+        self._barred = {(problem.jobs[j].id, g) for j, g in barred}
+
+    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
+        """Return whether the pair is not barred."""
+        return (job.id, self._number[id(node_class)]) not in self._barred
+
+
+def _late(mode: Mode, open_for: Sequence[float]) -> list[int]:
+    """Return the classes that a mode uses and that are not there, so many s from now, until it has ended."""
+    return [g for g, count in enumerate(mode.allocation) if count and mode.execution_time > open_for[g]]
 
 
 @dataclass(slots=True)
@@ -65,20 +86,55 @@ class Pas:
         starts: list[Start] = []
         for size in range(len(package), 0, -1):
             problem = self._problem(state, package[:size])
-            placed = place_package(problem, self.allocation, work.part(ATTEMPT_SHARE))
+            placed = self._placed(state, problem, work.part(ATTEMPT_SHARE))
             is_proven &= placed.is_proven and not any(job.times for job in problem.jobs)
             if placed.modes is not None:
                 starts = [Start(job.id, mode.allocation) for job, mode in zip(problem.jobs, placed.modes, strict=True)]
                 break
-            if size == 1 and not state.running:
+            if size == 1 and not state.running and not state.closings:
                 raise CoallocError("; ".join(why_infeasible(discretise(problem.instance, None))))
         self._unproven += not is_proven
         return starts
 
     def _problem(self, state: State, package: Sequence[Job]) -> Problem:
         """Return what is to be placed: some waiting jobs, to start now; CBS and JPR ignore the links' capacities."""
-        problem = discretise(snapshot(state, package), None, links="strict" if self.allocation == "pas" else "ignore")
+        links: Links = "strict" if self.allocation == "pas" else "ignore"
+        problem = discretise(snapshot_of_now(state, package), None, links=links)
         return replace(problem, classes=tuple(state.classes))
+
+    def _placed(self, state: State, problem: Problem, work: Work) -> Placed:
+        """Return the best package found, no job of which would run into a closing by its estimate.
+
+        A class that is not there until a job has ended in its mode is none for that job, and the package is placed
+        again. Then a proof is one beside those classes only.
+        """
+        if not state.has_closings:
+            return place_package(problem, self.allocation, work)
+        open_for = [
+            until - state.now + (time_tolerance(until) if until < math.inf else 0.0) for until in state.open_until
+        ]
+        barred = {
+            (j, g)
+            for j, job in enumerate(problem.jobs)
+            for g, seconds in enumerate(problem.class_times(job))
+            if seconds > open_for[g]
+        }
+        is_first = True
+        while True:
+            barring = Barring(problem, barred)
+            tried = replace(problem, constraints=(*problem.constraints, barring))
+            if any(tried.shortage(job) for job in tried.jobs):
+                return Placed(None, 0.0, is_proven=is_first)
+            placed = place_package(tried, self.allocation, work)
+            late = {(j, g) for j, mode in enumerate(placed.modes or ()) for g in _late(mode, open_for)}
+            if not late:
+                break
+            barred, is_first = barred | late, False
+        admission = Admission(state)
+        for job, mode in zip(problem.jobs, placed.modes or (), strict=False):
+            if not admission.admits_counts(job, mode.allocation, mode.execution_time):
+                return Placed(None, 0.0, is_proven=False)
+        return replace(placed, is_proven=placed.is_proven and is_first)
 
     def tally(self) -> Mapping[str, int]:
         """Return how many decisions were not proven to be the best."""

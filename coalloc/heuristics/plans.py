@@ -8,7 +8,7 @@ Source: thesis, section 3.3.1; errata 5 and 18.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import sub
 from typing import NamedTuple
 
@@ -29,18 +29,29 @@ class Planned(NamedTuple):
         return Start(self.job_id, nodes=state.names(self.processors))
 
 
-def due(plan: Sequence[Planned], free: Processors, left: Sequence[float] = ()) -> Iterator[Planned]:
+Admits = Callable[[Planned], bool]
+"""Whether a job may start now that could: it may be that its nodes are soon not there."""
+
+
+def always(_: Planned) -> bool:
+    """Return that a job that could start may."""
+    return True
+
+
+def due(
+    plan: Sequence[Planned], free: Processors, left: Sequence[float] = (), admits: Admits = always
+) -> Iterator[Planned]:
     """Yield the jobs of a plan, which is in the order of planned starts, that can start now.
 
-    ``left`` is what the running jobs leave of each link and memory; plans without loads ignore both.
+    ``left`` is what the running jobs leave of each link and memory; plans without loads ignore both. ``admits`` says
+    whether a job that could start may.
     """
     left = tuple(left)
     for planned in plan:
         if not free:
             return
-        if not planned.processors & ~free and all(
-            load <= room or not load for load, room in zip(planned.loads, left, strict=False)
-        ):
+        is_carried = all(load <= room or not load for load, room in zip(planned.loads, left, strict=False))
+        if not planned.processors & ~free and is_carried and admits(planned):
             yield planned
         free &= ~planned.processors
         if planned.loads:
@@ -66,6 +77,8 @@ class Turns:
         """How many of its processors each job waits for: they are not free, or another has its turn."""
         self._given: Processors = 0
         """The free processors that were offered to whose turn it is."""
+        self._held_back: set[int] = set()
+        """Jobs that wait for none of their processors, and may not start yet."""
         self._turns: dict[int, list[int]] = {}
         for place in reversed(range(len(self._plan))):
             for processor in indices_of(self._plan[place].processors):
@@ -75,11 +88,13 @@ class Turns:
         """Return whether some job has not started."""
         return self._num_waiting > 0
 
-    def due(self, free: Processors) -> list[Planned]:
-        """Return the jobs that start now on free processors, in the order of the plan."""
+    def due(self, free: Processors, admits: Admits = always) -> list[Planned]:
+        """Return the jobs that start now on free processors, as ``admits`` lets them, in the order of the plan."""
         self._offer(self._given & ~free, 1)
         offered = self._offer(free & ~self._given, -1)
-        due = sorted({place for place in offered if not self._missing[place]})
+        ready = sorted(place for place in {*offered, *self._held_back} if not self._missing[place])
+        due = [place for place in ready if admits(self._plan[place])]
+        self._held_back = {*ready}.difference(due)
         self._given = free
         for place in due:
             processors = self._plan[place].processors

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
+from itertools import compress
 
 from coalloc.instance import Instance, Job, RunningJob
 from coalloc.instance.rounding import capacity_limit
@@ -15,14 +17,45 @@ OVERDUE = 1.0
 def snapshot(state: State, jobs: Iterable[Job]) -> Instance:
     """Return some waiting jobs, all there now (0), beside the running ones until their estimated ends.
 
-    Those that they come after have ended; deadlines are not enforced.
+    Those that they come after have ended; deadlines are not enforced. Windows and jobs that are to start later are
+    those to come, counted from now.
     """
-    running = (
-        RunningJob(r.job, state.names(r.processors), left if (left := r.estimated_end - state.now) > 0.0 else OVERDUE)
-        for r in state.running
-    )
-    waiting = tuple(job.replace(arrival=0.0, after=(), deadline=None) for job in jobs)
-    return Instance(state.platform, waiting, tuple(running))
+    platform, now = state.platform, state.now
+    if state.has_closings:
+        windows = [window for window in platform.unavailable if window.end > now]
+        ahead = [w.replace(start=max(0.0, w.start - now), end=w.end - now) for w in windows]
+        platform = platform.replace(unavailable=tuple(ahead))
+    return Instance(platform, _waiting(jobs), (*_running(state), *_reservations(state, math.inf)))
+
+
+def snapshot_of_now(state: State, jobs: Iterable[Job]) -> Instance:
+    """Return :func:`snapshot` without windows and jobs that are to start later."""
+    platform = state.platform.replace(unavailable=()) if state.has_closings else state.platform
+    return Instance(platform, _waiting(jobs), (*_running(state), *_reservations(state, state.now)))
+
+
+def _waiting(jobs: Iterable[Job]) -> tuple[Job, ...]:
+    """Return jobs as they are where all that they come after have ended."""
+    return tuple(job.replace(arrival=0.0, after=(), deadline=None) for job in jobs)
+
+
+def _running(state: State) -> Iterator[RunningJob]:
+    """Yield the running jobs, the clock's now as 0; where one has to go at this very instant it is gone."""
+    open_until = state.open_until if state.has_closings else ()
+    for run in state.running:
+        left = run.estimated_end - state.now
+        left = min(
+            [left if left > 0.0 else OVERDUE, *(until - state.now for until in compress(open_until, run.counts))]
+        )
+        if left > 0.0:
+            yield RunningJob(run.job, state.names(run.processors), left)
+
+
+def _reservations(state: State, latest: float) -> Iterator[RunningJob]:
+    """Yield the running jobs that start later, up to ``latest`` (s), and are not over, the clock's now as 0."""
+    for run in state.reservations:
+        if run.end > state.now and run.start <= latest:
+            yield run.replace(start=max(0.0, run.start - state.now), end=run.end - state.now)
 
 
 def bandwidth_left(state: State) -> list[float]:

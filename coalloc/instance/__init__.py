@@ -6,7 +6,7 @@ from coalloc.documents.text import visible
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
 from coalloc.instance.files import read_instance, read_platform, write_instance, write_platform
 from coalloc.instance.instance import Instance, RunningJob
-from coalloc.instance.job import Job
+from coalloc.instance.job import Job, Shape
 from coalloc.instance.network import Link
 from coalloc.instance.platform import Node, Platform
 from coalloc.instance.power_states import PowerStates
@@ -27,6 +27,7 @@ __all__ = [
     "Platform",
     "PowerStates",
     "RunningJob",
+    "Shape",
     "Sharing",
     "Switch",
     "Window",

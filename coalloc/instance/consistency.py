@@ -147,6 +147,7 @@ def workload_faults(instance: object) -> list[Fault]:
         faults += _size_faults(jobs, processors)
     saying = _saying(jobs)
     faults += [*_eligible_faults(saying, platform), *_times_faults(saying, platform), *_after_faults(saying, ids)]
+    faults += [*_shape_faults(saying, processors), *_running_shape_faults(running)]
     faults += _closed_faults(running, platform)
     return faults + _running_faults(running, _clusters(platform)) + shared_workload_faults(instance)
 
@@ -168,7 +169,11 @@ def _size_faults(jobs: Sequence[object], processors: int) -> list[Fault]:
 def _saying(jobs: Sequence[Any]) -> list[tuple[int, Any]]:
     """Return the jobs, with their places, that may say something of others or of where they run: few of most."""
     try:
-        return [(i, job) for i, job in enumerate(jobs) if job.after or job.eligible or job.requires or job.times]
+        return [
+            (i, job)
+            for i, job in enumerate(jobs)
+            if job.after or job.eligible or job.requires or job.times or job.shapes
+        ]
     except AttributeError:  # they are as they were parsed
         return list(enumerate(jobs))
 
@@ -189,16 +194,50 @@ def _eligible_faults(jobs: Sequence[tuple[int, object]], platform: object) -> It
 
 def _times_faults(jobs: Sequence[tuple[int, object]], platform: object) -> Iterator[Fault]:
     """Yield a fault for every job that names two features of one group of nodes: which time it takes is not said."""
-    timed = [(i, times) for i, job in jobs if isinstance(times := _field(job, "times"), Mapping) and times]
+    timed = [
+        (path, times)
+        for i, job in jobs
+        for path, shape in ((f"jobs[{i}]", job), *_shapes(i, job))
+        if isinstance(times := _field(shape, "times"), Mapping) and times
+    ]
     if not timed:
         return
     groups = [(path, _list(group, "features")) for path, group in _node_groups(platform)]
-    for i, times in timed:
+    for place, times in timed:
         for path, features in groups:
             named = [feature for feature in features if isinstance(feature, str) and feature in times]
             if len(named) > 1:
                 listed = " and ".join(map(quoted, named[:2]))
-                yield Fault(f"jobs[{i}].times", f"must name one feature of each group, got {listed} of platform.{path}")
+                yield Fault(f"{place}.times", f"must name one feature of each group, got {listed} of platform.{path}")
+
+
+def _shapes(i: int, job: object) -> Iterator[tuple[str, object]]:
+    """Yield the path of each shape of a job but its first, and the shape."""
+    for s, shape in enumerate(_list(job, "shapes")):
+        yield f"jobs[{i}].shapes[{s}]", shape
+
+
+def _shape_faults(jobs: Sequence[tuple[int, object]], processors: int | None) -> Iterator[Fault]:
+    """Yield a fault for every shape that is larger than the platform, or has as many tasks as one before it."""
+    for i, job in jobs:
+        known = {_count(job, "tasks")}
+        for path, shape in _shapes(i, job):
+            tasks = _count(shape, "tasks")
+            if tasks is not None and processors is not None and tasks > processors:
+                sentence = f"must be at most {processors} (all processors of the platform), got {shown(tasks)}"
+                yield Fault(f"{path}.tasks", sentence)
+            if tasks is not None and tasks in known:
+                yield Fault(
+                    f"{path}.tasks", f"must differ from the tasks of the job's other shapes, got {shown(tasks)}"
+                )
+            known.add(tasks)
+
+
+def _running_shape_faults(running: Sequence[object]) -> Iterator[Fault]:
+    """Yield a fault for every running job that could have another shape than it has."""
+    for r, run in enumerate(running):
+        if _list(_field(run, "job"), "shapes"):
+            yield Fault(f"running[{r}].job.shapes", "must not be given: a job that is placed has its shape")
 
 
 def _after_faults(jobs: Sequence[tuple[int, object]], ids: Sequence[str | None]) -> Iterator[Fault]:

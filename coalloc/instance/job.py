@@ -1,12 +1,14 @@
-"""Rigid parallel jobs: all tasks start together, keep their processors, and are never preempted.
+"""Parallel jobs: all tasks start together, keep their processors, and are never preempted.
 
-Source: thesis, section 2.2 (tau_j, Tb_j, sigma_j, PTBW_j).
+A job is rigid, or has several shapes of which one is chosen when it starts: it is moldable. Source: thesis, section 2.2
+(tau_j, Tb_j, sigma_j, PTBW_j); rigid and moldable, D. Feitelson, L. Rudolph, "Toward convergence in job schedulers for
+parallel supercomputers", JSSPP (1996).
 """
 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import cast
+from typing import Self, cast
 
 from coalloc.documents.values import (
     LEFT_OUT,
@@ -28,8 +30,34 @@ from coalloc.instance.clusters import NodeGroup
 
 
 @value()
+class Shape(Value):
+    """Another way in which a job may run: so many tasks, and how long they take.
+
+    Parameters
+    ----------
+    tasks
+        Processors that it needs all at once; no two shapes of a job have as many.
+    base_time
+        Run time on dedicated reference nodes, s.
+    estimate
+        The user's estimate of that base time, s; the base time itself where none is given.
+    times
+        Run time on dedicated nodes by a feature that they have, s: there it stands for base time and power.
+    """
+
+    tasks: Count
+    base_time: PositiveSeconds
+    estimate: PositiveSeconds = cast(float, None)
+    times: SecondsField = field(default=NO_SECONDS, metadata=LEFT_OUT)
+
+    def __post_init__(self) -> None:
+        if self.estimate is None:
+            object.__setattr__(self, "estimate", self.base_time)
+
+
+@value()
 class Job(Value):
-    """A rigid job.
+    """A job: rigid, unless it has other ``shapes`` than its own tasks and base time.
 
     Parameters
     ----------
@@ -67,6 +95,8 @@ class Job(Value):
         Features that each node it uses must have.
     times
         Run time on dedicated nodes by a feature that they have, s: there it stands for base time and power.
+    shapes
+        Other tasks and base times, of which it may take one when it starts, instead of its own: its first shape.
     """
 
     id: Text
@@ -86,6 +116,7 @@ class Job(Value):
     eligible: Listed[Text] = field(default=NONE, metadata=SINCE_2)
     requires: Listed[Text] = field(default=NONE, metadata=SINCE_2)
     times: SecondsField = field(default=NO_SECONDS, metadata=LEFT_OUT | SINCE_2)
+    shapes: Listed[Shape] = field(default=NONE, metadata=SINCE_2)
 
     def __post_init__(self) -> None:
         if self.estimate is None:
@@ -95,6 +126,17 @@ class Job(Value):
     def is_choosy(self) -> bool:
         """Whether it says which clusters or nodes it may use."""
         return bool(self.eligible or self.requires)
+
+    @property
+    def in_shapes(self) -> tuple[Self, ...]:
+        """The rigid jobs that it may run as, by number of the shape: itself, where it has one shape only."""
+        if not self.shapes:
+            return (self,)
+        rigid = self.replace(shapes=())
+        others = (
+            rigid.replace(tasks=s.tasks, base_time=s.base_time, estimate=s.estimate, times=s.times) for s in self.shapes
+        )
+        return (rigid, *others)
 
     def may_use(self, cluster: str, group: NodeGroup) -> bool:
         """Return whether it may have tasks on nodes of a group of a cluster."""

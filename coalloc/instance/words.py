@@ -64,7 +64,14 @@ WORDS: Mapping[str, Word] = {
     "requires": Word(
         "features that the nodes of a job must have", lambda instance: any(job.requires for job in instance.jobs)
     ),
-    "times": Word("run times by features of nodes", lambda instance: any(job.times for job in instance.jobs)),
+    "times": Word(
+        "run times by features of nodes",
+        lambda instance: any(job.times or any(shape.times for shape in job.shapes) for job in instance.jobs),
+    ),
+    "shapes": Word(
+        "other tasks and base times, one of which a job takes at its start",
+        lambda instance: any(job.shapes for job in instance.jobs),
+    ),
     "unavailable": Word(
         "windows in which parts of the platform are not there", lambda instance: bool(instance.platform.unavailable)
     ),

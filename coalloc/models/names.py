@@ -5,10 +5,11 @@ Figure 3.4 of the thesis (PAS) and Figure 3.13 (OAS) list the same parameters of
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pyomo.environ as pyo
 
+from coalloc.instance import Job
 from coalloc.problem import Problem
 
 
@@ -62,10 +63,8 @@ def add_platform_parameters(model: pyo.ConcreteModel) -> None:
     )
 
 
-def add_job_parameters(model: pyo.ConcreteModel) -> None:
-    """Add the jobs, with what they ask for."""
-    problem: Problem = model.problem
-    jobs = dict(zip(job_names(problem), problem.jobs, strict=True))
+def add_job_parameters(model: pyo.ConcreteModel, jobs: Mapping[str, Job]) -> None:
+    """Add the jobs by their names, with what they ask for."""
     model.J = pyo.Set(initialize=list(jobs), doc="jobs")
     model.tau = pyo.Param(model.J, initialize={j: job.tasks for j, job in jobs.items()}, doc="tasks of job j")
     model.Tb = pyo.Param(model.J, initialize={j: job.base_time for j, job in jobs.items()}, doc="base time of job j, s")

@@ -51,8 +51,8 @@ def build(
         list(_counts(model)), domain=pyo.NonNegativeIntegers, doc="tasks of job j on class g if it starts so"
     )
     rooms = [problem.rooms(job) for job in problem.jobs]
-    for (j, _, _, g), n in model.n.items():
-        n.setub(min(problem.jobs[j].tasks, rooms[j][g]))
+    for (j, level, _, g), n in model.n.items():
+        n.setub(min(problem.levels[j][level].tasks, rooms[j][g]))
 
     starts: dict[int, list[tuple[int, int, pyo.Var]]] = {j: [] for j in range(len(problem.jobs))}
     for (j, level, t), w in model.w.items():
@@ -108,8 +108,8 @@ def _counts(model: pyo.ConcreteModel) -> Iterator[tuple[int, int, int, int]]:
 
 def _gang(model: pyo.ConcreteModel, j: int, level: int, t: int) -> pyo.Expression:
     problem: Problem = model.problem
-    placed = pyo.quicksum(model.n[j, level, t, g] for g in problem.levels[j][level].classes)
-    return placed == problem.jobs[j].tasks * model.w[j, level, t]
+    chosen = problem.levels[j][level]
+    return pyo.quicksum(model.n[j, level, t, g] for g in chosen.classes) == chosen.tasks * model.w[j, level, t]
 
 
 def _room(model: pyo.ConcreteModel, j: int, level: int, t: int, g: int) -> pyo.Expression:
@@ -157,17 +157,27 @@ def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:
     """Add (K5) one number of tasks below each contended link, (K6) its tie to n, (K7) the load per slot."""
     problem = grid.problem
     below = {k: problem.resources[k].classes for k in problem.contended_links}
-    loading = [(j, level, t) for j, level, t in model.w if problem.jobs[j].task_bandwidth and problem.jobs[j].tasks > 1]
+    shapes = {
+        (j, lv): problem.shape_of(job, level.tasks)
+        for j, (job, levels) in enumerate(zip(problem.jobs, problem.levels, strict=True))
+        for lv, level in enumerate(levels)
+    }
+    loading = [(j, lv, t) for j, lv, t in model.w if shapes[j, lv].task_bandwidth and shapes[j, lv].tasks > 1]
     keys = [(*start, k) for start in loading for k in problem.contended_links]
-    numbers = {(j, k): problem.tasks_within(problem.jobs[j], k) for j, _, _, k in keys}
+    numbers = {(j, lv, k): problem.tasks_within(shapes[j, lv], k) for j, lv, _, k in keys}
     model.q = pyo.Var(
-        [(j, lv, t, k, i) for j, lv, t, k in keys for i in numbers[j, k] if _fits(problem, j, k, i)],
+        [
+            (j, lv, t, k, i)
+            for j, lv, t, k in keys
+            for i in numbers[j, lv, k]
+            if link_load(i, shapes[j, lv]) <= problem.limits[k]
+        ],
         domain=pyo.Binary,
         doc="1 where job j, if it starts so, has i tasks below link k",
     )
 
     def choices(j: int, lv: int, t: int, k: int) -> list[tuple[int, pyo.Var]]:
-        return [(i, model.q[j, lv, t, k, i]) for i in numbers[j, k] if (j, lv, t, k, i) in model.q]
+        return [(i, model.q[j, lv, t, k, i]) for i in numbers[j, lv, k] if (j, lv, t, k, i) in model.q]
 
     def tie(m: pyo.ConcreteModel, j: int, lv: int, t: int, k: int) -> pyo.Expression:
         tasks = pyo.quicksum(m.n[j, lv, t, g] for g in below[k] if (j, lv, t, g) in m.n)
@@ -180,15 +190,11 @@ def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:
     )
     model.number_below = pyo.Constraint(keys, rule=tie, doc="(K6): which is that of the tasks on classes below it")
     terms = (
-        (range(t, t + _duration(problem, j, lv)), k, (link_load(i, problem.jobs[j]), q))
+        (range(t, t + _duration(problem, j, lv)), k, (link_load(i, shapes[j, lv]), q))
         for (j, lv, t, k, i), q in model.q.items()
-        if 0 < i < problem.jobs[j].tasks
+        if 0 < i < shapes[j, lv].tasks
     )
     add_resource_rows(model, "bandwidth", by_slot(terms), grid.left, "(K7): no link k saturates in slot t")
-
-
-def _fits(problem: Problem, j: int, k: int, number: int) -> bool:
-    return link_load(number, problem.jobs[j]) <= problem.limits[k]
 
 
 def extract(model: pyo.ConcreteModel) -> Schedule:
@@ -213,7 +219,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     problem: Problem = model.problem
     counts: dict[tuple[int, int, int], Sequence[int]] = {}
     for a in assignments:
-        level = next(i for i, lv in enumerate(problem.levels[a.job]) if lv.duration == a.mode.duration)
+        level = problem.level_of(a.job, a.mode)
         counts[a.job, level, int(a.start)] = a.mode.allocation
     for key, w in model.w.items():
         w.set_value(int(key in counts))
@@ -231,9 +237,10 @@ def estimate_nonzeros(problem: Problem, horizon: int) -> int:
     """Return roughly how many nonzeros the model will have."""
     total = 0.0
     for job, release, levels in zip(problem.jobs, problem.releases, problem.levels, strict=True):
-        loading = job.task_bandwidth > 0.0 and job.tasks > 1
-        numbers = sum(len(problem.tasks_within(job, k)) for k in problem.contended_links) if loading else 0
         for level in levels:
+            shape = problem.shape_of(job, level.tasks)
+            loading = shape.task_bandwidth > 0.0 and shape.tasks > 1
+            numbers = sum(len(problem.tasks_within(shape, k)) for k in problem.contended_links) if loading else 0
             starts = max(0.0, horizon - level.duration - release + 1)
             total += starts * (
                 level.duration + len(level.classes) * (level.duration + 3) + numbers * (level.duration + 2)

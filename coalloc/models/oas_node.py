@@ -2,8 +2,9 @@
 
 It is the reference that the others are measured against, so nothing else is improved. Jobs, processors and links have
 their names, as in ``X["J1", "C1/0", 3]``; slots are ``t = 1 .. theta`` as in the paper: ``s`` is an instant, ``f`` the
-last slot (both in slots). Each component says what it is (``doc``), so that ``model.pprint()`` reads like Figure 3.13
-of the thesis; where there are two numbers, the first is the paper's.
+last slot (both in slots). A job that has several shapes is a job for each of them here, of which one runs. Each
+component says what it is (``doc``), so that ``model.pprint()`` reads like Figure 3.13 of the thesis; where there are
+two numbers, the first is the paper's.
 Source: paper section 3.2, equations (9) to (23); thesis Figure 3.13, (3.9) to (3.23); errata 1 to 4.
 """
 
@@ -12,12 +13,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyomo.environ as pyo
 
 from coalloc.execution import link_load
 from coalloc.instance import CoallocError, Job
-from coalloc.models.names import add_job_parameters, add_platform_parameters, job_names, processors_by_name
+from coalloc.models.names import add_job_parameters, add_platform_parameters, job_names, processors_by_name, unique
 from coalloc.models.time_grid import Grid, add_scope_rows, chosen, set_parts
 from coalloc.objectives import Criterion, Objective, RegularObjective
 from coalloc.problem import Assignment, NotTogetherRow, Problem
@@ -41,15 +43,19 @@ def build(
     model.problem = problem
     model.criterion = Criterion.of(problem, objective)
     _add_sets_and_variables(model, horizon)
+    _add_shapes(model)
     _add_placement(model)
     _add_durations(model)
     _add_links(model, horizon)
     _add_memories(model, horizon)
     _add_pools(model, horizon)
+    of_job = dict(zip(job_names(problem), model.runs_of, strict=True))
     add_scope_rows(
         model,
-        lambda j, part: pyo.quicksum(model.Z[j, r] for r in model.R if model.class_of[r] in part),
-        job_names(problem),
+        lambda j, part: pyo.quicksum(
+            model.Z[run, r] for run in of_job[j] for r in model.R if model.class_of[r] in part
+        ),
+        list(of_job),
     )
     _add_constraints(model)
     _add_exact_ends(model)
@@ -60,13 +66,13 @@ def build(
 def _add_sets_and_variables(model: pyo.ConcreteModel, theta: int) -> None:
     problem: Problem = model.problem
     model.class_of = processors_by_name(problem)
+    model.rigid, model.runs_of = _runs(problem)
     add_platform_parameters(model)
-    add_job_parameters(model)
+    add_job_parameters(model, model.rigid)
     model.T = pyo.RangeSet(1, theta, doc="slots")
     model.theta = pyo.Param(initialize=theta, doc="number of slots: by then every job has ended")
     model.eta = pyo.Param(initialize=problem.slot, doc="length of a slot, s")
-    jobs = dict(zip(model.J, problem.jobs, strict=True))
-    releases = dict(zip(model.J, problem.releases, strict=True))
+    releases = {run: release for runs, release in zip(model.runs_of, problem.releases, strict=True) for run in runs}
     free_from = dict.fromkeys(model.R, 0)
     started = (run for run in problem.instance.running if run.start <= 0.0)
     for run, busy in zip(started, problem.busy, strict=True):
@@ -78,7 +84,7 @@ def _add_sets_and_variables(model: pyo.ConcreteModel, theta: int) -> None:
         if held
         for t in range(int(block.start) + 1, int(block.end) + 1)
     }
-    rooms = {j: problem.rooms(job) for j, job in jobs.items()}
+    rooms = {j: problem.rooms(job) for j, job in model.rigid.items()}
     model.X = pyo.Var(
         [
             (j, r, t)
@@ -108,6 +114,37 @@ def _add_sets_and_variables(model: pyo.ConcreteModel, theta: int) -> None:
         model.in_slot[j, t].append((r, x))
 
 
+def _runs(problem: Problem) -> tuple[dict[str, Job], list[list[str]]]:
+    """Return the rigid jobs by their names, and for each job the names of those that it may run as.
+
+    A job of one shape goes by its id, the shapes of another by that and their tasks.
+    """
+    pairs = [(problem.shapes(job), job.id) for job in problem.jobs]
+    shapes = [shape for of_job, _ in pairs for shape in of_job]
+    wanted = (f"{job} ({s.tasks})" if len(of_job) > 1 else job for of_job, job in pairs for s in of_job)
+    names = list(unique(wanted))
+    left = iter(names)
+    return dict(zip(names, shapes, strict=True)), [[next(left) for _ in of_job] for of_job, _ in pairs]
+
+
+def _add_shapes(model: pyo.ConcreteModel) -> None:
+    """Add ``shape``, 1 where a job runs in a shape, for jobs that have several."""
+    moldable = [runs for runs in model.runs_of if len(runs) > 1]
+    if not moldable:
+        return
+    names = [run for runs in moldable for run in runs]
+    model.shape = pyo.Var(names, domain=pyo.Binary, doc="1 where a job of several shapes has this one")
+    model.one_shape = pyo.ConstraintList(doc="(T17), ours: a job has one of its shapes")
+    for runs in moldable:
+        model.one_shape.add(pyo.quicksum(model.shape[run] for run in runs) == 1)
+
+
+def _runs_as(model: pyo.ConcreteModel, j: str) -> Any:
+    """Return 1 where a job runs as this one: always, unless it has several shapes."""
+    shape = model.component("shape")
+    return 1 if shape is None or j not in shape else shape[j]
+
+
 def _add_placement(model: pyo.ConcreteModel) -> None:
     at = defaultdict(list)
     of = defaultdict(list)
@@ -133,7 +170,7 @@ def _add_placement(model: pyo.ConcreteModel) -> None:
     )
     model.eq12 = pyo.Constraint(
         model.J,
-        rule=lambda m, j: pyo.quicksum(m.Z[j, r] for r in m.R) == m.tau[j],
+        rule=lambda m, j: pyo.quicksum(m.Z[j, r] for r in m.R) == m.tau[j] * _runs_as(m, j),
         doc="(12), thesis (3.11): every task of a job is placed",
     )
     model.eq13 = pyo.Constraint(
@@ -148,12 +185,12 @@ def _add_placement(model: pyo.ConcreteModel) -> None:
     )
     model.eq15 = pyo.Constraint(
         model.J,
-        rule=lambda m, j: pyo.quicksum(m.Y[j, t] for t in m.T) == 1,
+        rule=lambda m, j: pyo.quicksum(m.Y[j, t] for t in m.T) == _runs_as(m, j),
         doc="(15), thesis (3.14): every job starts once",
     )
     model.eq16 = pyo.Constraint(
         model.J,
-        rule=lambda m, j: m.s[j] == pyo.quicksum(t * m.Y[j, t] for t in m.T) - 1,
+        rule=lambda m, j: m.s[j] == pyo.quicksum(t * m.Y[j, t] for t in m.T) - _runs_as(m, j),
         doc="(16), thesis (3.15): s is the instant at which the slot of the start begins",
     )
     # f is at least each slot that is used here; (19) keeps it from being later
@@ -167,7 +204,7 @@ def _add_placement(model: pyo.ConcreteModel) -> None:
 def _add_durations(model: pyo.ConcreteModel) -> None:
     problem: Problem = model.problem
     base_slots = {j: model.Tb[j] / problem.seconds(1) for j in model.J}
-    jobs = dict(zip(model.J, problem.jobs, strict=True))
+    jobs: dict[str, Job] = model.rigid
     used = defaultdict(list)
     for (j, _, _), x in model.X.items():
         used[j].append(x)
@@ -181,13 +218,13 @@ def _add_durations(model: pyo.ConcreteModel) -> None:
     share = {j: 1.0 if job.times else model.sigma[j] for j, job in jobs.items()}
     model.eq18 = pyo.Constraint(
         model.J,
-        rule=lambda m, j: m.ct[j] == share[j] * m.SP[j] + (1 - share[j]),
+        rule=lambda m, j: m.ct[j] == share[j] * m.SP[j] + (1 - share[j]) * _runs_as(m, j),
         doc="(18), thesis (3.17): ct from the processing slowdown alone, for links do not saturate",
     )
-    room = dict(zip(model.J, (_rounding_room(problem, j) for j in range(len(problem.jobs))), strict=True))
+    room = {j: _rounding_room(problem, job) for j, job in jobs.items()}
     model.eq19 = pyo.Constraint(
         model.J,
-        rule=lambda m, j: m.f[j] - m.s[j] <= base_slots[j] * m.ct[j] + room[j],
+        rule=lambda m, j: m.f[j] - m.s[j] <= base_slots[j] * m.ct[j] + room[j] * _runs_as(m, j),
         doc="(19), thesis (3.18): from start to last slot a job takes what it runs, rounded up (erratum 1)",
     )
     model.eq20 = pyo.Constraint(
@@ -202,13 +239,13 @@ def _slowness(problem: Problem, job: Job, g: int) -> float:
     return problem.class_times(job)[g] / job.base_time if job.times else 1.0 / problem.classes[g].effective_power
 
 
-def _rounding_room(problem: Problem, j: int) -> float:
+def _rounding_room(problem: Problem, job: Job) -> float:
     """Return the share of a slot that rounding up may add to the slots of a job in (19).
 
     Anything from the largest rounding of the job up to, but without, 1 is right. Halfway between keeps
     away from both by more than a solver's feasibility tolerance (errata 1 has 1 - 1e-6, which does not).
     """
-    seconds = problem.class_times(problem.jobs[j])
+    seconds = problem.class_times(job)
     largest = max(problem.ticks(time) - time / problem.seconds(1) for time in seconds)
     return (1.0 + largest) / 2.0
 
@@ -221,7 +258,7 @@ def _add_links(model: pyo.ConcreteModel, theta: int) -> None:
     problem: Problem = model.problem
     free = Grid(problem, theta, first=0).left
     index = {name: k for k, name in enumerate(model.K)}
-    jobs = dict(zip(model.J, problem.jobs, strict=True))
+    jobs: dict[str, Job] = model.rigid
     units = {name: LARGEST_BANDWIDTH / (max(_loads(problem, k)) or LARGEST_BANDWIDTH) for name, k in index.items()}
     loads = {
         (j, k): [units[k] * link_load(i, job) for i in range(job.tasks + 1)] for j, job in jobs.items() for k in model.K
@@ -289,7 +326,7 @@ def _add_memories(model: pyo.ConcreteModel, theta: int) -> None:
     problem: Problem = model.problem
     free = Grid(problem, theta, first=0).left
     memories = {problem.resources[k].name: k for k in problem.contended_memories}
-    memory = {j: job.memory or 0.0 for j, job in zip(model.J, problem.jobs, strict=True)}
+    memory = {j: job.memory or 0.0 for j, job in model.rigid.items()}
     on_node: dict[tuple[str, int], list[tuple[float, pyo.Var]]] = defaultdict(list)
     for (j, t), placed in model.in_slot.items():
         for node, k in memories.items() if memory[j] else ():
@@ -308,9 +345,9 @@ def _add_memories(model: pyo.ConcreteModel, theta: int) -> None:
 def _add_pools(model: pyo.ConcreteModel, theta: int) -> None:
     """Add (W3): the tasks on the classes of a pool take no more units than are left of it."""
     problem: Problem = model.problem
-    free = Grid(problem, theta).left
+    free = Grid(problem, theta, first=0).left
     pools = {problem.resources[k].name: (k, problem.resources[k]) for k in problem.contended_pools}
-    jobs = dict(zip(model.J, problem.jobs, strict=True))
+    jobs: dict[str, Job] = model.rigid
     taken: dict[tuple[str, int], list[tuple[float, pyo.Var]]] = defaultdict(list)
     for (j, t), placed in model.in_slot.items() if pools else ():
         for name, (_, pool) in pools.items():
@@ -330,20 +367,24 @@ def _add_constraints(model: pyo.ConcreteModel) -> None:
     problem: Problem = model.problem
     if not problem.rows and all(map(math.isinf, problem.latest_ends)):
         return
-    names = list(model.J)
+    runs_of: list[list[str]] = model.runs_of
     model.times = pyo.ConstraintList(doc="(T8), ours: latest ends, and least differences between times of jobs")
     model.not_together = pyo.ConstraintList(doc="(T9), ours: jobs that do not run at the same time")
-    for j, latest in zip(names, problem.latest_ends, strict=True):
+    for runs, latest in zip(runs_of, problem.latest_ends, strict=True):
         if math.isfinite(latest):
-            model.times.add(model.f[j] <= latest)
+            for j in runs:
+                model.times.add(model.f[j] <= latest)
     for row in problem.rows:
         if isinstance(row, NotTogetherRow):
             for t in model.T:
-                shares = [x / problem.jobs[j].tasks for j in row.jobs for _, x in model.in_slot[names[j], t]]
+                running = [run for j in row.jobs for run in runs_of[j]]
+                shares = [x / model.tau[j] for j in running for _, x in model.in_slot[j, t]]
                 if shares:
                     model.not_together.add(pyo.quicksum(shares) <= 1)
         else:
-            times = ((f, (model.s if which == "start" else model.f)[names[j]]) for f, which, j in row.terms)
+            times = (
+                (f, (model.s if which == "start" else model.f)[i]) for f, which, j in row.terms for i in runs_of[j]
+            )
             model.times.add(pyo.quicksum(f * instant for f, instant in times) >= row.least)
 
 
@@ -355,14 +396,15 @@ def _add_exact_ends(model: pyo.ConcreteModel) -> None:
     problem: Problem = model.problem
     if not problem.held_exactly:
         return
-    names = list(model.J)
-    held = [names[j] for j in problem.held_exactly]
+    jobs: dict[str, Job] = model.rigid
+    held = [run for j in problem.held_exactly for run in model.runs_of[j]]
     slowest = {
-        (names[j], level): problem.slowest_classes(j, level)
+        (run, level): problem.slowest_classes(j, level)
         for j in problem.held_exactly
-        for level in range(len(problem.levels[j]))
+        for run in model.runs_of[j]
+        for level, of_shape in enumerate(problem.levels[j])
+        if of_shape.tasks == jobs[run].tasks
     }
-    jobs = dict(zip(names, problem.jobs, strict=True))
     slowness = {key: max(_slowness(problem, jobs[key[0]], g) for g in of_key) for key, of_key in slowest.items()}
     used = {j: [x for (i, _, _), x in model.X.items() if i == j] for j in held}
 
@@ -375,7 +417,7 @@ def _add_exact_ends(model: pyo.ConcreteModel) -> None:
     model.level = pyo.Var(list(slowest), domain=pyo.Binary, doc="1 where job j runs at this speed level, fastest first")
     model.one_level = pyo.Constraint(
         held,
-        rule=lambda m, j: pyo.quicksum(chosen for _, chosen in of_job(m, j)) == 1,
+        rule=lambda m, j: pyo.quicksum(chosen for _, chosen in of_job(m, j)) == _runs_as(m, j),
         doc="(T12), ours: one speed level",
     )
     model.exact_level = pyo.Constraint(
@@ -397,9 +439,9 @@ def _add_exact_ends(model: pyo.ConcreteModel) -> None:
 
 def _loads(problem: Problem, link: int) -> Iterator[float]:
     """Yield every load that a job may put on a link, MB/s."""
-    for job in problem.jobs:
-        for number in problem.tasks_within(job, link):
-            yield link_load(number, job)
+    for shape in (shape for job in problem.jobs for shape in problem.shapes(job)):
+        for number in problem.tasks_within(shape, link):
+            yield link_load(number, shape)
 
 
 def _add_objective(model: pyo.ConcreteModel, objective: RegularObjective) -> None:
@@ -426,7 +468,7 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
     counts = {j: [0] * len(problem.classes) for j in model.J}
     for j, r in chosen(model.Z):
         counts[j][model.class_of[r]] += 1
-    number = {name: j for j, name in enumerate(model.J)}
+    number = {run: j for j, runs in enumerate(model.runs_of) for run in runs}
     return schedule_of(
         problem,
         [
@@ -438,10 +480,10 @@ def extract(model: pyo.ConcreteModel) -> Schedule:
 
 def order_equal_jobs(model: pyo.ConcreteModel, pairs: Sequence[tuple[int, int]]) -> None:
     """Add that of each pair of equal jobs the first starts no later, (T16)."""
-    names = list(model.J)
+    starts = [pyo.quicksum(model.s[run] for run in runs) for runs in model.runs_of]
     model.equal_jobs = pyo.ConstraintList(doc="(T16): equal jobs start in their order")
     for one, other in pairs:
-        model.equal_jobs.add(model.s[names[one]] <= model.s[names[other]])
+        model.equal_jobs.add(starts[one] <= starts[other])
 
 
 def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> None:
@@ -452,19 +494,20 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         for a in assignments
     ]
     nodes = assign_nodes(problem.instance, problem.classes, intervals)
-    names = list(model.J)
-    held = {names[a.job]: (a, set(given)) for a, given in zip(assignments, nodes, strict=True)}
+    tasks = {(j, model.tau[run]): run for j, runs in enumerate(model.runs_of) for run in runs}
+    runs = [tasks[a.job, sum(a.mode.allocation)] for a in assignments]
+    held = {run: (a, set(given)) for run, a, given in zip(runs, assignments, nodes, strict=True)}
     for (j, r, t), x in model.X.items():
-        assignment, processors = held[j]
-        x.set_value(int(r in processors and assignment.start < t <= assignment.end))
+        x.set_value(int(j in held and r in held[j][1] and held[j][0].start < t <= held[j][0].end))
     for (j, r), z in model.Z.items():
-        z.set_value(int(r in held[j][1]))
+        z.set_value(int(j in held and r in held[j][1]))
     for (j, t), y in model.Y.items():
-        y.set_value(int(t == held[j][0].start + 1))
-    set_parts(model, assignments, names)
+        y.set_value(int(j in held and t == held[j][0].start + 1))
+    for j, shape in model.shape.items() if model.component("shape") is not None else ():
+        shape.set_value(int(j in held))
+    set_parts(model, assignments, job_names(problem))
     for (j, level), picked in model.level.items() if problem.held_exactly else ():
-        assignment = held[j][0]
-        picked.set_value(int(problem.levels[assignment.job][level].duration == assignment.mode.duration))
+        picked.set_value(int(j in held and problem.level_of(held[j][0].job, held[j][0].mode) == level))
     below = {name: resource.classes for name, resource in zip(model.K, problem.resources, strict=False)}
     for (j, k, t, i), number in model.tasks_below.items():
         here = sum(model.X[j, r, t].value for r, _ in model.in_slot[j, t] if model.class_of[r] in below[k])
@@ -473,6 +516,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
 
 def estimate_nonzeros(problem: Problem, horizon: int) -> int:
     """Return roughly how many nonzeros the model will have; (13) and (14) weigh most."""
-    resources, jobs = sum(problem.capacities), len(problem.jobs)
-    tasks = sum(job.tasks for job in problem.jobs)
+    shapes = [shape for job in problem.jobs for shape in problem.shapes(job)]
+    resources, jobs = sum(problem.capacities), len(shapes)
+    tasks = sum(shape.tasks for shape in shapes)
     return jobs * resources * horizon * (resources + horizon + 8) + 4 * tasks * horizon * problem.num_links

@@ -14,7 +14,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from coalloc.execution import link_load
-from coalloc.models.names import add_job_parameters, add_platform_parameters, processors_by_name
+from coalloc.models.names import add_job_parameters, add_platform_parameters, job_names, processors_by_name
 from coalloc.models.package import add_communication_slowdown, add_stages
 from coalloc.models.time_grid import chosen
 from coalloc.problem import Problem
@@ -48,7 +48,7 @@ def _add_placement(model: pyo.ConcreteModel) -> None:
     held = {name for run in problem.package.running for name in run.nodes}
     model.class_of = {r: g for r, g in processors_by_name(problem).items() if r not in held}
     add_platform_parameters(model)
-    add_job_parameters(model)
+    add_job_parameters(model, dict(zip(job_names(problem), problem.jobs, strict=True)))
     rooms = {j: problem.rooms(job) for j, job in zip(model.J, problem.jobs, strict=True)}
     model.X = pyo.Var(
         [(j, r) for j in model.J for r in model.R if rooms[j][model.class_of[r]]],

@@ -20,7 +20,7 @@ from coalloc.documents.text import quoted
 from coalloc.models.names import part_names
 from coalloc.models.registry import InfeasibleModelError
 from coalloc.objectives import Criterion
-from coalloc.problem import Assignment, NotTogetherRow, Problem, TimeSumRow
+from coalloc.problem import Assignment, NotTogetherRow, Problem, TimeSumRow, least_tasks
 from coalloc.rules.dual_feasible import weightings
 
 LARGEST_LOAD = 1e4
@@ -85,13 +85,13 @@ def add_scope_rows(
     if not problem.parts:
         return
     classes_of = dict(zip(part_names(problem), problem.parts, strict=True))
-    tasks = {j: job.tasks for j, job in zip(jobs, problem.jobs, strict=True)}
+    shapes = {j: problem.shapes(job) for j, job in zip(jobs, problem.jobs, strict=True)}
     rooms = {
         j: dict(zip(classes_of, problem.within_scope(problem.rooms(job)), strict=True))
         for j, job in zip(jobs, problem.jobs, strict=True)
     }
     model.part = pyo.Var(
-        [(j, i) for j in jobs for i, room in rooms[j].items() if room >= tasks[j]],
+        [(j, i) for j in jobs for i, room in rooms[j].items() if any(room >= shape.tasks for shape in shapes[j])],
         domain=pyo.Binary,
         doc="1 where all tasks of job j are in part i of the platform",
     )
@@ -100,11 +100,24 @@ def add_scope_rows(
         rule=lambda m, j: pyo.quicksum(m.part[j, i] for i in classes_of if (j, i) in m.part) == 1,
         doc="(T10), ours: every job is in one part",
     )
+
+    def within(m: pyo.ConcreteModel, j: Any, i: Any) -> pyo.Expression:
+        if len(shapes[j]) == 1:
+            return tasks_on(j, classes_of[i]) == shapes[j][0].tasks * m.part[j, i]
+        return tasks_on(j, classes_of[i]) <= max(shape.tasks for shape in shapes[j]) * m.part[j, i]
+
     model.within_part = pyo.Constraint(
         model.part.index_set(),
-        rule=lambda m, j, i: tasks_on(j, classes_of[i]) == tasks[j] * m.part[j, i],
-        doc="(T11), ours: with all its tasks",
+        rule=within,
+        doc="(T11), ours: with all its tasks; of a moldable job there are none elsewhere",
     )
+    nowhere = [(j, i) for j in jobs for i in classes_of if len(shapes[j]) > 1 and (j, i) not in model.part]
+    if nowhere:
+        model.no_part = pyo.ConstraintList(doc="(T11), ours: parts too small for any shape of a job hold none of it")
+        for j, i in nowhere:
+            tasks = tasks_on(j, classes_of[i])
+            if not isinstance(tasks, (int, float)):
+                model.no_part.add(tasks == 0)
 
 
 def set_parts(model: pyo.ConcreteModel, assignments: Sequence[Assignment], jobs: Sequence[Any]) -> None:
@@ -221,7 +234,7 @@ def add_packing_rows(model: pyo.ConcreteModel, active: Iterable[tuple[int, range
         doc="(T5): a job runs in the slots from its start to its end",
     )
     problem = grid.problem
-    tasks = [job.tasks for job in problem.jobs] + [sum(busy.allocation) for busy in problem.busy]
+    tasks = [*map(least_tasks, problem.jobs), *(sum(busy.allocation) for busy in problem.busy)]
     functions = weightings(tasks, sum(problem.capacities))[1:]
     free = np.ones((len(grid.processors), len(functions)))
     for f, weights in enumerate(functions):

@@ -22,6 +22,7 @@ from coalloc.instance import Cluster, CoallocError, Instance, Job, Platform, Run
 from coalloc.instance.numbering import intervals_of, unknown_ranges
 from coalloc.instance.processor_names import ProcessorNames, distinct
 from coalloc.instance.rounding import RELATIVE_TOLERANCE, time_tolerance
+from coalloc.observed import placed_jobs
 from coalloc.observed_sharing import observe_sharing
 from coalloc.schedule import Schedule
 
@@ -276,8 +277,8 @@ def bars_of(instance: Instance, schedule: Schedule) -> tuple[Bar, ...]:
     number = {job.id: i for i, job in enumerate(instance.jobs)}
     places = iter(places_of(instance.platform, [*(run.nodes for run in running), *(p.nodes for p in schedule)]))
     bars = [Bar(run.job, None, run.start, run.end, *next(places)) for run in running]
-    for p in schedule:
-        job, killed = instance.job_by_id[p.job], p.outcome == "killed"
+    for p, job in zip(schedule, placed_jobs(instance, schedule), strict=True):
+        killed = p.outcome == "killed"
         # One that ends before it starts (schedules need not be valid) gets no length.
         bars.append(Bar(job, number[p.job], p.start, max(p.start, p.end), *next(places), killed))
     return tuple(bars)

@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from operator import add
+from operator import add, le
+from typing import NamedTuple
 
 from coalloc.allocation import Allocation
+from coalloc.instance import Job
+from coalloc.rules.allocation_rules import Allocator
 from coalloc.rules.reservations import Release
 
 
@@ -127,3 +130,49 @@ class Availability:
         if step and self.room[step] == self.room[step - 1] and self.free(step) == self.free(step - 1):
             for column in (self.times, *self._columns):
                 del column[step]
+
+
+class Span(NamedTuple):
+    """Where a job may run: from ``start`` (s) for ``seconds``, on ``counts``, what it takes of a room."""
+
+    start: float
+    seconds: float
+    counts: Allocation
+
+
+def fitting(available: Availability, job: Job, step: int, allocator: Allocator) -> Span | None:
+    """Return where a job runs from a step on, None where it does not fit until its end.
+
+    Where the rule chooses what is not free so long, it is asked again on what is.
+    """
+    start = available.times[step]
+    counts = allocator.choose(job, available.free(step))
+    while counts is not None:
+        seconds = allocator.time(job, counts)
+        free = available.least_free(step, start + seconds)
+        if all(map(le, counts, free)):
+            return Span(start, seconds, counts)
+        counts = allocator.choose(job, free)
+    return None
+
+
+def earliest(
+    available: Availability,
+    job: Job,
+    least_time: float,
+    allocator: Allocator,
+    *,
+    first: int = 0,
+    before: float = math.inf,
+) -> Span | None:
+    """Return the earliest start of a job, from a step on and before ``before`` (s), None where there is none.
+
+    On the fastest class it takes ``least_time`` (s).
+    """
+    step = available.window(job.tasks, least_time, first, before)
+    while step is not None:
+        span = fitting(available, job, step, allocator)
+        if span is not None:
+            return span
+        step = available.window(job.tasks, least_time, step + 1, before)
+    return None

@@ -149,16 +149,19 @@ class AskedChoice:
         self._left = list(range(len(jobs)))
         self._ideal = [self._seconds(job, capacities) for job in jobs]
 
-    def _seconds(self, job: Job, free: Sequence[int]) -> float:
+    def _seconds(self, job: Job, free: Sequence[int], choose: Choose | None = None) -> float:
         """Return what a job takes on free processors, s; infinity where it does not fit."""
-        counts = self._choose(job, free)
+        counts = (choose or self._choose)(job, free)
         return math.inf if counts is None else self._time(job, counts)
 
-    def next(self, free: Sequence[int]) -> int | None:
-        """Return the index of the job that is next on free processors (per class), None where none of them fits."""
+    def next(self, free: Sequence[int], choose: Choose | None = None) -> int | None:
+        """Return the index of the job that is next on free processors (per class), None where none of them fits.
+
+        Where ``choose`` is given it says where each would go.
+        """
         slowdowns = []
         for j in self._left:
-            real, ideal = self._seconds(self._jobs[j], free), self._ideal[j]
+            real, ideal = self._seconds(self._jobs[j], free, choose), self._ideal[j]
             slowdowns.append(real if math.isinf(real) else real / ideal if self._slowdown == "ratio" else real - ideal)
         least = min(slowdowns, default=math.inf)
         if math.isinf(least):

@@ -1,4 +1,4 @@
-"""How long each set of jobs keeps one node busy at least, and when it can be done: all sets of a few jobs.
+"""How long each set of jobs keeps one node busy at least, and when it can be done: all sets of a few jobs, or of kinds.
 
 Serial generation in chronological order meets a schedule that ends first (the argument is that of
 :mod:`coalloc.testing.brute_force`, with one resource). A schedule of a node is a row of blocks without a gap,
@@ -19,6 +19,12 @@ MAX_JOBS = 12
 """Jobs beyond which sets are not enumerated."""
 MAX_STATES = 100
 """States that are kept of a set of jobs, at most."""
+MAX_STATES_OF_COUNTS = 16
+"""States that are kept where only the number of jobs of each kind counts."""
+COMPARED = 4
+"""States before it, in lexicographic order, that each is compared with there."""
+MAX_CODE = 2**62
+"""Numbers of jobs of each kind that have a code of their own."""
 MAX_COMPARISONS = 2e9
 """Comparisons of numbers in the states of all sets, beyond which fewer states are kept: about two seconds."""
 
@@ -67,7 +73,9 @@ def least_ends(node: NodeJobs) -> Mapping[int, float]:
             for j in range(len(kinds)):
                 if done >> j & 1 or node.tasks[j] > len(node.free) or any(not done >> i & 1 for i in earlier[j]):
                     continue
-                found.setdefault(done | 1 << j, []).append(_with_job(node, j, states))
+                found.setdefault(done | 1 << j, []).append(
+                    _after_job(states, node.releases[j], node.tasks[j], node.durations[j])
+                )
         level = {done: _merged(_undominated(np.concatenate(parts)), most) for done, parts in found.items()}
         ends |= {done: float(states[:, -1].min()) for done, states in level.items()}
     return _of_equals(ends, earlier)
@@ -79,12 +87,15 @@ def states_kept(num_jobs: int, num_cores: int) -> int:
     return max(1, min(MAX_STATES, int(math.sqrt(MAX_COMPARISONS / candidates))))
 
 
-def _with_job(node: NodeJobs, j: int, states: States) -> States:
-    """Return the states once a job has started as early as it can; nothing starts before it any more."""
-    free, count = states[:, :-1], node.tasks[j]
-    start = np.maximum(node.releases[j], free[:, count - 1 : count])
-    until = start + node.durations[j]
-    after = np.concatenate([np.repeat(until, count, axis=1), np.maximum(start, free[:, count:])], axis=1)
+def _after_job(states: States, release: float | States, tasks: int, duration: float) -> States:
+    """Return the states once a job has started as early as it can; nothing starts before it any more.
+
+    ``release``, s, is one of all states, or of each, shape ``(num_states, 1)``.
+    """
+    free = states[:, :-1]
+    start = np.maximum(release, free[:, tasks - 1 : tasks])
+    until = start + duration
+    after = np.concatenate([np.repeat(until, tasks, axis=1), np.maximum(start, free[:, tasks:])], axis=1)
     return np.concatenate([np.sort(after, axis=1), np.maximum(states[:, -1:], until)], axis=1)
 
 
@@ -147,3 +158,71 @@ def _after_a_gap(first: Mapping[int, float], later: Mapping[int, float]) -> dict
             block = (block - 1) & mask
         least[mask] = best
     return least
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """When numbers of jobs of each kind can be done at the earliest, s, or bounds on that.
+
+    ``codes``, which ascend, are ``counts`` times ``weights``; ``counts`` has shape ``(num_patterns, num_kinds)``.
+    """
+
+    weights: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    ends: NDArray[np.float64]
+
+
+def ends_of_counts(node: NodeJobs, kinds: Sequence[Sequence[int]], latest: float, most: int) -> Ends | None:
+    """Return all numbers of jobs of each kind that can be done by ``latest``, s; None where more than ``most`` can.
+
+    Jobs (by index) of a kind take equal tasks and durations, and stand in the order in which they arrive. Of so many
+    the first are the best, and they start in that order, for two that do not can be exchanged.
+    """
+    sizes = np.array([len(kind) + 1 for kind in kinds], dtype=object)
+    if math.prod(sizes) > MAX_CODE:
+        return None
+    weights = np.cumprod([1, *sizes[:-1]]).astype(np.int64)
+    releases = [np.array([*(node.releases[j] for j in kind), math.inf]) for kind in kinds]  # after the last no other
+    sizes, level = sizes.astype(np.int64), (np.zeros(1, dtype=np.int64), np.array([[*sorted(node.free), 0.0]]))
+    found = [(level[0], np.zeros(1))]
+    while len(level[0]):
+        codes, states = level
+        parts = []
+        for k, kind in enumerate(kinds):
+            if node.tasks[kind[0]] <= len(node.free):
+                release = releases[k][codes // weights[k] % sizes[k]]
+                after = _after_job(states, release[:, None], node.tasks[kind[0]], node.durations[kind[0]])
+                kept = (after[:, -1] <= latest) & np.isfinite(release)
+                parts.append((codes[kept] + weights[k], after[kept]))
+        if not parts:
+            break
+        level = _best_states(np.concatenate([c for c, _ in parts]), np.concatenate([s for _, s in parts]))
+        begins = np.flatnonzero(np.diff(level[0], prepend=-1))
+        if len(begins):
+            found.append((level[0][begins], np.minimum.reduceat(level[1][:, -1], begins)))
+        if sum(len(codes) for codes, _ in found) > most:
+            return None
+    codes, ends = np.concatenate([c for c, _ in found]), np.concatenate([e for _, e in found])
+    order = np.argsort(codes)
+    codes, ends = codes[order], ends[order]
+    return Ends(weights, codes, codes[:, None] // weights % sizes, ends)
+
+
+def _best_states(codes: NDArray[np.int64], states: States) -> tuple[NDArray[np.int64], States]:
+    """Return the states of each code that those beside them are not better than, by code, so many of each at most."""
+    order = np.lexsort((*states.T[::-1], codes))
+    codes, states = codes[order], states[order]
+    is_worse = np.zeros(len(codes), dtype=bool)
+    for before in range(1, COMPARED + 1):  # in lexicographic order what is better comes first
+        same = codes[before:] == codes[:-before]
+        is_worse[before:] |= same & (states[:-before] <= states[before:]).all(axis=1)
+    codes, states = codes[~is_worse], states[~is_worse]
+    if not len(codes):
+        return codes, states
+    begins = np.flatnonzero(np.diff(codes, prepend=-1))
+    lengths = np.diff(np.append(begins, len(codes)))
+    place = np.arange(len(codes)) - np.repeat(begins, lengths)
+    bucket = place * MAX_STATES_OF_COUNTS // np.maximum(np.repeat(lengths, lengths), MAX_STATES_OF_COUNTS)
+    first = np.flatnonzero((np.diff(codes, prepend=-1) != 0) | (np.diff(bucket, prepend=-1) != 0))
+    return codes[first], np.minimum.reduceat(states, first)

@@ -51,7 +51,7 @@ class ParallelGeneration:
     def __init__(self, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> None:
         self.problem = generation.problem
         self._generation = generation
-        self._tasks = [job.tasks for job in self.problem.jobs]
+        self._tasks = [min([level.tasks for level in levels]) for levels in self.problem.levels]
         self._ranked = [
             [(e, number, levels[number]) for e, number in sorted((-e, number) for number, e in enumerate(of_job))]
             for of_job, levels in zip(efficiencies, self.problem.levels, strict=True)
@@ -93,7 +93,7 @@ class ParallelGeneration:
                 found = self._startable(partial, j, threshold, latest, plan.rule)
                 if found is not None:
                     partial.start(found)
-                    room -= self._tasks[j]
+                    room -= sum(found.mode.allocation)
                     started.append(found)
         running = {a.job for a in started}
         partial.waiting = [j for j in partial.waiting if j not in running]
@@ -103,14 +103,14 @@ class ParallelGeneration:
         self, partial: PartialSchedule, j: int, threshold: float, latest: float, rule: int
     ) -> Assignment | None:
         """Return the start of a job now at its most efficient level that fits, if that is efficient enough."""
-        now, free, tasks = partial.now, partial.free, self._tasks[j]
+        now, free = partial.now, partial.free
         for waste, number, level in self._ranked[j]:
             if -waste < threshold:
                 return None
             is_late = number > 0 and now + level.duration > latest
-            if is_late or sum([free[g] for g in level.classes]) < tasks:
+            if is_late or sum([free[g] for g in level.classes]) < level.tasks:
                 continue
-            allocation = self._generation.filling(j, level.classes, rule, free, partial.left)
+            allocation = self._generation.filling(j, level, rule, free, partial.left)
             if allocation is not None:
                 return Assignment(j, now, self._generation.mode(j, allocation))
         return None

@@ -34,7 +34,10 @@ FILLING_RULES = ("whole cluster", "slowest first", "fastest first")
 """How a job fills the classes of a level; the first takes one cluster where it can, else the slowest first."""
 
 Way = tuple[int, int] | Mode
-"""How a job may be placed: up to a slowest level with a filling rule, both by index, or in one mode."""
+"""How a job may be placed: up to a slowest level with a filling rule, both by index, or in one mode.
+
+Of a moldable job ``~i`` stands for the level ``i`` alone: up to a slowest one it mostly takes the widest shape.
+"""
 Link = tuple[Sequence[int], Sequence[float], float]
 """The classes below a link, the load (MB/s) of a job by its tasks there, what is left of it (MB/s); or so of a pool."""
 
@@ -53,7 +56,13 @@ class Generation:
         self._fillings: dict[tuple[object, ...], Allocation | None] = {}
         sets = problem.class_sets
         self._orders = [{classes: self._class_orders(classes, rule) for classes in sets} for rule in FILLING_RULES]
-        self._loads = [[problem.load_table(job, k) for k in problem.contended_links] for job in problem.jobs]
+        self._loads = [
+            {
+                shape.tasks: (shape, [problem.load_table(shape, k) for k in problem.contended_links])
+                for shape in problem.shapes(job)
+            }
+            for job in problem.jobs
+        ]
 
     def _class_orders(self, allowed: Sequence[int], rule: str) -> list[list[int]]:
         """Return the orders in which a job fills the classes of a level, the preferred first."""
@@ -84,13 +93,16 @@ class Generation:
     ) -> Assignment | None:
         """Return the assignment of job ``j`` that ends first, then starts first, over its levels.
 
-        With ``slowest`` no slower level is used, unless nothing else fits, and with ``since`` (ticks) no earlier start.
-        None as in :meth:`place`. Raises :class:`CoallocError` where the job finds no allocation on an empty platform.
+        With ``slowest`` no slower level is used (:data:`Way`), unless nothing else fits, and with ``since`` (ticks) no
+        earlier start. None as in :meth:`place`. Raises :class:`CoallocError` where the job finds no allocation on an
+        empty platform.
         """
         levels = self.problem.levels[j]
         best: Assignment | None = None
         release = max(since, self.problem.releases[j])
-        for level in levels if slowest is None else levels[: slowest + 1]:
+        if slowest is not None:
+            levels = levels[: slowest + 1] if slowest >= 0 else levels[~slowest:-slowest]
+        for level in levels:
             before = math.inf if best is None else best.end
             found = self._earliest_start(profile, j, level, rule, release=release, before=before)
             best = found or best
@@ -116,37 +128,38 @@ class Generation:
         self, profile: Profile, j: int, level: SpeedLevel, rule: int, *, release: float, before: float
     ) -> Assignment | None:
         """Return the first assignment of a job at a level from ``release`` on, if it ends before ``before``."""
-        tasks = self.problem.jobs[j].tasks
+        tasks = level.tasks
         for start, first, last in profile.windows(release, level.duration, level.classes, tasks):
             if start + level.duration >= before:
                 return None  # windows come in order of start, so what follows ends no sooner
             free = profile.least_free(first, last)
             if sum([free[g] for g in level.classes]) >= tasks:
-                allocation = self.filling(j, level.classes, rule, free, profile.least_contended(first, last))
+                allocation = self.filling(j, level, rule, free, profile.least_contended(first, last))
                 if allocation is not None:
                     return Assignment(j, start, self.mode(j, allocation))
         return None
 
     def filling(
-        self, j: int, classes: tuple[int, ...], rule: int, free: Sequence[float], left: Sequence[float]
+        self, j: int, level: SpeedLevel, rule: int, free: Sequence[float], left: Sequence[float]
     ) -> Allocation | None:
         """Return the preferred allocation of a job within the classes of a level, remembered; None where none fits.
 
         ``free`` are processors per class, ``left`` is what is left of each contended resource.
         """
-        key = (j, classes, rule, *free, *left)  # floats as they are: near is another key, never a wrong filling
+        classes, tasks = level.classes, level.tasks
+        key = (j, classes, tasks, rule, *free, *left)  # floats as they are: near is another key, never a wrong filling
         if key not in self._fillings:
             if len(self._fillings) >= MAX_REMEMBERED:
                 self._fillings.clear()
-            problem, job = self.problem, self.problem.jobs[j]
+            problem, (job, tables) = self.problem, self._loads[j][tasks]
             below = [problem.resources[k].classes for k in problem.contended_links]
             links: list[Link] = list(
-                zip(below, self._loads[j], left, strict=False)
+                zip(below, tables, left, strict=False)
             )  # links come first, then memories, then pools
             memories = left[len(below) : len(left) - len(problem.contended_pools)]
             room = _with_memory(problem, job, free, problem.contended_memories, memories)
             links += _pools(problem, job, problem.contended_pools, left[len(below) + len(memories) :])
-            found = (_fill(job.tasks, room, order, links) for order in self._orders[rule][classes])
+            found = (_fill(tasks, room, order, links) for order in self._orders[rule][classes])
             self._fillings[key] = next((allocation for allocation in found if allocation is not None), None)
         return self._fillings[key]
 
@@ -178,15 +191,33 @@ def list_schedule(problem: Problem, jobs: Sequence[int], deadline: float = math.
     return _list_schedule(Generation(problem), jobs, deadline)
 
 
-def _list_schedule(generation: Generation, jobs: Sequence[int], deadline: float) -> list[Assignment]:
+def completions(problem: Problem, placed: Sequence[Assignment], deadline: float) -> Iterator[list[Assignment]]:
+    """Yield schedules that keep assignments of some jobs and place the others in each named order, as lists do.
+
+    They are in the order of their starts. Jobs that those placed come after may end too late.
+    """
+    generation, known = Generation(problem), {assignment.job for assignment in placed}
+    for order in dict.fromkeys(map(tuple, named_orders(problem))):
+        rest = [j for j in order if j not in known]
+        added = _list_schedule(generation, rest, deadline, placed)
+        if len(added) == len(rest):
+            yield sorted([*placed, *added], key=lambda assignment: assignment.start)
+
+
+def _list_schedule(
+    generation: Generation, jobs: Sequence[int], deadline: float, placed: Sequence[Assignment] = ()
+) -> list[Assignment]:
+    """Place jobs beside those that are placed already."""
     profile, left = Profile(generation.problem), list(jobs)
+    for assignment in placed:
+        book(profile, assignment)
     assignments: list[Assignment] = []
     since = -math.inf
     while left:
         if assignments and time.perf_counter() > deadline:
             since = max(since, assignments[-1].start)
-        placed = (generation.earliest_end(profile, j, since=since) for j in left)
-        first = next((assignment for assignment in placed if assignment is not None), None)
+        found = (generation.earliest_end(profile, j, since=since) for j in left)
+        first = next((assignment for assignment in found if assignment is not None), None)
         if first is None:
             return []
         left.remove(first.job)
@@ -196,9 +227,10 @@ def _list_schedule(generation: Generation, jobs: Sequence[int], deadline: float)
 
 
 def named_orders(problem: Problem) -> list[list[int]]:
-    """Return the jobs (indices) in each named order."""
+    """Return the jobs (indices) in each named order, those first that start at a fixed time."""
     index = {job.id: j for j, job in enumerate(problem.jobs)}
-    return [[index[job.id] for job in ordered(problem.jobs, name)] for name in ORDERS]
+    orders = [[index[job.id] for job in ordered(problem.jobs, name)] for name in ORDERS]
+    return [sorted(order, key=lambda j: j not in problem.pinned) for order in orders] if problem.pinned else orders
 
 
 def best_list_schedule(problem: Problem, target: float = -math.inf, deadline: float = math.inf) -> list[Assignment]:
@@ -308,7 +340,7 @@ def _any_assignment(problem: Problem, profile: Profile, j: int) -> Assignment | 
 
 
 def fillings(problem: Problem, job: Job, free: Sequence[int], left: Sequence[float]) -> Iterator[Mode]:
-    """Yield allocations of a job to free processors (per class) that take no more than is left of each resource.
+    """Yield modes of a rigid job on free processors (per class) that take no more than is left of each resource.
 
     One fills the fastest classes first, one the clusters with most free processors first; with scope
     ``cluster`` or ``node`` there is one per cluster or node.

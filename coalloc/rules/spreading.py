@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from coalloc.allocation import Allocation
 from coalloc.execution import link_load
-from coalloc.problem import Problem
+from coalloc.instance import Job
+from coalloc.problem import Pool, Problem
 from coalloc.rules.serial_generation import room_for
 
 Pending = tuple[tuple[tuple[int, ...], int], ...]
@@ -39,7 +40,8 @@ class Spreading:
         self._cluster_of = dict(zip(self._part_of, clusters, strict=True))
         self._num_parts = max(self._part_of) + 1
         self._upward, self._below, self._top = self._tree()
-        self._tables: dict[int, tuple[list[float], list[float]]] = {}
+        self._tables: dict[tuple[int, float], tuple[list[float], list[float]]] = {}
+        self._num_pools = sum(isinstance(resource, Pool) for resource in problem.resources)
 
     def _tree(self) -> tuple[list[int], Mapping[int, tuple[int, ...]], tuple[int, ...]]:
         """Return the links from the leaves up, what is right under each, and the links under the root."""
@@ -70,12 +72,31 @@ class Spreading:
         return max(self._in_clusters(self._held(free, range(len(free)))))
 
     def fits(self, j: int, free: Sequence[int], left: Sequence[float]) -> bool:
-        """Return whether job ``j`` can be put on what is free."""
-        tasks, held = self._problem.jobs[j].tasks, self._held(self._usable(j, free, left), range(len(free)))
-        if max(self._in_clusters(held)) >= tasks:
+        """Return whether job ``j`` can be put on what is free, in one of its shapes."""
+        held = self._held(self.within_pools(self._usable(j, free, left), left), range(len(free)))
+        return any(self._fits(shape, held, left) for shape in self._problem.shapes(self._problem.jobs[j]))
+
+    def _fits(self, job: Job, held: Sequence[int], left: Sequence[float]) -> bool:
+        if max(self._in_clusters(held)) >= job.tasks:
             return True  # within one cluster no link is loaded
-        numbers = self._numbers(j, held, left)
-        return bool(_total([numbers[k] for k in self._top]) >> tasks & 1)
+        numbers = self._numbers(job, held, left)
+        return bool(_total([numbers[k] for k in self._top]) >> job.tasks & 1)
+
+    def within_pools(self, usable: Sequence[int], left: Sequence[float]) -> Sequence[int]:
+        """Return what is usable of each class, cut to what is left of the pools: of a group, within one cluster.
+
+        Which of its classes are cut is all the same to links.
+        """
+        if self._num_pools == 0:
+            return usable
+        cut = list(usable)
+        for pool, units in zip(self._problem.resources[-self._num_pools :], left[-self._num_pools :], strict=True):
+            excess = sum(cut[g] for g in pool.classes) - round(units)
+            for g in pool.classes:
+                taken = max(0, min(cut[g], excess))
+                cut[g] -= taken
+                excess -= taken
+        return cut
 
     def allocations(
         self, j: int, free: Sequence[int], left: Sequence[float], classes: Sequence[int]
@@ -87,7 +108,7 @@ class Spreading:
         """
         tasks, usable = self._problem.jobs[j].tasks, self._usable(j, free, left)
         held = self._held(usable, classes)
-        numbers = self._numbers(j, held, left)
+        numbers = self._numbers(self._problem.jobs[j], held, left)
         below = {k: self._largest_first(vertices, numbers) for k, vertices in self._below.items()}
         in_clusters = self._in_clusters(held)
         counts = [0] * self._num_parts
@@ -134,17 +155,17 @@ class Spreading:
             sums[cluster] += counts[part]
         return sums
 
-    def _loads(self, j: int) -> tuple[list[float], list[float]]:
+    def _loads(self, job: Job) -> tuple[list[float], list[float]]:
         """Return the loads with 0, 1, ... tasks below a link, up to half of them; and with all, all but 1, ..."""
-        if j not in self._tables:
-            job = self._problem.jobs[j]
+        key = job.tasks, job.task_bandwidth
+        if key not in self._tables:
             half = range(job.tasks // 2 + 1)
-            self._tables[j] = [link_load(n, job) for n in half], [link_load(job.tasks - n, job) for n in half]
-        return self._tables[j]
+            self._tables[key] = [link_load(n, job) for n in half], [link_load(job.tasks - n, job) for n in half]
+        return self._tables[key]
 
-    def _numbers(self, j: int, held: Sequence[int], left: Sequence[float]) -> dict[int, int]:
-        """Return the numbers of tasks of a job that may be in each part and below each link, as bits."""
-        tasks, (rising, falling) = self._problem.jobs[j].tasks, self._loads(j)
+    def _numbers(self, job: Job, held: Sequence[int], left: Sequence[float]) -> dict[int, int]:
+        """Return the numbers of tasks of a rigid job that may be in each part and below each link, as bits."""
+        tasks, (rising, falling) = job.tasks, self._loads(job)
         numbers = {part: _ones(min(held[part], tasks) + 1) for part in self._cluster_of}
         for k in self._upward:
             limit = max(0.0, left[k - self._num_parts])

@@ -7,24 +7,30 @@ A policy is any object with a ``scope`` and a method ``decide(state)`` that retu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
+from operator import le
+from typing import NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from coalloc.allocation import Allocation, NodeClass, Scope
-from coalloc.documents.values import copying
-from coalloc.instance import Job, Platform
+from coalloc.documents.values import NO_SECONDS, copying
+from coalloc.instance import Job, Platform, RunningJob
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
+from coalloc.rules.availability import Availability
+from coalloc.rules.closings import Closing
 from coalloc.rules.node_choice import NodeLoad
+from coalloc.rules.reservations import Release
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.decisions import Start, Wake
 from coalloc.simulator.node_sharing import NodeSharing
 from coalloc.simulator.occupancy import Occupancy
+from coalloc.simulator.outlook import Outlook
 from coalloc.simulator.processors import Processors, indices_of
 
-Item_co = TypeVar("Item_co", covariant=True)
+Item = TypeVar("Item")
 
 
 class Running(NamedTuple):
@@ -42,28 +48,16 @@ class Running(NamedTuple):
     taken: Allocation
 
 
-class View(Sequence[Item_co]):
-    """A list of the engine's that others can read."""
+class View(list[Item]):
+    """A list that others can only read: what makes it changes it through the methods of ``list`` itself."""
 
-    __slots__ = ("_items",)
+    __slots__ = ()
 
-    def __init__(self, items: list[Item_co]) -> None:
-        self._items = items
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("a list of the state can be read alone: list(...) makes one that you can change")
 
-    @overload
-    def __getitem__(self, index: int) -> Item_co: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Item_co]: ...
-
-    def __getitem__(self, index: int | slice) -> Item_co | list[Item_co]:
-        return self._items[index]
-
-    def __iter__(self) -> Iterator[Item_co]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
+    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
 
 
 @dataclass(slots=True)
@@ -80,6 +74,8 @@ class State:
         Where all this runs, and where the tasks of one job may be; with scope ``node`` each node is a class.
     rng
         The run's random numbers, for policies that draw.
+    reservations
+        The jobs that hold processors from an instant to come on, and those that do so now.
     """
 
     queue: Sequence[Job]
@@ -93,6 +89,8 @@ class State:
     _loads: Callable[[], tuple[float, ...]]
     _sharing: NodeSharing | None = None
     _is_timed: bool = False
+    _outlook: Outlook | None = None
+    reservations: Sequence[RunningJob] = ()
     _allocators: dict[RuleName, Allocator] = field(default_factory=dict)
 
     @property
@@ -107,12 +105,22 @@ class State:
 
     @property
     def room(self) -> Allocation:
-        """Free processors of each class, then units of memory of each node that shares too little of it.
+        """Free processors of each class, then units of memory of nodes, then processors of groups.
 
         What an allocation rule chooses from (:meth:`allocator`), and what jobs take of it, is :attr:`free` where there
-        is always memory enough (:mod:`coalloc.rules.memories`).
+        is always memory enough, and no window takes a number of processors (:mod:`coalloc.rules.memories`).
         """
         return self._occupancy.room
+
+    @property
+    def full_room(self) -> Allocation:
+        """The room where nothing runs, and everything is there."""
+        return (*(node_class.capacity for node_class in self.classes), *self._occupancy.memories.full)
+
+    @property
+    def shares_memory(self) -> bool:
+        """Whether the cores of a node may share too little memory."""
+        return bool(self._occupancy.memories.shared)
 
     @property
     def lacks_memory(self) -> bool:
@@ -121,8 +129,38 @@ class State:
 
     @property
     def is_restricted(self) -> bool:
-        """Whether some job cannot use every free processor, for memory or because it may not."""
+        """Whether some job cannot use every free processor, for memory or windows, or because it may not."""
         return not self._occupancy.memories.leave_all
+
+    @property
+    def has_closings(self) -> bool:
+        """Whether parts of the platform are at times not there: windows, or jobs that are to start later."""
+        return self._outlook is not None
+
+    @property
+    def closings(self) -> tuple[Closing, ...]:
+        """When what is not there: windows and reservations that are not over, by start."""
+        return () if self._outlook is None else self._outlook.closings
+
+    @property
+    def open_until(self) -> tuple[float, ...]:
+        """From when on each class is not there, s: ``now`` if it is not there now, infinity if it stays there."""
+        return (math.inf,) * len(self.classes) if self._outlook is None else self._outlook.open_until(self.now)
+
+    def may_start(self, job: Job, counts: Sequence[int]) -> bool:
+        """Return whether so many processors of each class are free, and there until the job ends by its estimate."""
+        taken = self.taken(job, counts)
+        is_free = all(map(le, taken, self.room))
+        if self._outlook is None or not is_free:
+            return is_free
+        end = self.now + self.allocator("first-fit").time(job, counts)
+        return not self._outlook.fault(taken, self.now, end, self.running)
+
+    def available(self, releases: Iterable[Release]) -> Availability:
+        """Return what is free over time: the room now, what is released (in order of time), less closings."""
+        if self._outlook is None:
+            return Availability(self.now, self.room, releases, len(self.classes))
+        return self._outlook.available(self.now, self.room, releases)
 
     @property
     def is_timed(self) -> bool:
@@ -285,7 +323,7 @@ def as_described(job: Job) -> Job:
     """Return a job as its user describes it: its base time is the estimate; times that it names are off as much."""
     if job.base_time == job.estimate:
         return job
-    return _with_estimated_times(job) if job.times else _described(job)
+    return _described(job) if job.times is NO_SECONDS or not job.times else _with_estimated_times(job)
 
 
 def _with_estimated_times(job: Job) -> Job:

@@ -14,7 +14,7 @@ from coalloc.groups import By, metrics_by
 from coalloc.instance import Instance
 from coalloc.measures import EXECUTION_TIME, RESPONSE, WAIT, busy_time, metrics_of
 from coalloc.meter import Idle
-from coalloc.observed import observe
+from coalloc.observed import observe, placed_jobs
 from coalloc.observed_sharing import SharedUse, observe_sharing
 from coalloc.schedule import Schedule
 from coalloc.timeline import series
@@ -56,7 +56,7 @@ class SimulationResult:
         Where nodes are shared, also for how long it was stopped (s), and the mean of its least share of a CPU.
         """
         frame = self.schedule.to_frame()
-        jobs = [self.instance.job_by_id[job] for job in frame["job"]]
+        jobs = placed_jobs(self.instance, self.schedule)
         frame.insert(1, "tasks", [job.tasks for job in jobs])
         frame.insert(2, "arrival", [job.arrival for job in jobs])
         columns = observe(self.instance, self.schedule).jobs

@@ -25,8 +25,8 @@ from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
 from coalloc.simulator.site import Partition
 
-UNKNOWN_WORDS = frozenset({"unavailable", "start"})
-"""The words that no policy knows: the simulator has no windows, and no jobs that start later."""
+UNKNOWN_WORDS = frozenset[str]()
+"""The words that no policy knows."""
 UNKNOWN_WHERE_SHARED = frozenset({"times"})
 """The words that no run on shared nodes knows: a node has one speed there, however many share it."""
 
@@ -56,7 +56,9 @@ def simulated(
         refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
     router = policy if isinstance(policy, Broker) else None
     parts = policy.partitions(instance.platform) if isinstance(policy, Broker) else [Partition(policy)]
-    run = Engine(instance, parts, router=router, passes=passes, kill=kill, seed=seed, report=report).run()
+    run = Engine(
+        _in_first_shapes(instance), parts, router=router, passes=passes, kill=kill, seed=seed, report=report
+    ).run()
     schedule = schedule_of_run(instance, run)
     is_managed = all(part.power_management for part in parts)
     violations = check(
@@ -72,6 +74,13 @@ def simulated(
         decisions |= policy.tally()
     measured = metrics(instance, schedule) | decisions
     return SimulationResult(instance, name, dict(options), schedule, measured, is_managed)
+
+
+def _in_first_shapes(instance: Instance) -> Instance:
+    """Return an instance whose jobs run in their first shapes alone: policies choose none."""
+    if "shapes" not in instance.words:
+        return instance
+    return instance.replace(jobs=[job.in_shapes[0] for job in instance.jobs])
 
 
 def schedule_of_run(instance: Instance, run: Run) -> Schedule:

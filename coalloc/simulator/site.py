@@ -8,25 +8,40 @@ only. Names of processors are the same everywhere; their numbers are the site's 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import compress
+from operator import or_
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
-from coalloc.allocation import Allocation, node_classes
+from coalloc.allocation import Allocation, node_classes, reserved_nodes
 from coalloc.documents.text import quoted
 from coalloc.execution import Kinds, execution_time, kinds_of
-from coalloc.instance import CoallocError, Job, Platform, PowerStates
+from coalloc.instance import CoallocError, Job, Platform, PowerStates, RunningJob
 from coalloc.instance.power import known_power_states
+from coalloc.instance.rounding import time_tolerance
+from coalloc.rules.closings import Closing
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
 from coalloc.simulator.node_sharing import NodeSharing
-from coalloc.simulator.occupancy import Occupancy, largest_part
-from coalloc.simulator.policy import Arriving, Beginning, Ending, Policy, Running, State, View, as_described
-from coalloc.simulator.processors import Processors
+from coalloc.simulator.occupancy import largest_part, occupancy_of
+from coalloc.simulator.outlook import Shutting, outlook_of
+from coalloc.simulator.policy import (
+    Arriving,
+    Beginning,
+    Ending,
+    Policy,
+    Running,
+    State,
+    View,
+    as_described,
+)
+from coalloc.simulator.processors import Processors, processors_of
 from coalloc.simulator.site_power import SitePower
 
 
@@ -65,38 +80,40 @@ class Site:
         task_memory: float = 0.0,
         is_choosy: bool = False,
         is_timed: bool = False,
+        running: Sequence[RunningJob] = (),
         sharing: NodeSharing | None = None,
     ) -> None:
         self.number, self.name, self.policy = number, partition.name, partition.policy
         scope = self.policy.scope
         chosen = _chosen(platform, partition)
         is_whole = chosen == list(range(len(platform.clusters)))
-        own = platform if is_whole else Platform(tuple(platform.clusters[c] for c in chosen), platform.switches)
-        classes = node_classes(own, scope, task_memory)
+        own = platform if is_whole else _part(platform, chosen)
+        held = [run for run in running if all(name in own.processor_index for name in run.nodes)]
+        classes = node_classes(own, scope, task_memory, reserved_nodes(own, held, "simulate"))
         links = [*chosen, *range(len(platform.clusters), len(platform.links))]
         self.is_whole = is_whole
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
-        self._occupancy = Occupancy(own, classes, scope, task_memory, is_choosy=is_choosy)
-        self._shares_memory = bool(self._occupancy.memories.shared)
+        self._occupancy = occupancy_of(own, classes, scope, task_memory, is_choosy=is_choosy)
+        self.outlook = outlook_of(own, classes, held, self._occupancy.memories)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._is_uniform = len(set(self._slowness)) == 1
-        self._clock, self._sharing = clock, sharing
+        self._clock, self._sharing, self._is_timed = clock, sharing, is_timed
         self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
-        self.queue: list[Job] = []
+        self.queue: View[Job] = View()
         self._numbers: list[int] = []
         """The jobs of the queue numbered as they arrived, and those that have left it in this pass."""
-        self._left: set[int] = set()
+        self._left: list[int] = []
         self._num_arrived = 0
         self._waiting: dict[str, tuple[int, int, Job]] = {}
         self.is_due = False
         self.decisions, self.decision_total, self.decision_max = 0, 0.0, 0.0
-        self._by_estimate: list[Running] = []
+        self._by_estimate: View[Running] = View()
         self._estimated_ends: list[float] = []
         self.largest_job = largest_part(classes, scope)
         self._most_tasks: dict[tuple[object, ...], int] = {}
         self.state = State(
-            queue=View(self.queue),
-            running=View(self._by_estimate),
+            queue=self.queue,
+            running=self._by_estimate,
             platform=own,
             classes=classes,
             scope=scope,
@@ -106,6 +123,8 @@ class Site:
             _loads=lambda: tuple(map(contention.loads.__getitem__, links)),
             _sharing=sharing,
             _is_timed=is_timed,
+            _outlook=self.outlook,
+            reservations=tuple(run for run in held if run.start > 0.0),
         )
         self._hears_arrivals = self.policy if isinstance(self.policy, Arriving) else None
         self._hears_ends = self.policy if isinstance(self.policy, Ending) else None
@@ -134,7 +153,7 @@ class Site:
                 self._clock.wake(self.number, ready)
         number = self._num_arrived = self._num_arrived + 1
         self._waiting[job.id] = number, index, job
-        self.queue.append(job)
+        list.append(self.queue, job)
         self._numbers.append(number)
         if self._hears_arrivals is not None:
             self._hears_arrivals.arrived(self.state, job)
@@ -142,7 +161,9 @@ class Site:
     def decide(self) -> list[object]:
         """Return what the policy decides."""
         began = perf_counter()
-        decisions = decisions_of(self.policy.decide(self.state), len(self._waiting))
+        answer: Any = self.policy.decide(self.state)
+        is_plain = type(answer) is list and len(answer) <= len(self._waiting)  # as most are
+        decisions: list[object] = answer if is_plain else decisions_of(answer, len(self._waiting))
         seconds = perf_counter() - began
         self.decisions += 1
         self.decision_total += seconds
@@ -163,13 +184,15 @@ class Site:
             start = self._sharing.placed(described, start)
         now = self._clock.now
         cores_on = 0 if self.power is None else self.power.cores_on(now)
-        counts, processors = self._occupancy.take(described, start, cores_on)
+        counts, processors, taken = self._occupancy.take(described, start, cores_on)
         del self._waiting[start.job_id]
-        self._left.add(number)
+        self._left.append(number)
         slowdown = self._slowness[0] if self._is_uniform else max(compress(self._slowness, counts))
-        taken = self._occupancy.memories.taken(described, counts) if self._shares_memory else counts
-        seconds = execution_time(described, slowdown) if not described.times else self._named_time(described, counts)
+        is_named = self._is_timed and described.times
+        seconds = self._named_time(described, counts) if is_named else execution_time(described, slowdown)
         running = Running(described, counts, processors, now, now + seconds, taken)
+        if self.outlook is not None:
+            self.outlook.refuse(described, taken, now, running.estimated_end, self._by_estimate)
         self._hold(running)
         return index, running, slowdown
 
@@ -180,6 +203,49 @@ class Site:
     def _named_time(self, job: Job, counts: Allocation) -> float:
         """Return the estimated execution time of a job that names times, s."""
         return self.state.allocator("first-fit").time(job, counts)
+
+    def shuttings(self) -> Iterator[Shutting]:
+        """Yield the changes that the closings of the site are."""
+        members = [processors_of(node_class.processors) for node_class in self.state.classes]
+        memories = self._occupancy.memories
+        pools = [processors_of(p for g in pool for p in self.state.classes[g].processors) for pool in memories.pools]
+        places = (*members, *(0 for _ in memories.shared), *pools)
+        for closing in self.outlook.closings if self.outlook is not None else ():
+            own = reduce(or_, compress(places, closing.taken))
+            processors = own if self.is_whole else self.on_platform(own)
+            yield Shutting(closing.start, False, processors, self.number, closing)
+            yield Shutting(closing.end, True, processors, self.number, closing)
+
+    def overstaying(self, closing: Closing) -> list[Running]:
+        """Return the jobs that must go when a closing begins.
+
+        These are all on classes that are closed. Of a group of which processors are taken jobs go that have run longer
+        than estimated, those first that started last, until there is room.
+        """
+        num_classes, now = len(self.state.classes), self._clock.now
+        gone = [run for run in self._by_estimate if any(compress(run.counts, closing.taken[:num_classes]))]
+        others = [run for run in self._by_estimate if run not in gone]
+        for p in self.outlook.pools(closing) if self.outlook is not None else ():
+            lacking = closing.taken[p] - self.state.room[p] - sum(run.taken[p] for run in gone)
+            limit = now + time_tolerance(now)
+            for run in sorted(others, key=lambda run: (run.estimated_end > limit, -run.start)):
+                if lacking > 0 and run.taken[p]:
+                    gone.append(run)
+                    others.remove(run)
+                    lacking -= run.taken[p]
+        return gone
+
+    def shut(self, closing: Closing) -> None:
+        """Let a closing begin where nothing runs any more."""
+        self._occupancy.close(closing.taken)
+        if self.outlook is not None:
+            self.outlook.begin(closing)
+
+    def reopen(self, closing: Closing) -> None:
+        """Let a closing be over."""
+        self._occupancy.close(closing.taken, -1)
+        if self.outlook is not None:
+            self.outlook.finish(closing)
 
     def occupy(self, job: Job, processors: Processors, end: float) -> Running:
         """Let a job run until ``end`` (s) that runs already, on free processors (numbers of the platform)."""
@@ -203,17 +269,19 @@ class Site:
             self._most_tasks[key] = largest_part(state.classes, state.scope, rooms)
         return self._most_tasks[key]
 
-    def leave_queue(self, num_starts: int) -> None:
-        """Take the jobs that the pass has started, so many, off the queue: those at its head at once, others singly."""
-        numbers, left = self._numbers, self._left
-        head = 0
-        while head < num_starts and numbers[head] in left:
-            head += 1
-        if head < num_starts:
-            for number in left.difference(numbers[:head]):
-                place = bisect_left(numbers, number)
-                del self.queue[place], numbers[place]
-        del self.queue[:head], numbers[:head]
+    def leave_queue(self) -> None:
+        """Take the jobs that the pass has started off the queue: several at its head at once, others singly."""
+        queue, numbers, left, head = self.queue, self._numbers, self._left, 0
+        if len(left) > 1:
+            left.sort()
+            while head < len(left) and numbers[head] == left[head]:
+                head += 1
+            list.__delitem__(queue, slice(head))
+            del numbers[:head], left[:head]
+        for number in left:
+            place = bisect_left(numbers, number)
+            list.pop(queue, place)
+            numbers.pop(place)
         left.clear()
 
     def end(self, running: Running) -> None:
@@ -222,7 +290,8 @@ class Site:
         place = bisect_left(estimated_ends, running.estimated_end)
         while by_estimate[place] is not running:
             place += 1
-        del by_estimate[place], estimated_ends[place]
+        list.pop(by_estimate, place)
+        del estimated_ends[place]
         self._occupancy.release(running.taken, running.processors)
         if self.power is not None:
             self.power.ended(running.processors, self._clock.now)
@@ -248,7 +317,7 @@ class Site:
     def _hold(self, running: Running) -> None:
         """Note that a job runs."""
         place = bisect_right(self._estimated_ends, running.estimated_end)
-        self._by_estimate.insert(place, running)
+        list.insert(self._by_estimate, place, running)
         self._estimated_ends.insert(place, running.estimated_end)
 
 
@@ -272,6 +341,14 @@ def _chosen(platform: Platform, partition: Partition) -> list[int]:
             f"site {quoted(partition.name)} has cluster {quoted(unknown[0])}; there are {', '.join(map(quoted, index))}"
         )
     return [index[name] for name in partition.clusters] or list(index.values())
+
+
+def _part(platform: Platform, chosen: Collection[int]) -> Platform:
+    """Return some clusters of a platform, with their windows."""
+    clusters = tuple(platform.clusters[c] for c in chosen)
+    names = {cluster.name for cluster in clusters}
+    windows = tuple(window for window in platform.unavailable if window.cluster in names)
+    return Platform(clusters, platform.switches, unavailable=windows)
 
 
 def _blocks(platform: Platform, own: Platform, chosen: Collection[int]) -> Iterator[Block]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import pyomo.environ as pyo
@@ -28,6 +28,7 @@ from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.bounds.energy_by_makespan import (
     MAX_PLACES,
+    NARROW,
     SAFE,
     EnergyByMakespan,
     Span,
@@ -35,6 +36,7 @@ from coalloc.solvers.bounds.energy_by_makespan import (
     span_bound,
     spans,
 )
+from coalloc.solvers.bounds.energy_by_patterns import EnergyByPatterns
 from coalloc.solvers.bounds.energy_by_sets import EnergyBySets
 from coalloc.solvers.call import Call, is_within
 from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on_slots
@@ -145,6 +147,14 @@ ENOUGH = 0.5 * PROOF_TOLERANCE
 """Share of the best known that a bound may be below it and still rule out what it bounds."""
 BOUND_SHARE = 0.3
 """Share of the time that is left after which the relaxations stop."""
+MAX_PATTERNS = 15_000
+"""Patterns of a node beyond which the relaxation does without them."""
+PATTERNS_PER_SECOND = 10_000
+"""Patterns of a node that are found in a second, roughly."""
+PARTS = (1, 2, 4)
+"""Parts into which jobs of equal size are split for patterns, one after another."""
+NARROW_FOR_FEW_PARTS = 3e-4
+"""Share of its end below which a span of makespans is not halved any more, before jobs are in more parts."""
 LAST = 0.1
 """Seconds of the time limit that the last search leaves."""
 
@@ -159,6 +169,8 @@ class EnergyRun:
         self.costs = costs_of(problem)
         self.objective = metered_objective(call.options.objective)
         self.known = list(known)
+        self.has_patterns: bool | None = None
+        """Whether the bound knows what each node can hold; None: not looked for yet, False: that would be too much."""
         self._searches = 0
         if problem.jobs and not known:
             self.know(schedule_of(problem, best_list_schedule(problem)), "list schedule")
@@ -242,14 +254,64 @@ class EnergyRun:
         with call.timed("bound"):
             relaxation = EnergyByMakespan(problem)
             bounds = [span_bound(relaxation, self.objective.delay)]
-            low, high = max(relaxation.least, least_makespan), self._latest_makespan()
+            window = max(relaxation.least, least_makespan), self._latest_makespan()
+            deadline = time.perf_counter() + BOUND_SHARE * call.remaining
             if self.has_sets:
-                bounds.append(self._by_sets(relaxation, high))
-            first = Span(-math.inf, low, high)
-            open_ = spans(bounds, first, time.perf_counter() + BOUND_SHARE * call.remaining, self._is_enough)
-        if not open_:
-            return None
-        call.raise_bound(open_[0].bound, "relaxation")
+                sets = EnergyBySets(problem, self.costs, window[1])
+                return self._narrowed(window, [*bounds, self._beside_idle(relaxation, sets.joules)], deadline)
+            left = self._narrowed(window, bounds, deadline)
+            return (
+                left if left is None or not self._may_have_patterns else self._by_patterns(relaxation, left, deadline)
+            )
+
+    @property
+    def _may_have_patterns(self) -> bool:
+        """Whether it is worth a try to list what each node can hold."""
+        problem = self.problem
+        is_small = len(problem.jobs) * len(problem.classes) ** 2 <= MAX_PLACES
+        return problem.scope == "node" and is_small and self.has_patterns is not False
+
+    def _by_patterns(
+        self, relaxation: EnergyByMakespan, window: tuple[float, float], deadline: float
+    ) -> tuple[float, float] | None:
+        """Raise the bound by what nodes can hold, in ever more kinds of jobs; return what is left of a window."""
+
+        def most() -> int:
+            return int(min(MAX_PATTERNS, PATTERNS_PER_SECOND * max(0.0, deadline - time.perf_counter())))
+
+        patterns = EnergyByPatterns(self.problem, self.costs, most)
+        left: tuple[float, float] | None = self._short_enough(relaxation, window)
+        for parts in PARTS:
+            if left is not None and not patterns.are_too_many:
+                bound = self._beside_idle(relaxation, partial(patterns.joules, parts=parts))
+                narrow = NARROW if parts == PARTS[-1] else NARROW_FOR_FEW_PARTS
+                left = self._narrowed(left, [bound], deadline, outside=self._enough, narrow=narrow)
+                self.has_patterns = parts > PARTS[0] or not patterns.are_too_many
+        return left
+
+    def _short_enough(self, relaxation: EnergyByMakespan, window: tuple[float, float]) -> tuple[float, float]:
+        """Return a window of makespans, s, without those so long that their least energy proves the best known."""
+        low, high = window
+        joules = span_bound(relaxation, 0)(low, high)[0]
+        if self.objective.delay and joules > 0.0:
+            high = max(low, min(high, self._enough / joules))
+        return low, high
+
+    def _narrowed(
+        self,
+        window: tuple[float, float],
+        bounds: Sequence[SpanBound],
+        deadline: float,
+        *,
+        outside: float = math.inf,
+        narrow: float = NARROW,
+    ) -> tuple[float, float] | None:
+        """Raise the bound by that of a window of makespans, s; return what is left of the window, None: nothing.
+
+        No schedule outside of the window is worth less than ``outside``.
+        """
+        open_ = spans(bounds, Span(-math.inf, *window), deadline, self._is_enough, narrow)
+        self.call.raise_bound(min(outside, open_[0].bound) if open_ else outside, "relaxation")
         left = [span for span in open_ if not self._is_enough(span.bound)]
         return (min(span.low for span in left), max(span.high for span in left)) if left else None
 
@@ -266,21 +328,26 @@ class EnergyRun:
 
     def _is_enough(self, bound: float) -> bool:
         """Return whether a bound proves the best that is known."""
+        return bound >= self._enough
+
+    @property
+    def _enough(self) -> float:
+        """A bound that proves the best that is known."""
         known = self.call.objective
-        return known is not None and bound >= known - ENOUGH * abs(known)
+        return math.inf if known is None else known - ENOUGH * abs(known)
 
     def _latest_makespan(self) -> float:
         """Return a makespan, s, of which an optimal schedule has no more."""
         problem, limit = self.problem, self.call.options.makespan_limit
         return max(0.0, problem.seconds(horizon_within(problem, limit)) - problem.instance.origin)
 
-    def _by_sets(self, relaxation: EnergyByMakespan, latest: float) -> SpanBound:
-        """Return the bound by sets of jobs, with idle watts and what jobs that run already draw."""
-        sets, lists = EnergyBySets(self.problem, self.costs, latest), Lists(self.problem, self.costs)
+    def _beside_idle(self, relaxation: EnergyByMakespan, joules_within: Callable[[float], float]) -> SpanBound:
+        """Return the bound by what jobs take within a makespan, with idle watts and what runs already draws."""
+        lists = Lists(self.problem, self.costs)
 
         def bound(low: float, high: float) -> tuple[float, float]:
             low, high = relaxation.within(low, high)
-            joules = sets.joules(high) + lists.joules_between(low, high)
+            joules = joules_within(high) + lists.joules_between(low, high)
             return (self.objective.worth(joules * (1.0 - SAFE), low) if low <= high else math.inf), low
 
         return bound

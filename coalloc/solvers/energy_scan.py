@@ -45,10 +45,17 @@ def least_edp(runner: EnergyRun) -> bool:
     Return whether there is a schedule within the limit of the call.
     """
     call = runner.call
-    shortest = 0.0 if runner.has_sets else least_makespan(runner)
-    if math.isinf(shortest):
-        return False
-    window = runner.relax(shortest * (1.0 - 0.1 * PROOF_TOLERANCE))
+    window = runner.relax(0.0)
+    if (
+        window is not None
+        and not call.is_closed
+        and not runner.has_sets
+        and (not runner.has_patterns or call.objective is None)
+    ):
+        shortest = least_makespan(runner)
+        if math.isinf(shortest):
+            return False
+        window = runner.relax(shortest * (1.0 - 0.1 * PROOF_TOLERANCE))
     if window is None:
         return call.objective is not None
     if call.is_closed or not runner.may_be_proven:

@@ -9,7 +9,7 @@ from operator import le
 from coalloc.allocation import tasks_per_cluster
 from coalloc.documents.text import quoted
 from coalloc.instance import Job
-from coalloc.problem import MAX_MODES, Problem
+from coalloc.problem import MAX_MODES, Problem, least_tasks
 from coalloc.rules.packages import package_limits
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import earliest_start, fillings, room_for
@@ -44,9 +44,10 @@ def why_crowded(problem: Problem) -> str:
     fastest = [levels[0].duration for levels in problem.levels]
     since = [end - duration for end, duration in zip(problem.latest_ends, fastest, strict=True)]
     until = [release + duration for release, duration in zip(problem.releases, fastest, strict=True)]
+    tasks = [least_tasks(job) for job in problem.jobs]
     for instant in sorted({start for start in since if math.isfinite(start)}):
         certain = [j for j in range(len(problem.jobs)) if since[j] <= instant < until[j]]
-        needed = sum(problem.jobs[j].tasks for j in certain)
+        needed = sum(tasks[j] for j in certain)
         held = sum(sum(b.allocation) for b in (*problem.busy, *problem.blocks) if b.start <= instant < b.end)
         if needed > (there := sum(problem.capacities) - held):
             names = ", ".join(quoted(problem.jobs[j].id) for j in certain)
@@ -117,8 +118,8 @@ def why_not_together(problem: Problem) -> str:
 
 def why_nowhere(problem: Problem, job: Job) -> str:
     """Return why no part of the platform that the scope allows holds a job; nothing where one does."""
-    if max(problem.within_scope(problem.capacities)) < job.tasks:
-        return f"job {quoted(job.id)} fits on no {problem.scope}: it has {job.tasks} tasks"
+    if max(problem.within_scope(problem.capacities)) < least_tasks(job):
+        return f"job {quoted(job.id)} fits on no {problem.scope}: it has {least_tasks(job)} tasks"
     return problem.shortage(job)
 
 
@@ -135,10 +136,11 @@ def _saturation(problem: Problem, spreading: Spreading, j: int) -> str:
 def fits_alone(problem: Problem, spreading: Spreading, j: int) -> bool:
     """Return whether a job that the platform holds saturates no link on some allocation."""
     job = problem.jobs[j]
-    if job.tasks <= _widest_cluster(problem, job):  # within one cluster no link is loaded
+    if least_tasks(job) <= _widest_cluster(problem, job):  # within one cluster no link is loaded
         return True
     if problem.scope != "platform":
-        return any(True for _ in fillings(problem, job, problem.capacities, problem.limits))
+        shapes = problem.shapes(job)
+        return any(True for shape in shapes for _ in fillings(problem, shape, problem.capacities, problem.limits))
     return not can_saturate(problem, job) or spreading.fits(j, problem.capacities, problem.limits)
 
 
@@ -199,7 +201,7 @@ def mildest_load(
 
     room = room_for(problem, job, processors, limits)
     fitting = (a for a in problem.allocations(job) if all(map(le, a, room)))
-    mildest = min((problem.loads(job, allocation) for allocation in fitting), key=worst, default=None)
+    mildest = min((problem.mode(job, allocation).loads for allocation in fitting), key=worst, default=None)
     if mildest is None:
         return None
     k = worst(mildest)[1]

@@ -16,13 +16,20 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from coalloc.checker import check
 from coalloc.constraint import Constraint, LatestEnd
 from coalloc.documents.text import quoted
+from coalloc.fixed import Fixings
 from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
 from coalloc.objectives import OBJECTIVES, Criterion, Objective, objective_of
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, discretise
-from coalloc.rules.serial_generation import assignments_of, best_list_schedule, on_grid, start_in_order
-from coalloc.schedule import Schedule
+from coalloc.rules.serial_generation import (
+    assignments_of,
+    best_list_schedule,
+    completions,
+    on_grid,
+    start_in_order,
+)
+from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.simple import quick_bound
 from coalloc.solvers.call import Call, is_within
@@ -167,7 +174,13 @@ def _too_tight(call: Call, own: Sequence[Constraint]) -> SolveStatus | None:
     """Return the status where no schedule keeps the user's own constraints or the limit, or none is known to."""
     limit = call.options.makespan_limit
     if call.is_infeasible:
-        asked = [*(["the constraints"] if own else []), *([] if limit is None else [f"makespan_limit={limit:g} s"])]
+        fixed = any(isinstance(constraint, Fixings) for constraint in own)
+        own = [constraint for constraint in own if not isinstance(constraint, Fixings)]
+        asked = [
+            *(["the constraints"] if own else []),
+            *(["what is fixed"] if fixed else []),
+            *([] if limit is None else [f"makespan_limit={limit:g} s"]),
+        ]
         kept = " and ".join(asked) or "what the instance asks for"
         call.message = f"a complete method proves that no schedule keeps {kept}"
         return SolveStatus.INFEASIBLE
@@ -251,7 +264,7 @@ def _refuse_unknown(options: SolveOptions, formulation: Any) -> None:
 
 def _refuse_constraints(constraints: Sequence[Constraint], objective: Objective) -> None:
     if constraints and objective.needs_watts:
-        raise CoallocError(f"constraints are for regular objectives, not for {objective.name!r}")
+        raise CoallocError(f"constraints and fixed placements are for regular objectives, not for {objective.name!r}")
 
 
 def _is_formulation(formulation: Any) -> TypeGuard[Formulation]:
@@ -260,18 +273,44 @@ def _is_formulation(formulation: Any) -> TypeGuard[Formulation]:
 
 def _take_start(context: Context, start: Schedule | None) -> None:
     """Take the user's start, moved left on the clock of the problem."""
-    if start is not None:
-        problem = context.problem
-        context.take(start_in_order(problem, on_grid(problem, _given(context, start))), "start")
+    if start is None:
+        return
+    problem, given = context.problem, _given(context, start)
+    moved = start_in_order(problem, on_grid(problem, given))
+    broken = context.call.faults(schedule_of(problem, moved))[:1] if moved else ["it does not keep the constraints"]
+    if not broken:
+        context.take(moved, "start" if len(start) == len(problem.jobs) else "start, completed")
+    elif given:
+        context.call.message = f"start was left out: {broken[0]}"
 
 
 def _given(context: Context, start: Schedule) -> list[Assignment]:
-    """Return the user's start as assignments; raises :class:`CoallocError` where it is not valid."""
-    call = context.call
-    broken = check(call.instance, start, saturation=call.options.saturation, scope=call.options.scope)
+    """Return the user's start as assignments, completed where it has only some of the jobs.
+
+    Raises :class:`CoallocError` where it is not valid; nothing is returned where no list completes it.
+    """
+    call, num_jobs = context.call, len(context.problem.jobs)
+    found = check(call.instance, start, saturation=call.options.saturation, scope=call.options.scope)
+    broken = [violation for violation in found if violation.rule != "missing-job"]
     if broken:
         raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
-    return assignments_of(context.problem, start)
+    placed = assignments_of(context.problem, start)
+    if not placed and num_jobs:
+        raise CoallocError("start is not a valid schedule of the instance: it places no job")
+    if len(placed) == num_jobs:
+        return placed
+    completed = _completed(context, placed)
+    how = "the others were placed by a list" if completed else "no list placed the others beside them: it was left out"
+    call.message = f"start has {len(placed)} of {num_jobs} jobs, {how}"
+    return completed
+
+
+def _completed(context: Context, placed: Sequence[Assignment]) -> list[Assignment]:
+    """Return the best completion of a start that is valid; nothing where there is none."""
+    problem, criterion = context.problem, context.criterion
+    found = completions(problem, placed, context.instant(1.0))
+    valid = [completion for completion in found if start_in_order(problem, on_grid(problem, completion))]
+    return min(valid, key=criterion.value, default=[])
 
 
 def _run_named(context: Context, formulation: Formulation) -> None:

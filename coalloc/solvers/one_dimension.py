@@ -105,7 +105,7 @@ def one_dimension(problem: Problem) -> OneDimension | None:
 def _are_rectangles(problem: Problem) -> bool:
     """Return whether jobs fit together wherever they are as soon as there are processors for all their tasks."""
     is_free = problem.is_plain and not (problem.contended_resources or problem.is_restricted)
-    return is_free and problem.scope == "platform" and all(len(levels) == 1 for levels in problem.levels)
+    return is_free and problem.scope == "platform" and all(len(levels) == 1 for levels in problem.levels)  # nor shapes
 
 
 def _machines(tasks: Sequence[int], processors: int) -> int | None:

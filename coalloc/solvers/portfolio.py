@@ -69,7 +69,7 @@ def close(context: Context) -> None:
         for method in METHODS:
             _run(method, context)
         if not context.is_closed and not any(method.is_complete and method.accepts(context) for method in METHODS):
-            context.call.message = SEARCHED_ON
+            context.call.message = "; ".join(filter(None, (context.call.message, SEARCHED_ON)))
         while _may_go_on(context):
             context.attempt += 1
             for method in METHODS:

@@ -25,7 +25,7 @@ held can only shrink from there on: a job fits for all its duration if it fits a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -103,7 +103,7 @@ class BruteForceResult:
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """An allocation of one job, with its link loads (MB/s, one per link) and its processing slowdown.
+    """An allocation of a job in one of its shapes, with its link loads (MB/s, one per link) and processing slowdown.
 
     ``memory`` (MB, one per class) is what its tasks ask of one node: all of the class where that is a node of several
     cores, else one. ``groups`` are the processors of each group of which windows take some.
@@ -114,6 +114,7 @@ class _Option:
     loads: tuple[float, ...]
     slowdown: float
     memory: tuple[float, ...]
+    job: Job
     groups: tuple[float, ...] = ()
 
     @property
@@ -122,11 +123,19 @@ class _Option:
         return (*self.allocation, *self.loads, *self.memory, *self.groups)
 
 
-def _classes(instance: Instance, scope: Scope = "platform") -> tuple[NodeClass, ...]:
-    """Return the node classes, with every node of several cores for itself where some job asks for memory."""
+def _classes(
+    instance: Instance, scope: Scope = "platform", apart: Sequence[Collection[int]] = ()
+) -> tuple[NodeClass, ...]:
+    """Return the node classes, with every node of several cores for itself where some job asks for memory.
+
+    Nodes that constraints tell apart, in sets, are in different ones.
+    """
     asks = any(job.memory for job in (*instance.jobs, *(run.job for run in instance.running)))
     node_of, index = instance.platform.processor_node, instance.platform.processor_index
-    reserved = [{node_of[index[name]] for name in run.nodes} for run in instance.running if run.start > 0.0]
+    reserved: list[Collection[int]] = [
+        {node_of[index[name]] for name in run.nodes} for run in instance.running if run.start > 0.0
+    ]
+    reserved += apart
     if asks:
         return switched_classes(instance.platform, scope, reserved)
     return node_classes(instance.platform, scope, reserved=reserved)
@@ -162,7 +171,19 @@ def _option(job: Job, allocation: Allocation, instance: Instance, classes: Seque
         slowdown = max(_named_time(job, c) for c, count in used if count) / job.base_time
     on_one_node = (count if c.group.cores > 1 else min(count, 1) for c, count in used)
     memory = tuple(count * (job.memory or 0.0) for count in on_one_node)
-    return _Option(allocation, tasks, tuple(loads), slowdown, memory)
+    return _Option(allocation, tasks, tuple(loads), slowdown, memory, job)
+
+
+def _shapes(job: Job) -> list[Job]:
+    """Return the rigid jobs that a job may run as: with its own tasks and times, or those of one of its shapes."""
+    own = job.replace(shapes=())
+    others = (own.replace(tasks=s.tasks, base_time=s.base_time, times=s.times) for s in job.shapes)
+    return [own, *others] if job.shapes else [job]
+
+
+def _shape_number(job: Job, tasks: int) -> int:
+    """Return the number of the shape of a job that has so many tasks: only one has."""
+    return [job.tasks, *(shape.tasks for shape in job.shapes)].index(tasks)
 
 
 def _options(
@@ -177,7 +198,11 @@ def _options(
         count if names[c.cluster] in (job.eligible or names) and all(f in c.group.features for f in job.requires) else 0
         for c, count in zip(classes, free, strict=True)
     ]
-    options = (_option(job, allocation, instance, classes) for allocation in _allocations(job.tasks, allowed))
+    options = (
+        _option(shape, allocation, instance, classes)
+        for shape in _shapes(job)
+        for allocation in _allocations(shape.tasks, allowed)
+    )
     room = (*limits, *_memories(classes))
     return [o for o in options if all(load <= most for load, most in zip((*o.loads, *o.memory), room, strict=True))]
 
@@ -216,7 +241,11 @@ def _schedule(
 ) -> Schedule:
     """Return a schedule with node names for intervals in seconds."""
     nodes = assign_nodes(instance, classes, intervals)
-    placements = (Placement(i.job, i.start, i.end, names) for i, names in zip(intervals, nodes, strict=True))
+    jobs = instance.job_by_id
+    placements = (
+        Placement(i.job, i.start, i.end, names, shape=_shape_number(jobs[i.job], sum(i.allocation)))
+        for i, names in zip(intervals, nodes, strict=True)
+    )
     return Schedule(tuple(placements), slot=slot, instance=instance.name)
 
 
@@ -256,15 +285,16 @@ def brute_force_oas(
     scope
         Where the tasks of a job may be.
     constraints
-        What else restricts a schedule; each is asked for the faults of complete schedules, and nothing else. They must
-        be such that an optimal schedule exists in which every job starts at its arrival or at the end of another.
+        What else restricts a schedule; each is asked for the faults of complete schedules, for the nodes that it tells
+        apart, and for earliest starts. They must be such that an optimal schedule exists in which every job starts at
+        its arrival, at such an earliest start, or at the end of another.
 
     Returns
     -------
     BruteForceResult
         Infeasible when some job has no allocation that fits the empty platform, or no schedule keeps the constraints.
     """
-    classes = _classes(instance, scope)
+    classes = _classes(instance, scope, [nodes for constraint in constraints for nodes in constraint.separates()])
     capacities = [c.capacity for c in classes]
     limits = [capacity_limit(link.bandwidth, saturation) for link in instance.platform.links]
     grid = _grid(slot, rounding)
@@ -273,16 +303,16 @@ def brute_force_oas(
     choices = [_Choices.of(job, found, grid, ended) for job, found in zip(instance.jobs, options, strict=True)]
     if not all(choice.options for choice in choices):
         return BruteForceResult((math.inf,), None)
-    held = [
-        (grid(run.end), _running_option(run, instance, classes).demand) for run in instance.running if run.start <= 0.0
-    ]
     groups = _counted_groups(instance, classes)
     choices = [choice.with_groups(list(groups.values())) for choice in choices]
-    nothing = (0.0,) * len(groups)
-    held = [(end, (*demand, *nothing)) for end, demand in held]
+    held = [
+        (grid(run.end), _held(run, instance, classes, groups.values())) for run in instance.running if run.start <= 0.0
+    ]
     sizes = [float(sum(capacities[g] for g in members)) for members in groups.values()]
     blocks = _blocks(instance, classes, groups, slot, grid)
     unit = 1.0 if slot is None else slot
+    earliest = (constraint.earliest_start(job) for constraint in constraints for job in instance.jobs)
+    asked = [grid(instant) for instant in earliest if math.isfinite(instant)]
 
     def schedule_of(placed: Sequence[_Placed]) -> Schedule:
         in_order = sorted(placed, key=lambda p: p.job)
@@ -303,7 +333,7 @@ def brute_force_oas(
         [_last_tick(job, slot) for job in instance.jobs],
         _preceding(instance),
         is_allowed if constraints else None,
-        [*(() if horizon is None else range(horizon + 1)), *(block.end for block in blocks)],
+        [*(() if horizon is None else range(horizon + 1)), *(block.end for block in blocks), *asked],
         blocks,
     )
     search.extend((), tuple(range(len(choices))), 0.0)
@@ -353,9 +383,17 @@ def _blocks(
         found.append(_Block(begins(window.start), grid(window.end), (*processors, *rest, *taken)))
     for run in instance.running:
         if run.start > 0.0:
-            demand = (*_running_option(run, instance, classes).demand, *(0.0 for _ in groups))
+            demand = _held(run, instance, classes, groups.values())
             found.append(_Block(begins(run.start), grid(run.end), demand))
     return [block for block in found if block.start < block.end]
+
+
+def _held(
+    run: RunningJob, instance: Instance, classes: Sequence[NodeClass], groups: Iterable[Sequence[int]]
+) -> tuple[float, ...]:
+    """Return what a running job takes of every resource, of groups of classes as well."""
+    option = _running_option(run, instance, classes)
+    return (*option.demand, *(float(sum(option.allocation[g] for g in members)) for members in groups))
 
 
 def _last_tick(job: Job, slot: float | None) -> float:
@@ -442,7 +480,7 @@ class _Choices:
 
         ``ended`` are the ends of running jobs: those that it comes after have ended when it arrives.
         """
-        durations = np.array([grid(_execution_time(job, o.slowdown)) for o in options], dtype=float)
+        durations = np.array([grid(_execution_time(o.job, o.slowdown)) for o in options], dtype=float)
         demands = np.array([o.demand for o in options], dtype=float)
         demands[durations == 0.0] = 0.0
         arrival = max([grid(job.arrival), *(ended[other] for other in job.after if other in ended)])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from coalloc.execution import execution_time
-from coalloc.instance import Instance, InstanceError, Job, NodeGroup, Platform, RunningJob
+from coalloc.instance import Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape
 from coalloc.instance.processor_names import ProcessorNames
 from coalloc.instance.windows import Window
 from coalloc.instance.words import WORDS
@@ -21,6 +21,9 @@ FEATURES = ("gpu", "ssd")
 """What nodes may have."""
 SHARE = 0.35
 """Share of the words that an instance uses."""
+
+MOST_STRETCHED = 2.0
+"""What a shape takes at most, as a multiple of the first: models have slots for it."""
 
 WORD_SIZE = SmallSize(max_jobs=4, max_slots=18)
 """What brute force still enumerates in a moment whatever the words."""
@@ -172,12 +175,33 @@ def _with_times(rng: np.random.Generator, instance: Instance) -> Instance:
     return instance.replace(platform=instance.platform.replace(clusters=clusters), jobs=jobs)
 
 
+def _with_shapes(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return an instance in which half the jobs have one or two other shapes."""
+    processors = instance.platform.num_processors
+
+    def moldable(job: Job) -> Job:
+        others = [n for n in range(1, min(processors, 2 * job.tasks + 1) + 1) if n != job.tasks]
+        chosen = rng.permutation(others)[: int(rng.integers(1, 3))].tolist()
+        return job.replace(shapes=[_shape(rng, job, tasks) for tasks in chosen])
+
+    return instance.replace(jobs=[moldable(job) if rng.random() < 0.5 else job for job in instance.jobs])
+
+
+def _shape(rng: np.random.Generator, job: Job, tasks: int) -> Shape:
+    """Return a shape with so many tasks: as much work as the job, or more of it the wider, or less."""
+    exponent = float(rng.choice((1.0, 0.7, rng.uniform(0.3, 1.2))))
+    factor = min(MOST_STRETCHED, (job.tasks / tasks) ** exponent)
+    times = {kind: round(seconds * factor, 1) for kind, seconds in job.times.items()} if rng.random() < 0.7 else {}
+    return Shape(tasks, round(job.base_time * factor, 1), times=times)
+
+
 DRAWS: Mapping[str, Draw] = {
     "deadline": _with_deadlines,
     "after": _with_precedences,
     "eligible": _with_clusters,
     "requires": _with_features,
     "times": _with_times,
+    "shapes": _with_shapes,
     "unavailable": _with_windows,
     "start": _with_reservations,
 }

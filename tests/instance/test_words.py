@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob
+from coalloc import Cluster, CoallocError, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape
 from coalloc.documents.kinds import document_of
 from coalloc.instance.files import INSTANCE, PLATFORM
 from coalloc.instance.windows import Window
@@ -23,6 +23,7 @@ WORDED = {
     "eligible": Instance(PLAIN, [Job("J1", 1, 10.0, eligible=["C1"])]),
     "requires": Instance(EQUIPPED, [Job("J1", 1, 10.0, requires=["gpu"])]),
     "times": Instance(EQUIPPED, [Job("J1", 1, 10.0, times={"gpu": 4.0})]),
+    "shapes": Instance(PLAIN, [Job("J1", 1, 10.0, shapes=[Shape(2, 6.0)])]),
     "unavailable": Instance(
         PLAIN.replace(unavailable=[Window("C1", 5.0, 10.0, nodes=["C1/0"])]), [Job("J1", 2, 10.0), Job("J2", 1, 5.0)]
     ),

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+import coalloc
 from coalloc.checker import check
-from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Switch
+from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Switch, Window
 from coalloc.models import formulation_of, oas_count
 from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
@@ -351,3 +352,15 @@ def test_a_built_model_takes_further_rows_and_solves(formulation: str) -> None:
     model = build_oas(instance, SolveOptions(formulation=formulation, slot=10.0), formulation)
     assert solve_model(model, SOLVE, integral=True).objective == 2
     assert model.name == f"OAS {formulation}"
+
+
+@pytest.mark.parametrize("formulation", ["mode", "count", "node"])
+def test_a_pool_is_there_though_the_first_job_arrives_late(formulation):
+    # From 20 s on; from 25 to 35 s a window takes one of two processors, so both are there again in the slot from 40 s.
+    platform = Platform(
+        [Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=1.0)],
+        unavailable=[Window("C1", 25.0, 35.0, group=0, processors=1)],
+    )
+    instance = Instance(platform, [Job("J1", 2, 10.0, arrival=20.0)])
+    result = coalloc.solve(instance, slot=10.0, formulation=formulation)
+    assert (result.status, result.schedule["J1"].start) == ("optimal", 40.0)

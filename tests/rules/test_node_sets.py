@@ -9,7 +9,7 @@ from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.instance import RunningJob
 from coalloc.instance.rounding import slots_up
 from coalloc.rules import node_sets
-from coalloc.rules.node_sets import NodeJobs, least_busy, least_ends, states_kept
+from coalloc.rules.node_sets import NodeJobs, ends_of_counts, least_busy, least_ends, states_kept
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.brute_force_energy import brute_force_energy
 
@@ -116,3 +116,37 @@ def test_where_fewer_states_are_kept_the_ends_are_bounds(seed, monkeypatch):
 def test_fewer_states_are_kept_of_more_sets():
     assert states_kept(4, CORES) == node_sets.MAX_STATES
     assert 1 <= states_kept(12, 64) < states_kept(12, 4) < node_sets.MAX_STATES
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("running", [0.0, 3.5])
+def test_kinds_of_one_job_end_as_their_sets_do(seed, running):
+    jobs = jobs_of(seed)
+    node = node_of(jobs, None, running)
+    found = ends_of_counts(node, [[j] for j in range(4)], 100.0, 16)
+    masks = (found.counts @ (1 << np.arange(4))).tolist()
+    assert dict(zip(masks, found.ends.tolist(), strict=True)) == pytest.approx(least_ends(node))
+    assert (found.counts @ found.weights).tolist() == sorted(found.codes.tolist()) == found.codes.tolist()
+
+
+def test_the_first_of_a_kind_to_arrive_are_the_best():
+    # Of two jobs of 3 tasks and 2 s, there at 0 and at 5, one can end at 2 and both at 7.
+    node = NodeJobs(tasks=(3, 3), durations=(2.0, 2.0), releases=(0.0, 5.0), free=(0.0, 0.0, 0.0))
+    assert ends_of_counts(node, [[0, 1]], 10.0, 10).ends.tolist() == [0.0, 2.0, 7.0]
+    assert ends_of_counts(node, [[0, 1]], 6.9, 10).ends.tolist() == [0.0, 2.0]
+    assert ends_of_counts(node, [[0, 1]], 10.0, 2) is None
+
+
+def test_kinds_that_are_too_many_to_count_have_no_ends():
+    node = NodeJobs(tasks=(1,) * 70, durations=(1.0,) * 70, releases=(0.0,) * 70, free=(0.0,))
+    assert ends_of_counts(node, [[j] for j in range(70)], 2.0, 1000) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_states_that_become_one_end_no_later(monkeypatch, seed):
+    node, kinds = node_of(jobs_of(seed), None), [[j] for j in range(4)]
+    exact = ends_of_counts(node, kinds, 100.0, 16)
+    monkeypatch.setattr(node_sets, "MAX_STATES_OF_COUNTS", 1)
+    merged = ends_of_counts(node, kinds, 100.0, 16)
+    assert (merged.ends <= exact.ends).all()
+    assert merged.ends.any()

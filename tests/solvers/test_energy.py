@@ -331,6 +331,17 @@ def test_edp_where_many_makespans_have_the_least_energy():
     assert (found.status, found.objective) == ("optimal", pytest.approx(480.0, rel=2e-6))
 
 
+@pytest.mark.parametrize("slot", [None, 5.0])
+def test_more_jobs_than_have_sets_are_proven_by_what_a_node_holds(slot):
+    # 15 jobs of 2 tasks and 10 s on two nodes of 2 cores: one node has 8 of them, 80 s, though 75 s would do by area.
+    # 20 J and 30 J for the node of each job, 2 * 1 W idle: 15 * 50 + 160 J.
+    group = NodeGroup(2, power=1.0, cores=2, idle_watts=1.0, static_watts=4.0, core_watts=1.0)
+    instance = Instance(Platform([Cluster("C1", [group], 0.0)]), [Job(f"J{n:02}", 2, 10.0) for n in range(15)])
+    found = coalloc.solve(instance, objective="edp", scope="node", slot=slot, time_limit=20.0)
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(80.0 * (15 * 50.0 + 160.0))
+
+
 @pytest.mark.parametrize("name", COMPARATIVES)
 def test_no_policy_has_a_lower_edp_on_a_comparative(name):
     folder = shared("data", "pcbe", name)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 
 import coalloc
 from coalloc.checker import check
-from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Switch
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Shape, Switch, Window
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up
 from coalloc.testing.brute_force import (
     BruteForceResult,
@@ -617,3 +617,25 @@ def test_package_schedules_pass_the_checker(seed):
     for result in (brute_force_cbs(instance), brute_force_jpr(instance)):
         assert result.schedule is not None
         assert check(instance, result.schedule, links="ignore") == []
+
+
+def test_what_runs_counts_where_a_window_takes_processors():
+    # Until 20 s one of two processors is held, and from 5 to 10 s a window takes one: nothing is left then.
+    platform = Platform(
+        [Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=1.0)],
+        unavailable=[Window("C1", 5.0, 10.0, group=0, processors=1)],
+    )
+    instance = Instance(platform, [Job("J1", 1, 8.0)], [RunningJob(Job("R1", 1, 20.0), ["C1/0"], 20.0)])
+    best = brute_force_oas(instance, None)
+    assert best.schedule is not None
+    assert (best.objective, check(instance, best.schedule)) == (18.0, [])
+
+
+def test_the_best_shape_is_found():
+    # 4 tasks take 6 s alone, but 16 s with the other; side by side 10 s.
+    platform = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=1.0)])
+    moldable = Job("A", 2, 10.0, shapes=[Shape(1, 18.0), Shape(4, 6.0)])
+    for jobs, objective, shapes in (([moldable], 6.0, [2]), ([moldable, Job("B", 2, 10.0)], 10.0, [0, 0])):
+        best = brute_force_oas(Instance(platform, jobs), None)
+        assert best.schedule is not None
+        assert (best.objective, [p.shape for p in best.schedule]) == (objective, shapes)

@@ -143,23 +143,26 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
         "resources": [{"capacity": capacities[k], "classes": problem.resources[k].classes} for k in resources],
         "jobs": [
             {
-                "tasks": job.tasks,
                 "rooms": problem.rooms(job),
                 "release": int(problem.releases[j]),
                 "latest_end": int(min(horizon, problem.latest_ends[j])),
                 "levels": [
                     {
                         "duration": int(lv.duration),
+                        "tasks": lv.tasks,
                         "classes": list(lv.classes),
                         "one_of": problem.slowest_classes(j, i) if j in problem.held_exactly else (),
                     }
                     for i, lv in enumerate(problem.levels[j])
                 ],
                 "loads": [
-                    [
-                        whole_units(problem.resources[k].load(n, job), units[k], capacities[k] + 1)
-                        for n in range(job.tasks + 1)
-                    ]
+                    {
+                        shape.tasks: [
+                            whole_units(problem.resources[k].load(n, shape), units[k], capacities[k] + 1)
+                            for n in range(shape.tasks + 1)
+                        ]
+                        for shape in problem.shapes(job)
+                    }
                     for k in resources
                 ],
             }

@@ -2,7 +2,7 @@
 
 HiGHS and OR-Tools cannot be loaded into one process, so this file imports nothing of coalloc and is
 run as a script. Both directions speak JSON, one object per line; ids do not travel. The model has
-counts as variables: a job picks a speed level, which fixes its duration and the classes it may use,
+counts as variables: a job picks a speed level, which fixes its duration, its tasks and the classes it may use,
 and a number of tasks on each class; classes, contended links and memories are cumulative resources.
 """
 
@@ -52,15 +52,17 @@ class Model:
         end = model.new_int_var(job["release"], max(job["release"], job["latest_end"]), "")
         size = model.new_int_var(min(durations), max(durations), "")
         model.add(size == sum(d * b for d, b in zip(durations, chosen, strict=True)))
-        counts = [model.new_int_var(0, min(job["tasks"], room), "") for room in job["rooms"]]
-        model.add(sum(counts) == job["tasks"])
+        most = max(level["tasks"] for level in job["levels"])
+        counts = [model.new_int_var(0, min(most, room), "") for room in job["rooms"]]
+        tasks = sum(level["tasks"] * picked for level, picked in zip(job["levels"], chosen, strict=True))
+        model.add(sum(counts) == (most if len({level["tasks"] for level in job["levels"]}) == 1 else tasks))
         for level, picked in zip(job["levels"], chosen, strict=True):
             for g, count in enumerate(counts):
                 if g not in level["classes"]:
                     model.add(count == 0).only_enforce_if(picked)
             if level["one_of"]:
                 model.add(sum(counts[g] for g in level["one_of"]) >= 1).only_enforce_if(picked)
-        self._keep_within_a_part(job, counts)
+        self._keep_within_a_part(counts)
         self.starts.append(start)
         self.ends.append(end)
         self.levels.append(chosen)
@@ -70,12 +72,12 @@ class Model:
             [model.new_optional_interval_var(start, d, end, b, "") for d, b in zip(durations, chosen, strict=True)]
         )
 
-    def _keep_within_a_part(self, job: dict[str, Any], counts: list[cp_model.IntVar]) -> None:
+    def _keep_within_a_part(self, counts: list[cp_model.IntVar]) -> None:
         """Keep all tasks of a job within one cluster, or one node, where the scope asks for it."""
         parts = self.document["parts"]
         chosen = [self.model.new_bool_var("") for _ in parts]
         for part, picked in zip(parts, chosen, strict=True):
-            self.model.add(sum(counts[g] for g in part) == job["tasks"]).only_enforce_if(picked)
+            self.model.add(sum(n for g, n in enumerate(counts) if g not in part) == 0).only_enforce_if(picked)
         if parts:
             self.model.add_exactly_one(chosen)
 
@@ -139,7 +141,7 @@ class Model:
                 for level, interval in zip(job["levels"], self.level_intervals[j], strict=True):
                     if set(level["classes"]) <= set(prefix):
                         intervals.append(interval)
-                        demands.append(job["tasks"])
+                        demands.append(level["tasks"])
             capacity = sum(self.document["capacities"][g] for g in prefix)
             for busy in self.document["busy"]:
                 held = sum(busy["allocation"][g] for g in prefix)
@@ -153,16 +155,26 @@ class Model:
             intervals, busy_loads = self._busy("loads", k)
             demands: list[cp_model.LinearExprT] = list(busy_loads)
             for j, job in enumerate(self.document["jobs"]):
-                table = job["loads"][k]
+                table = [load for of_shape in job["loads"][k].values() for load in of_shape]
                 if not any(table):
                     continue
                 below = self.model.new_int_var(0, len(table) - 1, "")
-                self.model.add(below == sum(self.counts[j][g] for g in resource["classes"]))
+                inside = sum(self.counts[j][g] for g in resource["classes"])
+                self.model.add(below == inside + self._first_of_shape(j, job["loads"][k]))
                 load = self.model.new_int_var(0, min(max(table), resource["capacity"]), "")
                 self.model.add_element(below, table, load)
                 intervals.append(self.intervals[j])
                 demands.append(load)
             self.model.add_cumulative(intervals, demands, resource["capacity"])
+
+    def _first_of_shape(self, j: int, tables: dict[str, list[int]]) -> cp_model.LinearExprT:
+        """Return where the table of a job's shape begins, of those of all its shapes in a row."""
+        first, begins = 0, {}
+        for tasks, table in tables.items():
+            begins[int(tasks)] = first
+            first += len(table)
+        levels = zip(self.document["jobs"][j]["levels"], self.levels[j], strict=True)
+        return sum(begins[level["tasks"]] * picked for level, picked in levels if begins[level["tasks"]])
 
     def _add_hint(self) -> None:
         for j, hint in enumerate(self.document["hint"]):
@@ -170,7 +182,8 @@ class Model:
             for count, value in zip(self.counts[j], hint["allocation"], strict=True):
                 self.model.add_hint(count, value)
             for level, picked in zip(self.document["jobs"][j]["levels"], self.levels[j], strict=True):
-                self.model.add_hint(picked, level["duration"] == hint["duration"])
+                is_chosen = (level["duration"], level["tasks"]) == (hint["duration"], sum(hint["allocation"]))
+                self.model.add_hint(picked, is_chosen)
 
 
 class News(cp_model.CpSolverSolutionCallback):

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from coalloc.objectives import Criterion
-from coalloc.problem import Assignment, Mode, Problem, on_another_grid
+from coalloc.problem import Assignment, Mode, Problem, SpeedLevel, on_another_grid
 from coalloc.rules.serial_generation import on_grid, start_in_order
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.worker import LOADING_TIME, Message, Worker
@@ -98,15 +100,11 @@ class Question:
                     "release": int(problem.releases[j]),
                     "modes": [{"duration": int(mode.duration), "demands": demands(mode)} for mode in modes[j]],
                     "prefixes": {
-                        str(int(level.duration)): {
-                            f"prefix {i}": job.tasks
-                            for i, prefix in enumerate(prefixes)
-                            if set(level.classes) <= set(prefix)
-                        }
-                        for level in problem.levels[j]
+                        str(int(duration)): _least_demands(levels, prefixes)
+                        for duration, levels in groupby(problem.levels[j], attrgetter("duration"))
                     },
                 }
-                for j, job in enumerate(problem.jobs)
+                for j in range(len(problem.jobs))
             ],
             "busy": [
                 {
@@ -130,6 +128,12 @@ class Question:
         """Return the schedule in a message."""
         chosen = zip(message["starts"], message["modes"], self.modes, strict=True)
         return [Assignment(j, start, modes[i]) for j, (start, i, modes) in enumerate(chosen)]
+
+
+def _least_demands(levels: Iterable[SpeedLevel], prefixes: Sequence[Sequence[int]]) -> dict[str, int]:
+    """Return what a job takes at least of each prefix of the speeds at levels of one duration, of several shapes."""
+    needs = [[level.tasks if set(level.classes) <= set(prefix) else 0 for prefix in prefixes] for level in levels]
+    return {f"prefix {i}": least for i, least in enumerate(map(min, zip(*needs, strict=True))) if least}
 
 
 def status_of(question: Question, *, time_limit: float, proof: Path | None = None) -> str:

@@ -2,9 +2,10 @@
 
 One run serves one suffix and, of each job, a range of levels that are allowed. A member of a set at a
 level faster than the range counts as at the first of the range, for what fits when it is fast fits when it
-is slow; a member at a slower one counts for nothing. At any values mu >= 0 of the jobs, and v at least
-the price of every set, ``sum_j mu_j / v`` is a valid bound, where (j, l) costs mu_j / d_jl a tick:
-whatever the tolerances of the LP solver, and whenever it stops. Derivation: docs/mathematics.md, "Bounds".
+is slow, unless the job is moldable and sets are not listed; a member at a slower one counts for nothing. At any
+values mu >= 0 of the jobs, and v at least the price of every set, ``sum_j mu_j / v`` is a valid bound, where (j, l)
+costs mu_j / d_jl a tick: whatever the tolerances of the LP solver, and whenever it stops. Derivation:
+docs/mathematics.md, "Bounds".
 Source of the bound: A. Farley, "A note on bounding a class of linear programming problems, including cutting stock
 problems", Operations Research 38 (1990); of the prices that are tried: P. Wentges, "Weighted Dantzig-Wolfe
 decomposition for linear mixed-integer programming", International Transactions in Operational Research 4 (1997).
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.solvers.backends.growing_lp import GrowingLp
-from coalloc.solvers.bounds.pricing import GreedyPricing, JobPrices, MipPricing, Pricing
+from coalloc.solvers.bounds.pricing import GreedyPricing, JobPrices, ListedPricing, MipPricing, Pricing
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member, ReleaseSuffix
 
 IMPROVEMENT = 1e-7
@@ -72,7 +73,11 @@ class ColumnGeneration:
         self._is_complete = is_complete
         self._allowed = allowed
         self._least = np.array([job.durations[first] for job, (first, _) in zip(suffix.jobs, allowed, strict=True)])
-        self._shares = [list(_shares(job, *span)) for job, span in zip(suffix.jobs, allowed, strict=True)]
+        is_nested = isinstance(pricing, ListedPricing)
+        self._shares = [
+            list(_shares(job, *span, is_nested=is_nested or job.is_rigid))
+            for job, span in zip(suffix.jobs, allowed, strict=True)
+        ]
         self._master = _Master(self._least, self._shares)
         self._pricing = pricing
         is_slow = isinstance(pricing, MipPricing)
@@ -119,6 +124,8 @@ class ColumnGeneration:
         done = [[0.0] * len(shares) for shares in self._shares]
         for members, ticks in self._master.chosen():
             for j, level in members:
+                if not self._shares[j][level]:
+                    continue
                 counted = max(level, self._allowed[j][0])
                 done[j][counted] += ticks * self._shares[j][counted] / self._least[j]
         return done
@@ -152,10 +159,14 @@ class ColumnGeneration:
         return [[price * share for share in shares] for price, shares in zip(first.tolist(), self._shares, strict=True)]
 
 
-def _shares(job: LevelledJob, first: int, last: int) -> Iterator[float]:
-    """Yield what a tick at each level does of a job, as a share of what one at the first level allowed does."""
+def _shares(job: LevelledJob, first: int, last: int, *, is_nested: bool) -> Iterator[float]:
+    """Yield what a tick at each level does of a job, as a share of what one at the first level allowed does.
+
+    Where levels are nested a member at a faster level fits at all slower ones.
+    """
     for level in range(len(job.durations)):
-        yield job.durations[first] / job.durations[max(level, first)] if level <= last else 0.0
+        is_counted = level <= last and (is_nested or level >= first)
+        yield job.durations[first] / job.durations[max(level, first)] if is_counted else 0.0
 
 
 class _Master:

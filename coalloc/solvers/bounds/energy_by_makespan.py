@@ -40,7 +40,7 @@ MAX_LINES = 4
 SAME = 1e-8
 """Share of a bound up to which another is no gain."""
 NARROW = 2e-7
-"""Share of its end below which a span is not halved any more."""
+"""Share of its end below which a span is not halved any more, by default."""
 SAFE = 1e-9
 """Share by which a line is lowered for what floating point may have lost in its sums."""
 
@@ -255,10 +255,17 @@ def least_worth(lines: Sequence[Line], low: float, high: float, delay: int) -> t
     return min((max(0.0, *(line.at(makespan) for line in lines)) * makespan**delay, makespan) for makespan in inside)
 
 
-def spans(bounds: Sequence[SpanBound], first: Span, deadline: float, is_enough: Callable[[float], bool]) -> list[Span]:
+def spans(
+    bounds: Sequence[SpanBound],
+    first: Span,
+    deadline: float,
+    is_enough: Callable[[float], bool],
+    narrow: float = NARROW,
+) -> list[Span]:
     """Return spans of makespans, that of the smallest bound first, outside of which ``first`` has no schedule.
 
-    The span of the smallest bound is halved until that ``is_enough``, no more can be gained, or at the deadline.
+    The span of the smallest bound is halved until that ``is_enough``, no more can be gained, it is no longer than the
+    share ``narrow`` of its end, or at the deadline.
     """
     heap, where = [first], {first: first.high}
     for _ in range(MAX_HALVINGS):
@@ -266,7 +273,7 @@ def spans(bounds: Sequence[SpanBound], first: Span, deadline: float, is_enough: 
             break
         span = heap[0]
         at = where[span]
-        if span.high - span.low <= NARROW * span.high or _greatest(bounds, at, at)[0] <= span.bound * (1.0 + SAME):
+        if span.high - span.low <= narrow * span.high or _greatest(bounds, at, at)[0] <= span.bound * (1.0 + SAME):
             break  # at this makespan no bound is greater, so that halving gains nothing
         heapq.heappop(heap)
         middle = 0.5 * (span.low + span.high)

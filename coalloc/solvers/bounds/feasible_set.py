@@ -265,8 +265,9 @@ def sets_of_schedules(suffix: ReleaseSuffix, schedules: Schedules) -> Iterator[S
         for instant, started in groupby(sorted(schedule, key=attrgetter("start")), key=attrgetter("start")):
             active = [*(a for a in active if a.end > instant), *started]
             if instant >= suffix.release:
-                members = [(index[a.job], a.mode.duration) for a in active if a.job in index and a.end > instant]
-                yield tuple((j, suffix.jobs[j].durations.index(d)) for j, d in members if d in suffix.jobs[j].durations)
+                members = [(index[a.job], a.mode) for a in active if a.job in index and a.end > instant]
+                levels = [(j, suffix.jobs[j].level_of(mode.duration, sum(mode.allocation))) for j, mode in members]
+                yield tuple([(j, level) for j, level in levels if level is not None])
 
 
 def _run(context: Context) -> None:

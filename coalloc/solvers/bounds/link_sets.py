@@ -2,8 +2,8 @@
 
 What Hall's condition (:mod:`coalloc.solvers.bounds.release_suffixes`) says of processors is exact, but it knows no
 links and no memory. Here a set of (job, level) fits when some choice of one mode per job, none slower than its
-level, overloads no class, no link and no memory. While all such sets of a suffix are few, they are listed, and
-pricing is a product of a matrix and a vector. Derivation: docs/mathematics.md, "Bounds".
+level, in whatever shape, overloads no class, no link and no memory. While all such sets of a suffix are few, they are
+listed, and pricing is a product of a matrix and a vector. Derivation: docs/mathematics.md, "Bounds".
 """
 
 from __future__ import annotations
@@ -90,6 +90,10 @@ class LinkSets:
             ]
             for job, number in zip(suffix.jobs, suffix.numbers, strict=True)
         ]
+        self._least_tasks = [
+            [min([sum(allocation) for allocation, _ in choices], default=0) for choices in of_job]
+            for of_job in self._choices
+        ]
         self._is_running = [number < 0 for number in suffix.numbers]
 
     def fits(self, members: Sequence[Member]) -> bool:
@@ -103,7 +107,7 @@ class LinkSets:
             return None
         order = self._order()
         found: list[tuple[Member, ...]] = []
-        for members in self._grown((), self._empty, order):
+        for members in self._grown((), self._empty, sum(self._empty.free), order):
             if members:
                 found.append(members)
             if len(found) > limit or time.perf_counter() > deadline:
@@ -113,11 +117,12 @@ class LinkSets:
     def greatest(self, deadline: float) -> SetList | None:
         """Return sets such that each set that fits is in one of them, at no faster level; None as for :meth:`listed`.
 
-        Where they are many, and there is time to load machine code, they are no more than that asks for.
+        Where they are many, of rigid jobs, and there is time to load machine code, they are no more than that asks for.
         """
         tried = self._count_by_tasks()
         most_choices = max((len(of_level) for of_job in self._choices for of_level in of_job), default=0)
-        if tried * most_choices < MANY or deadline - time.perf_counter() < LOADING_TIME:
+        is_small = tried * most_choices < MANY or not all(job.is_rigid for job in self._suffix.jobs)
+        if is_small or deadline - time.perf_counter() < LOADING_TIME:
             sets = self.listed(deadline)
             return None if sets is None else SetList.of(sets)
         return self._listed_compiled(deadline) if tried * most_choices <= MOST_COMPILED else None
@@ -166,11 +171,15 @@ class LinkSets:
         return sum(ways)
 
     def _tasks(self, j: int) -> int:
-        return self._suffix.jobs[j].needs[0][-1]
+        return self._suffix.jobs[j].least_tasks
 
-    def _grown(self, members: tuple[Member, ...], room: Room, later: Sequence[int]) -> Iterator[tuple[Member, ...]]:
-        """Yield all sets that fit and consist of members and of jobs that come later, and () for each that does not."""
-        left = sum(room.free)
+    def _grown(
+        self, members: tuple[Member, ...], room: Room, left: int, later: Sequence[int]
+    ) -> Iterator[tuple[Member, ...]]:
+        """Yield all sets that fit and consist of members and of jobs that come later, and () for each that does not.
+
+        ``room`` is what one choice of modes leaves, ``left`` are the processors that those of fewest tasks do.
+        """
         for i, j in enumerate(later):
             if self._tasks(j) > left:
                 continue
@@ -181,7 +190,7 @@ class LinkSets:
                 extended = extended or self._with(room, (j, level)) or self._arranged(together)
                 yield () if extended is None else together
                 if extended is not None:
-                    yield from self._grown(together, extended, later[i + 1 :])
+                    yield from self._grown(together, extended, left - self._least_tasks[j][level], later[i + 1 :])
 
     def _with(self, room: Room, member: Member) -> Room | None:
         """Return what is left of a room once the first choice of a member that fits is in it."""

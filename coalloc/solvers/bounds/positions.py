@@ -44,7 +44,7 @@ class Positions:
 def positions(criterion: Criterion) -> Positions | None:
     """Return the best positions; None where jobs have several tasks, releases or slopes, or are too many to compare."""
     problem = criterion.problem
-    if not criterion.is_sum or not problem.jobs or problem.busy or any(job.tasks > 1 for job in problem.jobs):
+    if not criterion.is_sum or not problem.jobs or problem.busy or not _have_one_task(problem):
         return None
     if len(set(problem.releases)) > 1 or any(0 in problem.rooms(job) for job in problem.jobs):
         return None
@@ -151,7 +151,11 @@ def safe_cost(criterion: Criterion, found: Positions) -> float:
 
 
 def _accepts(context: Context) -> bool:
-    return context.criterion.is_sum and all(job.tasks == 1 for job in context.problem.jobs)
+    return context.criterion.is_sum and _have_one_task(context.problem)
+
+
+def _have_one_task(problem: Problem) -> bool:
+    return all(job.tasks == 1 and not job.shapes for job in problem.jobs)
 
 
 METHOD = Method("positions", _run, _accepts, stage="bound")

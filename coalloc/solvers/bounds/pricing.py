@@ -73,8 +73,14 @@ def pricing_for(capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> Prici
     return TablePricing(capacities, jobs) if entries <= MAX_TABLE else MipPricing(capacities, jobs)
 
 
-def useful_levels(prices: Sequence[float]) -> Iterator[tuple[int, float]]:
-    """Yield the levels worth choosing: a slower one needs no more of any prefix, so it must not be worth as much."""
+def useful_levels(prices: Sequence[float], job: LevelledJob) -> Iterator[tuple[int, float]]:
+    """Yield the levels worth choosing: a slower one needs no more of any prefix, so it must not be worth as much.
+
+    Of a moldable job those that are worth something.
+    """
+    if not job.is_rigid:
+        yield from ((level, price) for level, price in enumerate(prices) if price > 0.0)
+        return
     best = 0.0
     for level in range(len(prices) - 1, -1, -1):
         if prices[level] > best:
@@ -100,7 +106,7 @@ class TablePricing:
     def price(self, prices: JobPrices, deadline: float) -> Priced:
         """Return the greatest value of a set; the sets are the best that end with each of the jobs."""
         # A sum of n prices may lose n * 1e-16 of itself; what becomes of it is rounded with 1e-9, or proven to 1e-6.
-        levels = [list(useful_levels(of_job)) for of_job in prices]
+        levels = [list(useful_levels(of_job, job)) for of_job, job in zip(prices, self._jobs, strict=True)]
         columns = [np.zeros(self._num_states + 1)]
         columns[0][-1] = -math.inf
         for j, choices in enumerate(levels):
@@ -246,7 +252,8 @@ class GreedyPricing:
 
     def sets(self, prices: JobPrices) -> Iterator[tuple[Member, ...]]:
         """Yield sets that complement each other: what one has taken is worth less to the next."""
-        members = [(j, level) for j, of_job in enumerate(prices) for level, _ in useful_levels(of_job)]
+        pairs = enumerate(zip(prices, self._jobs, strict=True))
+        members = [(j, level) for j, (of_job, job) in pairs for level, _ in useful_levels(of_job, job)]
         keys = np.array([prices[j][level] / self._costs[j][level] for j, level in members])
         owners = np.array([j for j, _ in members])
         for _ in range(MAX_SETS if members else 0):

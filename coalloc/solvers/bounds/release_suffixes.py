@@ -26,10 +26,24 @@ Member = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class LevelledJob:
-    """A job by levels, fastest first: ticks, and processors taken of each prefix, shape (num_levels, num_speeds)."""
+    """A job by levels, fastest first: ticks, and processors taken of each prefix, shape (num_levels, num_speeds).
+
+    Where ``is_rigid`` a slower level needs no more of any prefix than a faster one.
+    """
 
     durations: tuple[float, ...]
     needs: tuple[tuple[int, ...], ...]
+    is_rigid: bool = True
+
+    @property
+    def least_tasks(self) -> int:
+        """The tasks of the job, in its narrowest shape."""
+        return min(of_level[-1] for of_level in self.needs)
+
+    def level_of(self, duration: float, tasks: int) -> int | None:
+        """Return the level of a duration (ticks) with so many tasks; None where it was left out."""
+        levels = enumerate(zip(self.durations, self.needs, strict=True))
+        return next((level for level, (d, needs) in levels if (d, needs[-1]) == (duration, tasks)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +77,21 @@ def levelled_jobs(problem: Problem, *, use_links: bool) -> list[LevelledJob]:
     for job, levels in zip(problem.jobs, problem.levels, strict=True):
         kept = _possible_levels(problem, job, levels) if use_links else levels
         prefixes = [order.index(min(problem.classes[g].effective_power for g in level.classes)) for level in kept]
-        needs = tuple(tuple(job.tasks if s >= prefix else 0 for s in range(len(order))) for prefix in prefixes)
-        jobs.append(LevelledJob(tuple(level.duration for level in kept), needs))
+        needs = tuple(
+            tuple(level.tasks if s >= prefix else 0 for s in range(len(order)))
+            for level, prefix in zip(kept, prefixes, strict=True)
+        )
+        jobs.append(LevelledJob(tuple(level.duration for level in kept), needs, not job.shapes))
     return jobs
 
 
 def _possible_levels(problem: Problem, job: Job, levels: Sequence[SpeedLevel]) -> Sequence[SpeedLevel]:
     if problem.scope == "platform" and not can_saturate(problem, job):
         return levels
+    if job.shapes:
+        shapes = [problem.shape_of(job, level.tasks) for level in levels]
+        kept = [lv for lv, shape in zip(levels, shapes, strict=True) if not _is_impossible(problem, shape, lv)]
+        return kept or levels[-1:]
     first = 0
     while first < len(levels) - 1 and _is_impossible(problem, job, levels[first]):
         first += 1
@@ -79,8 +100,8 @@ def _possible_levels(problem: Problem, job: Job, levels: Sequence[SpeedLevel]) -
 
 def can_saturate(problem: Problem, job: Job) -> bool:
     """Return whether an even split would load some link above its limit; no other split loads one more."""
-    half = job.tasks // 2
-    return any(link_load(half, job) > limit for limit in problem.limits[: problem.num_links])
+    most = max(link_load(shape.tasks // 2, shape) for shape in problem.shapes(job))
+    return any(most > limit for limit in problem.limits[: problem.num_links])
 
 
 def _is_impossible(problem: Problem, job: Job, level: SpeedLevel) -> bool:

@@ -37,17 +37,20 @@ def packing(problem: Problem) -> float:
     """
     if not problem.jobs:
         return 0.0
-    tasks = [job.tasks for job in problem.jobs] + [sum(busy.allocation) for busy in problem.busy]
+    shapes = [fastest_shapes(problem, j) for j in range(len(problem.jobs))]
+    tasks = [tasks for of_job in shapes for tasks, _ in of_job] + [sum(busy.allocation) for busy in problem.busy]
     sizes, size_of = np.unique(tasks, return_inverse=True)
     order = np.argsort(np.array(problem.releases, dtype=float), kind="stable")
     releases = np.array(problem.releases, dtype=float)[order]
-    durations = np.array(fastest_durations(problem), dtype=float)[order]
+    durations = np.array([duration for of_job in shapes for _, duration in of_job], dtype=float)
     ends = np.array([busy.end for busy in problem.busy], dtype=float)
     weights = np.array(weightings(sizes.tolist(), sum(problem.capacities)))[:, size_of]
-    suffixes = np.cumsum((weights[:, order] * durations)[:, ::-1], axis=1)[:, ::-1]
+    works, busy = weights[:, : len(durations)] * durations, weights[:, len(durations) :]
+    if problem.is_moldable:  # a job takes the shape that weighs least in all
+        works = np.minimum.reduceat(works, np.cumsum([0, *map(len, shapes[:-1])]), axis=1)
+    suffixes = np.cumsum(works[:, order][:, ::-1], axis=1)[:, ::-1]
     if not len(ends):
         return rounded(problem, float((releases + suffixes).max()))
-    busy = weights[:, len(order) :]
     return rounded(problem, max(float(_done(releases, *pair, ends).max()) for pair in zip(suffixes, busy, strict=True)))
 
 
@@ -72,6 +75,19 @@ def _supply(times: Floats, supplied: Floats, instants: Floats) -> Floats:
 def fastest_durations(problem: Problem) -> list[float]:
     """Return the least ticks that each job can take, shape ``(num_jobs,)``."""
     return [levels[0].duration for levels in problem.levels]
+
+
+def fastest_shapes(problem: Problem, j: int) -> list[tuple[int, float]]:
+    """Return tasks and least ticks of each shape of a job, by index, that the platform holds."""
+    levels = problem.levels[j]
+    if not problem.jobs[j].shapes:
+        return [(levels[0].tasks, levels[0].duration)]
+    return list({level.tasks: (level.tasks, level.duration) for level in reversed(levels)}.values())
+
+
+def least_works(problem: Problem) -> list[float]:
+    """Return the least processor ticks that each job can take, shape ``(num_jobs,)``."""
+    return [min(tasks * ticks for tasks, ticks in fastest_shapes(problem, j)) for j in range(len(problem.jobs))]
 
 
 def earliest_ends(problem: Problem) -> list[float]:
@@ -103,9 +119,7 @@ def _memory_area(problem: Problem) -> float:
         c.capacity * asked if c.group.memory is None else min(c.capacity * asked, c.num_nodes * c.group.memory)
         for c in problem.classes
     )
-    work = [
-        job.tasks * (job.memory or 0.0) * d for job, d in zip(problem.jobs, fastest_durations(problem), strict=True)
-    ]
+    work = [(job.memory or 0.0) * least for job, least in zip(problem.jobs, least_works(problem), strict=True)]
     best, later = 0.0, 0.0
     for release, of_job in sorted(zip(problem.releases, work, strict=True), reverse=True):
         later += of_job / megabytes
@@ -120,8 +134,7 @@ def squashed_area(problem: Problem) -> float:
     Source: J. Turek et al., "Scheduling parallelizable tasks to minimize average response time", SPAA (1994).
     """
     processors = sum(problem.capacities)
-    pairs = zip(problem.jobs, fastest_durations(problem), strict=True)
-    arrivals = sorted(zip(problem.releases, (job.tasks * d / processors for job, d in pairs), strict=True))
+    arrivals = sorted(zip(problem.releases, (work / processors for work in least_works(problem)), strict=True))
     now, total, waiting = 0.0, 0.0, list[float]()
     following = [*(release for release, _ in arrivals), math.inf][1:]
     for (release, ticks), interrupted in zip(arrivals, following, strict=True):

@@ -1,6 +1,6 @@
 """Wide jobs, of which no three run at once: sets of at most two, and which two the links let run together.
 
-A job of more than a third of the processors is wide. It needs several clusters, so links decide what runs
+A rigid job of more than a third of the processors is wide. It needs several clusters, so links decide what runs
 beside it, and two at a time are few enough sets to list where all sets of all jobs are too many
 (:mod:`coalloc.solvers.bounds.link_sets`). Covering the wide jobs alone is a relaxation, and so its bound is valid.
 Whether two fit is a sum over clusters: what each cluster can hold of both, given its capacity and links.
@@ -49,7 +49,8 @@ class WidePairs:
         """Return a suffix with its wide jobs alone; None where links do not contend or the size is not for this."""
         problem = self._problem
         processors = sum(problem.capacities)
-        kept = [i for i, j in enumerate(suffix.numbers) if j >= 0 and 3 * problem.jobs[j].tasks > processors]
+        rigid = [(i, problem.jobs[j]) for i, j in enumerate(suffix.numbers) if j >= 0 and not problem.jobs[j].shapes]
+        kept = [i for i, job in rigid if 3 * job.tasks > processors]
         is_fit = processors <= MAX_PROCESSORS and len(self._regions) <= MAX_CLUSTERS and 2 <= len(kept) <= MAX_WIDE
         if not (problem.contended_links and is_fit):
             return None

@@ -39,6 +39,8 @@ def work(problem: Problem) -> float:
 
 def _least_work(problem: Problem, job: Job, classes: tuple[int, ...]) -> float:
     """Return the least that a job takes of its processors, on the classes that it may use: power times ticks."""
+    if job.shapes:
+        return min(_least_work(problem, shape, classes) for shape in problem.shapes(job))
     if job.times:
         times = problem.class_times(job)
         return job.tasks * min(problem.ticks(times[g]) * problem.classes[g].effective_power for g in classes)

@@ -36,6 +36,8 @@ INSERT, SWAP = 0.5, 0.3
 """Probabilities of two of the moves; else a job is given another way."""
 FIXED = 0.1
 """Probability that another way is a fixed mode, where they are few."""
+ONE_SHAPE = 0.6
+"""Probability that another way of a moldable job is a level alone, with its shape."""
 ITERATIONS = 15
 """Iterations in a portfolio, times the number of jobs squared: the fewer jobs, the more complete methods do."""
 SHARE = 0.4
@@ -256,7 +258,9 @@ def _another_way(generation: Generation, j: int, rng: np.random.Generator) -> Wa
         modes = generation.few_modes(j)
         if modes:
             return modes[int(rng.integers(len(modes)))]
-    return int(rng.integers(len(generation.problem.levels[j]))), int(rng.integers(len(FILLING_RULES)))
+    problem, rule = generation.problem, int(rng.integers(len(FILLING_RULES)))
+    level = int(rng.integers(len(problem.levels[j])))
+    return ~level if problem.jobs[j].shapes and rng.random() < ONE_SHAPE else level, rule
 
 
 def _run(context: Context) -> None:

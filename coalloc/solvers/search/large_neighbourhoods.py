@@ -95,7 +95,9 @@ class _Repair:
         modes = self._generation.few_modes(j)
         if 0 < len(modes) <= MAX_WAYS:
             return modes
-        levels = range(len(self._problem.levels[j]))
+        levels: Sequence[int] = range(len(self._problem.levels[j]))
+        if self._problem.jobs[j].shapes:
+            levels = [~level for level in levels]
         return [(level, rule) for level in levels for rule in range(len(FILLING_RULES))]
 
     def cost(self, assignments: Sequence[Assignment]) -> float:

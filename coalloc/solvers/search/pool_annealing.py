@@ -71,6 +71,8 @@ def pool_of(criterion: Criterion) -> Pool | None:
     is_known = criterion.is_sum or criterion.objective.is_latest_end
     if len(problem.classes) != 1 or not is_known or not problem.jobs or problem.is_restricted:
         return None
+    if problem.is_moldable:
+        return None
     rows = []
     for j, (job, levels) in enumerate(zip(problem.jobs, problem.levels, strict=True)):
         ramp = criterion.ramp(j, levels[0].duration)

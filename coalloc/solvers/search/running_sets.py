@@ -22,7 +22,7 @@ from functools import cached_property
 from itertools import accumulate, islice
 from operator import sub
 
-from coalloc.problem import Mode, Problem
+from coalloc.problem import Mode, Problem, least_tasks
 from coalloc.rules.profile import SUBTRACTION_NOISE
 
 MAX_PAIRS = 1_000_000
@@ -132,7 +132,7 @@ class RunningSets:
             self.counts.packed([int(k == kind) for k in range(len(self.kinds))]) for kind in range(len(self.kinds))
         ]
         self.prices = [sum([dual_prices[j] for j in of_kind]) / len(of_kind) for of_kind in self.kinds]
-        self._tasks = [problem.jobs[of_kind[0]].tasks for of_kind in self.kinds]
+        self._tasks = [least_tasks(problem.jobs[of_kind[0]]) for of_kind in self.kinds]
         for kind, (j, *_) in enumerate(self.kinds):
             groups = _by_duration(problem.modes[j], ceiling - problem.releases[j])
             self.durations.append(list(groups))

@@ -1,0 +1,219 @@
+"""What is fixed before anything is decided: this job there, at this time, in this shape, or any part of that.
+
+A start that is fixed is two rows, a place is a set of classes: nodes that are named are classes of their own, so that
+counts say which they are. So every method that knows constraints knows what is fixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from coalloc.allocation import NodeClass
+from coalloc.constraint import Constraint, PlacedJob, Row, TimeRow, Times
+from coalloc.documents.text import quoted
+from coalloc.documents.values import NONE, Listed, Seconds, Text, Value, value
+from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
+from coalloc.instance.processor_names import NamesField, ProcessorNames
+from coalloc.instance.rounding import slots_down, slots_up, time_tolerance
+
+NO_NODES: Any = ProcessorNames(())
+ShapeNumber = Annotated[int, Field(strict=True, ge=0)]
+
+
+@value()
+class Fixed(Value):
+    """What is fixed of a job: any part of when it starts, where it is, and in which shape.
+
+    Parameters
+    ----------
+    job
+        Its id.
+    start
+        When it starts, s; with slots a whole number of them.
+    nodes
+        Names of the processors that it holds, one per task, or ranges of them (``C1/0-127``): whole nodes.
+    within
+        Names of clusters, or of nodes or ranges of nodes, that all its tasks are within.
+    shape
+        Number of the shape in which it runs, as a :class:`coalloc.Placement` has it.
+    """
+
+    job: Text
+    start: Seconds | None = None
+    nodes: NamesField = field(default=NO_NODES)
+    within: Listed[Text] = NONE
+    shape: ShapeNumber | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is fixed of a job, as searches ask for it: the nodes (by index) that it is within, and its tasks.
+
+    None where that is not fixed; ``processors`` are the names that it holds.
+    """
+
+    start: float | None
+    nodes: frozenset[int] | None
+    tasks: int | None
+    processors: ProcessorNames | None
+
+
+@dataclass(frozen=True, eq=False)
+class Fixings(Constraint):
+    """Jobs are where, and when, it is fixed: ``places`` by id, on the nodes of processors ``node_of``."""
+
+    holds_rounded_down: ClassVar[bool] = True
+    places: Mapping[str, Place]
+    node_of: Sequence[int]
+
+    def earliest_start(self, job: Job) -> float:
+        """Return the start that is fixed."""
+        start = self._start(job)
+        return -math.inf if start is None else start
+
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:  # noqa: ARG002
+        """Return the start that is fixed; none later."""
+        fixed = self._start(job)
+        if fixed is None or start <= fixed:
+            return start if fixed is None else fixed
+        return start if start <= fixed + time_tolerance(fixed) else math.inf
+
+    def rows(self, instance: Instance) -> Iterable[Row]:
+        """Yield the start that is fixed as the least, and the greatest."""
+        for job in instance.jobs:
+            start = self._start(job)
+            if start is not None:
+                yield TimeRow(((1, "start", job.id),), start)
+                yield TimeRow(((-1, "start", job.id),), -start)
+
+    def _start(self, job: Job) -> float | None:
+        place = self.places.get(job.id)
+        return None if place is None else place.start
+
+    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
+        """Return whether the nodes of a class are among those that the job is within."""
+        place = self.places.get(job.id)
+        return place is None or place.nodes is None or self.node_of[node_class.processors[0]] in place.nodes
+
+    def has_shape(self, job: Job, tasks: int) -> bool:
+        """Return whether the job may run with so many tasks."""
+        place = self.places.get(job.id)
+        return place is None or place.tasks in (None, tasks)
+
+    def separates(self) -> Iterator[Collection[int]]:
+        """Yield the nodes that each job is within."""
+        return (place.nodes for place in self.places.values() if place.nodes is not None)
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterator[str]:
+        """Yield a sentence for each job that is elsewhere, or starts at another time."""
+        index = instance.platform.processor_index
+        for placed in schedule:
+            place = self.places.get(placed.job)
+            if place is None:
+                continue
+            name = quoted(placed.job)
+            if place.start is not None and abs(placed.start - place.start) > time_tolerance(place.start, placed.start):
+                yield f"job {name} starts at {placed.start:g} s, fixed is {place.start:g} s"
+            if place.nodes is not None and not {self.node_of[index[p]] for p in placed.nodes} <= place.nodes:
+                yield f"job {name} is not on the nodes that are fixed"
+            if place.processors is not None and set(placed.nodes) != set(place.processors):
+                yield f"job {name} does not hold the processors that are fixed"
+            if place.tasks not in (None, len(placed.nodes)):
+                yield f"job {name} is not in the shape that is fixed"
+
+    def tells_apart_by(self, job: Job) -> Hashable:
+        """Return what is fixed of the job, but for its nodes, which its classes tell."""
+        place = self.places.get(job.id)
+        return None if place is None else (place.start, place.tasks)
+
+
+def fixings(instance: Instance, fixed: Sequence[Fixed], slot: float | None = None) -> tuple[Fixings, ...]:
+    """Return the constraint that keeps to what is fixed; none where nothing is. ``slot`` is that of the problem, s.
+
+    Raises
+    ------
+    InstanceError
+        What is fixed is of no job, on no node, not whole slots or no shape of the job: every fault, with its path.
+    """
+    if not fixed:
+        return ()
+    faults = [
+        Fault(f"fixed[{i}]{path}", sentence)
+        for i, one in enumerate(fixed)
+        for path, sentence in _faults(instance, one, slot)
+    ]
+    repeated = [job for job, number in Counter(one.job for one in fixed).items() if number > 1]
+    faults += [Fault("fixed", f"must have each job once, got {quoted(job)} again") for job in repeated]
+    if faults:
+        raise InstanceError(faults)
+    places = {one.job: _place(instance, one) for one in fixed}
+    return (Fixings(places, instance.platform.processor_node),)
+
+
+def _faults(instance: Instance, fixed: Fixed, slot: float | None) -> Iterator[tuple[str, str]]:
+    """Yield path and sentence of each fault of what is fixed of a job."""
+    job = instance.job_by_id.get(fixed.job)
+    if job is None:
+        yield ".job", f"must be a job of the instance, got {quoted(fixed.job)}"
+        return
+    if slot is not None and fixed.start is not None and slots_up(fixed.start, slot) != slots_down(fixed.start, slot):
+        yield ".start", f"must be a whole number of slots of {slot:g} s, got {fixed.start:g}"
+    if fixed.shape is not None and fixed.shape > len(job.shapes):
+        yield ".shape", f"must be at most {len(job.shapes)} (the last shape of the job), got {fixed.shape}"
+        return
+    for n, name in enumerate(fixed.within):
+        if _nodes_called(instance.platform, name) is None:
+            yield f".within[{n}]", f"must be a cluster, or nodes, of the platform, got {quoted(name)}"
+    if fixed.nodes:
+        yield from _processor_faults(instance.platform, job, fixed)
+
+
+def _processor_faults(platform: Platform, job: Job, fixed: Fixed) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the processors that are fixed."""
+    unknown = next((name for name in fixed.nodes if name not in platform.processor_index), None)
+    if unknown is not None:
+        yield ".nodes", f"must be processors of the platform, got {quoted(unknown)}"
+        return
+    tasks = [shape.tasks for shape in job.in_shapes]
+    allowed = tasks if fixed.shape is None else [tasks[fixed.shape]]
+    if len(set(fixed.nodes)) != len(fixed.nodes) or len(fixed.nodes) not in allowed:
+        wanted = " or ".join(map(str, allowed))
+        yield ".nodes", f"must be a processor for each task of the job ({wanted}), got {len(set(fixed.nodes))}"
+    held = _nodes_of(platform, fixed.nodes)
+    if sum(platform.nodes[n].cores for n in held) > len(fixed.nodes):
+        yield ".nodes", "must be whole nodes, got a part of one"
+
+
+def _nodes_of(platform: Platform, names: Iterable[str]) -> frozenset[int]:
+    """Return the nodes, by index, of processors by name."""
+    return frozenset(platform.processor_node[platform.processor_index[name]] for name in names)
+
+
+def _nodes_called(platform: Platform, name: str) -> frozenset[int] | None:
+    """Return the nodes, by index, of a cluster, or those that a name or range of nodes says; None where it is none."""
+    clusters = {cluster.name: c for c, cluster in enumerate(platform.clusters)}
+    if name in clusters:
+        return frozenset(n for n, node in enumerate(platform.nodes) if node.cluster == clusters[name])
+    index = {node.name: n for n, node in enumerate(platform.nodes)}
+    names = ProcessorNames([name])
+    return frozenset(index[node] for node in names) if names and all(node in index for node in names) else None
+
+
+def _place(instance: Instance, fixed: Fixed) -> Place:
+    """Return what is fixed of a job, with the shape that its processors make."""
+    platform, job = instance.platform, instance.job_by_id[fixed.job]
+    parts = [_nodes_called(platform, name) or frozenset() for name in fixed.within]
+    nodes = frozenset().union(*parts) if parts else None
+    if fixed.nodes:
+        held = _nodes_of(platform, fixed.nodes)
+        nodes = held if nodes is None else held & nodes
+    tasks = len(fixed.nodes) if fixed.nodes else None
+    if fixed.shape is not None:
+        tasks = job.in_shapes[fixed.shape].tasks
+    return Place(fixed.start, nodes, tasks, fixed.nodes or None)

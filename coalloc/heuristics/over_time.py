@@ -1,0 +1,104 @@
+"""Starts beside windows, and jobs that are to start later: what is free now may not stay free until a job ends.
+
+Policies that look at one instant where nothing is to come but ends of jobs look here at all until the estimated end of
+each job. Jobs that have run longer than estimated are expected to end in a moment, and hold what they hold now.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from operator import le
+
+from coalloc.instance import Job
+from coalloc.rules.allocation_rules import Allocator
+from coalloc.rules.availability import Availability, earliest, fitting
+from coalloc.simulator.policy import Start, State
+from coalloc.simulator.processors import Processors, processors_of
+
+
+def availability_of(state: State) -> Availability:
+    """Return what is free from now on by the estimates; at its first step is what is free now."""
+    now = state.now
+    soon = math.nextafter(now, math.inf)
+    return state.available((max(soon, run.estimated_end), run.taken) for run in state.running)
+
+
+class Filling:
+    """What is free over time, and jobs that start now, or are to start later, one after the other."""
+
+    def __init__(self, state: State, allocator: Allocator) -> None:
+        self._available, self._allocator = availability_of(state), allocator
+
+    @property
+    def room(self) -> int:
+        """Processors that are free now."""
+        return int(self._available.room[0])
+
+    def start(self, job: Job) -> Start | None:
+        """Let a job start now; None where it does not fit until its estimated end."""
+        span = fitting(self._available, job, 0, self._allocator)
+        if span is None:
+            return None
+        self._available.take(span.start, span.start + span.seconds, span.counts)
+        return Start(job.id, span.counts)
+
+    def first(self, jobs: Iterable[Job]) -> Iterator[Start]:
+        """Let jobs start now in turn, up to the first that does not fit."""
+        for job in jobs:
+            start = self.start(job)
+            if start is None:
+                return
+            yield start
+
+    def reserve(self, job: Job) -> None:
+        """Keep a job what it needs as early as it fits."""
+        span = earliest(self._available, job, self._allocator.least_time(job), self._allocator)
+        assert span is not None, "every job fits the empty platform"
+        self._available.take(span.start, span.start + span.seconds, span.counts)
+
+
+class NodesOverTime:
+    """Nodes, each a class of its own, and the jobs that start on them now, one after the other."""
+
+    def __init__(self, state: State) -> None:
+        self._state, self._available = state, availability_of(state)
+
+    def usable(self, job: Job, seconds: Sequence[float]) -> list[int]:
+        """Return how many tasks of a job each node can take until its end; it takes so many seconds on each."""
+        usable, free = self._state.usable, self._available.least_free
+        rooms = {length: usable(job, free(0, self._state.now + length)) for length in set(seconds)}
+        return [rooms[length][node] for node, length in enumerate(seconds)]
+
+    def take(self, job: Job, counts: Sequence[int], seconds: float) -> None:
+        """Let a job start now."""
+        now = self._state.now
+        self._available.take(now, now + seconds, self._state.taken(job, counts))
+
+
+class Admission:
+    """Whether jobs with a place of their own may start on it now, one after the other."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._available = availability_of(state) if state.has_closings else None
+        self._members = [processors_of(node_class.processors) for node_class in state.classes]
+
+    def admits(self, job: Job, processors: Processors, seconds: float) -> bool:
+        """Let a job start now that takes so long there, unless it would run into what is to come."""
+        return self._available is None or self.admits_counts(job, counts_of(processors, self._members), seconds)
+
+    def admits_counts(self, job: Job, counts: Sequence[int], seconds: float) -> bool:
+        """Let a job start now that takes so long on so many processors of each class, unless it would run into that."""
+        if self._available is None:
+            return True
+        taken, end = self._state.taken(job, counts), self._state.now + seconds
+        is_free = all(map(le, taken, self._available.least_free(0, end)))
+        if is_free:
+            self._available.take(self._state.now, end, taken)
+        return is_free
+
+
+def counts_of(processors: Processors, members: Sequence[Processors]) -> list[int]:
+    """Return how many processors of a set are in each class."""
+    return [(processors & of_class).bit_count() for of_class in members]

@@ -1,0 +1,155 @@
+"""What of a site is not there when: windows, and running jobs that start later, in the course of a run.
+
+A closing begins and ends as a change from outside. What still runs there when it begins, longer than estimated, is
+killed; no start is granted that would run into one by its estimate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Protocol
+
+from coalloc.allocation import Allocation, NodeClass
+from coalloc.documents.text import quoted
+from coalloc.instance import Job, Platform, RunningJob
+from coalloc.instance.rounding import time_tolerance
+from coalloc.rules.availability import Availability
+from coalloc.rules.closings import Closing, closings_of
+from coalloc.rules.memories import Memories
+from coalloc.rules.reservations import Release
+from coalloc.simulator.decisions import DecisionError
+from coalloc.simulator.processors import Processors
+
+
+@dataclass(frozen=True, slots=True)
+class Shutting:
+    """A closing of a site (by number) begins, or ends; ``processors`` of the platform have to do with it."""
+
+    time: float
+    is_leaving: bool
+    processors: Processors
+    site: int
+    closing: Closing
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A running job (by index) that starts later begins on its ``processors`` of the platform."""
+
+    time: float
+    is_leaving: bool
+    processors: Processors
+    index: int
+
+
+class Expected(Protocol):
+    """What is looked at of a job that runs."""
+
+    @property
+    def estimated_end(self) -> float:
+        """Its end by its estimate, s."""
+
+    @property
+    def taken(self) -> Allocation:
+        """What it takes of a room."""
+
+
+class Outlook:
+    """The closings of a site: those to come, those that have begun, and what of each room they leave.
+
+    ``sizes`` is the room where nothing runs and nothing is closed; the first ``num_classes`` are processors of classes.
+    """
+
+    def __init__(self, closings: Sequence[Closing], sizes: Allocation, num_classes: int, num_memories: int) -> None:
+        self._coming, self._begun = list(closings), list[Closing]()
+        self._sizes, self._num_classes = sizes, num_classes
+        self._first_pool = num_classes + num_memories
+
+    @property
+    def closings(self) -> tuple[Closing, ...]:
+        """Those that are not over, by start."""
+        return (*self._begun, *self._coming)
+
+    def begin(self, closing: Closing) -> None:
+        """Note that a closing has begun."""
+        self._coming.remove(closing)
+        self._begun.append(closing)
+
+    def finish(self, closing: Closing) -> None:
+        """Note that a closing is over."""
+        self._begun.remove(closing)
+
+    def open_until(self, now: float) -> tuple[float, ...]:
+        """Return from when on each class is not there, s: ``now`` if it is not there now, infinity if it stays."""
+        until = [math.inf] * self._num_classes
+        for closing in reversed(self._coming):
+            for g in self._classes(closing):
+                until[g] = max(now, closing.start)
+        for closing in self._begun:
+            for g in self._classes(closing):
+                until[g] = now
+        return tuple(until)
+
+    def available(self, now: float, room: Allocation, releases: Iterable[Release]) -> Availability:
+        """Return what is free from ``now`` (s) on beside closings: ``room``, and what is released.
+
+        A job that ends within the time tolerance after a closing begins has ended by then.
+        """
+        soon = math.nextafter(now, math.inf)  # what is over at this instant may not have been opened yet
+        ends = [*releases, *((max(soon, closing.end), closing.taken) for closing in self._begun)]
+        available = Availability(now, room, sorted(ends, key=itemgetter(0)), self._num_classes)
+        for closing in self._coming:
+            start = max(now, closing.start + time_tolerance(closing.start))
+            if start < closing.end:
+                available.take(start, closing.end, closing.taken)
+        return available
+
+    def fault(self, taken: Allocation, now: float, end: float, others: Sequence[Expected]) -> str:
+        """Return what a job that takes so much of a room until ``end`` (s) would run into, nothing if nothing.
+
+        ``others`` are the jobs that run.
+        """
+        for closing in self._coming:
+            if closing.start >= end - time_tolerance(end):
+                break
+            for g in self._classes(closing):
+                if taken[g]:
+                    return (
+                        f"on class {g}, which is not there from {closing.start:.12g} s to {closing.end:.12g} s; by its "
+                        f"estimate it would run from {now:.12g} s to {end:.12g} s"
+                    )
+            limit = closing.start + time_tolerance(closing.start)
+            for p in self.pools(closing):
+                left = self._sizes[p] - closing.taken[p]
+                if taken[p] and taken[p] + sum(run.taken[p] for run in others if run.estimated_end > limit) > left:
+                    return (
+                        f"in a group of which a window leaves {left} processors at {closing.start:.12g} s, too few for "
+                        f"what would run then; by its estimate it would do so from {now:.12g} s to {end:.12g} s"
+                    )
+        return ""
+
+    def refuse(self, job: Job, taken: Allocation, now: float, end: float, others: Sequence[Expected]) -> None:
+        """Raise :class:`DecisionError` for a start that would run into a closing by its estimate; see :meth:`fault`."""
+        fault = self.fault(taken, now, end, others)
+        if fault:
+            raise DecisionError(f"the policy started {quoted(job.id)} {fault}")
+
+    def pools(self, closing: Closing) -> Iterator[int]:
+        """Yield the pools, by their places in a room, of which a closing takes processors."""
+        return (p for p in range(self._first_pool, len(self._sizes)) if closing.taken[p])
+
+    def _classes(self, closing: Closing) -> Iterator[int]:
+        return (g for g in range(self._num_classes) if closing.taken[g])
+
+
+def outlook_of(
+    platform: Platform, classes: Sequence[NodeClass], running: Sequence[RunningJob], memories: Memories
+) -> Outlook | None:
+    """Return the closings of a site, None where there are none; ``running`` are the jobs that hold it, or will."""
+    num_memories = len(memories.shared)
+    closings = closings_of(platform, classes, running, num_memories)
+    sizes = (*(node_class.capacity for node_class in classes), *memories.full)
+    return Outlook(closings, sizes, len(classes), num_memories) if closings else None
