@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 from measures import OAS, OAS_LEFT, OPTIMUM
-from results_table import SLOT, Results
+from results_table import SLOT, Results, solve_column
 
 from coalloc.intervals import ConfidenceInterval, mean_interval
 
@@ -24,6 +24,10 @@ READINGS = {
 """What OAS may be, worst schedule first, and how the table says it."""
 LOW_LOAD, HIGH_LOAD = (0.1, 0.3, 0.5), (0.7, 0.9, 1.1)
 """BSBW (GB/s) at which links are said to suffice, and not to suffice."""
+SHARES_SAID = {"0.1:0.5": "shares 0.1 to 0.5", "0.5:0.9": "shares 0.5 to 0.9"}
+"""What is said of the ranges of processing shares."""
+POWER_RANKS = {"power_by_time": "processing time of a task", "power_by_work": "processing time of all tasks"}
+"""What a job asks of processors, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +97,27 @@ def pas_allocation(results: Results) -> Iterator[Statement]:
     shares = results.wide("coallocated_share")
     for strategy, said in (("JPR", "60"), ("CBS", "14"), ("PAS", "between")):
         yield "Jobs co-allocated", said, f"share of jobs, {strategy}", shares[strategy]
-    drop = shares["PAS"].xs(0.1, level="bsbw") - shares["PAS"].xs(1.1, level="bsbw")
-    yield "PAS co-allocates less as traffic grows", "> 0", "share at 0.1 less that at 1.1 GB/s", drop
+    others = {"JPR": ["PAS", "CBS"], "CBS": ["PAS", "JPR"]}
+    most = shares["JPR"] - shares[others["JPR"]].max(axis=1)
+    yield "JPR co-allocates most", "> 0", "share of JPR less the larger of the others, points", most
+    least = shares[others["CBS"]].min(axis=1) - shares["CBS"]
+    yield "CBS co-allocates least", "> 0", "the smaller share of the others less that of CBS, points", least
+    quiet, loud = (shares["PAS"].xs(load, level="bsbw") for load in (0.1, 1.1))
+    yield "PAS co-allocates less as traffic grows", "> 0", "share at 0.1 less that at 1.1 GB/s", quiet - loud
+    unequal, equal = (quiet.xs(heterogeneity, level="heterogeneity") for heterogeneity in (90, 10))
+    says = "PAS co-allocates more where clusters differ and traffic is low"
+    yield says, "> 0", "share at H = 90 % less that at 10 %, 0.1 GB/s", unequal - equal
+
+
+def pas_links(results: Results) -> Iterator[Statement]:
+    response, shares = results.wide("response_mean"), results.wide("coallocated_share")
+    for asked, text in SHARES_SAID.items():
+        for link in response.index.unique("link_bandwidth"):
+            here = response.xs((link, asked), level=("link_bandwidth", "shares"), drop_level=False)
+            measured = f"response JPR over PAS, links of {link / 1000:g} GB/s, {text}"
+            yield "With much traffic JPR gets worse", "> 0", measured, excess(here, "JPR", "PAS")
+    yield "Jobs co-allocated", "60", "share of jobs, JPR", shares["JPR"]
+    yield "Jobs co-allocated", "less", "share of jobs, PAS", shares["PAS"]
 
 
 def pas_selection(results: Results) -> Iterator[Statement]:
@@ -149,8 +172,25 @@ def oas_workloads(results: Results) -> Iterator[Statement]:
             saved = saving(response, ours, names)
             yield f"{text} responds soonest", "> 0", f"response saved over the six {others}", saved
         yield f"{text} is near the optimum", "near 0", "makespan over what is proven", excess_of_bound(results, ours)
+    yield from slowdown_statements(results)
     for metric, column in (("starts kept", "keep"), ("moved left", "left"), ("as slotted", "slotted")):
         yield from slot_statements(results, metric, column)
+    yield from usage_statements(results)
+    yield from solve_statements(results)
+
+
+def slowdown_statements(results: Results) -> Iterator[Statement]:
+    """Yield how much OAS slows jobs down beside the others (Figure 3.21)."""
+    slowdown = results.wide("execution_slowdown")
+    for ours in (OAS, OPTIMUM):
+        for names, text in ((PAS, "six PAS"), (CLASSICS, "six classics")):
+            less = slowdown[list(names)].mean(axis=1) - slowdown[ours]
+            yield f"{READINGS[ours]} slows jobs down little", "> 0", f"mean of the {text} less OAS, points", less
+        for name in ("BJF", "SPT"):
+            for other in (f"PAS-{name}", name):
+                is_beaten = (slowdown[other] < slowdown[ours]).astype(float)
+                says = f"{READINGS[ours]} is surpassed by BJF and SPT in some cases"
+                yield says, "some", f"share of instances where {other} slows down less", is_beaten
 
 
 def others_of(strategy: str) -> list[str]:
@@ -181,11 +221,89 @@ def slot_statements(results: Results, text: str, column: str) -> Iterator[Statem
             yield says, said, f"makespan at {slot:g} % over that at 50 %, {text}", wide[slot] / wide[SLOT] - 1.0
 
 
+def usage_statements(results: Results) -> Iterator[Statement]:
+    """Yield what slots shorter and longer than half the mean base time change beside it (Figures 3.15 to 3.17)."""
+    kept = results.slots[results.slots["starts"] == "keep"]
+    compaction, wait, execution, slowdown = (
+        slot_metric(kept, results, name) for name in ("compaction", "wait_mean", "execution_mean", "execution_slowdown")
+    )
+    for slot in (name for name in compaction.columns if name != SLOT):
+        at, said = f"at {slot:g} %", "> 0" if slot < SLOT else "< 0"
+        less = compaction[slot] - compaction[SLOT]
+        yield "Shorter slots compact more", said, f"compaction {at} less that at 50 %, points", less
+    for slot in (name for name in compaction.columns if name != SLOT):
+        at, said = f"at {slot:g} %", "< 0" if slot < SLOT else "> 0"
+        for wide, text in ((wait, "wait"), (execution, "execution")):
+            measured = f"{text} {at} over that at 50 %"
+            yield "Longer slots lengthen waits and executions", said, measured, wide[slot] / wide[SLOT] - 1.0
+        more = slowdown[slot] - slowdown[SLOT]
+        yield "Longer slots slow jobs down more", said, f"slowdown {at} less that at 50 %, points", more
+
+
+def solve_statements(results: Results) -> Iterator[Statement]:
+    """Yield how much longer shorter slots take to solve: means, since most are solved at once (Figure 3.14)."""
+    solve = slot_metric(results.slots[results.slots["starts"] == "keep"], results, solve_column(results.slots))
+    longest = max(solve.columns)
+    for slot in solve.columns[:-1]:
+        measured = f"solve time at {slot:g} %, of the mean at {longest:g} %"
+        yield "Shorter slots take longer to solve", "> 100", measured, solve[slot] / solve[longest].mean()
+
+
+def slot_metric(rows: pd.DataFrame, results: Results, metric: str) -> pd.DataFrame:
+    """Return a metric with a column per slot."""
+    return rows.pivot(index=[*results.point, "seed"], columns="slot", values=metric)
+
+
 def slot_makespans(results: Results, column: str) -> pd.DataFrame:
     """Return makespans of OAS (s) with a column per slot: ``keep`` or ``left`` replayed, or ``slotted``."""
     starts, metric = ("keep", "slotted_makespan") if column == "slotted" else (column, "makespan")
-    rows = results.slots[results.slots["starts"] == starts]
-    return rows.pivot(index=[*results.point, "seed"], columns="slot", values=metric)
+    return slot_metric(results.slots[results.slots["starts"] == starts], results, metric)
+
+
+def oas_spread(results: Results) -> Iterator[Statement]:
+    makespan = results.wide("makespan")
+    for base_times in makespan.index.unique("base_times"):
+        here = makespan.xs(base_times, level="base_times", drop_level=False)
+        for names, said, text in ((PAS, "21", "the six PAS"), (CLASSICS, "30", "the six classics")):
+            measured = f"makespan saved over {text}, base times {base_times}"
+            yield f"{READINGS[OPTIMUM]} beats {text}", said, measured, saving(here, OPTIMUM, names)
+
+
+def paper_oas(results: Results) -> Iterator[Statement]:
+    makespan = results.wide("makespan")
+    for ours, text in READINGS.items():
+        yield f"{text} beats the others", "> 0", "makespan saved over the six", saving(makespan, ours, CLASSICS)
+        least = is_least(makespan, [ours], [ours, *CLASSICS])
+        yield f"{text} is always good", "near 100", "share of instances where no classic is shorter", least
+    for workload in makespan.index.unique("workload"):
+        here = makespan.xs(workload, level="workload", drop_level=False)
+        for ours in (OAS, OPTIMUM):
+            says = f"{READINGS[ours]} on {workload}"
+            yield says, "> 0", "makespan saved over the six classics", saving(here, ours, CLASSICS)
+    for name in CLASSICS:
+        says = "What is good in one workload is bad in another"
+        yield says, "", f"share of instances where {name} is the best classic", is_least(makespan, [name], CLASSICS)
+    for metric, column in (("starts kept", "keep"), ("moved left", "left"), ("as slotted", "slotted")):
+        yield from slot_statements(results, metric, column)
+    yield from solve_statements(results)
+    for metric, asked in POWER_RANKS.items():
+        found = results.wide(metric)
+        says, measured = "Jobs of more processing get the faster nodes", f"rank correlation x 100, {asked}"
+        for ours, text in READINGS.items():
+            yield says, "> 0", f"{measured}: {text.rstrip(',')}", found[ours]
+        yield says, "", f"{measured}: mean of the classics", found[list(CLASSICS)].mean(axis=1)
+
+
+def longest_statements(results: Results) -> Iterator[Statement]:
+    """Yield how the jobs of longest base time are slowed down (Figure 3.32)."""
+    mean, slowed = results.wide("longest_slowdown_mean"), results.wide("longest_slowed_share")
+    for name in ("BJF", "BJF, first-fit"):
+        says = "MESD slows the longest jobs down less than BJF"
+        yield says, "> 0", f"mean slowdown of {name} less that of MESD, points", mean[name] - mean["MESD"]
+        yield says, "> 0", f"share not faster than Tb, {name} less MESD, points", slowed[name] - slowed["MESD"]
+    for name in ("MESD", "BJF", "BJF, first-fit"):
+        yield "Slowdown of the longest jobs", "", f"mean of {name}", mean[name]
+        yield "Most of BJF's are slowed down much", "", f"share not faster than Tb, {name}", slowed[name]
 
 
 def mesd_oas(results: Results) -> Iterator[Statement]:
@@ -222,6 +340,8 @@ def mesd_large(results: Results) -> Iterator[Statement]:
     for names, rule in ((CLASSICS, "fastest-first"), (first_fit, "first-fit")):
         yield from large_statements(results, names, rule)
     yield "Makespans hardly differ", "minimal", "largest over smallest of all strategies", ratio_of_extremes(makespan)
+    if "longest_slowed_share" in results.runs:
+        yield from longest_statements(results)
 
 
 def large_statements(results: Results, names: Sequence[str], rule: str) -> Iterator[Statement]:
@@ -264,8 +384,11 @@ def large_statements(results: Results, names: Sequence[str], rule: str) -> Itera
 
 CLAIMS: Mapping[str, Callable[[Results], Iterator[Statement]]] = {
     "pas-allocation": pas_allocation,
+    "pas-links": pas_links,
     "pas-selection": pas_selection,
     "oas-workloads": oas_workloads,
+    "oas-spread": oas_spread,
+    "paper-oas": paper_oas,
     "mesd-oas": mesd_oas,
     "mesd-large": mesd_large,
     "mesd-estimates": mesd_large,

@@ -20,32 +20,49 @@ from coalloc.bench.workers import LocalWorkers
 from coalloc.instance import CoallocError
 
 HERE = Path(__file__).resolve().parent
-NAMES = ("pas-allocation", "pas-selection", "oas-workloads", "mesd-oas", "mesd-large", "mesd-estimates")
+NAMES = (
+    "pas-allocation",
+    "pas-links",
+    "pas-selection",
+    "oas-workloads",
+    "oas-spread",
+    "paper-oas",
+    "mesd-oas",
+    "mesd-large",
+    "mesd-estimates",
+)
 """The experiments, each a file of this name beside this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A specification, read; ``measures`` are options by measure, those of ``policies`` beside the ``strategies``."""
+    """A specification, read; ``measures`` are options by measure, those of ``policies`` beside the ``strategies``.
+
+    Strategies that take less than a process does to start are one sample, ``together``, on each instance.
+    """
 
     name: str
     title: str
+    source: str
     figures: str
     seeds: int
     workload: Workload
     strategies: Mapping[str, Mapping[str, Any]]
     measures: Mapping[str, Mapping[str, Any]]
+    together: bool = False
 
     def samples(self) -> Iterator[Sample]:
-        """Yield the samples, one for each point, seed and strategy or other measure."""
+        """Yield the samples, one for each point, seed and strategy (or all of these) or other measure."""
         others = {name: options for name, options in self.measures.items() if name != "policies"}
         detail = self.measures.get("policies", {}).get("detail", ())
+        single = [{label: options} for label, options in self.strategies.items()]
+        groups = [dict(self.strategies)] if self.together else single
         for point in self.workload.points():
             for seed in range(1, self.seeds + 1):
                 for name, options in others.items():
                     yield Sample(name, self.workload, point, seed, options)
-                for label, options in self.strategies.items():
-                    asked = {"strategies": {label: options}, "detail": [label] if label in detail else []}
+                for group in groups:
+                    asked = {"strategies": group, "detail": [label for label in group if label in detail]}
                     yield Sample("policies", self.workload, point, seed, asked)
 
 
@@ -65,11 +82,13 @@ def experiment(name: str, is_full: bool = False, seeds: int | None = None) -> Ex
     return Experiment(
         name=name,
         title=said["title"],
+        source=said.get("source", "thesis"),
         figures=said["figures"],
         seeds=seeds or said["full_seeds" if is_full else "seeds"],
         workload=workload,
         strategies=said["strategies"],
         measures=said.get("measures", {}),
+        together=said.get("together", False),
     )
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from claims import CLASSICS, PAS, slot_makespans
+from claims import CLASSICS, PAS, SHARES_SAID, excess, saving, slot_makespans, slot_metric
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from measures import OAS, OAS_LEFT, OPTIMUM, SLOWDOWN_EDGES
-from results_table import Results, picked
+from results_table import Results, picked, solve_column
 
 from coalloc.display import palette
 from coalloc.intervals import ConfidenceInterval, mean_interval
@@ -31,6 +32,8 @@ COLOURS: Mapping[str, str] = {
     },
 }
 """Colour of each strategy; the same order of the queue has the same colour everywhere."""
+HATCHES = ("", "////", "....", "\\\\\\\\", "xxxx", "----", "++++", "||||", "oooo")
+"""What tells bars side by side apart where colours do not print, in their order."""
 
 
 # --- what all share -----------------------------------------------------------------------------------
@@ -49,11 +52,16 @@ def bars(ax: Axes, results: Results, quantity: Quantity, strategies: Sequence[st
         found = [interval_at(results, quantity, strategy, {by: group}) for group in groups]
         places = np.arange(len(groups)) + (number - (len(strategies) - 1) / 2) * width
         means = [interval.mean for interval in found]
-        ax.bar(places, means, 0.92 * width, color=COLOURS[strategy], label=strategy)
+        ax.bar(places, means, 0.92 * width, color=COLOURS[strategy], label=strategy, **hatched(number))
         whiskers(ax, places, found)
     ax.set_xticks(range(len(groups)), [group_name(by, group) for group in groups])
     ax.grid(visible=False, axis="x")
     label(ax, "", quantity[2])
+
+
+def hatched(number: int) -> dict[str, Any]:
+    """Return the hatch of the bar with this number in its group, in white lines as thin as its outline."""
+    return {"hatch": HATCHES[number % len(HATCHES)], "edgecolor": palette.PAPER, "linewidth": 0.4}
 
 
 def interval_at(results: Results, quantity: Quantity, strategy: str, where: dict[str, object]) -> ConfidenceInterval:
@@ -142,6 +150,29 @@ def over_traffic(ax: Axes, results: Results, quantity: Quantity, heterogeneity: 
     ax.set_xticks(loads)
 
 
+def pas_links(results: Results) -> Figure:
+    """How much later JPR responds than PAS over links of several bandwidths, a column per heterogeneity."""
+    response = results.wide("response_mean")
+    heterogeneities = list(response.index.unique("heterogeneity"))
+    figure, axes = new_figure(7.2, 3.2, columns=len(heterogeneities))
+    for ax, heterogeneity in zip(axes, heterogeneities, strict=True):
+        for number, (asked, text) in enumerate(SHARES_SAID.items()):
+            here = response.xs((heterogeneity, asked), level=("heterogeneity", "shares"), drop_level=False)
+            later = 100.0 * excess(here, "JPR", "PAS").unstack("link_bandwidth").droplevel(["bsbw"])
+            found = [mean_interval(later[link].tolist()) for link in later.columns]
+            places = later.columns / 1000.0 + 0.008 * number
+            look = series_style(number)
+            ax.plot(places, [i.mean for i in found], linewidth=1.4, linestyle=("-", "--")[number], label=text, **look)
+            whiskers(ax, places, found, look["color"])
+        ax.axhline(0.0, color=palette.INK, linewidth=0.8)
+        ax.set_xticks([link / 1000.0 for link in response.index.unique("link_bandwidth")])
+        title(ax, group_name("heterogeneity", heterogeneity))
+        label(ax, "bandwidth of the links, GB/s", "response JPR over PAS, %" if ax is axes[0] else "")
+    same_scale(axes)
+    key(figure, axes[0], 2)
+    return figure
+
+
 def same_scale(axes: Sequence[Axes], from_zero: bool = False) -> None:
     """Give panels side by side the same scale."""
     low = 0.0 if from_zero else min(ax.get_ylim()[0] for ax in axes)
@@ -206,14 +237,8 @@ def workload_panels(axes: Sequence[Axes], results: Results, strategies: Sequence
 def oas_slots(results: Results) -> Figure:
     """Figures 3.14 to 3.17: what slots of OAS cost, from 15 to 250 % of the mean base time."""
     figure, (quality, usage, parts, slowdown) = new_figure(11.0, 7.5, columns=2, rows=2)
-    optimum = results.runs[results.runs["strategy"] == OPTIMUM].set_index([*results.point, "seed"])["bound"]
-    lines = (("slotted", "as slotted"), ("keep", "starts kept, real ends"), ("left", "starts moved left"))
-    for number, (column, text) in enumerate(lines):
-        above = 100.0 * (slot_makespans(results, column).div(optimum, axis=0) - 1.0)
-        line_over_slots(quality, results, above, text, number)
+    makespans_over_slots(quality, results)
     title(quality, "Makespan (Figure 3.14)")
-    label(quality, "slot, % of the mean base time", "above what is proven in continuous time, %")
-    quality.legend(frameon=False, fontsize=8)
     kept = results.slots[results.slots["starts"] == "keep"]
     for ax, metric, text in ((usage, "compaction", "compaction, %"), (slowdown, "execution_slowdown", "slowdown, %")):
         line_over_slots(ax, results, 100.0 * slot_metric(kept, results, metric), "", 1)
@@ -229,9 +254,15 @@ def oas_slots(results: Results) -> Figure:
     return figure
 
 
-def slot_metric(rows: pd.DataFrame, results: Results, metric: str) -> pd.DataFrame:
-    """Return a metric with a column per slot."""
-    return rows.pivot(index=[*results.point, "seed"], columns="slot", values=metric)
+def makespans_over_slots(ax: Axes, results: Results) -> None:
+    """Draw how far makespans of OAS are above what is proven in continuous time, by slot."""
+    optimum = results.runs[results.runs["strategy"] == OPTIMUM].set_index([*results.point, "seed"])["bound"]
+    lines = (("slotted", "as slotted"), ("keep", "starts kept, real ends"), ("left", "starts moved left"))
+    for number, (column, text) in enumerate(lines):
+        above = 100.0 * (slot_makespans(results, column).div(optimum, axis=0) - 1.0)
+        line_over_slots(ax, results, above, text, number)
+    label(ax, "slot, % of the mean base time", "above what is proven, %")
+    ax.legend(frameon=False, fontsize=8)
 
 
 def line_over_slots(ax: Axes, results: Results, wide: pd.DataFrame, text: str, number: int) -> None:
@@ -242,6 +273,53 @@ def line_over_slots(ax: Axes, results: Results, wide: pd.DataFrame, text: str, n
     for slot, interval in zip(wide.columns, found, strict=True):
         ax.plot([slot, slot], [interval.low, interval.high], color=look["color"], linewidth=0.9)
     ax.set_xticks([15, 50, 100, 150, 200, 250])
+
+
+def oas_spread(results: Results) -> Figure:
+    """What the optimum saves by the spread of base times, beside what the thesis has (dashed)."""
+    makespan = results.wide("makespan")
+    spreads = list(makespan.index.unique("base_times"))
+    figure, axes = new_figure(7.2, 3.2, columns=2)
+    for ax, names, said, text in ((axes[0], PAS, 21.0, "the six PAS"), (axes[1], CLASSICS, 30.0, "the six classics")):
+        saved = 100.0 * saving(makespan, OPTIMUM, names)
+        found = [mean_interval(results.by_unit(saved.xs(name, level="base_times"))) for name in spreads]
+        ax.bar(range(len(spreads)), [i.mean for i in found], 0.6, color=palette.BASE[0])
+        whiskers(ax, range(len(spreads)), found)
+        ax.axhline(said, color=palette.OVERLOAD, linewidth=1.2, linestyle="--")
+        ax.text(len(spreads) - 0.55, said, f"thesis: {said:g} %", ha="right", va="bottom", fontsize=8)
+        ax.set_xticks(range(len(spreads)), spreads)
+        ax.grid(visible=False, axis="x")
+        title(ax, f"Optimum against {text}")
+        label(ax, "spread of base times", "makespan saved, %" if ax is axes[0] else "")
+    same_scale(axes, from_zero=True)
+    for ax in axes:
+        ax.set_ylim(0.0, 35.0)
+    return figure
+
+
+def paper_oas(results: Results) -> Figure:
+    """The paper's Figure 4, and by how much each is above what is proven."""
+    figure, axes = new_figure(9.0, 6.4, rows=2)
+    for ax, quantity in zip(axes, (WORKLOAD_PANELS[0], WORKLOAD_PANELS[3]), strict=True):
+        bars(ax, results, quantity, (*ALL_OAS, *CLASSICS))
+    key(figure, axes[0], 5)
+    return figure
+
+
+def slots_and_time(results: Results) -> Figure:
+    """Makespan of OAS by slot, and what the solves take: the paper's Figure 3, the thesis's Figure 3.14."""
+    figure, (quality, effort) = new_figure(7.2, 3.4, columns=2)
+    makespans_over_slots(quality, results)
+    title(quality, "Makespan")
+    solve = slot_metric(results.slots[results.slots["starts"] == "keep"], results, solve_column(results.slots))
+    line_over_slots(effort, results, solve, "mean", 0)
+    median = solve.median()
+    effort.plot(median.index, median, linestyle="--", label="median", **series_style(1))
+    effort.set_yscale("log")
+    title(effort, "Solve")
+    label(effort, "slot, % of the mean base time", "processor time, s")
+    effort.legend(frameon=False, fontsize=8)
+    return figure
 
 
 def mesd_oas(results: Results) -> Figure:
@@ -293,9 +371,10 @@ def mesd_nodes(results: Results) -> Figure:
             continue
         counts = np.mean(rows["slowdowns"].tolist(), axis=0)
         places = 100.0 * (edges[:-1] + 0.1 * (0.2 + 0.3 * number))
-        histogram.bar(places, counts, 2.8, color=colour, label=strategy, align="edge")
+        histogram.bar(places, counts, 2.8, color=colour, label=strategy, align="edge", **hatched(number))
         hours = np.mean(rows["busy"].tolist(), axis=0) / 3600.0
-        nodes.plot(np.arange(1, len(hours) + 1), hours, color=colour, linewidth=1.2, label=strategy)
+        style = ("-", "--", ":")[number]
+        nodes.plot(np.arange(1, len(hours) + 1), hours, style, color=colour, linewidth=1.2, label=strategy)
     title(histogram, "The 5,000 jobs of longest base time (Figure 3.32)")
     label(histogram, "execution slowdown, % (outer classes: and beyond)", "jobs, mean of the runs")
     title(nodes, "Time that each node worked (Figure 3.33)")
@@ -311,10 +390,15 @@ def mesd_nodes(results: Results) -> Figure:
 
 FIGURES: Mapping[str, Mapping[str, Callable[[Results], Figure]]] = {
     "pas-allocation": {"": pas_allocation},
+    "pas-links": {"": pas_links},
     "pas-selection": {"": pas_selection},
     "oas-workloads": {"": oas_workloads, "-slots": oas_slots},
+    "oas-spread": {"": oas_spread},
+    "paper-oas": {"": paper_oas, "-slots": slots_and_time},
     "mesd-oas": {"": mesd_oas},
     "mesd-large": {"": mesd_large, "-nodes": mesd_nodes},
     "mesd-estimates": {"": mesd_large},
 }
 """What each experiment draws, by what is added to the name of its file."""
+OF_LISTS = (mesd_nodes,)
+"""Those that need the columns of lists, which the tables of runs lack."""

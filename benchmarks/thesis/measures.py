@@ -6,11 +6,13 @@ seed and the strategy. What is proven goes into a row of its own, the strategy `
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from workloads import Point, Workload
 
 import coalloc
@@ -40,8 +42,15 @@ METRICS = (
 )
 """Metrics of each run, as coalloc defines them; the mean execution time is added to them."""
 
+RANKS = ("power_by_time", "power_by_work")
+"""Rank correlations of the power that jobs get with what they ask of it."""
+FEW_JOBS = 8
+"""Jobs up to which runs have them: those of OAS."""
+
 LONGEST_JOBS = 5_000
 """Jobs of longest base time whose slowdowns Figure 3.32 shows."""
+ROUNDING = 1e-9
+"""Slowdown that is none."""
 SLOWDOWN_EDGES = tuple(round(-0.5 + 0.1 * i, 1) for i in range(16))
 """Edges of the classes of (Te - Tb)/Tb there; what is beyond counts in the outermost."""
 
@@ -91,22 +100,63 @@ def policies(
         }
 
 
-def metrics_of(instance: Instance, schedule: Schedule) -> dict[str, float]:
-    """Return the metrics of the tables, with the mean execution time (s)."""
+def metrics_of(instance: Instance, schedule: Schedule) -> dict[str, float | None]:
+    """Return the metrics of the tables, with the mean execution time (s); of few jobs also how power is given."""
     found = coalloc.metrics(instance, schedule)
-    return {name: found[name] for name in METRICS} | {"execution_mean": found["response_mean"] - found["wait_mean"]}
+    execution = {"execution_mean": found["response_mean"] - found["wait_mean"]}
+    few = power_ranks(instance, schedule) if len(instance.jobs) <= FEW_JOBS else {}
+    return {name: found[name] for name in METRICS} | execution | few
 
 
-def detailed(instance: Instance, schedule: Schedule) -> dict[str, list[float]]:
-    """Return the busy time (s) of each node, the slowest first, and a histogram of slowdowns of the longest jobs."""
+def power_of_nodes(instance: Instance) -> dict[str, float]:
+    """Return the effective power of each node by name."""
     clusters = instance.platform.clusters
-    power = {node.name: clusters[node.cluster].nodes[node.group].effective_power for node in instance.platform.nodes}
+    return {node.name: clusters[node.cluster].nodes[node.group].effective_power for node in instance.platform.nodes}
+
+
+def power_ranks(instance: Instance, schedule: Schedule) -> dict[str, float | None]:
+    """Return Spearman's correlation of the mean power of a job's nodes with what it asks of processors.
+
+    The paper says "heavier processing requirements" (section 4.2): the processing seconds of a task, and those of all.
+    None where all jobs get the same power.
+    """
+    power = power_of_nodes(instance)
+    got = [float(np.mean([power[name] for name in schedule[job.id].nodes])) for job in instance.jobs]
+    seconds = [job.base_time * job.processing_share for job in instance.jobs]
+    work = [time * job.tasks for time, job in zip(seconds, instance.jobs, strict=True)]
+    if np.ptp(got) == 0.0:
+        return dict.fromkeys(RANKS)
+    return {name: rank_correlation(asked, got) for name, asked in zip(RANKS, (seconds, work), strict=True)}
+
+
+def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return Spearman's correlation; scipy's takes half a second to import, in every sample."""
+    return float(np.corrcoef(ranks(one), ranks(other))[0, 1])
+
+
+def ranks(values: Sequence[float]) -> NDArray[np.float64]:
+    """Return the ranks of values, those that tie sharing the mean of theirs."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+
+
+def detailed(instance: Instance, schedule: Schedule) -> dict[str, Any]:
+    """Return the busy time (s) of each node, the slowest first, and the slowdowns of the longest jobs.
+
+    These as a histogram, as their mean, and as the share of jobs that take longer than their base time, or as long.
+    """
+    power = power_of_nodes(instance)
     busy = busy_time(instance, schedule)
     longest = sorted(instance.jobs, key=lambda job: -job.base_time)[:LONGEST_JOBS]
     slowdowns = [slowdown(schedule, job) for job in longest]
     edges = np.asarray(SLOWDOWN_EDGES)
     counts, _ = np.histogram(np.clip(slowdowns, edges[0], edges[-1]), edges)
-    return {"busy": [busy[name] for name in sorted(power, key=lambda name: power[name])], "slowdowns": counts.tolist()}
+    return {
+        "busy": [busy[name] for name in sorted(power, key=lambda name: power[name])],
+        "slowdowns": counts.tolist(),
+        "longest_slowdown_mean": float(np.mean(slowdowns)),
+        "longest_slowed_share": float(np.mean([value >= -ROUNDING for value in slowdowns])),
+    }
 
 
 def slowdown(schedule: Schedule, job: coalloc.Job) -> float:
@@ -170,7 +220,9 @@ def proven(result: coalloc.SolveResult) -> float:
 def slots(instance: Instance, percentages: Sequence[float], time_limit: float) -> Iterator[Row]:
     """Yield OAS in slots of so many percent of the mean base time: its starts kept, and moved left."""
     for percentage in percentages:
+        before = cpu_seconds()
         result = coalloc.solve(instance, slot=f"{percentage:g}%", time_limit=time_limit)
+        cpu = cpu_seconds() - before
         for starts in ("keep", "left"):
             schedule = coalloc.replay(instance, result.schedule, starts=starts)
             yield {
@@ -181,7 +233,14 @@ def slots(instance: Instance, percentages: Sequence[float], time_limit: float) -
                 "slotted_makespan": result.objective,
                 "is_proven": is_proven(result),
                 "solve_time": result.timings["total"],
+                "solve_cpu": cpu,
             }
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of this process and of those that it has waited for; others change it little."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 MEASURES: Mapping[str, Callable[..., Iterator[Row]]] = {

@@ -9,14 +9,15 @@ from pathlib import Path
 import pandas as pd
 from claims import Claim, claims_of
 from experiment import Experiment
-from figures import FIGURES
+from figures import FIGURES, OF_LISTS
 from measures import OAS, OAS_LEFT
-from results_table import Results, csv_columns, results_of
+from results_table import LISTS, Results, csv_columns, results_in, results_of, solve_column
 
 from coalloc.bench.outcomes import Row
 from coalloc.bench.provenance import code_sentence
 from coalloc.bench.tables import Table, csv_of, markdown
 from coalloc.documents.storage import write_atomically
+from coalloc.instance import CoallocError
 from coalloc.intervals import ConfidenceInterval, mean_interval
 from coalloc.plot.pictures import write_figure
 
@@ -24,6 +25,8 @@ TIMES = {"makespan": "makespan", "response_mean": "response", "wait_mean": "wait
 """Columns of times in the table of strategies; the first two with intervals."""
 MEETS = 1e-9
 """Share by which a makespan may be above a bound that it meets: rounding."""
+DIGITS = 10
+"""Digits of numbers in the table of runs."""
 LONG = 1e5
 """Makespan (s) from which times are given in thousands of seconds."""
 SHARES = {
@@ -39,19 +42,36 @@ def write(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Pat
     """Write the files of an experiment and return their paths."""
     results = results_of(experiment, rows)
     folder.mkdir(parents=True, exist_ok=True)
-    page, table = folder / f"{experiment.name}.md", folder / f"{experiment.name}.csv"
+    table = folder / f"{experiment.name}.csv"
     columns = csv_columns(pd.concat([results.runs, results.slots]))
     write_atomically(table, csv_of(columns, records(results)))
-    write_atomically(page, "\n".join(page_of(experiment, results)) + "\n")
-    paths = [page, table]
+    page, *pictures = write_page(experiment, results, code_sentence(["highspy"]), folder)
+    return [page, table, *pictures]
+
+
+def write_again(experiment: Experiment, folder: Path) -> list[Path]:
+    """Write the page and the pictures anew from the table of runs; the page says still whose code made these."""
+    page, table = folder / f"{experiment.name}.md", folder / f"{experiment.name}.csv"
+    if not (page.is_file() and table.is_file()):
+        raise CoallocError(f"{folder} has no {page.name} beside a {table.name} to be written again")
+    made_by = page.read_text().partition(" seeds; ")[2].partition(". Every run")[0]
+    return write_page(experiment, results_in(experiment, table), made_by, folder)
+
+
+def write_page(experiment: Experiment, results: Results, made_by: str, folder: Path) -> list[Path]:
+    """Write the page and the pictures, but those whose columns the table of runs lacks; return their paths."""
+    paths = [folder / f"{experiment.name}.md"]
+    write_atomically(paths[0], "\n".join(page_of(experiment, results, made_by)) + "\n")
     for suffix, draw in FIGURES[experiment.name].items():
+        if draw in OF_LISTS and not set(LISTS) <= set(results.runs):
+            continue
         paths.append(folder / f"{experiment.name}{suffix}.png")
         write_figure(draw(results), paths[-1])
     return paths
 
 
 def records(results: Results) -> Iterator[Row]:
-    """Yield every run once, numbers with ten digits: what solvers leave in the last ones is noise."""
+    """Yield every run once, numbers with few digits: what solvers leave in the last ones is noise."""
     is_slotted = results.runs["strategy"].isin([OAS, OAS_LEFT])
     for row in pd.concat([results.runs[~is_slotted], results.slots]).to_dict("records"):
         yield {str(name): _cell(value) for name, value in row.items()}
@@ -61,22 +81,23 @@ def _cell(value: object) -> object:
     """Return what a cell of the CSV file has; nothing where a row lacks the column."""
     if not isinstance(value, float):
         return value
-    return "" if math.isnan(value) else f"{value:.10g}"
+    return "" if math.isnan(value) else float(f"{value:.{DIGITS}g}")
 
 
-def page_of(experiment: Experiment, results: Results) -> Iterator[str]:
+def page_of(experiment: Experiment, results: Results, made_by: str) -> Iterator[str]:
     """Yield the lines of the page of an experiment."""
     yield f"# {experiment.title}"
     yield ""
-    yield f"{experiment.figures} of the thesis, rerun with `python benchmarks/thesis/run.py {experiment.name}`."
-    yield f"{experiment.seeds} seeds; {code_sentence(['highspy'])}. Every run is in"
+    command = f"python benchmarks/thesis/run.py {experiment.name}"
+    yield f"{experiment.figures} of the {experiment.source}, rerun with `{command}`."
+    yield f"{results.runs['seed'].nunique()} seeds; {made_by}. Every run is in"
     yield f"[{experiment.name}.csv]({experiment.name}.csv); [README](../README.md) says what follows."
     yield ""
-    yield "## What the thesis says, and what comes out"
+    yield f"## What the {experiment.source} says, and what comes out"
     yield ""
     yield f"In percent. One sample is the mean of a {results.unit}; 95 % intervals by bootstrap over them."
     yield ""
-    yield claims_table(claims_of(experiment.name, results))
+    yield claims_table(claims_of(experiment.name, results), experiment.source)
     yield ""
     yield "## Strategies"
     yield ""
@@ -95,9 +116,9 @@ def optima_text(results: Results) -> str:
     return f"which is the optimum in {known} of {runs} runs" if known else "without saturation"
 
 
-def claims_table(claims: Iterable[Claim]) -> str:
-    """Return the claims as a table in Markdown."""
-    columns = ("the thesis says", "measured as", "thesis, %", "here, %", "95 % interval", "samples")
+def claims_table(claims: Iterable[Claim], source: str) -> str:
+    """Return the claims of a source as a table in Markdown."""
+    columns = (f"the {source} says", "measured as", f"{source}, %", "here, %", "95 % interval", "samples")
     found = [(claim, claim.interval) for claim in claims]
     return _markdown(
         columns,
@@ -154,11 +175,13 @@ def slots_table(results: Results) -> str:
     """Return a row per slot length: what its schedules are worth, how far they are from the bound, and solve times."""
     columns = (
         "slot, %", "slotted", "starts kept", "moved left", "compaction (kept), %", "response (kept), s",
-        "slowdown, %", "proven", "median solve, s",
+        "slowdown, %", "proven", "median solve, s", "mean solve, s", "longest solve, s",
     )  # fmt: skip
-    return "Makespans in percent above what is proven in continuous time, means over all workloads.\n\n" + _markdown(
-        columns, [slot_cells(float(slot), part) for slot, part in results.slots.groupby("slot")]
-    )
+    says = "Makespans in percent above what is proven in continuous time, means over all workloads."
+    is_processor = solve_column(results.slots) == "solve_cpu"
+    says += " Solve times are processor time." if is_processor else " Solve times are on the clock, beside other work."
+    cells = [slot_cells(float(slot), part) for slot, part in results.slots.groupby("slot")]
+    return f"{says}\n\n{_markdown(columns, cells)}"
 
 
 def slot_cells(slot: float, part: pd.DataFrame) -> list[str]:
@@ -166,6 +189,7 @@ def slot_cells(slot: float, part: pd.DataFrame) -> list[str]:
     kept = part[part["starts"] == "keep"]
     found = kept["slotted_makespan"] / kept["bound"] - 1.0, kept["above_bound"]
     left = part[part["starts"] == "left"]["above_bound"]
+    solve = kept[solve_column(kept)]
     above = (mean_interval((100.0 * values).groupby(part["seed"]).mean().tolist()) for values in (*found, left))
     return [
         f"{slot:g}",
@@ -174,5 +198,5 @@ def slot_cells(slot: float, part: pd.DataFrame) -> list[str]:
         f"{kept['response_mean'].mean():.4g}",
         f"{100.0 * kept['execution_slowdown'].mean():.1f}",
         f"{int(kept['is_proven'].sum())}/{len(kept)}",
-        f"{kept['solve_time'].median():.2g}",
+        *(f"{found:.2g}" for found in (solve.median(), solve.mean(), solve.max())),
     ]

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 from experiment import Experiment
-from measures import METRICS, OAS, OAS_LEFT, OPTIMUM, REFERENCE
+from measures import METRICS, OAS, OAS_LEFT, OPTIMUM, RANKS, REFERENCE
 
 from coalloc.bench.outcomes import Row
 
 SLOT = 50.0
 """Slot of OAS where nothing else is said, percent of the mean base time. Source: thesis 3.2.2.1."""
-TIMINGS = ("decision_time_mean", "solve_time")
+TIMINGS = ("decision_time_mean", "solve_time", "solve_cpu")
 """Columns that a rerun does not repeat; they are the last of the CSV files."""
 LISTS = ("busy", "slowdowns")
 """Columns of lists, for figures alone."""
@@ -58,11 +59,21 @@ def results_of(experiment: Experiment, rows: Iterable[Row]) -> Results:
     """Return the results of an experiment from the rows of its samples."""
     point = tuple(experiment.workload.grid)
     frame = pd.DataFrame(list(rows))
-    frame = frame.astype(dict.fromkeys(METRICS, float))
+    frame = frame.astype({name: float for name in (*METRICS, *RANKS) if name in frame})
     keys = [*point, "seed"]
     proven = frame[frame["strategy"] == REFERENCE][[*keys, *_proven_columns(frame)]]
     runs = frame[frame["strategy"] != REFERENCE].drop(columns=_proven_columns(frame)).merge(proven, on=keys, how="left")
-    runs = against_bounds(runs, strict_strategies(experiment))
+    return split(experiment, against_bounds(runs, strict_strategies(experiment)))
+
+
+def results_in(experiment: Experiment, table: Path) -> Results:
+    """Return the results of an experiment from the CSV file of its runs, which lacks what figures alone need."""
+    return split(experiment, pd.read_csv(table))
+
+
+def split(experiment: Experiment, runs: pd.DataFrame) -> Results:
+    """Return the runs beside those of OAS in slots of all lengths, of which the usual one stands beside the others."""
+    point = tuple(experiment.workload.grid)
     slots = runs[runs["slot"].notna()] if "slot" in runs else runs[:0]
     headline = runs.drop(slots.index)
     if len(slots):
@@ -104,6 +115,11 @@ def against_bounds(runs: pd.DataFrame, strict: set[str]) -> pd.DataFrame:
         above_bound=runs["makespan"] / bound - 1.0,
         response_above_bound=runs["response_mean"] / runs["response_bound"] - 1.0,
     ).drop(columns=[name for name in ("strict_bound", "strict_is_optimum") if name in runs])
+
+
+def solve_column(slots: pd.DataFrame) -> str:
+    """Return what says how long a solve took, s: processor time where that was taken, else what the clock said."""
+    return "solve_cpu" if "solve_cpu" in slots else "solve_time"
 
 
 def csv_columns(runs: pd.DataFrame) -> Sequence[str]:

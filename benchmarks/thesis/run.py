@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiment import NAMES, experiment, rows_of, run
-from report import write
+from report import write, write_again
 
 from coalloc.instance import CoallocError
 
@@ -26,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in options.experiments or NAMES:
         try:
             wanted = experiment(name, options.full, options.seeds)
+            if options.again:
+                print(*(f"wrote {path}" for path in write_again(wanted, options.output)), sep="\n")
+                continue
             if not options.report and not run(wanted, options.store, options.jobs):
                 print("interrupted; run again to go on", file=sys.stderr)
                 return 130
@@ -45,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, help="seeds 1, 2, ... instead of those of the specification")
     parser.add_argument("--jobs", type=int, default=1, help="samples at a time, each in a process (default 1)")
     parser.add_argument("--report", action="store_true", help="run nothing, write what the store has")
+    parser.add_argument("--again", action="store_true", help="run nothing, write pages and figures from the CSV files")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of tables and figures")
     parser.add_argument("--store", type=Path, default=RESULTS / "thesis.sqlite", help="where samples are kept")
     return parser

@@ -6,13 +6,14 @@ wait at time 0, drawn as ``thesis-oas`` draws them, in a queue of this order:
 - WL-1: four jobs of more than half of the nodes at the head, four that fit beside one of them behind: passing
   over a job that does not fit pays;
 - WL-2: sizes as drawn, the most tasks at the head: small jobs first pays;
-- WL-3: as drawn.
+- WL-3: as drawn. The paper has WL-4 to WL-6 of the same kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -49,32 +50,44 @@ class Workload:
 
 
 def generated(workload: Workload, point: Point, seed: int) -> Instance:
-    """Return what the generator draws; jobs of one seed differ only in what the point says."""
-    return coalloc.generate(workload.generator, seed=seed, **point)
+    """Return what the generator draws; jobs of one seed differ only in what the point says.
+
+    ``shares`` are the least and the largest processing share, ``"0.1:0.5"``.
+    """
+    said = dict(point)
+    if "shares" in said:
+        low, high = said.pop("shares").split(":")
+        said |= {"share_low": float(low), "share_high": float(high)}
+    return coalloc.generate(workload.generator, seed=seed, **said)
 
 
-def queue(_: Workload, point: Point, seed: int) -> Instance:
-    """Return WL-1, WL-2 or WL-3."""
-    return QUEUES[point["workload"]](seed)
+Draw = Callable[..., Instance]
+"""``coalloc.generate`` with the generator and what the point says of it; takes the seed, and sizes of jobs."""
 
 
-def large_ahead_of_small(seed: int) -> Instance:
-    """Return WL-1: four jobs of 7 to 10 tasks, then four of 1 to 4, on 12 nodes."""
-    large = coalloc.generate("thesis-oas", seed=2 * seed, jobs=4, min_tasks=7, max_tasks=10)
-    small = coalloc.generate("thesis-oas", seed=2 * seed + 1, jobs=4, min_tasks=1, max_tasks=4)
-    return large.replace(name=f"WL-1-{seed}", jobs=renumbered((*large.jobs, *small.jobs)))
+def queue(workload: Workload, point: Point, seed: int) -> Instance:
+    """Return WL-1, WL-2, ... of the generator, which is ``thesis-oas`` where the specification names none."""
+    draw = partial(coalloc.generate, workload.generator or "thesis-oas", **SPREADS[point.get("base_times", USUAL)])
+    return QUEUES[point["workload"]](seed, draw).replace(name=f"{point['workload']}-{seed}")
 
 
-def decreasing(seed: int) -> Instance:
+def large_ahead_of_small(seed: int, draw: Draw) -> Instance:
+    """Return WL-1: four jobs of more than half of the nodes (of 12: 7 to 10), then four of at most a third (1 to 4)."""
+    nodes = draw(seed=seed, jobs=1).platform.num_processors
+    large = draw(seed=2 * seed, jobs=4, min_tasks=nodes // 2 + 1, max_tasks=5 * nodes // 6)
+    small = draw(seed=2 * seed + 1, jobs=4, min_tasks=1, max_tasks=nodes // 3)
+    return large.replace(jobs=renumbered((*large.jobs, *small.jobs)))
+
+
+def decreasing(seed: int, draw: Draw) -> Instance:
     """Return WL-2: the jobs of WL-3, those with most tasks first."""
-    drawn = as_drawn(seed)
-    jobs = sorted(drawn.jobs, key=lambda job: -job.tasks)
-    return drawn.replace(name=f"WL-2-{seed}", jobs=renumbered(jobs))
+    drawn = draw(seed=seed)
+    return drawn.replace(jobs=renumbered(sorted(drawn.jobs, key=lambda job: -job.tasks)))
 
 
-def as_drawn(seed: int) -> Instance:
-    """Return WL-3: eight jobs of 1 to 12 tasks."""
-    return coalloc.generate("thesis-oas", seed=seed).replace(name=f"WL-3-{seed}")
+def as_drawn(seed: int, draw: Draw, number: int = 0) -> Instance:
+    """Return WL-3, or the one of this number after it: eight jobs of any size, from a seed of its own."""
+    return draw(seed=seed + SEEDS_APART * number)
 
 
 def renumbered(jobs: Iterable[Job]) -> tuple[Job, ...]:
@@ -82,10 +95,22 @@ def renumbered(jobs: Iterable[Job]) -> tuple[Job, ...]:
     return tuple(job.replace(id=f"J{number}") for number, job in enumerate(jobs, start=1))
 
 
-QUEUES: Mapping[str, Callable[[int], Instance]] = {
+USUAL = "Weibull 1"
+SPREADS: Mapping[str, Mapping[str, Any]] = {
+    USUAL: {},
+    "Weibull 3": {"base_time_shape": 3.0},
+    "Weibull 0.6": {"base_time_shape": 0.6},
+    "uniform": {"base_times": "uniform"},
+}
+"""How base times of the queues spread, by name."""
+SEEDS_APART = 1000
+"""Between the seeds of WL-3, WL-4, ...: more than any experiment has."""
+
+QUEUES: Mapping[str, Callable[[int, Draw], Instance]] = {
     "WL-1": large_ahead_of_small,
     "WL-2": decreasing,
     "WL-3": as_drawn,
+    **{f"WL-{3 + number}": partial(as_drawn, number=number) for number in (1, 2, 3)},
 }
 """The queues of the OAS experiments by name."""
 

@@ -20,7 +20,7 @@ from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.orders import Order, ordered_at
 from coalloc.rules.queues import Places, WaitingJobs, waiting_jobs
-from coalloc.rules.reservations import Release, Reservation, reservation
+from coalloc.rules.reservations import Release, Reservation, Reserve, reservation, reservation_in_pool
 from coalloc.simulator.policy import Start, State
 
 CandidateOrder = Literal["queue"] | Order
@@ -36,25 +36,29 @@ class Easy:
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
     _state: State | None = field(init=False, default=None)
+    _has_closings: bool = field(init=False, default=False)
     _allocator: Allocator = field(init=False)
     _waiting: WaitingJobs = field(init=False)
+    _reserve: Reserve = field(init=False)
     _gap: _Gap | None = field(init=False, default=None)
     """What the last pass left, in which no job that waited then fits."""
 
     def begin(self, state: State) -> None:
         """Forget the run before."""
-        self._state, self._gap = state, None
+        self._state, self._gap, self._has_closings = state, None, state.has_closings
         self._allocator = state.allocator(self.allocation)
+        is_pool = len(state.room) == 1 and not state.is_restricted
+        self._reserve = reservation_in_pool if is_pool else reservation
         self._waiting = waiting_jobs(self.queue_order, self._allocator.least_time)
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now: from the head, then those that do not delay the first that waits."""
         if state is not self._state:
             self.begin(state)
-        if state.has_closings:
+        if self._has_closings:
             return self._beside_closings(state)
-        waiting, choose, free = self._waiting, self._allocator.choose, state.room
-        waiting.update(state.queue, state.now)
+        waiting, choose, free, now = self._waiting, self._allocator.choose, state.room, state.now
+        waiting.update(state.queue, now)
         starts: list[Start] = []
         passing: list[int] = []
         for job in waiting.jobs:
@@ -82,7 +86,8 @@ class Easy:
         now = state.now
         if gap is None:
             gap = self._gap = self._gap_before(jobs[head], [(jobs[k], s) for k, s in enumerate(starts)], free, state)
-        candidates = self._in_turn(candidates, now)
+        if self.candidates != "queue":
+            candidates = self._in_turn(candidates, self.candidates, now)
         passing: list[int] = []
         for place in waiting.passing(candidates, gap, now):
             counts = gap.admit(jobs[place], now)
@@ -92,13 +97,11 @@ class Easy:
         gap.num_tried = len(jobs) - len(starts)
         return passing
 
-    def _in_turn(self, places: Places, now: float) -> Places:
-        """Return the places of jobs in the order in which they are tried."""
-        if self.candidates == "queue":
-            return places
+    def _in_turn(self, places: Places, order: Order, now: float) -> Places:
+        """Return the places of jobs in an order of their own."""
         jobs = self._waiting.jobs
         place_of = {jobs[place].id: int(place) for place in places}
-        return [place_of[job.id] for job in ordered_at([jobs[k] for k in places], self.candidates, now)]
+        return [place_of[job.id] for job in ordered_at([jobs[k] for k in places], order, now)]
 
     def _beside_closings(self, state: State) -> list[Start]:
         """Return the jobs that start now, and end by their estimates before what they run on is not there.
@@ -113,7 +116,9 @@ class Easy:
         candidates = waiting.small(filling.room, num_first + 1) if filling.room > 0 else []
         if len(candidates):
             filling.reserve(waiting.jobs[num_first])
-            for place in self._in_turn(candidates, state.now):
+            if self.candidates != "queue":
+                candidates = self._in_turn(candidates, self.candidates, state.now)
+            for place in candidates:
                 start = filling.start(waiting.jobs[place])
                 if start is not None:
                     passing.append(int(place))
@@ -126,7 +131,7 @@ class Easy:
         """Return what is free beside the reservation of the first job that waits, where others start now."""
         time, now = self._allocator.time, state.now
         started = [(now + time(job, start.counts), tuple(start.counts)) for job, start in starts]
-        kept = reservation(head, free, _releases(state, started), self._allocator.choose)
+        kept = self._reserve(head, free, _releases(state, started), self._allocator.choose)
         return _Gap(head, free, kept, self._allocator, len(state.classes))
 
 

@@ -1,7 +1,7 @@
 """The waiting jobs of a run in an order, kept from pass to pass, and found by their tasks and times.
 
-A queue may hold tens of thousands of jobs of which none fits: the tasks and the times of a long one are
-columns of machine numbers, so that one comparison looks at every job.
+A queue may hold tens of thousands of jobs of which none fits: their tasks and their times are columns of machine
+numbers, so that one comparison looks at every job of a long one.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from coalloc.rules.orders import FIXED_ORDERS, Order, is_fixed, ordered_at
 Places = list[int] | NDArray[np.int64]
 """Places of jobs in a queue, in its order."""
 
-FEW = 256
-"""So many jobs a loop looks at faster than NumPy does."""
+FEW = 128
+"""So many numbers a loop looks at faster than NumPy does."""
 
 LeastTime = Callable[[Job], float]
 """What a job takes at least, s."""
@@ -42,88 +42,68 @@ def waiting_jobs(order: Order, least_time: LeastTime) -> WaitingJobs:
     return SortedJobs(FIXED_ORDERS[str(order)], least_time) if is_fixed(order) else TimedJobs(order, least_time)
 
 
-class _Columns:
-    """The tasks and the least times (s) of the first jobs of a queue."""
+class WaitingJobs:
+    """Waiting jobs in order of arrival: ``jobs`` lists them; places, taken and returned, are its indices.
+
+    The tasks and the least times (s) of the first of them, those that were ever asked for, stand in columns.
+    """
 
     def __init__(self, least_time: LeastTime) -> None:
         self._least_time = least_time
         self._tasks: array[int] = array("q")
         self._times: array[float] = array("d")
-
-    def extend(self, jobs: Sequence[Job]) -> None:
-        """Add the jobs of a queue that are not there yet, its last ones."""
-        for job in jobs[len(self._tasks) :]:
-            self._tasks.append(job.tasks)
-            self._times.append(self._least_time(job))
-
-    def insert(self, place: int, job: Job) -> None:
-        """Put a job into its place."""
-        self._tasks.insert(place, job.tasks)
-        self._times.insert(place, self._least_time(job))
-
-    def remove(self, place: int) -> None:
-        """Take a job away."""
-        del self._tasks[place], self._times[place]
-
-    def small(self, tasks: int, first: int) -> Places:
-        """Return the places, from one on, of the jobs that have at most so many tasks."""
-        return (np.frombuffer(self._tasks, np.int64)[first:] <= tasks).nonzero()[0] + first
-
-    def passing(self, places: Places, gap: Gap, now: float) -> Iterator[int]:
-        """Yield what :meth:`WaitingJobs.passing` does: all that is left is looked at again when the gap is smaller."""
-        left, seen = np.asarray(places), (-1, -1)
-        while len(left):
-            if seen != (gap.room, gap.spare):
-                seen = gap.room, gap.spare
-                tasks, times = np.frombuffer(self._tasks, np.int64)[left], np.frombuffer(self._times)[left]
-                left = left[(tasks <= gap.room) & ((tasks <= gap.spare) | (now + times <= gap.end))]
-            else:
-                yield int(left[0])
-                left = left[1:]
-
-
-class WaitingJobs:
-    """Waiting jobs in order of arrival: ``jobs`` lists them; places, taken and returned, are its indices."""
-
-    def __init__(self, least_time: LeastTime) -> None:
-        self._least_time = least_time
-        self._columns: _Columns | None = None
         self.jobs: Sequence[Job] = ()
 
     def update(self, queue: Sequence[Job], now: float) -> None:  # noqa: ARG002
         """Take up a queue in order of arrival at ``now`` (s): but for those told to ``leave`` its jobs are known."""
-        few = queue[:FEW]
-        self.jobs = few if len(few) < FEW else queue
+        self.jobs = queue
 
     def leave(self, num_first: int, others: Collection[int]) -> None:
         """Take the first jobs, so many, and those at other places off the queue."""
-        if self._columns is not None:
-            for place in (*sorted(others, reverse=True), *range(num_first - 1, -1, -1)):
-                self._columns.remove(place)
+        tasks, times = self._tasks, self._times
+        if tasks:
+            for place in sorted(others, reverse=True):
+                del tasks[place : place + 1], times[place : place + 1]
+            del tasks[:num_first], times[:num_first]
 
-    def small(self, tasks: int, first: int = 0) -> Places:
+    def small(self, most_tasks: int, first: int = 0) -> Places:
         """Return the places, from one on, of the jobs that have at most so many tasks."""
-        if len(self.jobs) < FEW:
-            self._columns = None
-            return [place for place, job in enumerate(self.jobs[first:], first) if job.tasks <= tasks]
-        if self._columns is None:
-            self._columns = _Columns(self._least_time)
-        self._columns.extend(self.jobs)
-        return self._columns.small(tasks, first)
+        tasks = self._tasks
+        if len(tasks) < len(self.jobs):
+            for job in self.jobs[len(tasks) :]:
+                tasks.append(job.tasks)
+                self._times.append(self._least_time(job))
+        if len(tasks) - first <= FEW:
+            return [place for place, size in enumerate(tasks[first:], first) if size <= most_tasks]
+        return (np.frombuffer(tasks, np.int64)[first:] <= most_tasks).nonzero()[0] + first
 
     def passing(self, places: Places, gap: Gap, now: float) -> Iterator[int]:
-        """Yield the places whose jobs may fill a gap at ``now`` (s), which those that do make smaller meanwhile.
+        """Yield those of the places that ``small`` found whose jobs may fill a gap at ``now`` (s).
 
-        They have at most ``room`` tasks, and at most ``spare`` unless their least time may be over by ``end``.
+        They have at most ``room`` tasks, and at most ``spare`` unless their least time may be over by ``end``. Those
+        that do fill it make it smaller meanwhile: then all that are left are looked at again.
         """
-        if self._columns is not None:
-            yield from self._columns.passing(places, gap, now)
-            return
-        jobs, least_time = self.jobs, self._least_time
-        for place in places:
-            job = jobs[place]
-            if job.tasks <= gap.room and (job.tasks <= gap.spare or now + least_time(job) <= gap.end):
+        tasks, times = self._tasks, self._times
+        while len(places) > FEW:
+            seen, places = (gap.room, gap.spare), self._fitting(places, gap, now)
+            for number, place in enumerate(places.tolist()):
                 yield place
+                if seen != (gap.room, gap.spare):
+                    places = places[number + 1 :]
+                    break
+            else:
+                return
+        for place in places:
+            size = tasks[place]
+            if size <= gap.room and (size <= gap.spare or now + times[place] <= gap.end):
+                yield place
+
+    def _fitting(self, places: Places, gap: Gap, now: float) -> NDArray[np.int64]:
+        """Return those of the places whose jobs may fill a gap as it is now."""
+        chosen = np.asarray(places)
+        tasks, times = np.frombuffer(self._tasks, np.int64)[chosen], np.frombuffer(self._times)[chosen]
+        fits: NDArray[np.bool_] = (tasks <= gap.room) & ((tasks <= gap.spare) | (now + times <= gap.end))
+        return chosen[fits]
 
 
 class SortedJobs(WaitingJobs):
@@ -144,8 +124,9 @@ class SortedJobs(WaitingJobs):
             place = bisect_right(self._keys, key)
             self._keys.insert(place, key)
             self.jobs.insert(place, job)
-            if self._columns is not None:
-                self._columns.insert(place, job)
+            if place < len(self._tasks):
+                self._tasks.insert(place, job.tasks)
+                self._times.insert(place, self._least_time(job))
 
     def leave(self, num_first: int, others: Collection[int]) -> None:
         """Take the first jobs, so many, and those at other places off the queue."""
@@ -164,4 +145,5 @@ class TimedJobs(WaitingJobs):
 
     def update(self, queue: Sequence[Job], now: float) -> None:
         """Order the jobs of a queue at ``now`` (s)."""
-        self.jobs, self._columns = ordered_at(queue, self._order, now), None
+        self.jobs = ordered_at(queue, self._order, now)
+        del self._tasks[:], self._times[:]

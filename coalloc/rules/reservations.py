@@ -6,7 +6,7 @@ Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001, section 2.2 (shadow time a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import sub
 from typing import NamedTuple
 
@@ -23,6 +23,10 @@ class Reservation(NamedTuple):
 
     start: float
     extra: Allocation
+
+
+Reserve = Callable[[Job, Sequence[int], Iterable[Release], Choose], Reservation]
+"""What :func:`reservation` does."""
 
 
 def reservation(job: Job, free: Sequence[int], releases: Iterable[Release], choose: Choose) -> Reservation:
@@ -47,6 +51,16 @@ def reservation(job: Job, free: Sequence[int], releases: Iterable[Release], choo
     return (
         Reservation(math.inf, available) if chosen is None else Reservation(since, tuple(map(sub, available, chosen)))
     )
+
+
+def reservation_in_pool(job: Job, free: Sequence[int], releases: Iterable[Release], _: Choose) -> Reservation:
+    """Return the reservation of a job in a pool of equal nodes, where a job fits if there are processors enough."""
+    (room,), since = free, math.inf
+    for instant, (count,) in releases:
+        if room >= job.tasks and instant > since:
+            break
+        room, since = room + count, instant
+    return Reservation(since, (room - job.tasks,)) if room >= job.tasks else Reservation(math.inf, (room,))
 
 
 def _total(parts: Sequence[Allocation]) -> Allocation:

@@ -1,4 +1,4 @@
-"""The clock of a run: all that happens, in one heap, and the order of what happens at one instant.
+"""The clock of a run: all that happens, the arrivals in a row, all else in one heap, and the order at one instant.
 
 With ``passes="batch"`` an instant is all that happens at one time (times closer than the time tolerance
 are one instant). With ``"per-event"`` every event is an instant of its own. The order at an instant is data:
@@ -9,7 +9,7 @@ never happens: it makes no instant and moves no clock.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import repeat
 from typing import Any, Literal, Protocol, get_args
@@ -20,9 +20,8 @@ from coalloc.instance.rounding import INSTANT_PRECISION, INSTANT_TOLERANCE
 from coalloc.simulator.processors import Processors
 
 Passes = Literal["batch", "per-event"]
-Kind = Literal["end", "leaving", "coming", "arrival", "wake", "pass"]
-"""What happens: a job ends, a change from outside takes something away or brings it, a job arrives, a site wakes up;
-and after an instant there is a scheduling pass."""
+Kind = Literal["end", "leaving", "coming", "arrival", "wake"]
+"""What happens: a job ends, a change from outside takes something away or brings it, a job arrives, a site wakes up."""
 
 ORDERS: dict[Passes, tuple[Kind, ...]] = {
     "batch": ("end", "leaving", "coming", "arrival", "wake"),
@@ -37,10 +36,8 @@ sites in their order.
 EARLY = INSTANT_TOLERANCE / INSTANT_PRECISION
 """Until then, s, instants are equal by their absolute tolerance."""
 
-Event = tuple[Kind, Any]
-"""What happens, and to whom: the index of a job, a change, the number of a site, nobody."""
-
-PASS: Event = ("pass", None)
+Handler = Callable[[Any], None]
+"""Lets something of one kind happen to whom it concerns: the index of a job, a change, the number of a site."""
 
 Entry = tuple[float, int, float, float, Any]
 """Of the heap: time (s), place of the kind in the order, two numbers that order its kind, and to whom it happens."""
@@ -85,7 +82,8 @@ class Clock:
         order = np.argsort(arrivals, kind="stable")
         jobs, times = order.data, np.asarray(arrivals, dtype=float)[order].data
         self._arrivals: Iterator[Entry] = zip(times, repeat(self._arrival_rank), jobs, repeat(0.0), jobs, strict=False)
-        self._follow_up(self._arrival_rank)
+        self._coming = next(self._arrivals, END_OF_TIME)
+        """The next arrival, which never enters the heap: half of all that happens is known in order beforehand."""
 
     def expect_end(self, job: int, end: float, start: float, arrival: float) -> None:
         """Expect a job to end at ``end`` (s; ``inf``: not for now), and no longer when it was expected before.
@@ -104,44 +102,54 @@ class Clock:
             self._wakes.add((time, site))
             heappush(self._heap, (time, self._wake_rank, site, 0.0, site))
 
-    def events(self) -> Iterator[Event]:
-        """Yield all that happens, a pass after each instant; the clock goes with it.
+    def instants(self, handlers: Mapping[Kind, Handler]) -> Iterator[None]:
+        """Let everything happen that is still to come, in order; yield after each instant.
 
-        What is asked for, or comes to be expected, while it goes on happens in its turn.
+        The handlers say what happens, and the clock goes with it. What they ask for, or expect, happens in its turn.
         """
-        heap, ends, kinds, is_batch = self._heap, self._ends, self._kinds, self._is_batch
+        heap, ends, arrivals, is_batch = self._heap, self._ends, self._arrivals, self._is_batch
         end_rank, wake_rank = self._end_rank, self._wake_rank
+        handle = [handlers[kind] for kind in self._kinds]
         self._push_next_change()
-        while heap[0] is not END_OF_TIME:
-            entry = heappop(heap)
-            time, rank, _, _, what = entry
-            if rank == end_rank:
-                if ends.get(what) != time:
-                    continue
+        while True:
+            if self._coming < heap[0]:
+                entry = time, rank, _, _, what = self._coming
+                self._coming = next(arrivals, END_OF_TIME)
             else:
-                self._follow_up(rank)
+                entry = time, rank, _, _, what = heap[0]
+                if entry is END_OF_TIME:
+                    return
+                heappop(heap)
+                if rank == end_rank:
+                    if ends.get(what) != time:
+                        continue
+                else:
+                    self._follow_up(rank)
             limit = time + (INSTANT_TOLERANCE if time < EARLY else INSTANT_PRECISION * time) if is_batch else -math.inf
-            if heap[0][0] <= limit:
-                yield from self._in_order([(rank, entry)], limit)
+            if heap[0][0] <= limit or self._coming[0] <= limit:
+                self._happen([(rank, entry)], limit, handle)
             else:  # alone, as most are
                 self.now = time
                 if rank == end_rank:
                     del ends[what]
                 elif rank == wake_rank:
                     self._wakes.remove((time, what))
-                yield kinds[rank], what
-                if heap[0][0] <= limit:
-                    yield from self._in_order([], limit)
-            yield PASS
+                handle[rank](what)
+                if heap[0][0] <= limit or self._coming[0] <= limit:
+                    self._happen([], limit, handle)
+            yield
 
-    def _in_order(self, due: list[tuple[int, Entry]], limit: float) -> Iterator[Event]:
-        """Yield what is due and all that happens up to ``limit`` (s), whatever the times, by kind first."""
+    def _happen(self, due: list[tuple[int, Entry]], limit: float, handle: Sequence[Handler]) -> None:
+        """Let happen what is due and all that comes up to ``limit`` (s), whatever the times, by kind first."""
         heap = self._heap
-        while due or heap[0][0] <= limit:
+        while due or heap[0][0] <= limit or self._coming[0] <= limit:
             while heap[0][0] <= limit:
                 entry = heappop(heap)
                 self._follow_up(entry[1])
                 heappush(due, (entry[1], entry))
+            while self._coming[0] <= limit:
+                heappush(due, (self._arrival_rank, self._coming))
+                self._coming = next(self._arrivals, END_OF_TIME)
             rank, (time, _, _, _, what) = heappop(due)
             if rank == self._end_rank:
                 if self._ends.get(what) != time:
@@ -150,13 +158,11 @@ class Clock:
             elif rank == self._wake_rank:
                 self._wakes.remove((time, what))
             self.now = max(self.now, time)
-            yield self._kinds[rank], what
+            handle[rank](what)
 
     def _follow_up(self, rank: int) -> None:
-        """Push the next arrival after an arrival, and so for changes: there is one at most, so the heap stays small."""
-        if rank == self._arrival_rank:
-            heappush(self._heap, next(self._arrivals, END_OF_TIME))
-        elif rank in self._change_ranks:
+        """Push the next change after a change: there is one at most, so the heap stays small."""
+        if rank in self._change_ranks:
             self._push_next_change()
 
     def _push_next_change(self) -> None:

@@ -42,8 +42,6 @@ def decisions_of(answer: Any, num_waiting: int) -> list[object]:
     of a job that does not wait, or no longer, or there are too many wake-ups. Raises :class:`DecisionError` where the
     answer has no decisions in it.
     """
-    if type(answer) is list and len(answer) <= num_waiting:  # as most answers are
-        return answer
     if isinstance(answer, CoroutineType):
         answer.close()  # or Python warns that nobody has awaited it
         raise DecisionError("decide(state) must return the jobs to start: it is asynchronous, and nobody awaits it")

@@ -11,14 +11,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from typing import Any
 
 import numpy as np
 
 from coalloc.documents.text import quoted
+from coalloc.execution import execution_time
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
 from coalloc.instance.rounding import time_tolerance
-from coalloc.simulator.clock import Change, Clock, Kind, Passes
+from coalloc.simulator.clock import Change, Clock, Handler, Kind, Passes
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, wake_time
 from coalloc.simulator.interruption import Interrupts, noted_interrupts
@@ -38,7 +38,7 @@ MAX_IDLE_INSTANTS = 1_000_000
 """Instants in a row at which jobs wait, and nothing runs, arrives or starts, after which a run is given up."""
 
 MAX_KNOWN = 100_000
-"""Sets of processors that jobs share where they are equal."""
+"""Sets of processors that are remembered, so that jobs share equal ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,10 @@ class Engine:
             changes = merge(changes, self._closing_changes(instance), key=lambda change: change.time)
         self._clock = Clock([job.arrival for job in self._jobs], passes, changes)
         self._contention = Contention(instance.platform)
-        self._progress = Progress([self._contention, *sources] if self._contention.is_possible else sources)
+        sources = [self._contention, *sources] if self._contention.is_possible else [*sources]
+        self._progress = Progress(sources)
+        self._is_steady = not sources and "times" not in instance.words
+        """Whether a job takes as long as its processors say, whatever happens meanwhile."""
         self._sites = self._made(partitions, instance, np.random.default_rng(seed))
         self._router = router
         self._hears_starts = router if isinstance(router, HearsStarts) else None
@@ -146,25 +149,26 @@ class Engine:
         if self._sharing is None:
             refuse_unplaceable(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
-        self._homes: dict[int, Site] = {}
         self._running: dict[int, Running] = {}
         self._reserved_jobs: dict[int, Job] = {}
         self._reserved: set[int] = set()
-        """The running jobs that start later, and which of them have begun."""
-        self._handlers: Mapping[Kind, Callable[[Any], None]] = {
-            "end": self._end,
-            "leaving": self._change,
-            "coming": self._change,
-            "arrival": self._arrive,
-            "wake": self._wake,
-        }
+        """The running jobs that start later and have not ended, and which of them have begun."""
         self._awaited, self._followers = _precedences(instance)
         self._held_back: set[int] = set()
         """Jobs that have arrived before all that they come after have ended."""
+        self._handlers: Mapping[Kind, Handler] = {
+            "end": self._end,
+            "leaving": self._change,
+            "coming": self._change,
+            "arrival": self._arrive_unless_held_back if self._awaited else self._arrive,
+            "wake": self._wake,
+        }
         self._ended, self._idle_instants, self._num_instants = 0, 0, 0
         self._interrupts = Interrupts()
 
         size = len(self._jobs) + len(instance.running)
+        self._homes = self._sites[:1] * size
+        """The site of each job; where there are several, from its arrival on."""
         self._starts, self._ends = [math.nan] * size, [math.nan] * size
         self._processors: list[Processors] = [0] * size
         self._known_processors: dict[Processors, Processors] = {}
@@ -244,24 +248,20 @@ class Engine:
     # -------------------------------------------------------------------------- the loop
 
     def _loop(self) -> None:
-        sites, handlers, homes = self._sites, self._handlers, self._homes
+        sites, running, num_jobs = self._sites, self._running, len(self._starts)
         is_followed = self._report is not None or self._sharing is not None
-        is_per_event, num_jobs = self._is_per_event, len(self._starts)
         self._begin()
-        for kind, what in self._clock.events():
-            if kind != "pass":
-                handlers[kind](what)
-                continue
-            if is_per_event:
+        for _ in self._clock.instants(self._handlers):
+            if self._is_per_event:
                 self._end_as_estimated()
             for site in sites:
                 if site.is_due:
                     site.is_due = False
-                    if site.queue and site.is_up:
+                    if site.queue and (site.power is None or site.is_up):
                         self._pass(site)
             if is_followed:
                 self._end_instant()
-            if not homes:
+            if not running and not self._reserved_jobs:
                 if self._ended == num_jobs:
                     return
                 self._refuse_idleness()
@@ -287,7 +287,13 @@ class Engine:
         """Let the policy of a site decide, and do what it says."""
         num_waiting, num_starts, num_wakes = len(site.queue), 0, 0
         try:
-            for decision in self._decisions(site):
+            try:
+                decisions = site.decide()
+                if self._interrupts.have_come:  # whoever has caught them
+                    raise KeyboardInterrupt
+            except KeyboardInterrupt:
+                raise Interrupted(self.position, type(site.policy).__name__) from None
+            for decision in decisions:
                 if isinstance(decision, Start):
                     self._start(site, decision)
                     num_starts += 1
@@ -302,17 +308,7 @@ class Engine:
             raise self._fault(site, str(error)) from None
         if num_starts:
             self._idle_instants = 0
-            site.leave_queue(num_starts)
-
-    def _decisions(self, site: Site) -> list[object]:
-        """Return what the policy of a site decides; an interrupt meanwhile stops the run, whoever has caught it."""
-        try:
-            decisions = site.decide()
-            if self._interrupts.have_come:
-                raise KeyboardInterrupt
-        except KeyboardInterrupt:
-            raise Interrupted(self.position, type(site.policy).__name__) from None
-        return decisions
+            site.leave_queue()
 
     def _refuse_idleness(self) -> None:
         """Raise where a policy puts jobs off, again and again, though nothing runs."""
@@ -329,15 +325,21 @@ class Engine:
 
     # -------------------------------------------------------------------------- what happens
 
-    def _arrive(self, index: int) -> None:
+    def _arrive_unless_held_back(self, index: int) -> None:
         """Let a job arrive at a site, unless others must end first."""
-        self._idle_instants = 0
         if self._awaited.get(index):
+            self._idle_instants = 0
             self._held_back.add(index)
-            return
+        else:
+            self._arrive(index)
+
+    def _arrive(self, index: int) -> None:
+        """Let a job arrive at a site."""
+        self._idle_instants = 0
         job = as_described(self._jobs[index])
-        site = self._sites[0] if self._router is None else self._routed(job, self._router)
-        site.arrive(index, job)
+        if self._router is not None:
+            self._homes[index] = self._routed(job, self._router)
+        self._homes[index].arrive(index, job)
 
     def _routed(self, job: Job, router: Router) -> Site:
         """Return the site to which the router sends a job."""
@@ -355,22 +357,24 @@ class Engine:
 
     def _end(self, index: int) -> None:
         """End a job; one that counts as finished already only has its pass."""
-        site = self._homes.pop(index)
+        site = self._homes[index]
         site.is_due = True
-        running = self._running.pop(index, None)
-        if running is not None:
-            self._finish(site, index, running)
+        if index in self._running:
+            self._finish(index, site)
         elif index in self._reserved:
             self._reserved.remove(index)
+            del self._reserved_jobs[index]
             self._let_go(index)
             self._let_follow(index)
 
-    def _finish(self, site: Site, index: int, running: Running) -> None:
+    def _finish(self, index: int, site: Site) -> None:
+        running = self._running.pop(index)
         self._let_go(index)
         site.end(running)
         if self._hears_ends is not None:
             self._hears_ends.ended(site, running)
-        self._let_follow(index)
+        if self._followers:
+            self._let_follow(index)
 
     def _let_go(self, index: int) -> None:
         """Take a job that has ended off what it shares with others."""
@@ -395,7 +399,7 @@ class Engine:
             if running.estimated_end <= now and self._ends[index] <= now
         ]
         for index in due:
-            self._finish(self._homes[index], index, self._running.pop(index))
+            self._finish(index, self._homes[index])
 
     def _change(self, change: Change) -> None:
         """Let something happen outside; who has processors there may decide anew."""
@@ -430,8 +434,7 @@ class Engine:
             self._killed.add(index)
             self._ends[index] = now
             self._clock.expect_end(index, math.inf, now, now)
-            del self._homes[index]
-        self._finish(site, index, self._running.pop(index))
+        self._finish(index, site)
 
     def _wake(self, number: int) -> None:
         self._sites[number].is_due = True
@@ -442,33 +445,36 @@ class Engine:
         """Start a job as a policy says, if that is possible."""
         index, running, slowdown = site.start(start)
         processors = running.processors if site.is_whole else site.on_platform(running.processors)
+        if len(self._known_processors) > MAX_KNOWN:
+            self._known_processors.clear()
         self._starts[index] = running.start
-        self._processors[index] = self._known(processors)
-        self._homes[index], self._running[index] = site, running
+        self._processors[index] = self._known_processors.setdefault(processors, processors)
+        self._running[index] = running
         job = self._jobs[index]
-        kinds = site.kinds(job, running.counts) if job.times else ()
-        self._expect(self._progress.begin(index, job, processors, slowdown, running.start, kinds=kinds))
+        if self._is_steady:
+            self._expect_end(index, running, running.start + execution_time(job, slowdown))
+        else:
+            kinds = site.kinds(job, running.counts) if job.times else ()
+            self._expect(self._progress.begin(index, job, processors, slowdown, running.start, kinds=kinds))
         if self._hears_starts is not None:
             self._hears_starts.started(site, running)
 
-    def _known(self, processors: Processors) -> Processors:
-        """Return an equal set that an earlier job had, else the set itself: jobs often share them."""
-        known = self._known_processors
-        return known.setdefault(processors, processors) if len(known) < MAX_KNOWN else known.get(processors, processors)
-
     def _expect(self, ends: Ends) -> None:
-        """Expect jobs to end, at their limits at the latest where jobs are killed."""
+        """Expect jobs to end; refuse one that never would."""
         for index, end in ends:
-            running = self._running[index]
             if end == math.inf and self._contention.stops(index, self._jobs[index]):
                 raise self._fault(
                     self._homes[index],
-                    f"job {quoted(running.job.id)} loads a link of no bandwidth: it would never end; "
+                    f"job {quoted(self._jobs[index].id)} loads a link of no bandwidth: it would never end; "
                     "give the link a bandwidth, or use a policy that respects links",
                 )
-            expected = self._limited(index, end, running.estimated_end) if self._kill else end
-            self._ends[index] = expected
-            self._clock.expect_end(index, expected, running.start, running.job.arrival)
+            self._expect_end(index, self._running[index], end)
+
+    def _expect_end(self, index: int, running: Running, end: float) -> None:
+        """Expect a job that runs to end at ``end`` (s), at its limit at the latest where jobs are killed."""
+        expected = self._limited(index, end, running.estimated_end) if self._kill else end
+        self._ends[index] = expected
+        self._clock.expect_end(index, expected, running.start, running.job.arrival)
 
     def _limited(self, index: int, end: float, limit: float) -> float:
         """Return when a job ends that is killed at its limit (s), and note whether it is."""
@@ -518,9 +524,9 @@ class Engine:
     def _stuck(self) -> PolicyError:
         """Return why jobs run or wait though nothing comes any more."""
         site = next((site for site in self._sites if site.num_waiting), None)
-        if self._homes or site is None:
-            index, home = next(iter(self._homes.items()))
-            return self._fault(home, f"job {quoted(self._jobs[index].id)} runs, and stands still for ever")
+        if self._running or site is None:
+            index, running = next(iter(self._running.items()))
+            return self._fault(self._homes[index], f"job {quoted(running.job.id)} runs, and stands still for ever")
         head = site.state.queue[0]
         return self._fault(
             site,

@@ -19,8 +19,9 @@ from coalloc.simulator.processors import Processors, lowest_of, preferred_of, pr
 
 
 class Occupancy:
-    """The ``free`` processors of a platform, and their ``counts`` per class, shape ``(num_classes,)``.
+    """The ``free`` processors of a platform, and its ``room``.
 
+    That is: free processors of each class, then what else is left: units of memory of nodes, processors of pools.
     ``memories`` are those of its nodes; tasks ask for ``task_memory`` MB at most. ``is_choosy`` says whether some jobs
     may not be everywhere.
     """
@@ -37,30 +38,34 @@ class Occupancy:
         names = [cluster.name for cluster in platform.clusters] if is_choosy else []
         pools = counted_groups(platform, classes).values()
         self.memories = memories_of(classes, task_memory, names, pools, is_within_node=scope == "node")
-        self._units = self.memories.full
+        self._is_choosy, self._has_tail = is_choosy, bool(self.memories.full)
+        self._num_classes = len(classes)
         self._index = platform.processor_index
         self._members = [processors_of(node_class.processors) for node_class in classes]
         self._cluster = [node_class.cluster for node_class in classes]
         self._scope = scope
         self.free = processors_of(chain.from_iterable(node_class.processors for node_class in classes))
-        self.counts: Allocation = tuple(node_class.capacity for node_class in classes)
+        self.room: Allocation = (*(node_class.capacity for node_class in classes), *self.memories.full)
 
     @property
-    def room(self) -> Allocation:
-        """Free processors of each class, then what else is left: units of memory of nodes, processors of pools."""
-        return (*self.counts, *self._units) if self._units else self.counts
+    def counts(self) -> Allocation:
+        """Free processors of each class."""
+        return self.room[: self._num_classes]
+
+    @property
+    def _tail(self) -> Allocation:
+        """What stands after the counts in the room."""
+        return self.room[self._num_classes :]
 
     def close(self, taken: Allocation, sign: int = 1) -> None:
         """Let a part of what is free not be there from now on, or be there again (``sign`` -1)."""
         for count, members in zip(taken, self._members, strict=False):
             if count:
                 self.free = self.free & ~members if sign > 0 else self.free | members
-        self.counts = tuple(free - sign * count for free, count in zip(self.counts, taken, strict=False))
-        tail = taken[len(self.counts) :]
-        self._units = tuple(units - sign * count for units, count in zip(self._units, tail, strict=True))
+        self.room = tuple(free - sign * count for free, count in zip(self.room, taken, strict=True))
 
-    def take(self, job: Job, start: Start, preferred: Processors = 0) -> tuple[Allocation, Processors]:
-        """Occupy what a start asks for; return the counts per class and the processors.
+    def take(self, job: Job, start: Start, preferred: Processors = 0) -> tuple[Allocation, Processors, Allocation]:
+        """Occupy what a start asks for; return the counts per class, the processors, and what that takes of the room.
 
         Where it asks for counts those are taken first, of each class, that are preferred.
 
@@ -74,17 +79,16 @@ class Occupancy:
         counts, processors = self._named(job, nodes) if nodes else self._lowest(job, asked, preferred)
         if self._scope != "platform" and not self._is_within_scope(counts):
             raise DecisionError(f"the policy started {quoted(job.id)} outside its scope, one {self._scope}")
-        if job.is_choosy:
+        if self._is_choosy and job.is_choosy:
             self._refuse_ineligible(job, counts)
         if job.memory:
             self._refuse_little_memory(job, counts)
         if self.memories.pools:
             self._refuse_closed(job, counts)
-        if job.memory or self.memories.pools:
-            self._hold_units(job, counts)
+        taken = self.memories.taken(job, counts) if self._has_tail else counts
         self.free ^= processors
-        self.counts = tuple(map(sub, self.counts, counts))
-        return counts, processors
+        self.room = tuple(map(sub, self.room, taken))
+        return counts, processors, taken
 
     def occupy(self, job: Job, processors: Processors) -> Allocation:
         """Let a job that runs already have given processors that are free; return what it takes of the room.
@@ -93,26 +97,19 @@ class Occupancy:
         last come first: what each gives back at its end is then what is free from there on.
         """
         counts = self._counted(processors)
-        units = tuple(map(min, self._units, self.memories.taken(job, counts)[len(counts) :]))
-        self._units = tuple(map(sub, self._units, units))
+        taken = (*counts, *map(min, self._tail, self.memories.taken(job, counts)[len(counts) :]))
         self.free ^= processors
-        self.counts = tuple(map(sub, self.counts, counts))
-        return (*counts, *units)
+        self.room = tuple(map(sub, self.room, taken))
+        return taken
 
     def release(self, taken: Allocation, processors: Processors) -> None:
-        """Free processors again, so many of each class, and memory."""
+        """Free processors again, and what was taken of the room."""
         self.free |= processors
-        self.counts = tuple(map(add, self.counts, taken))
-        if self._units:
-            self._units = tuple(map(add, self._units, taken[len(self.counts) :]))
+        self.room = tuple(map(add, self.room, taken))
 
     def _counted(self, processors: Processors) -> Allocation:
         """Return how many of some processors each class has."""
         return tuple((processors & members).bit_count() for members in self._members)
-
-    def _hold_units(self, job: Job, counts: Allocation) -> None:
-        if self._units:
-            self._units = tuple(map(sub, self._units, self.memories.taken(job, counts)[len(counts) :]))
 
     def _refuse_ineligible(self, job: Job, counts: Allocation) -> None:
         """Raise where the policy puts tasks on nodes that the job may not use."""
@@ -125,7 +122,7 @@ class Occupancy:
 
     def _refuse_closed(self, job: Job, counts: Allocation) -> None:
         """Raise where the policy gives a job more processors of a group than windows leave now."""
-        for pool, left in zip(self.memories.pools, self._units[len(self.memories.shared) :], strict=True):
+        for pool, left in zip(self.memories.pools, self._tail[len(self.memories.shared) :], strict=True):
             asked = sum(counts[g] for g in pool)
             if asked > left:
                 raise DecisionError(
@@ -135,7 +132,7 @@ class Occupancy:
 
     def _refuse_little_memory(self, job: Job, counts: Allocation) -> None:
         """Raise where a class has memory for fewer tasks than the policy puts there."""
-        usable = self.memories.with_memory(job.memory or 0.0, self.counts, self._units)
+        usable = self.memories.with_memory(job.memory or 0.0, self.counts, self._tail)
         for g, (count, most) in enumerate(zip(counts, usable, strict=True)):
             if count > most:
                 raise DecisionError(
@@ -145,11 +142,12 @@ class Occupancy:
 
     def _lowest(self, job: Job, counts: Allocation, preferred: Processors) -> tuple[Allocation, Processors]:
         """Return the lowest free processors for counts per class; what of a room stands after them is left out."""
-        if self._units and len(counts) == len(self.counts) + len(self._units):
-            counts = counts[: len(self.counts)]
-        if len(counts) != len(self.counts):
+        num_classes, room = self._num_classes, self.room
+        if self._has_tail and len(counts) == len(room):
+            counts = counts[:num_classes]
+        if len(counts) != num_classes:
             raise DecisionError(
-                f"the policy gave {quoted(job.id)} {len(counts)} counts, there are {len(self.counts)} node classes"
+                f"the policy gave {quoted(job.id)} {len(counts)} counts, there are {num_classes} node classes"
             )
         if sum(counts) != job.tasks or min(counts) < 0:
             raise DecisionError(
@@ -157,10 +155,9 @@ class Occupancy:
             )
         processors = 0
         for g, count in enumerate(counts):
-            if count > self.counts[g]:
+            if count > room[g]:
                 raise DecisionError(
-                    f"the policy gave {quoted(job.id)} {count} processors of class {g}, "
-                    f"of which {self.counts[g]} are free"
+                    f"the policy gave {quoted(job.id)} {count} processors of class {g}, of which {room[g]} are free"
                 )
             if count:
                 free = self.free & self._members[g]
@@ -187,6 +184,39 @@ class Occupancy:
         """Return whether counts are within one cluster, or one node (then each class is one)."""
         used = [g for g, count in enumerate(counts) if count]
         return len(used if self._scope == "node" else {self._cluster[g] for g in used}) == 1
+
+
+class Pool(Occupancy):
+    """The occupancy of nodes of one class, where memory is no matter and every job may be everywhere.
+
+    Most starts there are as every rule makes them, so many processors as the job has tasks: nothing is to be refused.
+    """
+
+    def take(self, job: Job, start: Start, preferred: Processors = 0) -> tuple[Allocation, Processors, Allocation]:
+        """Occupy what a start asks for; see :meth:`Occupancy.take`."""
+        tasks, counts, asked = job.tasks, (job.tasks,), start.counts
+        free = self.room[0]
+        if start != (job.id, counts, ()) or type(asked[0]) is not int or tasks > free:
+            return super().take(job, start, preferred)
+        processors = preferred_of(self.free, tasks, preferred) if preferred else lowest_of(self.free, tasks)
+        self.free ^= processors
+        self.room = (free - tasks,)
+        return counts, processors, counts
+
+    def release(self, taken: Allocation, processors: Processors) -> None:
+        """Free processors again."""
+        self.free |= processors
+        self.room = (self.room[0] + taken[0],)
+
+
+def occupancy_of(
+    platform: Platform, classes: Sequence[NodeClass], scope: Scope, task_memory: float = 0.0, *, is_choosy: bool = False
+) -> Occupancy:
+    """Return the occupancy of an empty platform; see :class:`Occupancy`."""
+    occupancy = Occupancy(platform, classes, scope, task_memory, is_choosy=is_choosy)
+    if len(classes) == 1 and occupancy.memories.leave_all:
+        return Pool(platform, classes, scope)
+    return occupancy
 
 
 def largest_part(classes: Sequence[NodeClass], scope: Scope, rooms: Sequence[int] | None = None) -> int:

@@ -8,15 +8,15 @@ A policy is any object with a ``scope`` and a method ``decide(state)`` that retu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import le
-from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
+from typing import NamedTuple, NoReturn, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from coalloc.allocation import Allocation, NodeClass, Scope
-from coalloc.documents.values import copying
+from coalloc.documents.values import NO_SECONDS, copying
 from coalloc.instance import Job, Platform, RunningJob
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.rules.availability import Availability
@@ -30,7 +30,7 @@ from coalloc.simulator.occupancy import Occupancy
 from coalloc.simulator.outlook import Outlook
 from coalloc.simulator.processors import Processors, indices_of
 
-Item_co = TypeVar("Item_co", covariant=True)
+Item = TypeVar("Item")
 
 
 class Running(NamedTuple):
@@ -48,28 +48,16 @@ class Running(NamedTuple):
     taken: Allocation
 
 
-class View(Sequence[Item_co]):
-    """A list of the engine's that others can read."""
+class View(list[Item]):
+    """A list that others can only read: what makes it changes it through the methods of ``list`` itself."""
 
-    __slots__ = ("_items",)
+    __slots__ = ()
 
-    def __init__(self, items: list[Item_co]) -> None:
-        self._items = items
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("a list of the state can be read alone: list(...) makes one that you can change")
 
-    @overload
-    def __getitem__(self, index: int) -> Item_co: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Item_co]: ...
-
-    def __getitem__(self, index: int | slice) -> Item_co | list[Item_co]:
-        return self._items[index]
-
-    def __iter__(self) -> Iterator[Item_co]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
+    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
 
 
 @dataclass(slots=True)
@@ -295,6 +283,15 @@ class IsIgnorant(Protocol):
 
 
 @runtime_checkable
+class SaysWhy(IsIgnorant, Protocol):
+    """A policy that says why it does not know them."""
+
+    @property
+    def why_unknown(self) -> str:
+        """The reason, as the end of a message."""
+
+
+@runtime_checkable
 class NeedsMemory(Protocol):
     """A policy that decides by memory: it says which option asks for that of all nodes and jobs, nothing if none."""
 
@@ -319,6 +316,7 @@ __all__ = [
     "NeedsMemory",
     "Policy",
     "Running",
+    "SaysWhy",
     "SharesNodes",
     "Start",
     "State",
@@ -335,7 +333,7 @@ def as_described(job: Job) -> Job:
     """Return a job as its user describes it: its base time is the estimate; times that it names are off as much."""
     if job.base_time == job.estimate:
         return job
-    return _with_estimated_times(job) if job.times else _described(job)
+    return _described(job) if job.times is NO_SECONDS or not job.times else _with_estimated_times(job)
 
 
 def _with_estimated_times(job: Job) -> Job:

@@ -14,6 +14,7 @@ from functools import reduce
 from itertools import compress
 from operator import or_
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, decisions_of
 from coalloc.simulator.node_sharing import NodeSharing
-from coalloc.simulator.occupancy import Occupancy, largest_part
+from coalloc.simulator.occupancy import largest_part, occupancy_of
 from coalloc.simulator.outlook import Shutting, outlook_of
 from coalloc.simulator.policy import (
     Arriving,
@@ -92,28 +93,27 @@ class Site:
         links = [*chosen, *range(len(platform.clusters), len(platform.links))]
         self.is_whole = is_whole
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
-        self._occupancy = Occupancy(own, classes, scope, task_memory, is_choosy=is_choosy)
+        self._occupancy = occupancy_of(own, classes, scope, task_memory, is_choosy=is_choosy)
         self.outlook = outlook_of(own, classes, held, self._occupancy.memories)
-        self._has_tail = bool(self._occupancy.memories.full)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._is_uniform = len(set(self._slowness)) == 1
-        self._clock, self._sharing = clock, sharing
+        self._clock, self._sharing, self._is_timed = clock, sharing, is_timed
         self.power = SitePower(_power_states(own, partition.name)) if partition.power_management else None
-        self.queue: list[Job] = []
+        self.queue: View[Job] = View()
         self._numbers: list[int] = []
         """The jobs of the queue numbered as they arrived, and those that have left it in this pass."""
-        self._left: set[int] = set()
+        self._left: list[int] = []
         self._num_arrived = 0
         self._waiting: dict[str, tuple[int, int, Job]] = {}
         self.is_due = False
         self.decisions, self.decision_total, self.decision_max = 0, 0.0, 0.0
-        self._by_estimate: list[Running] = []
+        self._by_estimate: View[Running] = View()
         self._estimated_ends: list[float] = []
         self.largest_job = largest_part(classes, scope)
         self._most_tasks: dict[tuple[object, ...], int] = {}
         self.state = State(
-            queue=View(self.queue),
-            running=View(self._by_estimate),
+            queue=self.queue,
+            running=self._by_estimate,
             platform=own,
             classes=classes,
             scope=scope,
@@ -153,7 +153,7 @@ class Site:
                 self._clock.wake(self.number, ready)
         number = self._num_arrived = self._num_arrived + 1
         self._waiting[job.id] = number, index, job
-        self.queue.append(job)
+        list.append(self.queue, job)
         self._numbers.append(number)
         if self._hears_arrivals is not None:
             self._hears_arrivals.arrived(self.state, job)
@@ -161,7 +161,9 @@ class Site:
     def decide(self) -> list[object]:
         """Return what the policy decides."""
         began = perf_counter()
-        decisions = decisions_of(self.policy.decide(self.state), len(self._waiting))
+        answer: Any = self.policy.decide(self.state)
+        is_plain = type(answer) is list and len(answer) <= len(self._waiting)  # as most are
+        decisions: list[object] = answer if is_plain else decisions_of(answer, len(self._waiting))
         seconds = perf_counter() - began
         self.decisions += 1
         self.decision_total += seconds
@@ -182,12 +184,12 @@ class Site:
             start = self._sharing.placed(described, start)
         now = self._clock.now
         cores_on = 0 if self.power is None else self.power.cores_on(now)
-        counts, processors = self._occupancy.take(described, start, cores_on)
+        counts, processors, taken = self._occupancy.take(described, start, cores_on)
         del self._waiting[start.job_id]
-        self._left.add(number)
+        self._left.append(number)
         slowdown = self._slowness[0] if self._is_uniform else max(compress(self._slowness, counts))
-        taken = self._occupancy.memories.taken(described, counts) if self._has_tail else counts
-        seconds = execution_time(described, slowdown) if not described.times else self._named_time(described, counts)
+        is_named = self._is_timed and described.times
+        seconds = self._named_time(described, counts) if is_named else execution_time(described, slowdown)
         running = Running(described, counts, processors, now, now + seconds, taken)
         if self.outlook is not None:
             self.outlook.refuse(described, taken, now, running.estimated_end, self._by_estimate)
@@ -267,17 +269,19 @@ class Site:
             self._most_tasks[key] = largest_part(state.classes, state.scope, rooms)
         return self._most_tasks[key]
 
-    def leave_queue(self, num_starts: int) -> None:
-        """Take the jobs that the pass has started, so many, off the queue: those at its head at once, others singly."""
-        numbers, left = self._numbers, self._left
-        head = 0
-        while head < num_starts and numbers[head] in left:
-            head += 1
-        if head < num_starts:
-            for number in left.difference(numbers[:head]):
-                place = bisect_left(numbers, number)
-                del self.queue[place], numbers[place]
-        del self.queue[:head], numbers[:head]
+    def leave_queue(self) -> None:
+        """Take the jobs that the pass has started off the queue: several at its head at once, others singly."""
+        queue, numbers, left, head = self.queue, self._numbers, self._left, 0
+        if len(left) > 1:
+            left.sort()
+            while head < len(left) and numbers[head] == left[head]:
+                head += 1
+            list.__delitem__(queue, slice(head))
+            del numbers[:head], left[:head]
+        for number in left:
+            place = bisect_left(numbers, number)
+            list.pop(queue, place)
+            numbers.pop(place)
         left.clear()
 
     def end(self, running: Running) -> None:
@@ -286,7 +290,8 @@ class Site:
         place = bisect_left(estimated_ends, running.estimated_end)
         while by_estimate[place] is not running:
             place += 1
-        del by_estimate[place], estimated_ends[place]
+        list.pop(by_estimate, place)
+        del estimated_ends[place]
         self._occupancy.release(running.taken, running.processors)
         if self.power is not None:
             self.power.ended(running.processors, self._clock.now)
@@ -312,7 +317,7 @@ class Site:
     def _hold(self, running: Running) -> None:
         """Note that a job runs."""
         place = bisect_right(self._estimated_ends, running.estimated_end)
-        self._by_estimate.insert(place, running)
+        list.insert(self._by_estimate, place, running)
         self._estimated_ends.insert(place, running.estimated_end)
 
 

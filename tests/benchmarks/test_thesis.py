@@ -10,27 +10,75 @@ import report
 from claims import excess, is_least, saving
 from experiment import NAMES, Experiment, experiment, rows_of, run
 from figures import FIGURES
-from measures import OAS, OAS_LEFT, OPTIMUM, measured
+from measures import OAS, OAS_LEFT, OPTIMUM, RANKS, measured, power_ranks, ranks
 from results_table import results_of
-from workloads import QUEUES, has_trace
+from workloads import Workload, has_trace
 
+from coalloc import Cluster, Instance, Job, NodeGroup, Placement, Platform, Schedule
 from coalloc.heuristics.registry import policy_named
 from coalloc.instance import CoallocError
 
 
 def test_wl1_has_large_jobs_ahead_of_small_ones_that_fit_beside_them() -> None:
     for seed in range(1, 6):
-        tasks = [job.tasks for job in QUEUES["WL-1"](seed).jobs]
+        tasks = [job.tasks for job in drawn("WL-1", seed).jobs]
         assert all(7 <= count <= 10 for count in tasks[:4])
         assert all(1 <= count <= 4 for count in tasks[4:])
         assert min(tasks[:4]) + min(tasks[4:]) <= 12
 
 
 def test_wl2_is_wl3_with_most_tasks_first() -> None:
-    drawn, decreasing = QUEUES["WL-3"](3).jobs, QUEUES["WL-2"](3).jobs
+    as_drawn, decreasing = drawn("WL-3", 3).jobs, drawn("WL-2", 3).jobs
     assert [job.id for job in decreasing] == [f"J{i}" for i in range(1, 9)]
-    assert [job.tasks for job in decreasing] == sorted((job.tasks for job in drawn), reverse=True)
-    assert sorted(job.base_time for job in decreasing) == sorted(job.base_time for job in drawn)
+    assert [job.tasks for job in decreasing] == sorted((job.tasks for job in as_drawn), reverse=True)
+    assert sorted(job.base_time for job in decreasing) == sorted(job.base_time for job in as_drawn)
+
+
+def test_queues_of_the_paper_fit_its_six_nodes_and_differ() -> None:
+    tasks = [job.tasks for job in drawn("WL-1", 2, "paper-oas").jobs]
+    assert set(tasks[:4]) <= {4, 5}
+    assert set(tasks[4:]) <= {1, 2}
+    random = [drawn(f"WL-{number}", 2, "paper-oas") for number in range(3, 7)]
+    assert {one.platform.num_processors for one in random} == {6}
+    assert len({one.jobs for one in random}) == 4
+
+
+def test_base_times_of_a_queue_spread_as_the_point_says() -> None:
+    usual, narrow, even = (drawn("WL-3", 1, base_times=name) for name in ("Weibull 1", "Weibull 3", "uniform"))
+    assert usual.jobs == drawn("WL-3", 1).jobs
+    # The same draws to the power of a third: what lies between them shrinks. Tasks are drawn before.
+    assert spread(narrow) < spread(usual)
+    assert [job.tasks for job in even.jobs] == [job.tasks for job in usual.jobs]
+    assert even.jobs != usual.jobs
+
+
+def drawn(queue: str, seed: int, generator: str = "thesis-oas", **point: str) -> Instance:
+    """Return a queue by name."""
+    return Workload("queue", {}, generator).instance({"workload": queue, **point}, seed)
+
+
+def spread(instance: Instance) -> float:
+    """Return the ratio of the longest base time to the shortest."""
+    times = [job.base_time for job in instance.jobs]
+    return max(times) / min(times)
+
+
+def test_a_generated_point_says_the_range_of_shares() -> None:
+    grid = {"jobs": 6, "shares": "0.1:0.2"}
+    jobs = Workload("generator", {}, "thesis-pas").instance(grid, 1).jobs
+    assert all(0.1 <= job.processing_share <= 0.2 for job in jobs)
+
+
+def test_jobs_of_more_processing_on_faster_nodes_rank_alike() -> None:
+    # J1 asks 9 s of the fast node, J2 3 s of the slow one, J3 1 + 1 s of both: by a task 9 > 3 > 1 beside powers
+    # 1 > 0.5 < 0.75, ranks (3, 2, 1) and (3, 1, 2): 1 - 6*(0 + 1 + 1)/(3*8) = 0.5. By all tasks 9 > 3 > 2: the same.
+    clusters = [Cluster("F", [NodeGroup(1, power=1.0)], 125.0), Cluster("S", [NodeGroup(1, power=0.5)], 125.0)]
+    jobs = [Job("J1", tasks=1, base_time=9.0), Job("J2", tasks=1, base_time=3.0), Job("J3", tasks=2, base_time=1.0)]
+    nodes = {"J1": ("F/0",), "J2": ("S/0",), "J3": ("F/0", "S/0")}
+    starts = {"J1": (0.0, 9.0), "J2": (0.0, 6.0), "J3": (9.0, 11.0)}
+    schedule = Schedule([Placement(name, *starts[name], nodes[name]) for name in nodes])
+    assert power_ranks(Instance(Platform(clusters), jobs), schedule) == pytest.approx(dict.fromkeys(RANKS, 0.5))
+    assert ranks([2.0, 1.0, 2.0]).tolist() == [2.5, 1.0, 2.5]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -114,3 +162,18 @@ def test_an_experiment_runs_resumes_and_reports(tmp_path) -> None:
     page = (tmp_path / "pas-selection.md").read_text()
     assert "| Makespan hardly depends on the selection |" in page
     assert OAS_LEFT not in page
+
+
+def test_a_page_is_written_again_from_its_table(tmp_path) -> None:
+    # Its figures are the same, and it says still whose code made them; strategies together are one sample.
+    wanted = dataclasses.replace(small("pas-selection", heterogeneity=(50,), jobs=(6,)), together=True)
+    with pytest.raises(CoallocError, match=r"has no pas-selection\.md"):
+        report.write_again(wanted, tmp_path)
+    assert [sample.measure for sample in wanted.samples()] == ["bounds", "policies"]
+    rows = [row for sample in wanted.samples() for row in measured(dataclasses.asdict(sample))["rows"]]
+    report.write(wanted, rows, tmp_path)
+    page = tmp_path / "pas-selection.md"
+    made = page.read_text().replace("1 seeds; ", "1 seeds; other code, ")
+    page.write_text(made)
+    report.write_again(wanted, tmp_path)
+    assert page.read_text() == made

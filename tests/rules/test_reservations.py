@@ -2,10 +2,13 @@
 
 import math
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from coalloc import Cluster, Job, NodeGroup, Platform
 from coalloc.allocation import node_classes
 from coalloc.rules.allocation_rules import allocation_rule
-from coalloc.rules.reservations import Reservation, reservation
+from coalloc.rules.reservations import Reservation, reservation, reservation_in_pool
 
 TWO = node_classes(
     Platform([Cluster("A", [NodeGroup(4, power=1.0)], 1.0), Cluster("B", [NodeGroup(4, power=0.5)], 1.0)])
@@ -37,3 +40,13 @@ def test_a_scope_is_kept():
 def test_a_job_that_never_fits_waits_for_ever_and_takes_nothing():
     choose = allocation_rule("fastest-first", TWO)
     assert reservation(of(9), (4, 0), [(5.0, (0, 4))], choose) == Reservation(math.inf, (4, 4))
+
+
+releases = st.lists(st.tuples(st.integers(0, 4).map(float), st.tuples(st.integers(1, 3))), max_size=6).map(sorted)
+
+
+@given(st.integers(1, 9), st.integers(0, 8), releases)
+def test_a_pool_needs_no_rule_to_be_asked(tasks, free, released):
+    choose = allocation_rule("fastest-first", TWO[:1])
+    free = (min(free, tasks - 1),)  # the job does not fit now
+    assert reservation_in_pool(of(tasks), free, released, choose) == reservation(of(tasks), free, released, choose)

@@ -261,8 +261,17 @@ def test_a_policy_that_never_starts_a_job_is_reported():
 def test_a_policy_cannot_change_the_queue():
     class Vandal(Listed):
         def decide(self, state):
-            with pytest.raises((TypeError, AttributeError)):
-                state.queue.clear()
+            for change in (
+                state.queue.clear,
+                state.queue.sort,
+                lambda: state.queue.append(1),
+                lambda: state.queue.__delitem__(0),
+                lambda: state.queue.__setitem__(0, 1),
+                lambda: state.running.__iadd__([1]),
+            ):
+                with pytest.raises(TypeError, match="can be read alone"):
+                    change()
+            assert sorted(state.queue[:1] + list(state.queue[1:]), key=id) == sorted(state.queue, key=id)
             return super().decide(state)
 
     assert len(coalloc.simulate(TWO, Vandal({"J1": (1,), "J2": (2,)})).schedule) == 2

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.allocation import node_classes
 from coalloc.simulator.decisions import Start
-from coalloc.simulator.occupancy import Occupancy, largest_part, refuse_too_large
+from coalloc.simulator.occupancy import Occupancy, Pool, largest_part, occupancy_of, refuse_too_large
 
 PLATFORM = Platform(
     [
@@ -28,17 +29,18 @@ def test_the_lowest_free_processors_are_taken_and_given_back():
     room = occupancy()
     assert room.counts == (2, 1, 4)
     first = room.take(Job("J1", tasks=3, base_time=1.0), Start("J1", (1, 0, 2)))
-    assert first == ((1, 0, 2), 0b0011001)
+    assert first == ((1, 0, 2), 0b0011001, (1, 0, 2))  # what it takes of the room is processors alone
     assert room.counts == (1, 1, 2)
-    assert room.take(Job("J2", tasks=2, base_time=1.0), Start("J2", (1, 0, 1))) == ((1, 0, 1), 0b0100010)
-    room.release(*first)
+    assert room.take(Job("J2", tasks=2, base_time=1.0), Start("J2", (1, 0, 1)))[:2] == ((1, 0, 1), 0b0100010)
+    room.release(first[2], first[1])
     assert room.counts == (1, 1, 3)
     assert room.free == 0b1011101
 
 
 def test_named_nodes_are_taken_as_they_are():
     room = occupancy()
-    assert room.take(Job("J1", tasks=2, base_time=1.0), Start("J1", nodes=("C2/1.1", "C1/1"))) == ((1, 0, 1), 0b1000010)
+    taken = room.take(Job("J1", tasks=2, base_time=1.0), Start("J1", nodes=("C2/1.1", "C1/1")))
+    assert taken[:2] == ((1, 0, 1), 0b1000010)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,48 @@ def test_a_job_stays_within_its_scope(scope, fits, does_not):
         room.take(job, Start("J1", does_not))
     assert sum(room.counts) == 7
     assert room.take(job, Start("J1", fits))[0] == fits
+
+
+POOL = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=0.0)])
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        Start("J1", (2,)),
+        Start("J1", [2]),
+        Start("J1", np.array([2])),
+        Start("J1", nodes=("C1/3", "C1/1")),
+        Start("J1", (2,), nodes=["C1/2", "C1/1"]),
+        Start("J1", (3,)),
+        Start("J1", (2.0,)),
+        Start("J1", (1, 1)),
+        Start("J1", nodes=("C1/0", "C1/1")),
+        Start("J1"),
+    ],
+)
+def test_a_pool_takes_and_refuses_what_any_platform_does(start):
+    classes = node_classes(POOL)
+    pool, other = occupancy_of(POOL, classes, "platform"), Occupancy(POOL, classes, "platform")
+    assert isinstance(pool, Pool)
+    answers = []
+    for room in (pool, other):
+        room.take(Job("J0", tasks=1, base_time=1.0), Start("J0", (1,)))
+        try:
+            answers.append((room.take(Job("J1", tasks=2, base_time=1.0), start), room.room, room.free))
+        except CoallocError as refusal:
+            answers.append((str(refusal), room.room, room.free))
+    assert answers[0] == answers[1]
+    with pytest.raises(CoallocError, match="4 processors of class 0, of which"):
+        pool.take(Job("J2", tasks=4, base_time=1.0), Start("J2", (4,)))
+
+
+def test_a_pool_takes_preferred_processors_and_has_them_again():
+    room = occupancy_of(POOL, node_classes(POOL), "platform")
+    counts, processors, taken = room.take(Job("J1", tasks=2, base_time=1.0), Start("J1", (2,)), preferred=0b1010)
+    assert (counts, processors, room.room) == ((2,), 0b1010, (2,))
+    room.release(taken, processors)
+    assert (room.room, room.free) == ((4,), 0b1111)
 
 
 def with_memory(*jobs, running=()):

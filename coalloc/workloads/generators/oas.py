@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import accumulate
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 
-from coalloc.documents.values import NonNegative, PositiveSeconds, Seconds, Share, value
+from coalloc.documents.values import NonNegative, Positive, PositiveSeconds, Seconds, Share, value
 from coalloc.instance import Cluster, Fault, Instance, InstanceError, Job, NodeGroup, Platform, Switch
 from coalloc.workloads.communication import BSBW_RANGE, SHARE_RANGE, bearable_task_bandwidth, draw_bsbw, draw_shares
 from coalloc.workloads.generator import (
@@ -31,9 +31,6 @@ FASTEST, SLOWEST = 1.0, 0.5
 POWER_DIGITS = 6
 """Digits of the powers between them."""
 
-BASE_TIME_SHAPE = 1.0
-"""Shape of the Weibull of the base times, as in the PAS workload. Source: thesis, Table 3.2."""
-
 
 @value()
 class ThesisOas(Generator):
@@ -45,6 +42,8 @@ class ThesisOas(Generator):
     min_tasks: Annotated[NumNodes, "fewest tasks of a job"] = 1
     max_tasks: Annotated[NumNodes | None, "most tasks of a job; None: all nodes of the platform"] = None
     mean_base_time: Annotated[PositiveSeconds, "mean base time of the jobs, s"] = 67e4
+    base_times: Annotated[Literal["weibull", "uniform"], "how base times spread; uniform: from 0 on"] = "weibull"
+    base_time_shape: Annotated[Positive, "shape of the Weibull of the base times"] = 1.0
     link_bandwidth: Annotated[NonNegative, "bandwidth of each link, MB/s"] = 125.0
     switch_bandwidth: Annotated[NonNegative | None, "MB/s of a switch above every second cluster; None: none"] = None
     interarrival_mean: Annotated[Seconds, "mean time between arrivals, s; 0: all arrive at 0"] = 0.0
@@ -95,11 +94,17 @@ class ThesisOas(Generator):
         gaps = rng.exponential(self.interarrival_mean, self.jobs - 1).tolist()
         return [round(time, TIME_DIGITS) for time in accumulate(gaps, initial=0.0)]
 
+    def _raw_times(self, rng: np.random.Generator) -> list[float]:
+        """Return the base times before they are scaled to their mean; the shape 1 is that of thesis, Table 3.2."""
+        if self.base_times == "uniform":
+            return list(map(float, rng.random(self.jobs)))
+        return draw_weibull(rng, 1.0, self.base_time_shape, self.jobs)
+
     def draw(self, rng: np.random.Generator, name: str) -> Instance:
         """Return one instance; base times are scaled so that their mean is ``mean_base_time``."""
         platform = self.platform()
         sizes = rng.integers(self.min_tasks, self.most_tasks, self.jobs, endpoint=True).tolist()
-        raw_times = draw_weibull(rng, 1.0, BASE_TIME_SHAPE, self.jobs)
+        raw_times = self._raw_times(rng)
         unit = self.mean_base_time / (sum(raw_times) / self.jobs)
         shares = draw_shares(rng, self.share_low, self.share_high, self.jobs)
         bandwidths = draw_bsbw(rng, self.bsbw_low, self.bsbw_high, self.jobs)

@@ -2,6 +2,7 @@
 
 import statistics
 
+import numpy as np
 import pytest
 
 from coalloc.workloads.generators import generate
@@ -85,3 +86,12 @@ def test_links_bind_for_some_pairs_of_coallocated_jobs_and_not_for_others():
 
 def test_max_tasks_can_be_lowered():
     assert max(job.tasks for seed in range(20) for job in generate("thesis-oas", seed=seed, max_tasks=6).jobs) == 6
+
+
+def test_base_times_spread_as_asked_about_the_same_mean() -> None:
+    # Standard deviation over mean of Weibull(3), uniform(0, .), Weibull(1), Weibull(0.6): 0.36, 0.58, 1, 1.76.
+    asked = ({"base_time_shape": 3.0}, {"base_times": "uniform"}, {}, {"base_time_shape": 0.6})
+    for options, expected in zip(asked, (0.363, 0.577, 1.0, 1.758), strict=True):
+        times = np.array([job.base_time for job in generate("thesis-oas", seed=5, jobs=4000, **options).jobs])
+        assert times.mean() == pytest.approx(67e4, rel=1e-6)
+        assert times.std() / times.mean() == pytest.approx(expected, rel=0.08)
