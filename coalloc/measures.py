@@ -59,15 +59,18 @@ class Column:
 
 
 class Measured(dict[Quantity, Column]):
-    """The quantities of jobs, each computed when it is first asked for; metrics share them."""
+    """The quantities of jobs, each computed when it is asked for, and kept until another is.
+
+    Metrics of one quantity stand side by side, so that they share it; columns of many jobs are not kept all at once.
+    """
 
     def __init__(self, jobs: Jobs) -> None:
         super().__init__()
         self.jobs = jobs
 
     def __missing__(self, quantity: Quantity) -> Column:
-        column = Column(quantity.values(self.jobs), self.jobs.first, self.jobs.counts)
-        self[quantity] = column
+        self.clear()
+        column = self[quantity] = Column(quantity.values(self.jobs), self.jobs.first, self.jobs.counts)
         return column
 
 

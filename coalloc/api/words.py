@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 from coalloc.heuristics.registry import POLICIES
 from coalloc.instance.words import WORDS
 from coalloc.simulator.policy import IsIgnorant
-from coalloc.simulator.replaying import UNKNOWN_WORDS as UNKNOWN_TO_REPLAY
+from coalloc.simulator.replaying import Starts
 from coalloc.simulator.simulation import UNKNOWN_WORDS as UNKNOWN_TO_SIMULATIONS
 from coalloc.solvers.bounds.energy import UNKNOWN_WORDS as UNKNOWN_TO_ENERGY
 from coalloc.solvers.package import UNKNOWN_WORDS as UNKNOWN_TO_PACKAGES
@@ -23,7 +24,7 @@ def unknown_words() -> Iterator[tuple[str, frozenset[str]]]:
     yield "`lower_bound`: regular objectives", NOTHING
     yield "`lower_bound`: `energy`, `edp`", UNKNOWN_TO_ENERGY
     yield "`check`, `metrics`, `gantt`", NOTHING
-    yield from ((f'`replay`, starts="{starts}"', words) for starts, words in UNKNOWN_TO_REPLAY.items())
+    yield from ((f'`replay`, starts="{starts}"', NOTHING) for starts in get_args(Starts))
     for name, entry in POLICIES.items():
         made = entry.make
         own = made.unknown_words if isinstance(made, IsIgnorant) else NOTHING

@@ -36,6 +36,7 @@ class Easy:
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
     _state: State | None = field(init=False, default=None)
+    _has_closings: bool = field(init=False, default=False)
     _allocator: Allocator = field(init=False)
     _waiting: WaitingJobs = field(init=False)
     _reserve: Reserve = field(init=False)
@@ -44,7 +45,7 @@ class Easy:
 
     def begin(self, state: State) -> None:
         """Forget the run before."""
-        self._state, self._gap = state, None
+        self._state, self._gap, self._has_closings = state, None, state.has_closings
         self._allocator = state.allocator(self.allocation)
         is_pool = len(state.room) == 1 and not state.is_restricted
         self._reserve = reservation_in_pool if is_pool else reservation
@@ -54,7 +55,7 @@ class Easy:
         """Return the jobs that start now: from the head, then those that do not delay the first that waits."""
         if state is not self._state:
             self.begin(state)
-        if state.has_closings:
+        if self._has_closings:
             return self._beside_closings(state)
         waiting, choose, free, now = self._waiting, self._allocator.choose, state.room, state.now
         waiting.update(state.queue, now)
@@ -85,7 +86,8 @@ class Easy:
         now = state.now
         if gap is None:
             gap = self._gap = self._gap_before(jobs[head], [(jobs[k], s) for k, s in enumerate(starts)], free, state)
-        candidates = self._in_turn(candidates, now)
+        if self.candidates != "queue":
+            candidates = self._in_turn(candidates, self.candidates, now)
         passing: list[int] = []
         for place in waiting.passing(candidates, gap, now):
             counts = gap.admit(jobs[place], now)
@@ -95,13 +97,11 @@ class Easy:
         gap.num_tried = len(jobs) - len(starts)
         return passing
 
-    def _in_turn(self, places: Places, now: float) -> Places:
-        """Return the places of jobs in the order in which they are tried."""
-        if self.candidates == "queue":
-            return places
+    def _in_turn(self, places: Places, order: Order, now: float) -> Places:
+        """Return the places of jobs in an order of their own."""
         jobs = self._waiting.jobs
         place_of = {jobs[place].id: int(place) for place in places}
-        return [place_of[job.id] for job in ordered_at([jobs[k] for k in places], self.candidates, now)]
+        return [place_of[job.id] for job in ordered_at([jobs[k] for k in places], order, now)]
 
     def _beside_closings(self, state: State) -> list[Start]:
         """Return the jobs that start now, and end by their estimates before what they run on is not there.
@@ -116,7 +116,9 @@ class Easy:
         candidates = waiting.small(filling.room, num_first + 1) if filling.room > 0 else []
         if len(candidates):
             filling.reserve(waiting.jobs[num_first])
-            for place in self._in_turn(candidates, state.now):
+            if self.candidates != "queue":
+                candidates = self._in_turn(candidates, self.candidates, state.now)
+            for place in candidates:
                 start = filling.start(waiting.jobs[place])
                 if start is not None:
                     passing.append(int(place))

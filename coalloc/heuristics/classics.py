@@ -28,18 +28,19 @@ class ListPolicy:
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
     _state: State | None = field(init=False, default=None)
+    _has_closings: bool = field(init=False, default=False)
     _waiting: WaitingJobs = field(init=False)
 
     def begin(self, state: State) -> None:
         """Forget the run before."""
-        self._state = state
+        self._state, self._has_closings = state, state.has_closings
         self._waiting = waiting_jobs(self.queue_order, state.allocator(self.allocation).least_time)
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs that start now."""
         if state is not self._state:
             self.begin(state)
-        if state.has_closings:
+        if self._has_closings:
             return self._beside_closings(state)
         waiting, choose, free = self._waiting, state.allocator(self.allocation).choose, state.room
         waiting.update(state.queue, state.now)

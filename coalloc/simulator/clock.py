@@ -1,4 +1,4 @@
-"""The clock of a run: all that happens, in one heap, and the order of what happens at one instant.
+"""The clock of a run: all that happens, the arrivals in a row, all else in one heap, and the order at one instant.
 
 With ``passes="batch"`` an instant is all that happens at one time (times closer than the time tolerance
 are one instant). With ``"per-event"`` every event is an instant of its own. The order at an instant is data:
@@ -83,6 +83,7 @@ class Clock:
         jobs, times = order.data, np.asarray(arrivals, dtype=float)[order].data
         self._arrivals: Iterator[Entry] = zip(times, repeat(self._arrival_rank), jobs, repeat(0.0), jobs, strict=False)
         self._coming = next(self._arrivals, END_OF_TIME)
+        """The next arrival, which never enters the heap: half of all that happens is known in order beforehand."""
 
     def expect_end(self, job: int, end: float, start: float, arrival: float) -> None:
         """Expect a job to end at ``end`` (s; ``inf``: not for now), and no longer when it was expected before.
@@ -160,7 +161,7 @@ class Clock:
             handle[rank](what)
 
     def _follow_up(self, rank: int) -> None:
-        """Push the next arrival after an arrival, and so for changes: there is one at most, so the heap stays small."""
+        """Push the next change after a change: there is one at most, so the heap stays small."""
         if rank in self._change_ranks:
             self._push_next_change()
 

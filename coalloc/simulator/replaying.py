@@ -21,7 +21,6 @@ from coalloc.execution import Load, kinds_of, processing_slowdown, shared_link_e
 from coalloc.instance import CoallocError, Instance, Platform
 from coalloc.instance.numbering import intervals_of
 from coalloc.instance.processor_names import ProcessorNames
-from coalloc.instance.words import refuse_words
 from coalloc.observed import in_shapes
 from coalloc.problem import Assignment, Mode, Problem, discretise
 from coalloc.rules.profile import Profile
@@ -43,12 +42,6 @@ STRUCTURE = (
 )
 """Rules of the checker that say which jobs run on which processors."""
 
-UNKNOWN_WORDS: Mapping[Starts, frozenset[str]] = {
-    "keep": frozenset({"start"}),
-    "left": frozenset({"after", "unavailable", "start"}),
-}
-"""The words that it does not know: jobs that are killed end before those after them might expect it."""
-
 
 @public
 def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> Schedule:
@@ -61,8 +54,9 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
     starts
         ``"keep"``: every start is kept. Links may saturate, and slow down the jobs on them.
         ``"left"``: jobs are taken in the order of their starts, and each moves to the earliest instant
-        from its arrival on at which its nodes are free and no link saturates from then to its end.
-        The order on every node is kept. No start of a valid schedule is later than it was.
+        from its arrival, and the end of all that it comes after, on at which its nodes are free and there,
+        and no link saturates, from then to its end. The order of the jobs on every node is kept; windows and
+        jobs that run, or start later, stay where they are. No start of a valid schedule is later than it was.
 
     Returns
     -------
@@ -76,7 +70,6 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
         or a job saturates a link, or exceeds the memory of a node, by itself and ``starts="left"``.
     """
     instance.refuse_shared_nodes("replay")
-    refuse_words(instance, f"replay with starts={starts!r}", UNKNOWN_WORDS[starts])
     broken = [v for v in check(instance, schedule, links="ignore") if v.rule in STRUCTURE]
     if broken:
         raise CoallocError(f"the schedule is not one of the instance: {visible(broken[0].sentence)}")
@@ -126,9 +119,11 @@ def _placed(problem: Problem, schedule: Schedule) -> Iterator[_PlacedMode]:
 
 def _kept(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
     """Return the given starts with real ends: links are shared."""
+    platform, running = problem.instance.platform, problem.instance.running
+    held = allocations_of(platform.numbering, [run.nodes for run in running], problem.classes)
     loads = {
-        run.job.id: Load(run.job, 0.0, busy.loads[: problem.num_links], 1.0, run.end)
-        for run, busy in zip(problem.instance.running, problem.busy, strict=True)
+        run.job.id: Load(run.job, run.start, problem.loads(run.job, counts)[: problem.num_links], 1.0, run.end)
+        for run, counts in zip(running, held, strict=True)
     }
     loads |= {item.placement.job: _load(problem, item) for item in placed}
     ends = shared_link_ends(loads, [link.bandwidth for link in problem.instance.platform.links])
@@ -151,17 +146,25 @@ def _moved_left(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
     platform, running = problem.instance.platform, problem.instance.running
     free_from = np.zeros(platform.num_processors)
     for run, held in zip(running, _spans(platform, [run.nodes for run in running]), strict=True):
-        for first, stop in held:
+        for first, stop in held if run.start <= 0.0 else ():
             free_from[first:stop] = run.end
+    ends = {run.job.id: run.end for run in running}
     times = {}
     for item, held in zip(placed, _spans(platform, [item.placement.nodes for item in placed]), strict=True):
         _refuse_impossible(problem, item)
-        ready = max(problem.releases[item.job], *(float(free_from[first:stop].max()) for first, stop in held))
+        job = problem.jobs[item.job]
+        late = [other for other in job.after if other not in ends]
+        if late:
+            raise CoallocError(
+                f"the schedule starts job {visible(job.id)} before {visible(late[0])}, which it comes after"
+            )
+        before = (ends[other] for other in job.after)
+        ready = max(job.arrival, *before, *(float(free_from[first:stop].max()) for first, stop in held))
         assignment = Assignment(item.job, earliest_start(profile, ready, item.mode), item.mode)
         book(profile, assignment)
         for first, stop in held:
             free_from[first:stop] = assignment.end
-        times[item.placement.job] = assignment.start, assignment.end
+        times[job.id], ends[job.id] = (assignment.start, assignment.end), assignment.end
     return times
 
 

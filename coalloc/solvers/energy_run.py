@@ -147,8 +147,8 @@ ENOUGH = 0.5 * PROOF_TOLERANCE
 """Share of the best known that a bound may be below it and still rule out what it bounds."""
 BOUND_SHARE = 0.3
 """Share of the time that is left after which the relaxations stop."""
-MAX_PATTERNS = 15_000
-"""Patterns of a node beyond which the relaxation does without them."""
+MAX_PATTERNS = 40_000
+"""Patterns of a node, times parts of jobs of equal size, beyond which these are in fewer parts, or nothing is said."""
 PATTERNS_PER_SECOND = 10_000
 """Patterns of a node that are found in a second, roughly."""
 PARTS = (1, 2, 4)
@@ -169,8 +169,7 @@ class EnergyRun:
         self.costs = costs_of(problem)
         self.objective = metered_objective(call.options.objective)
         self.known = list(known)
-        self.has_patterns: bool | None = None
-        """Whether the bound knows what each node can hold; None: not looked for yet, False: that would be too much."""
+        self._patterns_are_few = True
         self._searches = 0
         if problem.jobs and not known:
             self.know(schedule_of(problem, best_list_schedule(problem)), "list schedule")
@@ -260,16 +259,14 @@ class EnergyRun:
                 sets = EnergyBySets(problem, self.costs, window[1])
                 return self._narrowed(window, [*bounds, self._beside_idle(relaxation, sets.joules)], deadline)
             left = self._narrowed(window, bounds, deadline)
-            return (
-                left if left is None or not self._may_have_patterns else self._by_patterns(relaxation, left, deadline)
-            )
+            return left if left is None or not self._has_patterns else self._by_patterns(relaxation, left, deadline)
 
     @property
-    def _may_have_patterns(self) -> bool:
+    def _has_patterns(self) -> bool:
         """Whether it is worth a try to list what each node can hold."""
         problem = self.problem
         is_small = len(problem.jobs) * len(problem.classes) ** 2 <= MAX_PLACES
-        return problem.scope == "node" and is_small and self.has_patterns is not False
+        return problem.scope == "node" and is_small and self._patterns_are_few
 
     def _by_patterns(
         self, relaxation: EnergyByMakespan, window: tuple[float, float], deadline: float
@@ -286,7 +283,7 @@ class EnergyRun:
                 bound = self._beside_idle(relaxation, partial(patterns.joules, parts=parts))
                 narrow = NARROW if parts == PARTS[-1] else NARROW_FOR_FEW_PARTS
                 left = self._narrowed(left, [bound], deadline, outside=self._enough, narrow=narrow)
-                self.has_patterns = parts > PARTS[0] or not patterns.are_too_many
+        self._patterns_are_few = not patterns.are_too_many
         return left
 
     def _short_enough(self, relaxation: EnergyByMakespan, window: tuple[float, float]) -> tuple[float, float]:

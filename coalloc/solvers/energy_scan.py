@@ -15,10 +15,12 @@ from coalloc.solvers.call import Call
 from coalloc.solvers.context import Context
 from coalloc.solvers.energy_run import ENOUGH, EnergyRun, Least
 from coalloc.solvers.portfolio import close
-from coalloc.solvers.result import PROOF_TOLERANCE
+from coalloc.solvers.result import PROOF_TOLERANCE, relative_gap
 
 MAKESPAN_SHARE = 0.3
 """Share of the time after which the search for the least makespan stops, before the scan."""
+SMALL_GAP = 0.01
+"""Relative gap down to which the least makespan is not searched for, neither for its bound nor for its schedule."""
 NARROW = 0.02
 """Share of its end below which a span is cut just below that end, no longer at its middle."""
 
@@ -46,16 +48,13 @@ def least_edp(runner: EnergyRun) -> bool:
     """
     call = runner.call
     window = runner.relax(0.0)
-    if (
-        window is not None
-        and not call.is_closed
-        and not runner.has_sets
-        and (not runner.has_patterns or call.objective is None)
-    ):
-        shortest = least_makespan(runner)
+    gap = relative_gap(call.objective, call.lower_bound)
+    if window is not None and not runner.has_sets and (gap is None or gap > SMALL_GAP):
+        shortest = least_makespan(runner) * (1.0 - 0.1 * PROOF_TOLERANCE)
         if math.isinf(shortest):
             return False
-        window = runner.relax(shortest * (1.0 - 0.1 * PROOF_TOLERANCE))
+        if shortest > window[0]:
+            window = runner.relax(shortest)
     if window is None:
         return call.objective is not None
     if call.is_closed or not runner.may_be_proven:

@@ -11,6 +11,7 @@ import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.instance.rounding import time_tolerance
+from coalloc.instance.windows import Window
 from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import Placement, Schedule, schedule_of
@@ -168,3 +169,43 @@ def test_a_simulated_run_replays_to_itself(instance: Instance) -> None:
         instance = instance.replace(jobs=tuple(job.replace(task_bandwidth=0.0) for job in instance.jobs))
     run = coalloc.simulate(instance, "fpfs").schedule
     assert all(p.end == pytest.approx(run[p.job].end, rel=1e-9) for p in coalloc.replay(instance, run))
+
+
+CLOSED = Platform(
+    (Cluster("C1", (NodeGroup(2, 1.0),), 0.0),),
+    unavailable=(Window("C1", 20.0, 30.0, nodes=["C1/0"]), Window("C1", 60.0, 70.0, group=0, processors=1)),
+)
+RESERVED = (RunningJob(Job("R", 1, 5.0), ("C1/1",), end=50.0, start=40.0),)
+
+
+def test_jobs_move_left_to_between_windows_and_reservations() -> None:
+    # On C1/0 A, 15 s, moves to 0 s and B, 10 s, to 30 s, behind the window. On C1/1 C, 25 s, ends before R begins, and
+    # D, 16 s, would not: it goes behind R, to 50 s. Of the nodes one is left from 60 s on: E, 25 s, waits for D to end.
+    jobs = [Job("A", 1, 15.0), Job("B", 1, 10.0), Job("C", 1, 25.0), Job("D", 1, 16.0), Job("E", 1, 25.0)]
+    starts = {"A": 3.0, "C": 5.0, "B": 35.0, "D": 50.0, "E": 80.0}
+    nodes = {"A": "C1/0", "B": "C1/0", "C": "C1/1", "D": "C1/1", "E": "C1/0"}
+    given = Schedule([Placement(id, t, t + 1.0, [nodes[id]]) for id, t in starts.items()])
+    left = coalloc.replay(Instance(CLOSED, jobs, RESERVED), given, starts="left")
+    assert {p.job: p.start for p in left} == {"A": 0.0, "B": 30.0, "C": 0.0, "D": 50.0, "E": 66.0}
+
+
+def test_a_job_moves_left_to_the_end_of_those_it_comes_after() -> None:
+    # A was killed after 4 s of its 10 s: B, on another node, follows then. C comes after R, which ends at 50 s.
+    jobs = [Job("A", 1, 10.0), Job("B", 1, 5.0, after=["A"]), Job("C", 1, 1.0, after=["R"])]
+    instance = Instance(CLOSED, jobs, RESERVED)
+    placements = [Placement("A", 3.0, 7.0, ["C1/0"], "killed"), Placement("B", 30.0, 35.0, ["C1/1"])]
+    given = Schedule([*placements, Placement("C", 80.0, 81.0, ["C1/0"])])
+    left = coalloc.replay(instance, given, starts="left")
+    assert {p.job: (p.start, p.end) for p in left} == {"A": (0.0, 4.0), "B": (4.0, 9.0), "C": (50.0, 51.0)}
+    turned = given.replace(placements=[p.replace(start=0.0, end=5.0) if p.job == "B" else p for p in given])
+    with pytest.raises(CoallocError, match=r"^the schedule starts job B before A, which it comes after$"):
+        coalloc.replay(instance, turned, starts="left")
+
+
+def test_a_reservation_loads_links_while_starts_are_kept() -> None:
+    # A puts 10 MB/s on links of 10 MB/s, R as much from 10 to 30 s: SC 2 then. A, sigma 0.5, takes 20 s alone and 30 s
+    # beside R: half done at 10 s, done at 25 s.
+    running = [RunningJob(Job("R", 2, 5.0, task_bandwidth=10.0), ["C1/1", "C2/1"], 30.0, start=10.0)]
+    instance = Instance(TWO_CLUSTERS, [Job("A", 2, 20.0, 0.5, task_bandwidth=10.0)], running)
+    given = Schedule([Placement("A", 0.0, 1.0, ["C1/0", "C2/0"])])
+    assert coalloc.replay(instance, given)["A"].end == pytest.approx(25.0)

@@ -109,7 +109,7 @@ class Patterns:
 class EnergyByPatterns:
     """The patterns of a problem whose jobs stay within nodes.
 
-    ``most`` says of how many patterns a kind of nodes may have, now.
+    ``most`` says how many patterns a kind of nodes may have, now: times the parts of jobs of equal size.
     """
 
     def __init__(self, problem: Problem, costs: Costs, most: Callable[[], int]) -> None:
@@ -118,6 +118,7 @@ class EnergyByPatterns:
         joules = np.array([node.joules for node in self._nodes])
         self._left_out = LEFT_OUT * float(joules.max(axis=0, initial=0.0, where=np.isfinite(joules)).sum())
         self._known: dict[tuple[Kind, ...], Patterns] = {}
+        self._too_many_by: dict[tuple[Kind, ...], float] = {}
         self.are_too_many = False
         """Whether patterns were too many, in however few kinds, so that no more are looked for."""
 
@@ -128,7 +129,7 @@ class EnergyByPatterns:
         """
         latest = _latest(self._origin + makespan)
         while parts and not self.are_too_many:
-            patterns = self._patterns(self._kinds(latest, parts), latest)
+            patterns = self._patterns(self._kinds(latest, parts), latest, self._most() // parts)
             if patterns is not None:
                 return patterns.joules_by(latest)
             parts //= 2
@@ -144,15 +145,20 @@ class EnergyByPatterns:
             alike.setdefault(key, []).append(j)
         return tuple(kind for members in alike.values() for kind in _split(members, jobs[0].releases, parts))
 
-    def _patterns(self, kinds: tuple[Kind, ...], latest: float) -> Patterns | None:
+    def _patterns(self, kinds: tuple[Kind, ...], latest: float, most: int) -> Patterns | None:
         """Return the patterns that can be done by an instant, s, maybe with others; None where a node has too many."""
         known = self._known.get(kinds)
         if known is not None and known.latest >= latest:
             return known
-        found = [_patterns_of(node, kinds, latest, self._most()) for node in self._nodes]
-        parts = [part for part in found if part is not None]
-        if len(parts) < len(found):
+        if latest >= self._too_many_by.get(kinds, math.inf):
             return None
+        parts = list[tuple[Ints, Floats, Floats]]()
+        for node in self._nodes:
+            part = _patterns_of(node, kinds, latest, most)
+            if part is None:
+                self._too_many_by[kinds] = latest
+                return None
+            parts.append(part)
         self._known[kinds] = Patterns(
             latest=latest,
             demand=np.array([len(kind) for kind in kinds]),
