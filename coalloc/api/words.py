@@ -9,7 +9,6 @@ from coalloc.heuristics.registry import POLICIES
 from coalloc.instance.words import WORDS
 from coalloc.simulator.policy import IsIgnorant
 from coalloc.simulator.replaying import Starts
-from coalloc.simulator.simulation import UNKNOWN_WORDS as UNKNOWN_TO_SIMULATIONS
 from coalloc.solvers.bounds.energy import UNKNOWN_WORDS as UNKNOWN_TO_ENERGY
 from coalloc.solvers.package import UNKNOWN_WORDS as UNKNOWN_TO_PACKAGES
 
@@ -28,7 +27,7 @@ def unknown_words() -> Iterator[tuple[str, frozenset[str]]]:
     for name, entry in POLICIES.items():
         made = entry.make
         own = made.unknown_words if isinstance(made, IsIgnorant) else NOTHING
-        yield f"`simulate`: `{name}`", UNKNOWN_TO_SIMULATIONS | own
+        yield f"`simulate`: `{name}`", own
 
 
 def words_table() -> str:

@@ -41,6 +41,7 @@ class Loras:
     scope: ClassVar[Scope] = "platform"
     shares_nodes: ClassVar[bool] = True
     unknown_words: ClassVar[frozenset[str]] = frozenset({"eligible", "requires", "unavailable", "start"})
+    why_unknown: ClassVar[str] = "it looks at what is on nodes now, not at who may use them, nor at what is to come"
 
     def __post_init__(self) -> None:
         given = {"queue_order": self.queue_order, "selection": self.selection}

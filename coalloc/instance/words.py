@@ -83,8 +83,11 @@ WORDS: Mapping[str, Word] = {
 """Every word by its name."""
 
 
-def refuse_words(instance: Worded, what: str, unknown: Collection[str]) -> None:
-    """Raise :class:`CoallocError` where an instance uses a word that ``what`` does not know."""
+def refuse_words(instance: Worded, what: str, unknown: Collection[str], why: str = "") -> None:
+    """Raise :class:`CoallocError` where an instance uses a word that ``what`` does not know, and say why if it is."""
     used = [word for word in instance.words if word in unknown]
     if used:
-        raise CoallocError(f"{what} knows nothing of {' and '.join(map(repr, used))}, which this instance uses")
+        because = f": {why}" if why else ""
+        raise CoallocError(
+            f"{what} knows nothing of {' and '.join(map(repr, used))}, which this instance uses{because}"
+        )

@@ -283,6 +283,15 @@ class IsIgnorant(Protocol):
 
 
 @runtime_checkable
+class SaysWhy(IsIgnorant, Protocol):
+    """A policy that says why it does not know them."""
+
+    @property
+    def why_unknown(self) -> str:
+        """The reason, as the end of a message."""
+
+
+@runtime_checkable
 class NeedsMemory(Protocol):
     """A policy that decides by memory: it says which option asks for that of all nodes and jobs, nothing if none."""
 
@@ -307,6 +316,7 @@ __all__ = [
     "NeedsMemory",
     "Policy",
     "Running",
+    "SaysWhy",
     "SharesNodes",
     "Start",
     "State",

@@ -19,14 +19,12 @@ from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
 from coalloc.simulator.node_sharing import refuse_missing_memory
-from coalloc.simulator.policy import IsIgnorant, NeedsMemory, Policy, SharesNodes, Tallies
+from coalloc.simulator.policy import IsIgnorant, NeedsMemory, Policy, SaysWhy, SharesNodes, Tallies
 from coalloc.simulator.processors import Processors, intervals_of
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
 from coalloc.simulator.site import Partition
 
-UNKNOWN_WORDS = frozenset[str]()
-"""The words that no policy knows."""
 UNKNOWN_WHERE_SHARED = frozenset({"times"})
 """The words that no run on shared nodes knows: a node has one speed there, however many share it."""
 
@@ -48,8 +46,9 @@ def simulated(
     """Return the run of an instance under a policy or a broker; see :func:`coalloc.simulate`."""
     if not (isinstance(policy, SharesNodes) and policy.shares_nodes):
         instance.refuse_shared_nodes(f"policy {name!r}")
-    own = policy.unknown_words if isinstance(policy, IsIgnorant) else frozenset()
-    refuse_words(instance, f"simulate, with policy {name!r},", UNKNOWN_WORDS | own)
+    unknown = policy.unknown_words if isinstance(policy, IsIgnorant) else frozenset()
+    why = policy.why_unknown if isinstance(policy, SaysWhy) else ""
+    refuse_words(instance, f"simulate, with policy {name!r},", unknown, why)
     if instance.shares_nodes:
         refuse_words(instance, "simulate, where nodes are shared,", UNKNOWN_WHERE_SHARED)
     if isinstance(policy, NeedsMemory) and policy.needs_memory:

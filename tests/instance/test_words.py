@@ -114,13 +114,16 @@ def test_what_does_not_know_a_word_refuses_it_in_one_line(word, keywords, who):
     assert str(caught.value) == f"{who} knows nothing of {word!r}, which this instance uses"
 
 
-def test_bounds_of_energy_and_replay_refuse_as_well():
+def test_bounds_of_energy_refuse_as_well():
     with pytest.raises(CoallocError, match=r"^the bound of objective 'energy' knows nothing of 'deadline'"):
         coalloc.lower_bound(WORDED["deadline"], "energy")
-    solved = coalloc.solve(WORDED["after"])
-    with pytest.raises(CoallocError, match=r"^replay with starts='left' knows nothing of 'after'"):
-        coalloc.replay(WORDED["after"], solved.schedule, starts="left")
-    assert list(coalloc.replay(WORDED["after"], solved.schedule)) == list(solved.schedule)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_schedule_replayed_is_the_same(word):
+    solved = coalloc.solve(WORDED[word]).schedule
+    for starts in ("keep", "left"):
+        assert list(coalloc.replay(WORDED[word], solved, starts=starts)) == list(solved)
 
 
 def test_random_instances_use_every_pair_of_words():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import coalloc
 from coalloc import (
@@ -17,9 +19,12 @@ from coalloc import (
     Start,
     Window,
 )
+from coalloc.heuristics.backfilling import Easy
 from coalloc.heuristics.registry import POLICIES
+from coalloc.simulator.site import Partition
 from tests.simulator.random_windows import random_instance
 from tests.simulator.slow import Slow
+from tests.strategies import LAW
 
 WATTS = {"idle_watts": 1.0, "static_watts": 2.0, "core_watts": 1.0}
 KNOWING = [name for name in POLICIES if name not in ("loras", "grid")]
@@ -238,8 +243,15 @@ def test_a_part_of_a_node_is_not_reserved():
 
 @pytest.mark.parametrize("name", ["grid", "loras"])
 def test_what_does_not_know_windows_refuses_them(name):
-    with pytest.raises(CoallocError, match=f"with policy '{name}', knows nothing of 'unavailable'"):
+    why = {
+        "grid": "its broker counts on all processors of a site, for every job and at all times",
+        "loras": "it looks at what is on nodes now, not at who may use them, nor at what is to come",
+    }
+    with pytest.raises(CoallocError) as caught:
         coalloc.simulate(Instance(pool(1, Window("C1", 5.0, 9.0)), [Job("A", 1, 1.0)]), name)
+    assert str(caught.value) == (
+        f"simulate, with policy '{name}', knows nothing of 'unavailable', which this instance uses: {why[name]}"
+    )
 
 
 # ---------------------------------------------------------------------- agreement, and laws
@@ -277,6 +289,50 @@ def test_nothing_starts_by_its_estimate_into_a_window(name):
             end = placement.start + estimated(instance, placement)
             assert not [start for start in begins if placement.start + 1e-6 < start < end - 1e-6], (seed, placement)
     assert num_jobs >= 60
+
+
+@LAW
+@given(st.integers(0, 10**6))
+def test_jobs_are_killed_only_where_something_begins(seed):
+    """Jobs have no limits here. That all others do all their work is what the checker says of each run."""
+    instance, _ = random_instance(seed)
+    begins = {window.start for window in instance.platform.unavailable} | {run.start for run in instance.running}
+    for name in ("fpfs", "easy", "conservative"):
+        run = coalloc.simulate(instance, name)
+        ends = {placement.end for placement in run.schedule if placement.outcome == "killed"}
+        assert ends <= begins
+        assert run.metrics["killed"] == sum(placement.outcome == "killed" for placement in run.schedule)
+
+
+class Halves:
+    """A broker of a user's own: jobs whose names begin with X go to the first cluster, others to the second."""
+
+    scope = "cluster"
+
+    def partitions(self, platform):
+        return [Partition(Easy(), (cluster.name,), cluster.name) for cluster in platform.clusters]
+
+    def route(self, sites, job):
+        return sites[0 if job.id.startswith("X") else 1]
+
+
+def test_each_site_of_a_broker_has_its_own_windows():
+    # C2 is away from 5 to 20 s, and R has C2/0 from 30 to 35 s: Y, 10 s, starts at 20 s, Z, 12 s, behind R.
+    clusters = [Cluster(name, [NodeGroup(1, power=1.0)], link_bandwidth=10.0) for name in ("C1", "C2")]
+    running = [RunningJob(Job("R", 1, 5.0), ["C2/0"], 35.0, start=30.0)]
+    jobs = [Job("X", 1, 10.0), Job("Y", 1, 10.0), Job("Z", 1, 12.0)]
+    instance = Instance(Platform(clusters, unavailable=[Window("C2", 5.0, 20.0)]), jobs, running)
+    assert {job: start for job, (start, _) in spans(instance, Halves()).items()} == {"X": 0.0, "Y": 20.0, "Z": 35.0}
+
+
+def test_why_a_job_waits_for_a_window_is_said():
+    instance = Instance(pool(1, Window("C1", 50.0, 100.0)), [Job("A", 1, 20.0), Job("B", 1, 40.0, arrival=20.0)])
+    schedule = coalloc.simulate(instance, "easy").schedule
+    waits = coalloc.explain(instance, schedule).of("wait")
+    assert [(reason.kind, reason.since, reason.until) for reason in waits] == [
+        ("window", 20.0, 50.0),
+        ("window", 50.0, 100.0),
+    ]
 
 
 def with_watts(instance):

@@ -153,16 +153,19 @@ class Pricing:
         """The number of cells of the grid."""
         return len(self.widths)
 
-    def sums(self, prices: Floats) -> Floats:
-        """Return what the prices of each kind sum up to until each instant of the grid, flattened over kinds.
+    def sums_of(self, prices: Floats) -> Floats:
+        """Return what rows of prices sum up to until each instant of the grid, shape ``(num_rows, num_cells + 2)``.
 
         A cell follows in which nothing is added, for what ends after the grid.
         """
-        of_kinds = self.ways.needs @ prices
-        sums = np.zeros((len(of_kinds), self.num_cells + 2))
-        np.cumsum(of_kinds * self.widths, axis=1, out=sums[:, 1:-1])
+        sums = np.zeros((len(prices), self.num_cells + 2))
+        np.cumsum(prices * self.widths, axis=1, out=sums[:, 1:-1])
         sums[:, -1] = sums[:, -2]
-        return sums.ravel()
+        return sums
+
+    def sums(self, prices: Floats) -> Floats:
+        """Return what the prices of each kind sum up to until each instant of the grid, flattened over kinds."""
+        return self.sums_of(self.ways.needs @ prices).ravel()
 
     def excess(self, prices: Floats) -> float:
         """Return how much the costs of all jobs are above what they cost alone, at the least; never below 0."""

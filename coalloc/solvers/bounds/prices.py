@@ -15,14 +15,18 @@ import contextlib
 import math
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from coalloc.objectives import Criterion
-from coalloc.solvers.bounds.priced_starts import Pricing, Starts, Supply, Ways, ways_of
+from coalloc.solvers.bounds.priced_starts import Pricing, Supply, Ways, ways_of
+from coalloc.solvers.bounds.smooth_prices import OutOfTimeError, Smooth, StoredStarts, WalkedStarts
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 
@@ -30,12 +34,10 @@ Floats = NDArray[np.float64]
 
 FEWEST_CELLS, JOBS_PER_CELL = 64, 16
 """Cells of the first grid: so many, or one for so many jobs where that is more, but none shorter than a mean job."""
-MOST_CELLS, CELLS_PER_JOB = 4096, 16
+MOST_CELLS, CELLS_PER_JOB = 65_536, 16
 """Cells from which on a grid is not refined, or so many per job where that is less; but twice the first grid's."""
-FIRST_STARTS = 1_000_000
-"""Starts that the first climb looks at, about, before there are prices that say where jobs may start."""
 MOST_STARTS = 12_000_000
-"""Starts that a climb may look at, about: where a finer grid would have more, the bound is what it is."""
+"""Starts, about, from which on a grid is not refined: the bound is what it is."""
 AFTER = 0.25
 """Share of the time from the first release to the end of all work by which the grid goes on after that."""
 COOLING = (0.3, 0.05, 0.01, 0.002)
@@ -46,10 +48,10 @@ WORTH_HALVING = 0.5
 """Share of the median of width times difference of prices from which on a cell is halved."""
 STEPS = 60
 """Steps of the quasi-Newton method at one temperature."""
-MARGIN = 2.0
-"""How many times what a job pays the starts of a climb may cost: prices change while they are looked for."""
 HALVINGS = 6
 """Halvings of prices that prove nothing."""
+COMPILED_FROM = 100
+"""Jobs from which on machine code goes through the starts: loading it takes half a second."""
 REMEMBERED = 20
 """Pairs of steps and changes of the gradient that the method remembers."""
 SHARE = 0.5
@@ -58,10 +60,6 @@ WHOLE = 1e-6
 """How far above a whole number a bound may be before it is rounded up."""
 IMPROVEMENT = 2e-4
 """Share by which a finer grid must raise the bound for a still finer one."""
-
-
-class _OutOfTimeError(Exception):
-    """The time is up within a climb."""
 
 
 class Prices:
@@ -85,7 +83,6 @@ class Prices:
         self._num_starts = 0
         self._cost = float(costs.mean())
         self._unit = float(costs.sum()) / np.maximum(work, 1e-300)
-        self._reach = self._first_reach()
         self._left, self._before = list(COOLING), -1.0
         self.is_final = False
 
@@ -105,28 +102,10 @@ class Prices:
         while not self.is_final and time.perf_counter() < deadline:
             self._climb(self._left.pop(0), deadline)
             yield self.excess
-            self._reach = self._next_reach()
             if not self._left:
                 is_worth_it = self.excess > self._before * (1.0 + IMPROVEMENT)
                 self.is_final = not (is_worth_it and self._refine())
                 self._left, self._before = list(COOLING[FIRST_OF_FINER:]), self.excess
-
-    def _first_reach(self) -> Floats:
-        """Return how far after its release each way is looked at before there are prices."""
-        num_cells = self.pricing.num_cells
-        share = min(1.0, FIRST_STARTS / (2.0 * num_cells * len(self._ways.job)))
-        end = float(self.pricing.grid[-1])
-        return np.asarray(np.minimum(end * share, np.maximum(end - self._ways.release, 0.0)), dtype=np.float64)
-
-    def _next_reach(self) -> Floats:
-        """Return how far each way is looked at next: as prices say, but not much farther than before.
-
-        Where starts were left out jobs could not flee from prices, which are too high then.
-        """
-        most = np.maximum(2.0 * self._reach, self.pricing.widths.max())
-        wanted = np.minimum(self.pricing.reach(self.prices, MARGIN), most)
-        num_starts = self.pricing.num_starts(wanted)
-        return np.asarray(wanted * min(1.0, MOST_STARTS / num_starts), dtype=np.float64)
 
     def _refine(self) -> bool:
         """Halve the cells between which prices differ most; return whether there is a finer grid."""
@@ -145,21 +124,26 @@ class Prices:
         self.prices = np.repeat(prices, np.where(is_halved, 2, 1), axis=1)
         return True
 
+    def _smooth(self, temperature: float) -> Smooth:
+        """Return the smoothed value at a temperature (cost)."""
+        if self._ways.num_jobs >= COMPILED_FROM:
+            return WalkedStarts(self.pricing, temperature)
+        return StoredStarts(self.pricing, self.prices, temperature)
+
     def _climb(self, temperature: float, deadline: float) -> None:
         """Look for better prices at a temperature, and take them."""
         from scipy import optimize
 
         minimize: Any = optimize.minimize
-        smooth = _Smooth(self.pricing, list(self.pricing.starts(self._reach)), temperature * self._cost)
-        self._num_starts = smooth.num_starts
+        smooth = self._smooth(temperature * self._cost)
         climb = _Climb(smooth, self._unit[:, None], self._cost * self._ways.num_jobs, deadline, self.prices)
         options = {"maxiter": STEPS, "maxcor": REMEMBERED, "ftol": 1e-10, "gtol": 1e-10}
         first = (self.prices / self._unit[:, None]).ravel()
-        with contextlib.suppress(_OutOfTimeError):
+        with contextlib.suppress(OutOfTimeError), _one_thread():
             minimize(
                 climb.loss, first, jac=True, method="L-BFGS-B", bounds=optimize.Bounds(0.0, np.inf), options=options
             )
-        self.prices = climb.best
+        self.prices, self._num_starts = climb.best, smooth.num_starts
         found = self.pricing.excess(self.prices)
         for _ in range(HALVINGS if found <= 0.0 else 0):
             # Where starts were left out prices are too high; the bound is concave, and 0 at prices of 0.
@@ -168,6 +152,18 @@ class Prices:
             if found > 0.0 or time.perf_counter() > deadline:
                 break
         self.excess = max(self.excess, found)
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return what knows the libraries that are loaded; looking for them takes milliseconds."""
+    return ThreadpoolController()
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Keep linear algebra in one thread: its vectors are short, and threads that wait for each other cost more."""
+    one_thread: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
+    return one_thread
 
 
 def _last_work(ways: Ways, supply: Supply) -> float:
@@ -183,7 +179,7 @@ def _last_work(ways: Ways, supply: Supply) -> float:
 class _Climb:
     """A climb in scaled prices: ``unit`` is a price of 1, ``scale`` a value of 1; ``best`` are the best prices yet."""
 
-    smooth: _Smooth
+    smooth: Smooth
     unit: Floats
     scale: float
     deadline: float
@@ -192,46 +188,11 @@ class _Climb:
 
     def loss(self, scaled: Floats) -> tuple[float, Floats]:
         """Return minus the smoothed value, and its gradient; raises where the time is up."""
-        if time.perf_counter() > self.deadline:
-            raise _OutOfTimeError
         prices = scaled.reshape(self.best.shape) * self.unit
-        value, gradient = self.smooth.value(prices)
+        value, gradient = self.smooth.value(prices, self.deadline)
         if value > self.value:
             self.value, self.best = value, prices
         return -value / self.scale, -(gradient * self.unit / self.scale).ravel()
-
-
-class _Smooth:
-    """What the jobs pay with every minimum over starts smoothed at a temperature (cost)."""
-
-    def __init__(self, pricing: Pricing, chunks: list[Starts], temperature: float) -> None:
-        self._pricing, self._chunks, self._temperature = pricing, chunks, temperature
-        self.num_starts = sum(len(starts.way) for starts in chunks)
-        self._lengths = [np.diff(np.append(starts.first, len(starts.way))) for starts in chunks]
-
-    def value(self, prices: Floats) -> tuple[float, Floats]:
-        """Return the smoothed value, above what the jobs cost alone, and its gradient by the prices."""
-        pricing = self._pricing
-        sums = pricing.sums(prices)
-        total, flow = -float((pricing.supply * prices).sum()), np.zeros(len(sums))
-        for starts, lengths in zip(self._chunks, self._lengths, strict=True):
-            total += self._add(starts, lengths, sums, flow)
-        later = flow.reshape(len(pricing.ways.needs), -1)[:, ::-1].cumsum(axis=1)[:, ::-1]
-        use = later[:, 1:-1] * pricing.widths
-        return total, pricing.ways.needs.T @ use - pricing.supply
-
-    def _add(self, starts: Starts, lengths: NDArray[np.int64], sums: Floats, flow: Floats) -> float:
-        """Add to ``flow`` what a tick more of each sum costs; return what these jobs pay."""
-        values = starts.values(sums)
-        least = np.minimum.reduceat(values, starts.first)
-        shares = np.exp((np.repeat(least, lengths) - values) / self._temperature)
-        totals = np.add.reduceat(shares, starts.first)
-        shares /= np.repeat(totals, lengths)
-        for place, share, sign in ((starts.end, starts.end_share, 1.0), (starts.begin, starts.begin_share, -1.0)):
-            part = shares * share
-            flow += sign * np.bincount(place, shares - part, len(flow))
-            flow += sign * np.bincount(place + 1, part, len(flow))
-        return float((least - self._temperature * np.log(totals)).sum())
 
 
 def sum_bound(criterion: Criterion, time_limit: float = math.inf) -> float:

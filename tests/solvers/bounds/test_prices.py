@@ -12,8 +12,10 @@ from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Runnin
 from coalloc.objectives import OBJECTIVES, Criterion, RegularObjective
 from coalloc.problem import discretise
 from coalloc.solvers import list_schedules, portfolio
+from coalloc.solvers.bounds import prices as prices_module
 from coalloc.solvers.bounds.priced_starts import Pricing, ways_of
 from coalloc.solvers.bounds.prices import Prices, sum_bound
+from coalloc.solvers.bounds.smooth_prices import StoredStarts, WalkedStarts
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import SmallSize, small_instance, with_due_dates
 
@@ -90,6 +92,54 @@ def test_the_cheapest_starts_are_what_the_bound_adds_up():
     ramp = np.maximum(ways.floor[way], ways.slope[way] * (start - ways.release[way]) + ways.least[way])
     paid = float((ramp + (running * rates * widths).sum(axis=1)).sum()) - float((pricing.supply * prices).sum())
     assert max(0.0, paid) == pytest.approx(pricing.excess(prices), rel=1e-3, abs=1e-3 * float(ramp.sum() + 1.0))
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("seed", [1, 4])
+def test_walked_starts_are_the_stored_ones(name, seed):
+    # Machine code finds what NumPy does, on clusters of several speeds, with due dates that make kinks. NumPy counts a
+    # start twice where its job's release, kink or last start is on the grid, which at this temperature is no matter.
+    instance = with_due_dates(small_instance(seed)[0], seed)
+    ways, supply = ways_of(criterion_of(instance, name))
+    pricing = Pricing(ways, supply, np.linspace(0.0, 2.0 * float((ways.release + ways.duration).max()), 30))
+    prices = np.random.default_rng(seed).exponential(size=(len(supply.capacities), 29)) * 0.05
+    temperature = 1e-7 * float((ways.slope * ways.duration).mean())
+    (stored, by_stored), (walked, by_walked) = (
+        smooth.value(prices, np.inf)
+        for smooth in (StoredStarts(pricing, prices, temperature), WalkedStarts(pricing, temperature))
+    )
+    assert walked == pytest.approx(stored, rel=1e-6, abs=1e-6)
+    assert by_walked == pytest.approx(by_stored, abs=1e-6 * float(np.abs(by_stored).max()))
+
+
+def test_the_gradient_of_walked_starts_is_how_the_value_changes():
+    instance = with_due_dates(small_instance(5)[0], 5)
+    ways, supply = ways_of(criterion_of(instance, "weighted-tardiness"))
+    pricing = Pricing(ways, supply, np.linspace(0.0, 2.0 * float((ways.release + ways.duration).max()), 12))
+    rng = np.random.default_rng(2)
+    prices = rng.exponential(size=(len(supply.capacities), 11)) * 0.05
+    smooth = WalkedStarts(pricing, 0.3 * float((ways.slope * ways.duration).mean()))
+    step = 1e-6 * rng.normal(size=prices.shape)
+    _, gradient = smooth.value(prices, np.inf)
+    change = smooth.value(prices + step, np.inf)[0] - smooth.value(prices - step, np.inf)[0]
+    assert change == pytest.approx(2.0 * float((gradient * step).sum()), rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_machine_code_proves_no_more_than_the_optimum(seed, monkeypatch):
+    monkeypatch.setattr(prices_module, "COMPILED_FROM", 0)
+    instance, slot = small_instance(seed, SmallSize(max_jobs=3, max_processors=6))
+    instance = with_due_dates(instance, seed)
+    for name in SUMS:
+        best = brute_force_oas(instance, slot, name).objective
+        criterion = criterion_of(instance, name, slot)
+        assert criterion.reported(sum_bound(criterion)) <= best + 1e-6 * abs(best) + 1e-9
+
+
+def test_many_jobs_have_a_bound_by_machine_code():
+    # 120 jobs of 10 s at once on one processor: they end at 10, 20, ..., 1200, so that they wait 595 s on average.
+    instance = one_processor(*(Job(f"J{i}", 1, 10.0) for i in range(120)))
+    assert 0.99 * 595.0 <= coalloc.lower_bound(instance, "mean-wait") <= 595.0
 
 
 @pytest.mark.parametrize("name", SUMS)
