@@ -70,7 +70,10 @@ def cases(seed: int) -> Iterator[Case]:
     chosen = slot if rng.random() < 0.5 else None
     limit = None
     if rng.random() < 0.5:
-        shortest = coalloc.lower_bound(instance, method="longest-job")
+        try:
+            shortest = coalloc.lower_bound(instance, method="longest-job")
+        except coalloc.CoallocError:  # a job fits nowhere
+            shortest = 1.0
         limit = float(shortest * rng.uniform(0.9, 3.0))
     for objective in ("energy", "edp"):
         keywords = {
