@@ -311,13 +311,14 @@ def slots_and_time(results: Results) -> Figure:
     figure, (quality, effort) = new_figure(7.2, 3.4, columns=2)
     makespans_over_slots(quality, results)
     title(quality, "Makespan")
-    solve = slot_metric(results.slots[results.slots["starts"] == "keep"], results, solve_column(results.slots))
+    kept = results.slots[results.slots["starts"] == "keep"]
+    solve = 1000.0 * slot_metric(kept, results, solve_column(results.slots))
     line_over_slots(effort, results, solve, "mean", 0)
     median = solve.median()
     effort.plot(median.index, median, linestyle="--", label="median", **series_style(1))
-    effort.set_yscale("log")
+    effort.set_ylim(bottom=0.0)
     title(effort, "Solve")
-    label(effort, "slot, % of the mean base time", "processor time, s")
+    label(effort, "slot, % of the mean base time", "processor time, ms")
     effort.legend(frameon=False, fontsize=8)
     return figure
 

@@ -6,7 +6,8 @@ seed and the strategy. What is proven goes into a row of its own, the strategy `
 
 from __future__ import annotations
 
-import os
+import resource
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -239,8 +240,8 @@ def slots(instance: Instance, percentages: Sequence[float], time_limit: float) -
 
 def cpu_seconds() -> float:
     """Return the processor time of this process and of those that it has waited for; others change it little."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
 
 
 MEASURES: Mapping[str, Callable[..., Iterator[Row]]] = {

@@ -63,17 +63,20 @@ def results_of(experiment: Experiment, rows: Iterable[Row]) -> Results:
     keys = [*point, "seed"]
     proven = frame[frame["strategy"] == REFERENCE][[*keys, *_proven_columns(frame)]]
     runs = frame[frame["strategy"] != REFERENCE].drop(columns=_proven_columns(frame)).merge(proven, on=keys, how="left")
-    return split(experiment, against_bounds(runs, strict_strategies(experiment)))
+    return split(experiment, against_bounds(runs, strict_strategies(experiment)), point)
 
 
 def results_in(experiment: Experiment, table: Path) -> Results:
-    """Return the results of an experiment from the CSV file of its runs, which lacks what figures alone need."""
-    return split(experiment, pd.read_csv(table))
+    """Return the results of an experiment from the CSV file of its runs, which lacks what figures alone need.
+
+    Its first columns, up to the seed, say what was varied: jobs drawn or, where the log was there, slices of it.
+    """
+    runs = pd.read_csv(table)
+    return split(experiment, runs, tuple(runs.columns[: runs.columns.get_loc("seed")]))
 
 
-def split(experiment: Experiment, runs: pd.DataFrame) -> Results:
+def split(experiment: Experiment, runs: pd.DataFrame, point: tuple[str, ...]) -> Results:
     """Return the runs beside those of OAS in slots of all lengths, of which the usual one stands beside the others."""
-    point = tuple(experiment.workload.grid)
     slots = runs[runs["slot"].notna()] if "slot" in runs else runs[:0]
     headline = runs.drop(slots.index)
     if len(slots):

@@ -81,7 +81,19 @@ Solver = Annotated[
     str, Option(help="highs, or a MIP solver that Pyomo finds: cbc, glpk, gurobi, ...", rich_help_panel=LIMITS)
 ]
 StartFile = Annotated[
-    Path | None, Option(metavar="SCHEDULE", help="A valid schedule to start from.", rich_help_panel=LIMITS)
+    Path | None,
+    Option(
+        metavar="SCHEDULE", help="A valid schedule, of some of the jobs or all, to start from.", rich_help_panel=LIMITS
+    ),
+]
+FixedFile = Annotated[
+    Path | None,
+    Option(
+        "--fixed",
+        metavar="SCHEDULE",
+        help="Placements of some jobs that are kept as they are (oas).",
+        rich_help_panel=MODEL,
+    ),
 ]
 ResultFile = Annotated[
     Path | None,
@@ -131,6 +143,7 @@ def solve(
     saturation: Saturation = 0.0,
     scope: Within = "platform",
     makespan_limit: MakespanLimit = None,
+    fixed: FixedFile = None,
     time_limit: TimeLimit = 60.0,
     work_limit: WorkLimit = None,
     gap: Gap = 0.0,
@@ -148,7 +161,7 @@ def solve(
 ) -> ExitCode:
     """Solve one instance: a schedule and a proof, or the best schedule and bound that the limits allow."""
     files = ResultFiles(output, result, () if plot is None else (plot,), write_model, progress_plot)
-    _check_outputs(files, inputs=(file, start))
+    _check_outputs(files, inputs=(file, start, fixed))
     instance = read_instance(file)
     modelled: dict[str, Any] = {
         "model": model,
@@ -168,6 +181,7 @@ def solve(
         "threads": threads,
         "solver": solver,
         "start": None if start is None else read_schedule(start),
+        "fixed": () if fixed is None else read_schedule(fixed).placements,
     }
     if write_model is not None:
         _write_model(instance, modelled, write_model)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 
 from coalloc.documents.text import quoted
@@ -13,7 +12,7 @@ from coalloc.instance.rounding import slots_down, time_tolerance
 from coalloc.problem import MAX_MODES, Problem, least_tasks
 from coalloc.rules.spreading import Spreading
 from coalloc.solvers.bounds.simple import simple_bound
-from coalloc.solvers.feasibility import fits_alone, mildest_load
+from coalloc.solvers.feasibility import alone, fits_alone, mildest_load
 
 
 def why_no_schedule(problem: Problem) -> list[Reason]:
@@ -109,16 +108,9 @@ def _together_too_late(problem: Problem) -> Iterator[Reason]:
     ends = [_stated_end(problem, j) for j in range(len(problem.jobs))]
     for latest in sorted({end for end in ends if math.isfinite(end)}):
         numbers = [j for j, end in enumerate(ends) if end <= latest]
-        least = simple_bound(_alone(problem, numbers))
+        least = simple_bound(alone(problem, numbers))
         if least > _last_tick(problem, latest):
             jobs, at = tuple(problem.jobs[j].id for j in numbers), problem.seconds(least)
             together = f"{named(jobs)} have to end by {latest:g} s, and the last of them cannot before {at:g} s"
             yield Reason("infeasible", "together", jobs, "", at, latest, f"{together}: {at - latest:g} s too late")
             return
-
-
-def _alone(problem: Problem, numbers: Sequence[int]) -> Problem:
-    """Return the problem of some of its jobs, which come after each other alone."""
-    kept = {problem.jobs[j].id for j in numbers} | {run.job.id for run in problem.instance.running}
-    jobs = (problem.jobs[j].replace(after=tuple(i for i in problem.jobs[j].after if i in kept)) for j in numbers)
-    return replace(problem, instance=problem.instance.replace(jobs=tuple(jobs)))

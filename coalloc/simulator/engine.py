@@ -212,9 +212,9 @@ class Engine:
             self._ends,
             self._processors,
             frozenset(self._killed),
-            sum(site.decisions for site in self._sites),
-            sum(site.decision_total for site in self._sites),
-            max(site.decision_max for site in self._sites),
+            sum(len(site.decision_times) for site in self._sites),
+            sum(sum(site.decision_times) for site in self._sites),
+            max(max(site.decision_times, default=0.0) for site in self._sites),
         )
 
     def _made(self, partitions: Sequence[Partition], instance: Instance, rng: np.random.Generator) -> list[Site]:
@@ -285,7 +285,7 @@ class Engine:
 
     def _pass(self, site: Site) -> None:
         """Let the policy of a site decide, and do what it says."""
-        num_waiting, num_starts, num_wakes = len(site.queue), 0, 0
+        num_starts, num_wakes = 0, 0
         try:
             try:
                 decisions = site.decide()
@@ -300,6 +300,7 @@ class Engine:
                 else:
                     self._clock.wake(site.number, wake_time(decision, self._clock.now))
                     num_wakes += 1
+            num_waiting = len(site.queue)  # those that start now are still in it
             if num_wakes > num_waiting:
                 raise DecisionError(
                     f"decide(state) may return one coalloc.Wake per waiting job, {num_waiting}, got more"

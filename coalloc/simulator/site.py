@@ -7,6 +7,7 @@ only. Names of processors are the same everywhere; their numbers are the site's 
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ class Site:
     ``state`` is what its policy sees, ``queue`` the jobs that wait, as their users describe them, and ``largest_job``
     the most tasks that a job may have here. ``is_whole`` says whether it is all of the platform, ``is_due`` whether
     something has happened here since the last pass.
-    ``decisions`` counts the passes, ``decision_total`` and ``decision_max`` are the policy's own time in them, s.
+    ``decision_times`` are the policy's own time in each pass, s.
     ``power`` is that of a site which is switched on and off.
     """
 
@@ -106,7 +107,7 @@ class Site:
         self._num_arrived = 0
         self._waiting: dict[str, tuple[int, int, Job]] = {}
         self.is_due = False
-        self.decisions, self.decision_total, self.decision_max = 0, 0.0, 0.0
+        self.decision_times: array[float] = array("d")
         self._by_estimate: View[Running] = View()
         self._estimated_ends: list[float] = []
         self.largest_job = largest_part(classes, scope)
@@ -164,10 +165,7 @@ class Site:
         answer: Any = self.policy.decide(self.state)
         is_plain = type(answer) is list and len(answer) <= len(self._waiting)  # as most are
         decisions: list[object] = answer if is_plain else decisions_of(answer, len(self._waiting))
-        seconds = perf_counter() - began
-        self.decisions += 1
-        self.decision_total += seconds
-        self.decision_max = max(self.decision_max, seconds)
+        self.decision_times.append(perf_counter() - began)
         return decisions
 
     def start(self, start: Start) -> tuple[int, Running, float]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from operator import le
 
 from coalloc.allocation import tasks_per_cluster
@@ -21,6 +22,8 @@ LEAST_LIMIT = 1e-12
 """Bandwidth, MB/s, that a link counts as having when loads are compared with it."""
 
 
+MOST_BOUNDED = 20_000
+"""Latest ends times jobs up to which the jobs that have to end by each are bounded by themselves."""
 MAX_TRIED = 1_000
 """Allocation vectors of a job up to which all are tried beside windows and reservations."""
 
@@ -31,7 +34,7 @@ def why_infeasible(problem: Problem) -> list[str]:
     found = (why_nowhere(problem, job) or _saturation(problem, spreading, j) for j, job in enumerate(problem.jobs))
     nowhere = [sentence for sentence in found if sentence]
     late = nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
-    return late or [*_all_too_late(problem), *filter(None, [why_crowded(problem)])]
+    return late or [*(_all_too_late(problem) or _some_too_late(problem)), *filter(None, [why_crowded(problem)])]
 
 
 def why_crowded(problem: Problem) -> str:
@@ -69,11 +72,45 @@ def why_package_infeasible(problem: Problem) -> list[str]:
     ]
 
 
-def _all_too_late(problem: Problem) -> Iterator[str]:
+def _all_too_late(problem: Problem) -> list[str]:
     latest = max(problem.latest_ends, default=math.inf)
     if math.isfinite(latest) and (least := simple_bound(problem)) > latest:
         by, at = problem.seconds(latest), problem.seconds(least)
-        yield f"all jobs have to end by {by:g} s, but the last cannot end before {at:g} s"
+        return [f"all jobs have to end by {by:g} s, but the last cannot end before {at:g} s"]
+    return []
+
+
+def too_late_together(problem: Problem) -> tuple[list[int], float] | None:
+    """Return jobs, by index, the last of which ends after all have to, and before when it cannot end, ticks.
+
+    Those that have to end by an instant, the least one; None where simple bounds prove nothing of any.
+    """
+    instants = sorted({latest for latest in problem.latest_ends if math.isfinite(latest)})
+    is_tried = len(instants) * len(problem.jobs) <= MOST_BOUNDED
+    if not is_tried or any(why_nowhere(problem, job) for job in problem.jobs if instants):
+        return None
+    for instant in instants:
+        numbers = [j for j, latest in enumerate(problem.latest_ends) if latest <= instant]
+        least = simple_bound(alone(problem, numbers))
+        if len(numbers) > 1 and least > instant:
+            return numbers, least
+    return None
+
+
+def alone(problem: Problem, numbers: Sequence[int]) -> Problem:
+    """Return the problem of some of its jobs, which come after each other alone."""
+    kept = {problem.jobs[j].id for j in numbers} | {run.job.id for run in problem.instance.running}
+    jobs = (problem.jobs[j].replace(after=tuple(i for i in problem.jobs[j].after if i in kept)) for j in numbers)
+    return replace(problem, instance=problem.instance.replace(jobs=tuple(jobs)))
+
+
+def _some_too_late(problem: Problem) -> list[str]:
+    found = too_late_together(problem)
+    if found is None:
+        return []
+    names = ", ".join(quoted(problem.jobs[j].id) for j in found[0])
+    by, at = (problem.seconds(ticks) for ticks in (max(problem.latest_ends[j] for j in found[0]), found[1]))
+    return [f"{names} have to end by {by:g} s, but the last of them cannot end before {at:g} s"]
 
 
 def _is_too_late(problem: Problem, j: int) -> bool:

@@ -16,7 +16,7 @@ from functools import partial
 from coalloc.documents.text import quoted
 from coalloc.instance import Instance, Job, RunningJob, Window
 from coalloc.problem import Problem
-from coalloc.solvers.feasibility import why_crowded
+from coalloc.solvers.feasibility import too_late_together, why_crowded
 
 MOST_REASONS = 400
 """Reasons beyond which none is left out: each may take a proof."""
@@ -114,4 +114,5 @@ def _with_reasons(instance: Instance, everything: Sequence[Reason], kept: Sequen
 
 def is_beyond_one_job(problem: Problem) -> bool:
     """Return whether what keeps a problem without a schedule may be more than a job by itself."""
-    return any(problem.before) or not problem.is_plain or bool(why_crowded(problem))
+    is_several = bool(why_crowded(problem)) or too_late_together(problem) is not None
+    return any(problem.before) or not problem.is_plain or is_several

@@ -170,6 +170,18 @@ def test_a_start_is_a_schedule_or_a_result(tiny, tmp_path):
     assert "start is not a valid schedule of the instance: job J1" in refused.stderr
 
 
+def test_placements_of_a_file_are_kept(tiny, tmp_path):
+    out = tmp_path / "schedule.json"
+    first = coalloc.solve(read_instance(tiny), slot=50.0).schedule
+    late = first.placements[0].replace(start=500.0, end=500.0 + first.placements[0].end - first.placements[0].start)
+    coalloc.write_schedule(coalloc.Schedule([late], slot=50.0), tmp_path / "part.json")
+    assert run("solve", tiny, "--slot", 50, "--fixed", tmp_path / "part.json", "-o", out).exit_code == 0
+    assert read_schedule(out)[late.job] == late
+    refused = run("solve", tiny, "--slot", 300, "--fixed", tmp_path / "part.json")
+    assert refused.exit_code == 2
+    assert "fixed[0].start: must be a whole number of slots of 300 s, got 500" in refused.stderr
+
+
 def test_an_example_stands_for_a_file():
     solved = run("solve", "example:perfect-packing-1", "--slot", 50, "-q")
     assert solved.exit_code == 0

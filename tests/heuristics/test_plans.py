@@ -64,3 +64,13 @@ def test_processors_that_are_lost_are_waited_for_again() -> None:
     assert turns.due(0b01) == []
     assert turns.due(0b10) == []
     assert [planned.job_id for planned in turns.due(0b11)] == ["a"]
+
+
+def test_a_job_that_may_not_start_yet_keeps_its_turn() -> None:
+    # a is kept back though its processors are free; b waits behind it, c is on others.
+    plan = [Planned("a", 0b01, 1.0), Planned("b", 0b01, 1.0), Planned("c", 0b10, 1.0)]
+    turns = Turns(plan)
+    assert [p.job_id for p in turns.due(0b11, lambda planned: planned.job_id != "a")] == ["c"]
+    assert turns.due(0b01, lambda _: False) == []
+    assert [p.job_id for p in turns.due(0b01)] == ["a"]
+    assert [p.job_id for p in due(plan, 0b11, (), lambda planned: planned.job_id != "a")] == ["c"]

@@ -7,7 +7,10 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc.rules.availability import Availability
+from coalloc.allocation import node_classes
+from coalloc.instance import Cluster, Job, NodeGroup, Platform
+from coalloc.rules.allocation_rules import allocator
+from coalloc.rules.availability import Availability, Span, earliest, fitting
 
 
 def steps(available: Availability) -> list[tuple[float, tuple[int, ...]]]:
@@ -103,3 +106,16 @@ def test_it_is_the_sum_of_its_bookings(booked: list[tuple[int, int, int, int]], 
     assert available.room == [sum(free) for _, free in steps(available)]
     assert available.window(61, 1.0) is None
     assert available.times[available.window(60, math.inf) or 0] <= 20
+
+
+def test_a_rule_is_asked_again_on_what_is_free_to_the_end() -> None:
+    # The fast class is away from 8 s on: the job, 10 s there, takes the slow one, 20 s; a shorter one does not.
+    platform = Platform([Cluster("C1", [NodeGroup(1, 2.0), NodeGroup(1, 1.0)], 1.0)])
+    allocator_of = allocator("fastest-first", node_classes(platform))
+    available = Availability(0.0, (1, 1), [])
+    available.take(8.0, 30.0, (1, 0))
+    assert fitting(available, Job("A", 1, 20.0), 0, allocator_of) == Span(0.0, 20.0, (0, 1))
+    assert fitting(available, Job("B", 1, 16.0), 0, allocator_of) == Span(0.0, 8.0, (1, 0))
+    both = Job("C", 2, 10.0)
+    assert fitting(available, both, 0, allocator_of) is None
+    assert earliest(available, both, allocator_of.least_time(both), allocator_of) == Span(30.0, 10.0, (1, 1))

@@ -64,3 +64,22 @@ def test_a_reservation_waits_for_memory() -> None:
     released = [(5.0, (1, 0, 0, 0)), (7.0, MEMORIES.taken(job(1, 400.0), (1, 0, 0)))]
     kept = reservation(job(1, 300.0), (2, 0, 0, UNITS // 5), released, choose)
     assert (kept.start, kept.extra[:3]) == (7.0, (3, 0, 0))
+
+
+def test_a_pool_cuts_what_its_classes_have_together() -> None:
+    # The second and third class are of one group: 3 processors of theirs are left. A job within a node sees each alone.
+    pooled = memories_of(CLASSES, 0.0, pools=[(1, 2)])
+    assert pooled.full == (4,)
+    assert tuple(pooled.usable(job(1, None), (4, 2, 2, 3))) == (4, 2, 1)
+    assert tuple(pooled.usable(job(1, None), (4, 2, 2, -1))) == (4, 0, 0)
+    assert pooled.taken(job(4, None), (1, 2, 1)) == (1, 2, 1, 3)
+    alone = memories_of(CLASSES, 0.0, pools=[(1, 2)], is_within_node=True)
+    assert tuple(alone.usable(job(1, None), (4, 2, 2, 1))) == (4, 1, 1)
+
+
+def test_memory_counts_before_a_pool() -> None:
+    # The nodes of the second class have 300 MB: the last processor of the pool is one of the third class.
+    pooled = memories_of(CLASSES, 400.0, pools=[(1, 2)])
+    assert pooled.full == (UNITS, 4)
+    assert tuple(pooled.usable(job(1, 400.0), (4, 2, 2, UNITS, 1))) == (2, 0, 1)
+    assert pooled.taken(job(1, 400.0), (0, 0, 1)) == (0, 0, 1, 0, 1)

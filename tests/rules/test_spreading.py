@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Switch
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Shape, Switch, Window
 from coalloc.problem import Mode, Problem, compositions, discretise
 from coalloc.rules.packages import total_link_load
 from coalloc.rules.spreading import Spreading
@@ -106,3 +106,17 @@ def test_classes_of_a_cluster_are_filled_in_the_order_given() -> None:
     for order, expected in (((0, 1), (2, 1)), ((1, 0), (1, 2))):
         assert list(spreading.allocations(0, (2, 2), (1.0,), order)) == [expected]
     assert list(spreading.allocations(0, (2, 2), (1.0,), (0,))) == []
+
+
+def test_what_is_left_of_a_pool_counts():
+    # A window takes 3 of the 4 processors of the group on C1; with 1 there and 2 on C2 there is room for 3 tasks.
+    platform = Platform(
+        [Cluster(name, [NodeGroup(n, power=1.0)], link_bandwidth=100.0) for name, n in (("C1", 4), ("C2", 2))],
+        unavailable=[Window("C1", 0.0, 10.0, group=0, processors=3)],
+    )
+    problem = discretise(
+        Instance(platform, [Job("A", 3, 1.0), Job("B", 4, 1.0), Job("C", 4, 1.0, shapes=[Shape(2, 2.0)])]), None
+    )
+    spreading, left = Spreading(problem), (*problem.limits[:-1], 1.0)
+    assert [spreading.fits(j, (4, 2), problem.limits) for j in range(3)] == [True, True, True]
+    assert [spreading.fits(j, (4, 2), left) for j in range(3)] == [True, False, True]

@@ -6,6 +6,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Window
+from coalloc.solvers.backends import cpsat
 from coalloc.solvers.reasons import irreducible, reasons_of
 
 FOUR = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=1.0)])
@@ -82,3 +83,18 @@ def test_each_reason_is_needed_and_what_is_not_proven_is_said():
     assert ([reason.sentence for reason in kept], is_proven) == ([told[0], told[4]], True)
     kept, is_proven = irreducible(instance, lambda _: None)
     assert ([reason.sentence for reason in kept], is_proven) == (told, False)
+
+
+def test_deadlines_that_contradict_each_other_are_proven_in_continuous_time(monkeypatch):
+    # On one processor A, B and C take 30.5 s, and all have to end by 25 s; D has until 100 s, so not all are too late.
+    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+    platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0)], link_bandwidth=10.0)])
+    deadlines = {"A": 11.0, "B": 21.0, "C": 25.0, "D": 100.0}
+    jobs = [Job(name, 1, 10.5 if name == "B" else 10.0, deadline=latest) for name, latest in deadlines.items()]
+    result = coalloc.solve(Instance(platform, jobs))
+    assert result.status == "infeasible"
+    assert result.message == (
+        "no schedule keeps all of these, each of which is needed: job 'A' has to end by 11 s; "
+        "job 'B' has to end by 21 s; job 'C' has to end by 25 s"
+    )
+    assert coalloc.solve(Instance(platform, [job.replace(deadline=40.5) for job in jobs])).status == "optimal"

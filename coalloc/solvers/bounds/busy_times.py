@@ -93,6 +93,26 @@ def least_cost(works: Sequence[Work], now: float, held: Sequence[Held]) -> float
     ``works`` are in descending order of their ratios, which are no less than 0, ``held`` in the order of the ends.
     """
     arrivals = sorted({work.release for work in works if work.release > now}, reverse=True)
+    if arrivals:
+        return _with_arrivals(works, now, held, arrivals)
+    free, cost, i, until = 1.0 - sum([of.share for of in held]), 0.0, 0, held[0].end if held else math.inf
+    for ratio, ticks, _ in works:
+        left = ticks
+        while True:
+            done = free * (until - now) if free > NO_ROOM else 0.0
+            if done >= left:
+                break
+            cost += ratio * done * (now + until) / 2.0
+            left, now, free, i = left - done, until, free + held[i].share, i + 1
+            until = held[i].end if i < len(held) else math.inf
+        span = left / free
+        cost += ratio * left * (now + span / 2.0)
+        now += span
+    return cost
+
+
+def _with_arrivals(works: Sequence[Work], now: float, held: Sequence[Held], arrivals: list[float]) -> float:
+    """Return :func:`least_cost` where work arrives later, at instants in descending order."""
     left = [work.ticks for work in works]
     free, cost, i, first = 1.0 - sum([of.share for of in held]), 0.0, 0, 0
     while True:

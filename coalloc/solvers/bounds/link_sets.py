@@ -31,8 +31,8 @@ MANY = 5_000_000
 """Sets that would fit by their tasks alone, times the most choices of a job, from which on machine code lists them."""
 LOADING_TIME = 2.0
 """Seconds that there must be for that: loading takes one, and compiling more, once."""
-MAX_TRIED_COMPILED = 20_000_000
-"""Sets that would fit by their tasks alone up to which it is tried."""
+MOST_COMPILED = 100_000_000
+"""The same product up to which it is tried: beyond, it would take the time that weaker bounds need."""
 MOST_MEMBERS = 8_000_000
 """Members of all sets that machine code lists, in all; half as many sets."""
 STEPS_BETWEEN = 100_000
@@ -125,7 +125,7 @@ class LinkSets:
         if is_small or deadline - time.perf_counter() < LOADING_TIME:
             sets = self.listed(deadline)
             return None if sets is None else SetList.of(sets)
-        return self._listed_compiled(deadline) if tried <= MAX_TRIED_COMPILED else None
+        return self._listed_compiled(deadline) if tried * most_choices <= MOST_COMPILED else None
 
     def _order(self) -> list[int]:
         """Return the jobs in the order in which sets grow: those that run first, then the widest."""

@@ -59,6 +59,7 @@ class BranchAndBoundOfSums(ExtensionSearch):
         self._constants = [0.0] * len(sets.kinds)
         if times is not None and times.values:
             self._set_lines(times)
+        self._ceiling_below = math.nan, math.inf
         costs = (criterion.cost(j, latest - levels[-1].duration, latest) for j, levels in enumerate(problem.levels))
         self._noise = NOISE * (abs(best) + sum(map(abs, costs)) + sum(map(abs, criterion.alone)))
 
@@ -87,8 +88,10 @@ class BranchAndBoundOfSums(ExtensionSearch):
 
     @property
     def _ceiling(self) -> float:
-        ceiling = self.best - 1 + SLOT_NOISE if self._criterion.is_integral else self.proven
-        return ceiling + self._noise
+        if self._ceiling_below[0] != self.best:
+            ceiling = self.best - 1 + SLOT_NOISE if self._criterion.is_integral else self.proven
+            self._ceiling_below = self.best, ceiling + self._noise
+        return self._ceiling_below[1]
 
     def _value(self, assignments: Sequence[Assignment]) -> float:
         return self._criterion.value(assignments)

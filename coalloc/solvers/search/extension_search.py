@@ -37,8 +37,8 @@ from coalloc.solvers.search.running_sets import (
     TooManyError,
 )
 
-MAX_WAITING = 2**18
-"""Numbers of jobs of each kind that may wait up to which the search is tried: 18 jobs, more where some are equal."""
+MAX_WAITING = 2**20
+"""Numbers of jobs of each kind that may wait up to which the search is tried: 20 jobs, more where some are equal."""
 NODES_BETWEEN = 1_000
 """Nodes between two looks at what other processes have found."""
 

@@ -1,4 +1,4 @@
-"""Annealing on one pool of equal processors, as the traces of archives have it: compiled, for sums of many jobs.
+"""Annealing on one pool of equal processors, as the traces of archives have it: compiled, for many jobs.
 
 The lists are those of :mod:`coalloc.solvers.search.annealing`; where one class of processors is all there is, a list
 says all, and its schedule is made by machine code (:mod:`coalloc.solvers.search.pool_kernel`). Rounds of annealing,
@@ -35,7 +35,9 @@ ROUNDS = 5
 CHUNK = 10_000
 """Steps between two looks at the clock."""
 HEATS = (1.5, 0.004)
-"""Temperatures at which a round begins and ends, in mean costs of a job's run time."""
+"""Temperatures at which a round for a sum begins and ends, in mean costs of a job's run time."""
+HEATS_OF_ENDS = (0.05, 0.001)
+"""Those of a round for the latest end, in mean run times."""
 FRAME = 0.9
 """Share of the time left that the last round is planned to take."""
 SHARE = 0.8
@@ -49,6 +51,13 @@ class Pool:
     jobs: Floats
     capacity: float
     held: Floats
+    is_sum: bool = True
+
+    @property
+    def heats(self) -> tuple[float, float]:
+        """The temperatures at which a round begins and ends, in the unit of costs."""
+        first, last = HEATS if self.is_sum else HEATS_OF_ENDS
+        return first * self.unit, last * self.unit
 
     @property
     def unit(self) -> float:
@@ -59,7 +68,8 @@ class Pool:
 def pool_of(criterion: Criterion) -> Pool | None:
     """Return a problem as the kernel takes it; None where it has several classes, or costs that are no ramps."""
     problem = criterion.problem
-    if len(problem.classes) != 1 or not criterion.is_sum or not problem.jobs or problem.is_restricted:
+    is_known = criterion.is_sum or criterion.objective.is_latest_end
+    if len(problem.classes) != 1 or not is_known or not problem.jobs or problem.is_restricted:
         return None
     if problem.is_moldable:
         return None
@@ -74,6 +84,7 @@ def pool_of(criterion: Criterion) -> Pool | None:
         np.array(rows, dtype=np.float64),
         float(problem.capacities[0]),
         np.array(held, dtype=np.float64).reshape(len(held), 2),
+        criterion.is_sum,
     )
 
 
@@ -87,17 +98,17 @@ class PoolAnnealing:
 
     def round(self, steps: int, deadline: float = math.inf) -> None:
         """Anneal for so many steps, or until the deadline (``time.perf_counter()``, s)."""
-        from coalloc.solvers.search.pool_kernel import anneal
+        from coalloc.solvers.search.pool_kernel import anneal, anneal_latest_end
 
         pool, order = self._pool, self.best.copy()
         chunks = -(-steps // CHUNK)
-        heats = np.geomspace(HEATS[0] * pool.unit, HEATS[1] * pool.unit, chunks + 1)
+        heats, search = np.geomspace(*pool.heats, chunks + 1), anneal if pool.is_sum else anneal_latest_end
         for chunk in range(chunks):
             if time.perf_counter() > deadline:
                 return
             left = min(CHUNK, steps - chunk * CHUNK)
             span, widest = heats[chunk : chunk + 2], float(max(2, len(order)))
-            self.cost = anneal(
+            self.cost = search(
                 order, self.best, self.cost, pool.jobs, pool.capacity, pool.held, left, span, self._seed, widest
             )
 
@@ -133,8 +144,7 @@ def _run(context: Context) -> None:
 
 def _accepts(context: Context) -> bool:
     is_long = context.call.options.seconds >= LEAST_TIME and len(context.problem.jobs) >= FEWEST_JOBS
-    is_pool = context.criterion.is_sum and len(context.problem.classes) == 1
-    return is_long and is_pool and context.is_free and bool(context.best)
+    return is_long and len(context.problem.classes) == 1 and context.is_free and bool(context.best)
 
 
 METHOD = Method("annealing of the pool", _run, _accepts, share=SHARE)

@@ -173,7 +173,7 @@ def test_machine_code_stops_at_its_limits(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(link_sets, "MANY", 0)
     assert sets.greatest(math.inf) is not None
     with monkeypatch.context() as patch:
-        patch.setattr(link_sets, "MAX_TRIED_COMPILED", 10)
+        patch.setattr(link_sets, "MOST_COMPILED", 10)
         assert sets.greatest(math.inf) is None
     with monkeypatch.context() as patch:
         patch.setattr(link_sets, "LOADING_TIME", -math.inf)
