@@ -44,18 +44,21 @@ LATE = 1.0
 
 A solve that got no more CPU seconds than its limit waited for others on a busy machine, and is not late either.
 """
-GRACE = 300.0
-"""Seconds that the process of a seed has beyond the limits of all its solves, for Python and brute force."""
+PORTION = 10
+"""Seeds that share a process."""
+GRACE = 600.0
+"""Seconds that the process of a portion of seeds has."""
 
 Kind = Literal["solve", "front"]
 
 
 @dataclass(frozen=True, slots=True)
-class Seed:
-    """What is compared on a seed."""
+class Seeds:
+    """What is compared, and on which seeds: from one to before another, in one process, which loads libraries once."""
 
     kind: Kind
-    seed: int
+    begin: int
+    end: int
 
 
 def cases(seed: int) -> Iterator[Case]:
@@ -95,8 +98,7 @@ def fitting(instance: coalloc.Instance, scope: Scope) -> coalloc.Instance:
 
 
 def solves(seed: int) -> list[Row]:
-    """Return the rows of the solves of a seed, after a solve that loads what is loaded at first use."""
-    coalloc.solve(fitting(small_metered_instance(1)[0], "node"), objective="energy", scope="node", time_limit=1.0)
+    """Return the rows of the solves of a seed."""
     rows = []
     for case in cases(seed):
         began = time.process_time()
@@ -136,34 +138,43 @@ def _is_among(point: Sequence[float], points: Sequence[Sequence[float]]) -> bool
 
 
 def compare(argument: Mapping[str, Any]) -> Row:
-    """Return the rows of a seed, given as a dictionary, under ``rows``."""
-    sample = Seed(**argument)
-    return {"status": "compared", "rows": solves(sample.seed) if sample.kind == "solve" else front(sample.seed)}
+    """Return the rows of seeds, given as a dictionary, under ``rows``; what is loaded at first use is loaded before."""
+    sample = Seeds(**argument)
+    coalloc.solve(fitting(small_metered_instance(1)[0], "node"), objective="energy", scope="node", time_limit=1.0)
+    of_seed = solves if sample.kind == "solve" else front
+    return {"status": "compared", "rows": [row for seed in range(sample.begin, sample.end) for row in of_seed(seed)]}
+
+
+def planned(kind: Kind, number: int) -> Iterator[Seeds]:
+    """Yield so many seeds in the portions in which they run."""
+    for begin in range(0, number, PORTION):
+        yield Seeds(kind, begin, min(begin + PORTION, number))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
-    samples = [Seed("front", n) for n in range(options.fronts)] + [Seed("solve", n) for n in range(options.seeds)]
+    samples = [*planned("front", options.fronts), *planned("solve", options.seeds)]
     calls = [Call(compare, asdict(sample), GRACE) for sample in samples]
     if not options.report:
         run_shown(calls, options.store, options.jobs, _line)
     outcomes = zip(samples, outcomes_of(calls, options.store), strict=True)
     ran = [(sample, outcome) for sample, outcome in outcomes if outcome is not None]
-    rows = [row for sample, outcome in ran for row in rows_of(outcome, sample.kind, sample.seed)]
+    rows = [row for sample, outcome in ran for row in rows_of(outcome, sample.kind, sample.begin)]
     write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
     page = report(rows, [sample for sample, _ in ran], command_of("energy_agreement", parser, options))
     write_atomically(options.output.with_suffix(".md"), page)
-    print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(ran)} of {len(samples)}")
+    print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(ran)} of {len(samples)} portions of seeds")
     return 1 if any(row["disagreement"] for row in rows) else 0
 
 
-def report(rows: Sequence[Row], ran: Sequence[Seed], command: str) -> str:
+def report(rows: Sequence[Row], ran: Sequence[Seeds], command: str) -> str:
     """Return the page in Markdown."""
-    num_fronts = sum(sample.kind == "front" for sample in ran)
+    num_fronts = sum(sample.end - sample.begin for sample in ran if sample.kind == "front")
+    num_seeds = sum(sample.end - sample.begin for sample in ran if sample.kind == "solve")
     paragraphs = [
         "# Energy against brute force",
-        f"{code_sentence()}. {len(ran) - num_fronts} instances, each solved for energy and for EDP, within "
+        f"{code_sentence()}. {num_seeds} instances, each solved for energy and for EDP, within "
         f"{SHORTEST:g} to {LONGEST:g} s; {num_fronts} fronts, {POINT_LIMIT:g} s for each point. Made by `{command}`; "
         "the protocol is in [../README.md](../README.md).",
         "Worst difference: the largest of |found - optimum| / max(1, optimum) over what was called optimal. A front is "
@@ -174,8 +185,9 @@ def report(rows: Sequence[Row], ran: Sequence[Seed], command: str) -> str:
 
 
 def _line(call: Call, outcome: Outcome) -> str:
-    sample = Seed(**call.argument)
-    return f"{sample.kind} {sample.seed}: {verdict_on(rows_of(outcome, sample.kind, sample.seed))}"
+    sample = Seeds(**call.argument)
+    verdict = verdict_on(rows_of(outcome, sample.kind, sample.begin))
+    return f"{sample.kind} {sample.begin} to {sample.end - 1}: {verdict}"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -18,7 +18,7 @@ from coalloc.solvers import energy_run
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.call import Call
 from coalloc.testing.brute_force_energy import brute_force_energy
-from coalloc.testing.small import with_memory
+from coalloc.testing.small import small_metered_instance, with_memory
 from tests.shared import shared
 
 COMPARATIVES = ("energy_1", "energy_2", "energy_3", "edp_2", "edp_3")
@@ -423,6 +423,16 @@ def test_a_limit_that_cannot_be_kept_is_said():
     found = coalloc.solve(one_node([0.0]), objective="energy", scope="node", makespan_limit=9.0)
     assert (found.status, found.schedule) == ("infeasible", None)
     assert "makespan_limit=9" in found.message
+
+
+def test_a_model_that_presolve_takes_for_solved_has_no_schedule():
+    # Brute force finds no schedule. HiGHS 1.15.1 has an optimum after presolve, of which it then says that it violates
+    # a row: without presolve it sees that there is none.
+    instance, _ = small_metered_instance(115)
+    limit = 114.41928139599554
+    assert not brute_force_energy(instance, 25.0, "energy", "platform", limit).feasible
+    found = coalloc.solve(instance, objective="energy", slot=25.0, makespan_limit=limit)
+    assert (found.status, found.schedule) == ("infeasible", None)
 
 
 # ------------------------------------------------------------------------------ limits that strike

@@ -160,6 +160,14 @@ def solve_model(
 
     run = _HighsRun(on_news, integral)
     reason = _run(highs, run, max(0.0, limits.time - (time.perf_counter() - began)))
+    if reason is None and highs.getModelStatus() == highspy.HighsModelStatus.kSolveError:
+        # presolve of 1.15.1 takes some models without a solution for solved, and then finds a row that is violated
+        highs, _ = _load(form, limits, integral)
+        checked(highs.setOptionValue("presolve", "off"), "setting presolve")
+        if start:
+            _set_start(highs, form.columns)
+        run = _HighsRun(on_news, integral)
+        reason = _run(highs, run, max(0.0, limits.time - (time.perf_counter() - began)))
     return _solution(_conclude(highs, run, reason, form.columns), form.columns, size, integral)
 
 
