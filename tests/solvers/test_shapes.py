@@ -11,6 +11,8 @@ from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.pumpkin import Question
 from coalloc.solvers.bounds.simple import least_works, packing
 from coalloc.solvers.search.running_sets import RunningSets
+from coalloc.testing import brute_force_oas, small_word_instance
+from coalloc.testing.small import SmallSize
 
 FORMULATIONS = ("auto", "mode", "count", "node")
 ONE = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=10.0)])
@@ -174,3 +176,11 @@ def test_what_is_said_of_a_schedule_is_said_of_its_shapes():
     assert coalloc.metrics(instance, schedule)["bounded_slowdown_mean"] == 1.0
     assert [p.shape for p in coalloc.replay(instance, schedule, starts="left")] == [1]
     assert [reason.kind for reason in coalloc.explain(instance, schedule).of("wait")] == []
+
+
+def test_shapes_that_take_equally_long_do_not_contradict_each_other():
+    # Seen on this instance: CP-SAT called optional intervals of equal length infeasible. Best are 9 slots of 12.5 s.
+    size = SmallSize(max_jobs=3, max_slots=12, max_processors=6)
+    instance, slot = small_word_instance(39, size, ("shapes", "times", "unavailable", "after", "deadline"))
+    assert brute_force_oas(instance, slot).objective == 112.5
+    assert coalloc.solve(instance, slot=slot).objective == 112.5

@@ -136,10 +136,16 @@ class Model:
     def _add_prefixes(self) -> None:
         """Add what the class rows imply: the jobs bound to the fastest speeds fit on them together."""
         for prefix in self.document["prefixes"]:
-            intervals, demands = [], []
+            intervals: list[cp_model.IntervalVar] = []
+            demands: list[cp_model.LinearExprT] = []
             for j, job in enumerate(self.document["jobs"]):
-                for level, interval in zip(job["levels"], self.level_intervals[j], strict=True):
-                    if set(level["classes"]) <= set(prefix):
+                inside = [set(level["classes"]) <= set(prefix) for level in job["levels"]]
+                if len({level["tasks"] for level in job["levels"]}) > 1:
+                    intervals.append(self.intervals[j])
+                    demands.append(self._tasks_at(j, inside))
+                    continue
+                for level, interval, is_inside in zip(job["levels"], self.level_intervals[j], inside, strict=True):
+                    if is_inside:
                         intervals.append(interval)
                         demands.append(level["tasks"])
             capacity = sum(self.document["capacities"][g] for g in prefix)
@@ -149,6 +155,17 @@ class Model:
                     intervals.append(self._interval(busy))
                     demands.append(held)
             self.model.add_cumulative(intervals, demands, capacity)
+
+    def _tasks_at(self, j: int, chosen: list[bool]) -> cp_model.IntVar:
+        """Return the tasks of a job of several shapes if it is at one of some levels, 0 else.
+
+        One interval takes them: with optional ones, two of equal length, CP-SAT 9.15 found no solution where one is.
+        """
+        levels = self.document["jobs"][j]["levels"]
+        tasks = [level["tasks"] if is_chosen else 0 for level, is_chosen in zip(levels, chosen, strict=True)]
+        taken = self.model.new_int_var(0, max(tasks), "")
+        self.model.add(taken == sum(n * picked for n, picked in zip(tasks, self.levels[j], strict=True)))
+        return taken
 
     def _add_resources(self) -> None:
         for k, resource in enumerate(self.document["resources"]):
