@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.over_time import Admission, availability_of, counts_of
-from coalloc.heuristics.plans import Planned, Turns
+from coalloc.heuristics.plans import Admits, Planned, Turns, always
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.rounding import time_tolerance
 from coalloc.rules.allocation_rules import Allocator, Choose
@@ -57,12 +57,8 @@ class Mesd:
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs of the batch that can start; once all have, plan the queue and go on."""
-        free, jobs, admission = state.free_processors, {job.id: job for job in state.queue}, Admission(state)
+        free, admits = state.free_processors, _admission(state) if state.has_closings else always
         started: list[Planned] = []
-
-        def admits(planned: Planned) -> bool:
-            return admission.admits(jobs[planned.job_id], planned.processors, planned.duration)
-
         while True:
             if not self._plan:
                 begun = {planned.job_id for planned in started}
@@ -167,6 +163,12 @@ class Mesd:
             free &= ~planned.processors
             heapq.heappush(releases, (now + seconds, planned.processors))
             yield planned
+
+
+def _admission(state: State) -> Admits:
+    """Return whether planned jobs may start now, asked one after the other, beside what is not there at times."""
+    jobs, admission = {job.id: job for job in state.queue}, Admission(state)
+    return lambda planned: admission.admits(jobs[planned.job_id], planned.processors, planned.duration)
 
 
 def _most_tasks(state: State, job: Job, free: Processors) -> int:

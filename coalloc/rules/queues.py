@@ -86,8 +86,8 @@ class WaitingJobs:
         tasks, times = self._tasks, self._times
         while len(places) > FEW:
             seen, places = (gap.room, gap.spare), self._fitting(places, gap, now)
-            for number, place in enumerate(places.tolist()):
-                yield place
+            for number, place in enumerate(places):
+                yield int(place)
                 if seen != (gap.room, gap.spare):
                     places = places[number + 1 :]
                     break
