@@ -192,7 +192,7 @@ def presences(layout: Layout) -> dict[str, Any]:
 
 def stopped(layout: Layout) -> dict[str, Any]:
     """Return the trace of the tasks that stood still, crossed out."""
-    number = [layout.num_running + each.placement for each in layout.stopped]
+    number = [layout.num_given + each.placement for each in layout.stopped]
     hover = [
         f"<b>{safe(bar.job.id)}</b><br>stopped on {safe(each.node, 32)}<br>{span_text(layout, each)}"
         for bar, each in zip([layout.bars[i] for i in number], layout.stopped, strict=True)
@@ -240,8 +240,8 @@ PATTERN: dict[str, Any] = {
 
 
 def hatch(bar: Bar) -> str:
-    """Return plotly's name of the hatch of a bar: one for jobs that run already, one for the co-allocated."""
-    if bar.is_running:
+    """Return plotly's name of the hatch of a bar: one for what is not of the schedule, one for the co-allocated."""
+    if bar.given:
         return "\\"
     return "/" if bar.is_coallocated else ""
 
@@ -256,8 +256,9 @@ def hover_text(layout: Layout, bar: Bar) -> str:
 def times(layout: Layout, bar: Bar) -> Iterator[str]:
     """Yield the lines about a job's times; of a job that runs already only the end is known."""
     unit = layout.unit
-    if bar.is_running:
-        yield f"runs already, until {bar.end / unit.seconds:.5g} {unit.symbol}"
+    if bar.given:
+        since = "" if bar.given == "running already" else f" from {bar.start / unit.seconds:.5g} {unit.symbol}"
+        yield f"{bar.given}{since} until {bar.end / unit.seconds:.5g} {unit.symbol}"
         return
     duration = bar.end - bar.start
     yield f"start {bar.start / unit.seconds:.5g} {unit.symbol}, end {bar.end / unit.seconds:.5g} {unit.symbol}"
@@ -395,7 +396,7 @@ def titles(layout: Layout) -> Iterator[dict[str, Any]]:
     yield note(f"<b>{safe(layout.title)}</b>", **left, yshift=62) | {"font": {"size": 18}}
     key = ["hatched: co-allocated"] if layout.num_coallocated and is_hatched(layout) else []
     key += ["red outline: killed"] if any(bar.killed for bar in layout.bars) else []
-    key += ["grey: running already"] if layout.num_running else []
+    key += [f"grey: {layout.given}"] if layout.given else []
     key += ["dark mark: local user"] if layout.presences else []
     key += ["crossed: stopped"] if layout.stopped else []
     yield note("; ".join([layout.summary, *key]), **left, yshift=40)

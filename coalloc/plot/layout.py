@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -77,12 +79,17 @@ class Piece:
     last: str
 
 
+Given = Literal["running already", "reserved", "not there"]
+"""What holds processors and is not part of the schedule, in the words of the key."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
     """One job in the picture: when it runs (s), where, and how many tasks each cluster has.
 
-    ``number`` is the job's place in its instance, or ``None`` for a job that runs already, whose
-    start is unknown (``start`` is then the clock's 0).
+    ``number`` is the job's place in its instance. ``given`` says what the schedule finds there instead, and has no
+    number: a job that runs already, whose start is unknown (``start`` is then the clock's 0), one that starts later
+    whatever happens, or a window in which nodes are not there.
     """
 
     job: Job
@@ -92,11 +99,7 @@ class Bar:
     tasks: tuple[int, ...]
     pieces: tuple[Piece, ...]
     killed: bool = False
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the job runs already and is not part of the schedule."""
-        return self.number is None
+    given: Given | None = None
 
     @property
     def is_coallocated(self) -> bool:
@@ -153,7 +156,8 @@ class Layout:
 
     ``makespan`` is ``None`` for an empty schedule; ``slot_lines`` and ``arrivals`` are instants, s;
     ``curves`` has the links that are ever loaded, in the order of the platform. ``presences`` are those of local users
-    before the last end, ``stopped`` the tasks that stood still on shared nodes.
+    before the last end, ``stopped`` the tasks that stood still on shared nodes. Windows that take a number of
+    processors, of which nobody says which, count in ``num_windows`` and have no bar.
     """
 
     title: str
@@ -170,6 +174,7 @@ class Layout:
     rows: float
     presences: tuple[Presence, ...] = ()
     stopped: tuple[StoppedPart, ...] = ()
+    num_windows: int = 0
 
     @property
     def unit(self) -> TimeUnit:
@@ -179,22 +184,32 @@ class Layout:
     @property
     def num_coallocated(self) -> int:
         """Number of jobs of the schedule on two or more clusters."""
-        return sum(1 for bar in self.bars if bar.is_coallocated and not bar.is_running)
+        return sum(1 for bar in self.bars if bar.is_coallocated and bar.given is None)
 
     @property
-    def num_running(self) -> int:
-        """Number of jobs that run already."""
-        return sum(1 for bar in self.bars if bar.is_running)
+    def num_given(self) -> int:
+        """Number of bars that are not part of the schedule; they come first."""
+        return sum(1 for bar in self.bars if bar.given)
+
+    @property
+    def given(self) -> str:
+        """What these are, in words: ``running already, reserved or not there``."""
+        *others, last = [kind for kind in get_args(Given) if any(bar.given == kind for bar in self.bars)] or [""]
+        return f"{', '.join(others)} or {last}" if others else last
 
     @property
     def summary(self) -> str:
         """What is shown, in a line: ``8 jobs (3 co-allocated) on 12 nodes in 3 clusters``."""
-        jobs = plural(len(self.bars) - self.num_running, "job")
+        counted = Counter(bar.given for bar in self.bars)
+        jobs = plural(counted[None], "job")
         split = f" ({self.num_coallocated} co-allocated)" if self.num_coallocated else ""
-        running = f" and {self.num_running} running" if self.num_running else ""
+        kinds = (("running", counted["running already"]), ("reserved", counted["reserved"]))
+        held = [f"{count} {kind}" for kind, count in kinds if count]
+        running = f" and {' and '.join(held)}" if held else ""
+        windows = f", {plural(self.num_windows, 'window')}" if self.num_windows else ""
         nodes = plural(sum(len(band.nodes) for band in self.bands), "node")
         slot = f"; slot {duration_text(self.slot)}" if self.slot is not None else ""
-        return f"{jobs}{split}{running} on {nodes} in {plural(len(self.bands), 'cluster')}{slot}"
+        return f"{jobs}{split}{running} on {nodes} in {plural(len(self.bands), 'cluster')}{windows}{slot}"
 
 
 def layout_of(instance: Instance, schedule: Schedule, title: str | None = None) -> Layout:
@@ -224,6 +239,7 @@ def layout_of(instance: Instance, schedule: Schedule, title: str | None = None) 
         rows=bands[-1].bottom,
         presences=presences_of(instance, bands, start, end),
         stopped=stopped_of(instance, schedule, bands),
+        num_windows=len(instance.platform.unavailable),
     )
 
 
@@ -273,15 +289,22 @@ def cluster_detail(cluster: Cluster) -> str:
 
 def bars_of(instance: Instance, schedule: Schedule) -> tuple[Bar, ...]:
     """Return the bars of what runs already or is not there, then one per placement, in the schedule's order."""
-    running = [*(run for run in instance.running if run.end > 0.0), *_closed(instance.platform)]
+    running = [run for run in instance.running if run.end > 0.0]
+    closed = list(_closed(instance.platform))
     number = {job.id: i for i, job in enumerate(instance.jobs)}
-    places = iter(places_of(instance.platform, [*(run.nodes for run in running), *(p.nodes for p in schedule)]))
-    bars = [Bar(run.job, None, run.start, run.end, *next(places)) for run in running]
+    held = [each.nodes for each in (*running, *closed)]
+    places = iter(places_of(instance.platform, [*held, *(p.nodes for p in schedule)]))
+    bars = [_given(run, "reserved" if run.start > 0.0 else "running already", next(places)) for run in running]
+    bars += [_given(window, "not there", next(places)) for window in closed]
     for p, job in zip(schedule, placed_jobs(instance, schedule), strict=True):
         killed = p.outcome == "killed"
         # One that ends before it starts (schedules need not be valid) gets no length.
         bars.append(Bar(job, number[p.job], p.start, max(p.start, p.end), *next(places), killed))
     return tuple(bars)
+
+
+def _given(held: RunningJob, kind: Given, place: Places) -> Bar:
+    return Bar(held.job, None, held.start, held.end, *place, given=kind)
 
 
 def _closed(platform: Platform) -> Iterator[RunningJob]:

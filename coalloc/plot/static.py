@@ -325,9 +325,9 @@ def box(sheet: Sheet, span: Presence | StoppedPart, top: float, bottom: float) -
 
 def styles(layout: Layout) -> Iterator[tuple[list[Bar], dict[str, Any]]]:
     """Yield the bars of each style that occurs, with the hatch that marks it."""
-    plain = [bar for bar in layout.bars if not bar.is_running and not bar.is_coallocated]
-    coallocated = [bar for bar in layout.bars if not bar.is_running and bar.is_coallocated]
-    running = [bar for bar in layout.bars if bar.is_running]
+    plain = [bar for bar in layout.bars if not bar.given and not bar.is_coallocated]
+    coallocated = [bar for bar in layout.bars if not bar.given and bar.is_coallocated]
+    running = [bar for bar in layout.bars if bar.given]
     for bars, hatch in ((plain, {}), (coallocated, COALLOCATED), (running, RUNNING)):
         if any(bar.pieces for bar in bars):
             yield bars, hatch if is_hatched(layout) else {}
@@ -522,14 +522,14 @@ def draw_header(figure: Figure, sheet: Sheet, writer: Writer) -> None:
     figure.text(x, y, writer.text(layout.title, 64), va="top", fontsize=13, fontweight="bold", color=palette.INK, **RAW)
     figure.text(x, sheet.at(0, 0.4)[1], layout.summary, va="top", fontsize=9, color=palette.MUTED)
     coallocated = Patch(facecolor=palette.bar_colour(0), linewidth=0, label="co-allocated", **COALLOCATED)
-    running = Patch(facecolor=palette.RUNNING, linewidth=0, label="running already", **RUNNING)
+    running = Patch(facecolor=palette.RUNNING, linewidth=0, label=layout.given, **RUNNING)
     killed = Patch(facecolor=palette.PAPER, edgecolor=palette.OVERLOAD, label="killed")
     user = Patch(facecolor=palette.USER, linewidth=0, label="local user")
     stopped = Patch(linewidth=0, label="stopped", **STOPPED)
     arrival = Line2D([], [], label="arrival", **ARRIVAL)
     handles = [
         *([coallocated] if layout.num_coallocated and is_hatched(layout) else []),
-        *([running] if layout.num_running else []),
+        *([running] if layout.given else []),
         *([killed] if any(bar.killed for bar in layout.bars) else []),
         *([user] if layout.presences else []),
         *([stopped] if layout.stopped else []),

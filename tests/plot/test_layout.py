@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coalloc.execution import link_load
-from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Switch
+from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Switch, Window
+from coalloc.plot.interactive import hover_text
 from coalloc.plot.layout import (
     GAP_SHARE,
     SMALLEST_GAP,
@@ -91,7 +92,7 @@ def test_a_coallocated_job_is_one_bar_with_its_tasks_per_cluster():
     (bar,) = layout.bars
     assert (bar.start, bar.end, bar.tasks, len(bar.pieces)) == (5.0, 25.0, (2, 2), 2)
     assert bar.is_coallocated
-    assert not bar.is_running
+    assert bar.given is None
     assert layout.num_coallocated == 1
 
 
@@ -106,7 +107,7 @@ def test_running_jobs_are_bars_from_zero_and_may_end_last():
     instance, schedule = placed(Job("J", 1, 10.0, arrival=5.0), 5.0, 15.0, "C1/1")
     layout = layout_of(instance.replace(running=(run,)), schedule)
     running, job = layout.bars
-    assert (running.is_running, running.start, running.end) == (True, 0.0, 50.0)
+    assert (running.given, running.start, running.end) == ("running already", 0.0, 50.0)
     assert (job.number, layout.makespan, layout.end) == (0, 15.0, 50.0)
     assert layout.summary == "1 job and 1 running on 5 nodes in 2 clusters"
 
@@ -231,3 +232,15 @@ def test_large_schedules_lose_lines_and_hatches():
     assert [is_joined(layout) for layout in layouts] == [True, False]
     assert [is_hatched(layout) for layout in layouts] == [True, False]
     assert np.isfinite(layouts[1].end)
+
+
+def test_windows_and_reservations_are_not_counted_as_running():
+    closed = [Window("C1", 50.0, 80.0, nodes=["C1/0"]), Window("C1", 0.0, 9.0, group=0, processors=1)]
+    platform = Platform([Cluster("C1", [NodeGroup(3, power=1.0)], 100.0)], unavailable=closed)
+    held = [RunningJob(Job("R", 1, 9.0), ["C1/1"], 30.0), RunningJob(Job("S", 1, 9.0), ["C1/2"], 90.0, start=70.0)]
+    layout = layout_of(Instance(platform, [Job("J", 1, 10.0)], held), Schedule([Placement("J", 0.0, 10.0, ["C1/0"])]))
+    assert layout.summary == "1 job and 1 running and 1 reserved on 3 nodes in 1 cluster, 2 windows"
+    assert [bar.given for bar in layout.bars] == ["running already", "reserved", "not there", None]
+    assert layout.given == "running already, reserved or not there"
+    lines = [hover_text(layout, bar).split("<br>")[1] for bar in layout.bars[:3]]
+    assert lines == ["running already until 30 s", "reserved from 70 s until 90 s", "not there from 50 s until 80 s"]
