@@ -133,7 +133,7 @@ def test_two_jobs_are_kept_apart(seed: int) -> None:
     assert list(apart.faults(instance, result.schedule)) == []
 
 
-@pytest.mark.parametrize("seed", [*range(9), 10, 11, 12])  # 9 takes brute force ten seconds
+@pytest.mark.parametrize("seed", [*range(7), 8, *range(11, 15)])  # 7, 9 and 10 take brute force seconds
 def test_a_job_is_kept_within_a_cluster(seed: int) -> None:
     instance, slot = small_instance(seed, FEW)
     within = WithinFirstCluster(instance.jobs[0].id)
