@@ -22,6 +22,7 @@ from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
+from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search
 from coalloc.solvers.search.running_sets import RunningSets
 
@@ -63,7 +64,7 @@ class BranchAndBound(ExtensionSearch):
         target: float,
         on_schedule: OnSchedule,
     ) -> None:
-        sets = RunningSets(problem, dual_prices, ceiling_below(problem, best))
+        sets = RunningSets(problem, dual_prices, ceiling_below(problem, best), blocks=coming_blocks(problem))
         super().__init__(problem, sets, best=best, target=target, on_schedule=on_schedule)
         self._busy_prices = busy_prices
         self._longest: dict[int, float] = {0: 0.0}
@@ -84,23 +85,24 @@ class BranchAndBound(ExtensionSearch):
 
     def _root(self) -> Node:
         now, sets = self._arrivals[0], self._running_sets
-        lasting = [b for b, busy in enumerate(self._problem.busy) if busy.end > now]
+        running, ends = self._lasting(now)
         left = sum(
             price.rate * (price.until - max(now, price.since)) for price in self._busy_prices if price.until > now
         )
         worth = math.fsum(price * len(of_kind) for price, of_kind in zip(sets.prices, sets.kinds, strict=True))
-        ends = tuple(self._problem.busy[b].end for b in lasting)
-        return Node(now, sets.busy(lasting), ends, sets.counts.everything, now + left + worth)
+        return Node(now, running, ends, sets.counts.everything, now + left + worth)
 
     def _choices(self, node: Node) -> Iterator[Choice]:
         """Yield the starts that may lead to something better."""
         now, ceiling, counts = node.now, self._ceiling, self._running_sets.counts
-        ready, arrival = self._ready(node)
-        first, room, guards = min(min(node.ends, default=math.inf), arrival), ready + counts.guards, counts.guards
+        ready, following = self._ready(node)
+        first, room, guards = min(min(node.ends, default=math.inf), following), ready + counts.guards, counts.guards
         for start in self._running_sets.starts(node.running, ready):
             if room - start.jobs & guards != guards or now + start.longest > ceiling:
                 continue
             later = min(first, now + start.shortest)
+            if later == math.inf or (self._is_timed and not self._in_time(node, start, later)):
+                continue
             bound = node.bound + (later - now) * (1.0 - start.running.rate)
             if self._busy_prices:
                 bound -= self._busy_worth(now, later)
@@ -123,7 +125,9 @@ class BranchAndBound(ExtensionSearch):
 
 def proven_below(problem: Problem, best: float) -> float:
     """Return the latest end, ticks, that is proven where nothing ends by the ceiling below the best."""
-    return best if problem.slot is not None else best - 0.5 * PROOF_TOLERANCE * (best - problem.instance.origin)
+    if problem.slot is not None or math.isinf(best):
+        return best
+    return best - 0.5 * PROOF_TOLERANCE * (best - problem.instance.origin)
 
 
 def ceiling_below(problem: Problem, best: float) -> float:
@@ -154,12 +158,15 @@ def _run(context: Context) -> None:
         return context.is_closed
 
     if search.run(context.limited(MAX_NODES), context.deadline, is_closed):
-        context.prove(search.proven, METHOD.name)
+        if context.best:
+            context.prove(search.proven, METHOD.name)
+        else:
+            context.exclude()
 
 
 def _accepts(context: Context) -> bool:
-    is_known = context.is_free and bool(context.best and context.dual_prices)
-    return is_known and context.criterion.objective.is_latest_end and may_search(context.problem)
+    is_latest_end = bool(context.dual_prices) and context.criterion.objective.is_latest_end
+    return is_latest_end and may_search(context.problem)
 
 
 METHOD = Method("branch and bound", _run, _accepts, share=SHARE)
