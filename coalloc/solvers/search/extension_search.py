@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 from coalloc.problem import Assignment, Problem
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
+from coalloc.solvers.context import Context
 from coalloc.solvers.search.running_sets import (
     ExtensionAlternative,
     Key,
@@ -272,6 +273,27 @@ class ExtensionSearch(ABC):
             yield start.running, members
             after = self._path[step + 1][0].now if step + 1 < len(self._path) else math.inf
             lasting = [m for m, end in zip(members, self._ends(node, start), strict=True) if end > after]
+
+
+def search_below(
+    context: Context, search_with: Callable[[OnSchedule], ExtensionSearch], max_nodes: int, name: str
+) -> None:
+    """Search exhaustively, as far as a number of nodes goes, for anything better than the best assignments.
+
+    ``search_with`` returns the search that tells its schedules to whom it is given; ``name`` is that of its method.
+    """
+
+    def is_taken(assignments: list[Assignment]) -> bool:
+        context.take_if_valid(assignments, name)
+        return context.cost <= context.criterion.value(assignments)
+
+    def is_closed() -> bool:
+        context.hear()
+        return context.is_closed
+
+    search = search_with(is_taken)
+    if search.run(context.limited(max_nodes), context.deadline, is_closed):
+        context.prove(search.proven, name)
 
 
 class _Member(NamedTuple):
