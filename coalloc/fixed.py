@@ -77,7 +77,7 @@ class Fixings(Constraint):
         start = self._start(job)
         return -math.inf if start is None else start
 
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:  # noqa: ARG002
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
         """Return the start that is fixed; none later."""
         fixed = self._start(job)
         if fixed is None or start <= fixed:

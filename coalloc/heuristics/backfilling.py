@@ -111,21 +111,16 @@ class Easy:
         """
         waiting, filling = self._waiting, Filling(state, self._allocator)
         waiting.update(state.queue, state.now)
-        starts = list(filling.first(waiting.jobs))
-        num_first, passing = len(starts), []
-        candidates = waiting.small(filling.room, num_first + 1) if filling.room > 0 else []
-        if len(candidates):
-            filling.reserve(waiting.jobs[num_first])
-            if self.candidates != "queue":
-                candidates = self._in_turn(candidates, self.candidates, state.now)
-            for place in candidates:
-                start = filling.start(waiting.jobs[place])
-                if start is not None:
-                    passing.append(int(place))
-                    starts.append(start)
-        if starts:
-            waiting.leave(num_first, passing)
-        return starts
+
+        def behind(num_first: int) -> Places:
+            candidates = waiting.small(filling.room, num_first + 1) if filling.room > 0 else []
+            if len(candidates):
+                filling.reserve(waiting.jobs[num_first])
+                if self.candidates != "queue":
+                    candidates = self._in_turn(candidates, self.candidates, state.now)
+            return candidates
+
+        return filling.starts(waiting, behind)
 
     def _gap_before(self, head: Job, starts: Sequence[tuple[Job, Start]], free: Allocation, state: State) -> _Gap:
         """Return what is free beside the reservation of the first job that waits, where others start now."""

@@ -7,12 +7,13 @@ each job. Jobs that have run longer than estimated are expected to end in a mome
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import le
 
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator
 from coalloc.rules.availability import Availability, earliest, fitting
+from coalloc.rules.queues import Places, WaitingJobs
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import Processors, processors_of
 
@@ -50,6 +51,22 @@ class Filling:
             if start is None:
                 return
             yield start
+
+    def starts(self, waiting: WaitingJobs, behind: Callable[[int], Places]) -> list[Start]:
+        """Let jobs start now from the head of a queue, then those that fit behind the first that does not.
+
+        ``behind`` returns their places in turn, when it is told how many start from the head. All that start leave.
+        """
+        starts = list(self.first(waiting.jobs))
+        num_first, passing = len(starts), []
+        for place in behind(num_first):
+            start = self.start(waiting.jobs[place])
+            if start is not None:
+                passing.append(int(place))
+                starts.append(start)
+        if starts:
+            waiting.leave(num_first, passing)
+        return starts
 
     def reserve(self, job: Job) -> None:
         """Keep a job what it needs as early as it fits."""

@@ -23,7 +23,7 @@ from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.search.coming_blocks import coming_blocks
-from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search
+from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search, search_below
 from coalloc.solvers.search.running_sets import RunningSets
 
 MAX_NODES = 200_000
@@ -137,31 +137,19 @@ def ceiling_below(problem: Problem, best: float) -> float:
 
 
 def _run(context: Context) -> None:
-    """Search exhaustively, as far as a number of nodes goes, for anything better than the best assignments."""
-
-    def is_taken(assignments: list[Assignment]) -> bool:
-        context.take_if_valid(assignments, METHOD.name)
-        return context.cost <= context.criterion.value(assignments)
-
     sets = context.kept(FeasibleSets)
-    search = BranchAndBound(
-        context.problem,
-        context.dual_prices,
-        busy_prices=sets.busy_prices if sets is not None else (),
-        best=context.cost,
-        target=context.goal,
-        on_schedule=is_taken,
-    )
 
-    def is_closed() -> bool:
-        context.hear()
-        return context.is_closed
+    def search(on_schedule: OnSchedule) -> BranchAndBound:
+        return BranchAndBound(
+            context.problem,
+            context.dual_prices,
+            busy_prices=sets.busy_prices if sets is not None else (),
+            best=context.cost,
+            target=context.goal,
+            on_schedule=on_schedule,
+        )
 
-    if search.run(context.limited(MAX_NODES), context.deadline, is_closed):
-        if context.best:
-            context.prove(search.proven, METHOD.name)
-        else:
-            context.exclude()
+    search_below(context, search, MAX_NODES, METHOD.name)
 
 
 def _accepts(context: Context) -> bool:

@@ -18,7 +18,7 @@ from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.search.coming_blocks import coming_blocks
-from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search
+from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search, search_below
 from coalloc.solvers.search.running_sets import ExtensionAlternative, RunningSets
 
 MAX_NODES = 400_000
@@ -174,25 +174,13 @@ def may_search_sum(criterion: Criterion) -> bool:
 
 
 def _run(context: Context) -> None:
-    """Search exhaustively, as far as a number of nodes goes, for anything better than the best assignments."""
+    def search(on_schedule: OnSchedule) -> BranchAndBoundOfSums:
+        times = context.kept(BusyTimes)
+        return BranchAndBoundOfSums(
+            context.criterion, times, best=context.cost, target=context.goal, on_schedule=on_schedule
+        )
 
-    def is_taken(assignments: list[Assignment]) -> bool:
-        context.take_if_valid(assignments, METHOD.name)
-        return context.cost <= context.criterion.value(assignments)
-
-    search = BranchAndBoundOfSums(
-        context.criterion, context.kept(BusyTimes), best=context.cost, target=context.goal, on_schedule=is_taken
-    )
-
-    def is_closed() -> bool:
-        context.hear()
-        return context.is_closed
-
-    if search.run(context.limited(MAX_NODES), context.deadline, is_closed):
-        if context.best:
-            context.prove(search.proven, METHOD.name)
-        else:
-            context.exclude()
+    search_below(context, search, MAX_NODES, METHOD.name)
 
 
 def _accepts(context: Context) -> bool:

@@ -32,6 +32,7 @@ from coalloc.fixed import Fixings
 from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import Assignment, Problem, TimeSumRow
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
+from coalloc.solvers.context import Context
 from coalloc.solvers.search.coming_blocks import begin, coming_blocks
 from coalloc.solvers.search.running_sets import (
     ExtensionAlternative,
@@ -373,6 +374,30 @@ def _latest_start(problem: Problem, j: int) -> float:
     rows = [row for row in problem.rows if isinstance(row, TimeSumRow) and row.terms == ((-1, "start", j),)]
     latest = min((-row.least for row in rows), default=math.inf)
     return latest if problem.slot is not None or math.isinf(latest) else latest + time_tolerance(latest)
+
+
+def search_below(
+    context: Context, search_with: Callable[[OnSchedule], ExtensionSearch], max_nodes: int, name: str
+) -> None:
+    """Search exhaustively, as far as a number of nodes goes, for anything better than the best assignments.
+
+    ``search_with`` returns the search that tells its schedules to whom it is given; ``name`` is that of its method.
+    """
+
+    def is_taken(assignments: list[Assignment]) -> bool:
+        context.take_if_valid(assignments, name)
+        return context.cost <= context.criterion.value(assignments)
+
+    def is_closed() -> bool:
+        context.hear()
+        return context.is_closed
+
+    search = search_with(is_taken)
+    if search.run(context.limited(max_nodes), context.deadline, is_closed):
+        if context.best:
+            context.prove(search.proven, name)
+        else:
+            context.exclude()
 
 
 class _Member(NamedTuple):
