@@ -91,6 +91,10 @@ class Constraint:
         """Return whether a job may have tasks on a class."""
         return True
 
+    def most_tasks(self, job: Job, node_class: NodeClass) -> float:
+        """Return how many tasks a job may have on a class at most."""
+        return math.inf
+
     def has_shape(self, job: Job, tasks: int) -> bool:
         """Return whether a job of several shapes may run in that with so many tasks."""
         return True
@@ -124,7 +128,8 @@ class Constraint:
     @property
     def restricts_classes(self) -> bool:
         """Whether it keeps some job from some class."""
-        return type(self).is_eligible is not Constraint.is_eligible
+        made = type(self)
+        return (made.is_eligible, made.most_tasks) != (Constraint.is_eligible, Constraint.most_tasks)
 
     @property
     def couples(self) -> bool:
