@@ -198,11 +198,11 @@ def test_wrong_counts_are_one_line(function, fixed, sentence):
 
 
 def test_a_model_keeps_what_is_fixed():
-    # A, 10 s on 2 tasks, from 5 s on: all is done at 15 s at the earliest.
+    # A holds two of six from 5 to 15 s. B (2 tasks, 10 s) and D (3 tasks, 7 s) do not both fit beside it: 10 + 7 s.
     model = coalloc.build_model(INSTANCE, slot=1.0, fixed=[Fixed("A", start=5.0, shape=0)])
     solve_model(model, SolverLimits(time=60.0), integral=True)
     schedule = coalloc.schedule_of_model(model)
-    assert (schedule["A"].start, max(p.end for p in schedule)) == (5.0, 15.0)
+    assert (schedule["A"].start, max(p.end for p in schedule)) == (5.0, 17.0)
     with pytest.raises(CoallocError, match="horizon, constraints and fixed are for model 'oas', not for 'pas'"):
         coalloc.build_model(INSTANCE, model="pas", fixed=[Fixed("A", start=5.0)])
 
