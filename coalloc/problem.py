@@ -535,6 +535,13 @@ class Problem:
         """Those so far."""
         return {}
 
+    def class_ticks(self, job: Job) -> tuple[float, ...]:
+        """Return the ticks that a rigid job takes where a class is the slowest it uses, shape ``(num_classes,)``."""
+        if job.times:
+            return tuple(map(self.ticks, self.class_times(job)))
+        by_power = {p: self.ticks(execution_time(job, processing_slowdown([p]))) for p in set(self._powers)}
+        return tuple([by_power[power] for power in self._powers])
+
     def fits_alone(self, mode: Mode) -> bool:
         """Return whether the mode exceeds no resource when it is alone."""
         return all(load <= limit for load, limit in zip(mode.loads, self.limits, strict=True))
@@ -600,10 +607,17 @@ class Problem:
         if job not in self._known_rooms:
             rooms = zip(self._rooms_by_memory(job), self.classes, strict=True)
             self._known_rooms[job] = tuple(
-                room if all(constraint.is_eligible(job, c) for constraint in self._restrictions) else 0
+                min([room, *(int(min(room, constraint.most_tasks(job, c))) for constraint in self._restrictions)])
+                if all(constraint.is_eligible(job, c) for constraint in self._restrictions)
+                else 0
                 for room, c in rooms
             )
         return self._known_rooms[job]
+
+    def is_counted(self, job: Job) -> bool:
+        """Return whether a constraint says how many tasks of a job a class may have."""
+        pairs = ((constraint, node_class) for constraint in self._restrictions for node_class in self.classes)
+        return any(constraint.most_tasks(job, node_class) < math.inf for constraint, node_class in pairs)
 
     def _rooms_by_memory(self, job: Job) -> list[int]:
         return [node_class.room(job.memory or 0.0) for node_class in self.classes]
@@ -867,11 +881,18 @@ Slot = Annotated[float | str | None, 'seconds, a percentage such as "50%", or No
 
 def time_span(instance: Instance) -> float:
     """Return seconds from the first arrival (0 where jobs run already) in which all jobs can end, one by one."""
-    powers = [group.effective_power for cluster in instance.platform.clusters for group in cluster.nodes]
+    groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
     ends = [*(job.arrival for job in instance.jobs), *(run.end for run in instance.running)]
-    slowest = (max(shape.base_time for shape in job.in_shapes) for job in instance.jobs)
-    in_turn = sum(slowest) * max(1.0, 1.0 / min(powers))
+    ends += [window.end for window in instance.platform.unavailable]
+    slowest = (max(map(max, _stated_times(job))) for job in instance.jobs)
+    slowness = max(1.0 / min(group.effective_power, group.availability) for group in groups)
+    in_turn = sum(slowest) * max(1.0, slowness)
     return max(ends, default=0.0) - instance.origin + in_turn
+
+
+def _stated_times(job: Job) -> list[list[float]]:
+    """Return the base time of each shape of a job, and the times that it names, s."""
+    return [[shape.base_time, *shape.times.values()] for shape in job.in_shapes]
 
 
 def slot_seconds(instance: Instance, slot: Slot) -> float | None:
@@ -924,12 +945,12 @@ def discretise(
 
 def _refuse_instants(instance: Instance) -> None:
     """Raise :class:`CoallocError` for jobs that are over in less than two instants differ by: they occupy nothing."""
-    times = ((job, min(shape.base_time for shape in job.in_shapes)) for job in instance.jobs)
-    short = [(job, base_time) for job, base_time in times if base_time < INSTANT_TOLERANCE]
+    times = ((job, min(map(min, _stated_times(job)))) for job in instance.jobs)
+    short = [(job, seconds) for job, seconds in times if seconds < INSTANT_TOLERANCE]
     if short:
-        (first, base_time), more = short[0], f", and {len(short) - 1} more" if len(short) > 1 else ""
+        (first, seconds), more = short[0], f", and {len(short) - 1} more" if len(short) > 1 else ""
         raise CoallocError(
-            f"job {quoted(first.id)} has a base_time of {base_time:g} s{more}: must be at least "
+            f"job {quoted(first.id)} has a base_time, or one of times, of {seconds:g} s{more}: must be at least "
             f"{INSTANT_TOLERANCE:g} s here, for closer instants are one"
         )
 
@@ -952,4 +973,5 @@ def discretise_for_energy(
 ) -> Problem:
     """Return :func:`discretise` rounded up, with classes in which it shows which nodes have a busy core."""
     instance.refuse_shared_nodes(EXACT_METHODS)
-    return Problem(instance, switched_classes(instance.platform, scope), slot, "up", "strict", saturation, scope)
+    classes, kept = switched_classes(instance.platform, scope), tuple(stated(instance))
+    return Problem(instance, classes, slot, "up", "strict", saturation, scope, kept)
