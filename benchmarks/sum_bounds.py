@@ -71,7 +71,8 @@ def on_equal_processors(instance: coalloc.Instance) -> coalloc.Instance:
     group = coalloc.NodeGroup(instance.platform.num_processors, 1.0)
     widest = max(instance.jobs, key=lambda job: job.tasks)
     jobs = [*instance.jobs[:2], widest.replace(id="again")]
-    return instance.replace(platform=coalloc.Platform((coalloc.Cluster("C1", (group,), 1000.0),)), jobs=jobs, running=())
+    platform = coalloc.Platform((coalloc.Cluster("C1", (group,), 1000.0),))
+    return instance.replace(platform=platform, jobs=jobs, running=())
 
 
 def _rows(family: str, instance: coalloc.Instance, slot: float | None, seed: int) -> Iterator[Row]:
