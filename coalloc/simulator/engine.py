@@ -230,6 +230,7 @@ class Engine:
                 task_memory=0.0 if self._sharing else instance.largest_task_memory,
                 is_choosy=bool({"eligible", "requires"} & instance.words),
                 is_timed="times" in instance.words,
+                takers=instance.jobs if instance.resources_asked else (),
                 running=instance.running,
                 sharing=self._sharing,
             )
