@@ -46,10 +46,11 @@ class Age:
 
 
 def ages(results: str) -> Iterator[Age]:
-    """Yield the age of each page that the page of results links, in its order."""
+    """Yield the age of each page that the page of results links, in its order; of several codes, one for each."""
     for page in dict.fromkeys(page for pages in LINKS.findall(results) for page in pages if page):
-        found = MADE_BY.search((ROOT / page).read_text(encoding="utf-8"))
-        yield Age(page, *(found.groups() if found else ("", "")))
+        found = MADE_BY.findall((ROOT / page).read_text(encoding="utf-8"))
+        for commit, code in dict.fromkeys(found) or [("", "")]:
+            yield Age(page, commit, code)
 
 
 def commits_since(commit: str) -> int | None:

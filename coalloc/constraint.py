@@ -79,19 +79,23 @@ class Constraint:
     Otherwise grids that are rounded down, for bounds on continuous time, leave it out.
     """
 
-    def earliest_start(self, job: Job) -> float:  # noqa: ARG002 - of no job, unless a subclass says so
+    def earliest_start(self, job: Job) -> float:
         """Return before when a job may not start."""
         return -math.inf
 
-    def latest_end(self, job: Job) -> float:  # noqa: ARG002
+    def latest_end(self, job: Job) -> float:
         """Return after when a job may not run."""
         return math.inf
 
-    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:  # noqa: ARG002
+    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
         """Return whether a job may have tasks on a class."""
         return True
 
-    def has_shape(self, job: Job, tasks: int) -> bool:  # noqa: ARG002
+    def most_tasks(self, job: Job, node_class: NodeClass) -> float:
+        """Return how many tasks a job may have on a class at most."""
+        return math.inf
+
+    def has_shape(self, job: Job, tasks: int) -> bool:
         """Return whether a job of several shapes may run in that with so many tasks."""
         return True
 
@@ -99,18 +103,18 @@ class Constraint:
         """Return sets of nodes, by index, that it tells apart from all others: no class has some of one and others."""
         return ()
 
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:  # noqa: ARG002
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
         """Return the first start from ``start`` on that is not forbidden to a job of this run time.
 
         ``placed`` are other jobs. Infinity where none is allowed as long as no other job is placed.
         """
         return start
 
-    def rows(self, instance: Instance) -> Iterable[Row]:  # noqa: ARG002
+    def rows(self, instance: Instance) -> Iterable[Row]:
         """Return what it forbids beyond the times and classes of single jobs, as rows of models."""
         return ()
 
-    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         """Return a sentence for each way in which a schedule breaks it."""
         return ()
 
@@ -124,7 +128,8 @@ class Constraint:
     @property
     def restricts_classes(self) -> bool:
         """Whether it keeps some job from some class."""
-        return type(self).is_eligible is not Constraint.is_eligible
+        made = type(self)
+        return (made.is_eligible, made.most_tasks) != (Constraint.is_eligible, Constraint.most_tasks)
 
     @property
     def couples(self) -> bool:
@@ -149,7 +154,7 @@ class Release(Stated):
         """Return the arrival."""
         return job.arrival
 
-    def tells_apart_by(self, job: Job) -> Hashable:  # noqa: ARG002 - by nothing but the arrival
+    def tells_apart_by(self, job: Job) -> Hashable:
         """Return nothing: the earliest start is all that it asks for."""
         return None
 
@@ -161,15 +166,15 @@ class LatestEnd(Constraint):
     holds_rounded_down: ClassVar[bool] = True
     instant: float
 
-    def latest_end(self, job: Job) -> float:  # noqa: ARG002 - the same for all
+    def latest_end(self, job: Job) -> float:
         """Return the instant."""
         return self.instant
 
-    def tells_apart_by(self, job: Job) -> Hashable:  # noqa: ARG002 - the same for all
+    def tells_apart_by(self, job: Job) -> Hashable:
         """Return nothing."""
         return None
 
-    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         """Yield a sentence for each job that ends later."""
         latest = self.instant + time_tolerance(self.instant)
         return (
@@ -185,7 +190,7 @@ class Deadlines(Stated):
         """Return the deadline."""
         return math.inf if job.deadline is None else job.deadline
 
-    def tells_apart_by(self, job: Job) -> Hashable:  # noqa: ARG002 - by nothing but the deadline
+    def tells_apart_by(self, job: Job) -> Hashable:
         """Return nothing: the latest end is all that it asks for."""
         return None
 
@@ -200,7 +205,7 @@ class Precedences(Stated):
         """Return when the last of the running jobs that it comes after has ended."""
         return max((self.running[other][1] for other in job.after if other in self.running), default=-math.inf)
 
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:  # noqa: ARG002
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
         """Return when all others that it comes after have ended; none as long as one of them has no place."""
         if not job.after:
             return start
@@ -225,7 +230,7 @@ class Eligibility(Stated):
         """Return whether the class is of such a cluster, and has what the job requires."""
         return job.may_use(self.clusters[node_class.cluster], node_class.group)
 
-    def tells_apart_by(self, job: Job) -> Hashable:  # noqa: ARG002 - by nothing but the classes
+    def tells_apart_by(self, job: Job) -> Hashable:
         """Return nothing: the classes are all that it asks for."""
         return None
 

@@ -14,10 +14,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from coalloc.allocation import NodeClass
+from coalloc.allocation import NodeClass, Scope, node_classes, reserved_nodes
 from coalloc.constraint import Constraint, PlacedJob, Row, TimeRow, Times
 from coalloc.documents.text import quoted
-from coalloc.documents.values import NONE, Listed, Seconds, Text, Value, value
+from coalloc.documents.values import NONE, Count, Listed, Seconds, Text, Value, value
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
 from coalloc.instance.processor_names import NamesField, ProcessorNames
 from coalloc.instance.rounding import slots_down, slots_up, time_tolerance
@@ -38,6 +38,9 @@ class Fixed(Value):
         When it starts, s; with slots a whole number of them.
     nodes
         Names of the processors that it holds, one per task, or ranges of them (``C1/0-127``): whole nodes.
+    counts
+        How many of its tasks are on the nodes of a class, by the name of a cluster, a node or a range of nodes that are
+        all of one class, of the same description: all its tasks, in one of its shapes.
     within
         Names of clusters, or of nodes or ranges of nodes, that all its tasks are within.
     shape
@@ -49,19 +52,21 @@ class Fixed(Value):
     nodes: NamesField = field(default=NO_NODES)
     within: Listed[Text] = NONE
     shape: ShapeNumber | None = None
+    counts: Mapping[Text, Count] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """What is fixed of a job, as searches ask for it: the nodes (by index) that it is within, and its tasks.
 
-    None where that is not fixed; ``processors`` are the names that it holds.
+    None where that is not fixed; ``processors`` are the names that it holds, ``counts`` its tasks on sets of nodes.
     """
 
     start: float | None
     nodes: frozenset[int] | None
     tasks: int | None
     processors: ProcessorNames | None
+    counts: tuple[tuple[frozenset[int], int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +82,7 @@ class Fixings(Constraint):
         start = self._start(job)
         return -math.inf if start is None else start
 
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:  # noqa: ARG002
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
         """Return the start that is fixed; none later."""
         fixed = self._start(job)
         if fixed is None or start <= fixed:
@@ -101,14 +106,23 @@ class Fixings(Constraint):
         place = self.places.get(job.id)
         return place is None or place.nodes is None or self.node_of[node_class.processors[0]] in place.nodes
 
+    def most_tasks(self, job: Job, node_class: NodeClass) -> float:
+        """Return how many tasks are fixed there: as they are all, and each set is one class, no other count fits."""
+        place = self.places.get(job.id)
+        node = self.node_of[node_class.processors[0]]
+        return next((count for nodes, count in place.counts if node in nodes), math.inf) if place else math.inf
+
     def has_shape(self, job: Job, tasks: int) -> bool:
         """Return whether the job may run with so many tasks."""
         place = self.places.get(job.id)
         return place is None or place.tasks in (None, tasks)
 
     def separates(self) -> Iterator[Collection[int]]:
-        """Yield the nodes that each job is within."""
-        return (place.nodes for place in self.places.values() if place.nodes is not None)
+        """Yield the nodes that each job is within, and those of which its tasks are counted."""
+        for place in self.places.values():
+            if place.nodes is not None:
+                yield place.nodes
+            yield from (nodes for nodes, _ in place.counts)
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterator[str]:
         """Yield a sentence for each job that is elsewhere, or starts at another time."""
@@ -124,17 +138,28 @@ class Fixings(Constraint):
                 yield f"job {name} is not on the nodes that are fixed"
             if place.processors is not None and set(placed.nodes) != set(place.processors):
                 yield f"job {name} does not hold the processors that are fixed"
+            held = Counter(self.node_of[index[p]] for p in placed.nodes)
+            if any(sum(held[node] for node in nodes) != count for nodes, count in place.counts):
+                yield f"job {name} does not have the tasks that are fixed"
             if place.tasks not in (None, len(placed.nodes)):
                 yield f"job {name} is not in the shape that is fixed"
 
     def tells_apart_by(self, job: Job) -> Hashable:
         """Return what is fixed of the job, but for its nodes, which its classes tell."""
         place = self.places.get(job.id)
-        return None if place is None else (place.start, place.tasks)
+        return None if place is None else (place.start, place.tasks, place.counts)
 
 
-def fixings(instance: Instance, fixed: Sequence[Fixed], slot: float | None = None) -> tuple[Fixings, ...]:
-    """Return the constraint that keeps to what is fixed; none where nothing is. ``slot`` is that of the problem, s.
+def fixings(
+    instance: Instance,
+    fixed: Sequence[Fixed],
+    slot: float | None = None,
+    scope: Scope = "platform",
+    others: Iterable[Constraint] = (),
+) -> tuple[Fixings, ...]:
+    """Return the constraint that keeps to what is fixed; none where nothing is.
+
+    ``slot`` (s) and ``scope`` are those of the problem, ``others`` its other constraints.
 
     Raises
     ------
@@ -152,8 +177,29 @@ def fixings(instance: Instance, fixed: Sequence[Fixed], slot: float | None = Non
     faults += [Fault("fixed", f"must have each job once, got {quoted(job)} again") for job in repeated]
     if faults:
         raise InstanceError(faults)
-    places = {one.job: _place(instance, one) for one in fixed}
-    return (Fixings(places, instance.platform.processor_node),)
+    found = Fixings({one.job: _place(instance, one) for one in fixed}, instance.platform.processor_node)
+    reserved = reserved_nodes(instance.platform, instance.running, "what is fixed")
+    apart = [*reserved, *(nodes for constraint in (*others, found) for nodes in constraint.separates())]
+    faults = list(
+        _class_faults(fixed, node_classes(instance.platform, scope, instance.largest_task_memory, apart), found)
+    )
+    if faults:
+        raise InstanceError(faults)
+    return (found,)
+
+
+def _class_faults(fixed: Sequence[Fixed], classes: Sequence[NodeClass], found: Fixings) -> Iterator[Fault]:
+    """Yield a fault for each part in which nodes are told apart: counts there do not say which have how many."""
+    of_classes = [found.node_of[node_class.processors[0]] for node_class in classes]
+    for i, one in enumerate(fixed):
+        for name, (nodes, _) in zip(one.counts, found.places[one.job].counts, strict=True):
+            number = sum(node in nodes for node in of_classes)
+            if number > 1:
+                yield Fault(
+                    f"fixed[{i}].counts",
+                    f"must each be of nodes of one class, got {quoted(name)} of {number}, by their description, "
+                    "windows, reservations, memory or what else is fixed: name those of each",
+                )
 
 
 def _faults(instance: Instance, fixed: Fixed, slot: float | None) -> Iterator[tuple[str, str]]:
@@ -172,6 +218,33 @@ def _faults(instance: Instance, fixed: Fixed, slot: float | None) -> Iterator[tu
             yield f".within[{n}]", f"must be a cluster, or nodes, of the platform, got {quoted(name)}"
     if fixed.nodes:
         yield from _processor_faults(instance.platform, job, fixed)
+    if fixed.counts:
+        yield from _count_faults(instance.platform, job, fixed)
+
+
+def _count_faults(platform: Platform, job: Job, fixed: Fixed) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the tasks that are fixed on some nodes."""
+    parts = {name: _nodes_called(platform, name) for name in fixed.counts}
+    for name, nodes in parts.items():
+        if nodes is None:
+            yield ".counts", f"must be of a cluster, or nodes, of the platform, got {quoted(name)}"
+            return
+        room = sum(platform.nodes[n].cores for n in nodes)
+        if fixed.counts[name] > room:
+            yield (
+                ".counts",
+                f"must be no more than there are processors, {room} in {quoted(name)}, got {fixed.counts[name]}",
+            )
+    known = [nodes for nodes in parts.values() if nodes is not None]
+    if sum(map(len, known)) != len(frozenset().union(*known)):
+        yield ".counts", "must be of nodes that have nothing in common"
+    tasks = [shape.tasks for shape in job.in_shapes]
+    allowed = tasks if fixed.shape is None else [tasks[fixed.shape]]
+    if sum(fixed.counts.values()) not in allowed:
+        wanted = " or ".join(map(str, allowed))
+        yield ".counts", f"must be as many as the tasks of the job ({wanted}), got {sum(fixed.counts.values())}"
+    if fixed.nodes:
+        yield ".counts", "must not be given beside nodes, which say it already"
 
 
 def _processor_faults(platform: Platform, job: Job, fixed: Fixed) -> Iterator[tuple[str, str]]:
@@ -195,6 +268,12 @@ def _nodes_of(platform: Platform, names: Iterable[str]) -> frozenset[int]:
     return frozenset(platform.processor_node[platform.processor_index[name]] for name in names)
 
 
+def pinned(platform: Platform, fixed: Fixed) -> Fixed:
+    """Return what is fixed with the nodes of counts by their own names, so that more nodes change nothing of it."""
+    ranges = {c.name: f"{c.name}/0-{c.num_nodes - 1}" if c.num_nodes > 1 else f"{c.name}/0" for c in platform.clusters}
+    return fixed.replace(counts={ranges.get(name, name): count for name, count in fixed.counts.items()})
+
+
 def _nodes_called(platform: Platform, name: str) -> frozenset[int] | None:
     """Return the nodes, by index, of a cluster, or those that a name or range of nodes says; None where it is none."""
     clusters = {cluster.name: c for c, cluster in enumerate(platform.clusters)}
@@ -210,10 +289,14 @@ def _place(instance: Instance, fixed: Fixed) -> Place:
     platform, job = instance.platform, instance.job_by_id[fixed.job]
     parts = [_nodes_called(platform, name) or frozenset() for name in fixed.within]
     nodes = frozenset().union(*parts) if parts else None
+    counts = tuple((_nodes_called(platform, name) or frozenset(), count) for name, count in fixed.counts.items())
+    if counts:
+        counted = frozenset().union(*(of_count for of_count, _ in counts))
+        nodes = counted if nodes is None else counted & nodes
     if fixed.nodes:
         held = _nodes_of(platform, fixed.nodes)
         nodes = held if nodes is None else held & nodes
-    tasks = len(fixed.nodes) if fixed.nodes else None
+    tasks = len(fixed.nodes) or sum(fixed.counts.values()) or None
     if fixed.shape is not None:
         tasks = job.in_shapes[fixed.shape].tasks
-    return Place(fixed.start, nodes, tasks, fixed.nodes or None)
+    return Place(fixed.start, nodes, tasks, fixed.nodes or None, counts)

@@ -644,7 +644,9 @@ class Problem:
         if job not in self._known_rooms:
             rooms = zip(map(min, self._rooms_by_memory(job), self._rooms_by_resources(job)), self.classes, strict=True)
             self._known_rooms[job] = tuple(
-                room if all(constraint.is_eligible(job, c) for constraint in self._restrictions) else 0
+                min([room, *(int(min(room, constraint.most_tasks(job, c))) for constraint in self._restrictions)])
+                if all(constraint.is_eligible(job, c) for constraint in self._restrictions)
+                else 0
                 for room, c in rooms
             )
         return self._known_rooms[job]
@@ -681,6 +683,11 @@ class Problem:
             if stock.level == "platform":
                 most = tasks_within(stock.limit, job, stock.resource, most)
         return most
+
+    def is_counted(self, job: Job) -> bool:
+        """Return whether a constraint says how many tasks of a job a class may have."""
+        pairs = ((constraint, node_class) for constraint in self._restrictions for node_class in self.classes)
+        return any(constraint.most_tasks(job, node_class) < math.inf for constraint, node_class in pairs)
 
     def _rooms_by_memory(self, job: Job) -> list[int]:
         return [node_class.room(job.memory or 0.0) for node_class in self.classes]

@@ -43,6 +43,7 @@ class Study:
         as_built = table[table["cores_per_board"] == AS_BUILT]
         self.managed = as_built[as_built["power_management"]]
         self.always_on = as_built[~as_built["power_management"]]
+        self._by_mean: dict[str, Standing] = {}
 
     @property
     def num_weeks(self) -> int:
@@ -59,10 +60,11 @@ class Study:
         """By the degradation of EnEff."""
         return by_efficiency(self.managed)
 
-    @functools.cache  # noqa: B019 - a study lives as long as the script
     def mean(self, metric: str) -> Standing:
         """Return the standing by the mean of a metric."""
-        return by_mean(self.managed, metric)
+        if metric not in self._by_mean:
+            self._by_mean[metric] = by_mean(self.managed, metric)
+        return self._by_mean[metric]
 
     @property
     def names(self) -> tuple[str, ...]:

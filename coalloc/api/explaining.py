@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coalloc.allocation import Scope
-from coalloc.api.solving import solve
+from coalloc.api.solving import as_fixed, solve
 from coalloc.checker import check
 from coalloc.constraint import LatestEnd
 from coalloc.documents.arguments import public
@@ -16,11 +16,12 @@ from coalloc.explanations.bounding import bound_of, what_moves, why_bound
 from coalloc.explanations.infeasible import why_no_schedule
 from coalloc.explanations.reasons import Explanation, Reason
 from coalloc.explanations.waiting import why_waits
+from coalloc.fixed import Fixed, fixings, pinned
 from coalloc.instance import CoallocError, Instance
 from coalloc.objectives import Criterion, Objective, RegularObjective, objective_of
 from coalloc.observed import in_shapes
 from coalloc.problem import Links, Problem, Slot, discretise, slot_seconds
-from coalloc.schedule import Schedule
+from coalloc.schedule import Placement, Schedule
 from coalloc.solvers.result import PROOF_TOLERANCE
 
 BOUND_SHARE = 0.5
@@ -38,6 +39,7 @@ def explain(
     saturation: float = 0.0,
     scope: Scope = "platform",
     makespan_limit: float | None = None,
+    fixed: Sequence[Fixed | Placement] = (),
     jobs: Sequence[str] = (),
     time_limit: float = 60.0,
 ) -> Explanation:
@@ -53,7 +55,7 @@ def explain(
         Seconds, or ``"50%"`` of the mean base time; of a schedule of slots its own is taken.
     links
         Under which the schedule is valid: ``"strict"``, ``"shared"`` or ``"ignore"``, as for :func:`check`.
-    saturation, scope, makespan_limit
+    saturation, scope, makespan_limit, fixed
         As for :func:`solve`.
     jobs
         Ids of the jobs whose waits are explained; none: all.
@@ -80,7 +82,10 @@ def explain(
     if unknown:
         raise CoallocError(f"jobs: the instance has no job {', '.join(unknown)}")
     seconds = slot_seconds(instance, slot) if schedule is None else schedule.slot
-    question = _Question(instance, asked, seconds, saturation, scope, makespan_limit, time_limit)
+    given = [as_fixed(one) for one in fixed]
+    fixings(instance, given, seconds, scope)  # raises faults by the names that are given
+    kept = tuple(pinned(instance.platform, one) for one in given)
+    question = _Question(instance, asked, seconds, saturation, scope, makespan_limit, kept, time_limit)
     reasons = list(question.reasons()) if schedule is None else list(question.of_schedule(schedule, links, jobs))
     return Explanation(instance.name, tuple(reasons))
 
@@ -95,12 +100,14 @@ class _Question:
     saturation: float
     scope: Scope
     makespan_limit: float | None
+    fixed: tuple[Fixed, ...]
     time_limit: float
 
     def _problem(self, instance: Instance) -> Problem:
         limit = self.makespan_limit
         limits = () if limit is None else (LatestEnd(instance.origin + limit),)
-        return discretise(instance, self.slot, saturation=self.saturation, scope=self.scope, constraints=limits)
+        kept = (*limits, *fixings(instance, self.fixed, self.slot, self.scope))
+        return discretise(instance, self.slot, saturation=self.saturation, scope=self.scope, constraints=kept)
 
     def _criterion(self, instance: Instance) -> Criterion:
         return Criterion(self._problem(instance), self.objective)
@@ -116,7 +123,7 @@ class _Question:
     def _proof(self) -> Iterator[Reason]:
         """Yield what a complete method says where it proves that no schedule keeps the latest ends."""
         problem = self._problem(self.instance)
-        if all(map(math.isinf, problem.latest_ends)):
+        if all(map(math.isinf, problem.latest_ends)) and not self.fixed:
             return
         result = solve(
             self.instance,
@@ -125,6 +132,7 @@ class _Question:
             saturation=self.saturation,
             scope=self.scope,
             makespan_limit=self.makespan_limit,
+            fixed=self.fixed,
             time_limit=(1.0 - BOUND_SHARE) * self.time_limit,
         )
         if result.status == "infeasible":
@@ -145,6 +153,11 @@ class _Question:
         if violations:
             for v in violations:
                 yield Reason("invalid", "violation", v.jobs, v.rule, v.amount, v.limit, str(v), since=v.when)
+            return
+        kept = fixings(self.instance, self.fixed, self.slot, self.scope)
+        broken = [fault for constraint in kept for fault in constraint.faults(self.instance, schedule)]
+        if broken:
+            yield from (Reason("invalid", "fixed", (), "", None, None, fault) for fault in broken)
             return
         bounds = list(self._bounds()) if self.instance.jobs and links == "strict" else []
         if bounds:

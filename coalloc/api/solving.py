@@ -140,7 +140,7 @@ def solve(
         threads=threads,
         seed=seed,
     )
-    constraints = (*constraints, *fixings(instance, [_as_fixed(one) for one in fixed], options.slot))
+    constraints = (*constraints, *_kept(instance, fixed, options.slot, scope, constraints))
     run_model: RunModel = solve_model
     if solver != "highs":
         from coalloc.solvers.backends.pyomo_solver import solver_named
@@ -195,13 +195,14 @@ def build_model(
     scope: Scope = "platform",
     makespan_limit: float | None = None,
     constraints: Sequence[Constraint] = (),
+    fixed: Sequence[Fixed | Placement] = (),
     horizon: float | None = None,
 ) -> pyo.ConcreteModel:
     """Return the Pyomo model of an instance, to extend, to export or to solve.
 
     Parameters
     ----------
-    model, objective, slot, links, saturation, scope, makespan_limit, constraints
+    model, objective, slot, links, saturation, scope, makespan_limit, constraints, fixed
         As for :func:`solve`; models of oas need a slot, but for energy within nodes.
     formulation
         As for :func:`solve`, by name; ``"auto"`` is the mode model.
@@ -233,11 +234,12 @@ def build_model(
     )
     if horizon is not None and not 0.0 <= horizon <= MAX_HORIZON:
         raise CoallocError(f"horizon: must be 0 to {MAX_HORIZON:g}, got {picture_of(horizon)}")
+    constraints = (*constraints, *_kept(instance, fixed, options.slot, scope, constraints))
     if options.model == "oas":
         asked = objective_of(objective or options.objective)
         built = build_oas(instance, options, formulation, objective=asked, constraints=constraints, horizon=horizon)
     elif horizon is not None or constraints:
-        raise CoallocError(f"horizon and constraints are for model 'oas', not for {model!r}")
+        raise CoallocError(f"horizon, constraints and fixed are for model 'oas', not for {model!r}")
     else:
         from coalloc.solvers.package import build_package
 
@@ -295,6 +297,7 @@ def lower_bound(
     saturation: float = 0.0,
     makespan_limit: float | None = None,
     scope: Scope = "platform",
+    fixed: Sequence[Fixed | Placement] = (),
     power_management: bool | None = None,
     working: Working = "total",
 ) -> float:
@@ -322,6 +325,9 @@ def lower_bound(
         For energy and EDP: seconds within which the schedules end.
     scope
         Where the tasks of a job may be, as for :func:`solve`: a bound on schedules within it.
+    fixed
+        What is decided of some jobs already, as for :func:`solve`: a bound on schedules that keep it (regular
+        objectives).
     power_management, working
         For energy and EDP of clusters with power states, as for :func:`coalloc.energy`; by default the bound holds
         with power management and without.
@@ -342,7 +348,10 @@ def lower_bound(
     options = SolveOptions(
         objective=asked.name, slot=slot_seconds(instance, slot), saturation=saturation, time_limit=limit
     )
-    problem = discretise(instance, options.slot, saturation=options.saturation, scope=scope)
+    if fixed and not isinstance(asked, RegularObjective):
+        raise CoallocError(f"fixed is for regular objectives, not for {asked.name!r}")
+    kept = _kept(instance, fixed, options.slot, scope)
+    problem = discretise(instance, options.slot, saturation=options.saturation, scope=scope, constraints=kept)
     nowhere = [reason for job in instance.jobs if (reason := why_nowhere(problem, job))]
     if nowhere:
         raise CoallocError("\n".join(nowhere))
@@ -371,7 +380,18 @@ def lower_bound(
     return criterion.reported(cost_bound(criterion, method, options.seconds))
 
 
-def _as_fixed(one: Fixed | Placement) -> Fixed:
+def _kept(
+    instance: Instance,
+    fixed: Sequence[Fixed | Placement],
+    slot: float | None,
+    scope: Scope,
+    constraints: Sequence[Constraint] = (),
+) -> tuple[Constraint, ...]:
+    """Return the constraint that keeps to what is fixed, beside others; none where nothing is."""
+    return fixings(instance, [as_fixed(one) for one in fixed], slot, scope, constraints)
+
+
+def as_fixed(one: Fixed | Placement) -> Fixed:
     """Return what is fixed where a placement is."""
     return one if isinstance(one, Fixed) else Fixed(one.job, one.start, nodes=one.nodes, shape=one.shape)
 

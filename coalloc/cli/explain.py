@@ -21,6 +21,9 @@ ScheduleFile = Annotated[
 ObjectiveName = Annotated[str, Option("--objective", help="A regular objective, as of coalloc solve.")]
 Slot = Annotated[str | None, Option(help='Length of a slot: seconds, or "50%" of the mean base time.')]
 MakespanLimit = Annotated[float | None, Option(help="Seconds within which the schedule must end.")]
+FixedFile = Annotated[
+    Path | None, Option("--fixed", metavar="SCHEDULE", help="Placements of some jobs that are kept as they are.")
+]
 Job = Annotated[list[str] | None, Option(help="Job whose wait is explained; again for more. All without it.")]
 TimeLimit = Annotated[float, Option(help="Seconds for bounds, and for a proof that there is no schedule.")]
 
@@ -45,6 +48,7 @@ def explain(
     saturation: Saturation = 0.0,
     scope: Scope = "platform",
     makespan_limit: MakespanLimit = None,
+    fixed: FixedFile = None,
     job: Job = None,
     time_limit: TimeLimit = 60.0,
     json: Json = False,
@@ -53,6 +57,7 @@ def explain(
     given = read_instance(instance)
     options: dict[str, Any] = {"objective": objective, "links": links, "saturation": saturation, "scope": scope}
     options |= {"makespan_limit": makespan_limit, "jobs": tuple(job or ()), "time_limit": time_limit}
+    options |= {"fixed": () if fixed is None else read_schedule(fixed).placements}
     options |= {"slot": slot_of(slot), "schedule": None if schedule is None else read_schedule(schedule)}
     explanation = coalloc.explain(given, **options)
     if json:

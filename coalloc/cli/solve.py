@@ -172,6 +172,7 @@ def solve(
         "saturation": saturation,
         "scope": scope,
         "makespan_limit": makespan_limit,
+        "fixed": () if fixed is None else read_schedule(fixed).placements,
     }
     limited = {
         "time_limit": time_limit,
@@ -181,7 +182,6 @@ def solve(
         "threads": threads,
         "solver": solver,
         "start": None if start is None else read_schedule(start),
-        "fixed": () if fixed is None else read_schedule(fixed).placements,
     }
     if write_model is not None:
         _write_model(instance, modelled, write_model)

@@ -15,12 +15,13 @@ from typing import Literal
 
 from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.classics import less
-from coalloc.heuristics.over_time import Filling
+from coalloc.heuristics.over_time import Filling, ShapeFilling
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator, RuleName
 from coalloc.rules.orders import Order, ordered_at
 from coalloc.rules.queues import Places, WaitingJobs, waiting_jobs
 from coalloc.rules.reservations import Release, Reservation, Reserve, reservation, reservation_in_pool
+from coalloc.rules.shapes import ShapeChoice
 from coalloc.simulator.policy import Start, State
 
 CandidateOrder = Literal["queue"] | Order
@@ -29,23 +30,34 @@ CandidateOrder = Literal["queue"] | Order
 
 @dataclass(slots=True)
 class Easy:
-    """EASY backfilling over a queue in some order; ``candidates`` is the order in which others are tried."""
+    """EASY backfilling over a queue in some order; ``candidates`` is the order in which others are tried.
+
+    With ``shapes="ends-first"`` a job of several shapes takes the one that ends first by the estimates.
+    """
 
     queue_order: Order = "fcfs"
     candidates: CandidateOrder = "queue"
     allocation: RuleName = "fastest-first"
     scope: Scope = "platform"
+    shapes: ShapeChoice = "first"
     _state: State | None = field(init=False, default=None)
     _has_closings: bool = field(init=False, default=False)
+    _is_moldable: bool = field(init=False, default=False)
     _allocator: Allocator = field(init=False)
     _waiting: WaitingJobs = field(init=False)
     _reserve: Reserve = field(init=False)
     _gap: _Gap | None = field(init=False, default=None)
     """What the last pass left, in which no job that waited then fits."""
 
+    @property
+    def chooses_shapes(self) -> bool:
+        """Whether jobs come to it in all their shapes."""
+        return self.shapes == "ends-first"
+
     def begin(self, state: State) -> None:
         """Forget the run before."""
         self._state, self._gap, self._has_closings = state, None, state.has_closings
+        self._is_moldable = state.is_moldable
         self._allocator = state.allocator(self.allocation)
         is_pool = len(state.room) == 1 and not state.is_restricted
         self._reserve = reservation_in_pool if is_pool else reservation
@@ -55,8 +67,8 @@ class Easy:
         """Return the jobs that start now: from the head, then those that do not delay the first that waits."""
         if state is not self._state:
             self.begin(state)
-        if self._has_closings:
-            return self._beside_closings(state)
+        if self._has_closings or self._is_moldable:
+            return self._over_time(state)
         waiting, choose, free, now = self._waiting, self._allocator.choose, state.room, state.now
         waiting.update(state.queue, now)
         starts: list[Start] = []
@@ -103,29 +115,33 @@ class Easy:
         place_of = {jobs[place].id: int(place) for place in places}
         return [place_of[job.id] for job in ordered_at([jobs[k] for k in places], order, now)]
 
-    def _beside_closings(self, state: State) -> list[Start]:
+    def _over_time(self, state: State) -> list[Start]:
         """Return the jobs that start now, and end by their estimates before what they run on is not there.
 
         The first that does not fit has a reservation as early as it fits until its estimated end; those behind it start
         where they fit beside that.
         """
-        waiting, filling = self._waiting, Filling(state, self._allocator)
+        make = ShapeFilling if self._is_moldable else Filling
+        waiting, filling = self._waiting, make(state, self._allocator)
         waiting.update(state.queue, state.now)
-        starts = list(filling.first(waiting.jobs))
-        num_first, passing = len(starts), []
-        candidates = waiting.small(filling.room, num_first + 1) if filling.room > 0 else []
-        if len(candidates):
-            filling.reserve(waiting.jobs[num_first])
-            if self.candidates != "queue":
-                candidates = self._in_turn(candidates, self.candidates, state.now)
-            for place in candidates:
-                start = filling.start(waiting.jobs[place])
-                if start is not None:
-                    passing.append(int(place))
-                    starts.append(start)
-        if starts:
-            waiting.leave(num_first, passing)
-        return starts
+
+        def behind(num_first: int) -> Places:
+            candidates = self._behind(num_first, filling.room)
+            if len(candidates):
+                filling.reserve(waiting.jobs[num_first])
+                if self.candidates != "queue":
+                    candidates = self._in_turn(candidates, self.candidates, state.now)
+            return candidates
+
+        return filling.starts(waiting, behind)
+
+    def _behind(self, num_first: int, room: int) -> Places:
+        """Return the places of jobs behind the first that waits which are small enough, in one shape or another."""
+        if room <= 0:
+            return []
+        if self._is_moldable:
+            return [*range(num_first + 1, len(self._waiting.jobs))]
+        return self._waiting.small(room, num_first + 1)
 
     def _gap_before(self, head: Job, starts: Sequence[tuple[Job, Start]], free: Allocation, state: State) -> _Gap:
         """Return what is free beside the reservation of the first job that waits, where others start now."""

@@ -61,16 +61,9 @@ class ListPolicy:
         """Return the jobs that start now, and end by their estimates before what they run on is not there."""
         waiting, filling = self._waiting, Filling(state, state.allocator(self.allocation))
         waiting.update(state.queue, state.now)
-        starts = list(filling.first(waiting.jobs))
-        num_first, passing = len(starts), []
-        for place in waiting.small(filling.room, num_first + 1) if self.skip else ():
-            start = filling.start(waiting.jobs[place])
-            if start is not None:
-                passing.append(int(place))
-                starts.append(start)
-        if starts:
-            waiting.leave(num_first, passing)
-        return starts
+        return filling.starts(
+            waiting, lambda num_first: waiting.small(filling.room, num_first + 1) if self.skip else []
+        )
 
     def _pass_over(self, starts: list[Start], free: Allocation, choose: Choose, num_classes: int) -> list[int]:
         """Add starts of jobs behind the first that does not fit; return their places."""

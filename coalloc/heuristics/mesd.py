@@ -22,8 +22,8 @@ from coalloc.heuristics.plans import Admits, Planned, Turns, always
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.rounding import time_tolerance
 from coalloc.rules.allocation_rules import Allocator, Choose
-from coalloc.rules.availability import fitting
 from coalloc.rules.mesd import AskedChoice, Choice, Slowdown, by_named_times, mesd_allocation, where_usable
+from coalloc.rules.shapes import ShapeChoice, first_to_end_from, in_best_shape
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import Processors, lowest_of, processors_of
 
@@ -36,15 +36,22 @@ class Mesd:
     """MESD; each of its ideas can be left out.
 
     ``slowdown`` is what the choice goes by: the ``"difference"`` to the execution time on the empty
-    platform, or the ``"ratio"``. Without ``second_step`` jobs keep the fastest free processors.
+    platform, or the ``"ratio"``. Without ``second_step`` jobs keep the fastest free processors. With
+    ``shapes="ends-first"`` a job of several shapes is planned in the one that runs shortest where it goes.
     """
 
     slowdown: Slowdown = "difference"
     second_step: bool = True
+    shapes: ShapeChoice = "first"
     scope: ClassVar[Scope] = "platform"
     _plan: Turns = field(init=False, default_factory=Turns)
     _too_few: tuple[Processors, Allocation] | None = field(init=False, default=None)
     """The processors that were free, and the room, when a lone job did not fit."""
+
+    @property
+    def chooses_shapes(self) -> bool:
+        """Whether jobs come to it in all their shapes."""
+        return self.shapes == "ends-first"
 
     def begin(self, state: State) -> None:
         """Forget the plan of an earlier run; raises where the cores of a node may share too little memory."""
@@ -86,8 +93,8 @@ class Mesd:
     def _fits_now(self, state: State, job: Job, free: Processors) -> bool:
         """Return whether a job can start on free processors; beside closings it is planned if it fits the room."""
         if not _is_over_time(state):
-            return job.tasks <= _most_tasks(state, job, free)
-        return fitting(availability_of(state), job, 0, self._allocator(state)) is not None
+            return min(shape.tasks for shape in job.in_shapes) <= _most_tasks(state, job, free)
+        return first_to_end_from(availability_of(state), job, 0, self._allocator(state)) is not None
 
     def _rule(self, state: State) -> Choose:
         """Return where a job goes on free processors."""
@@ -120,10 +127,11 @@ class Mesd:
             releases.append((end, planned.processors))
         heapq.heapify(releases)
         free = reduce(or_, members) & ~reduce(or_, (processors for _, processors in releases), 0)
-        choice, step = AskedChoice(queue, allocator.choose, allocator.time, state.full_room, self.slowdown), 0
+        best = in_best_shape(allocator, len(members))
+        choice, step = AskedChoice(queue, best.choose, best.time, state.full_room, self.slowdown), 0
 
         def choose(job: Job, _: Sequence[int]) -> Allocation | None:
-            span = fitting(available, job, step, allocator)
+            span = first_to_end_from(available, job, step, allocator)
             return None if span is None else span.counts
 
         for _ in queue:
@@ -132,7 +140,7 @@ class Mesd:
                 while releases and releases[0][0] <= available.times[step]:
                     free |= heapq.heappop(releases)[1]
             job, start = queue[chosen], available.times[step]
-            span = fitting(available, job, step, allocator)
+            span = first_to_end_from(available, job, step, allocator)
             assert span is not None, "only a job that fits is chosen"
             processors = _lowest(free, members, span.counts[: len(members)])
             free &= ~processors
@@ -145,9 +153,11 @@ class Mesd:
     ) -> Iterator[Planned]:
         """Yield the plan of a queue, in the order in which jobs are chosen."""
         members = [processors_of(node_class.processors) for node_class in state.classes]
-        choose, time = self._rule(state), state.allocator("fastest-first").time
+        known = state.allocator("fastest-first")
+        rule = in_best_shape(Allocator(self._rule(state), known.time, known.least_time), len(members))
+        choose, time = (rule.choose, rule.time) if state.is_moldable else (self._rule(state), known.time)
         choice: Choice | AskedChoice = Choice(queue, state.classes, self.slowdown)
-        if state.is_timed or state.is_restricted:
+        if state.is_timed or state.is_restricted or state.is_moldable:
             capacities = [node_class.capacity for node_class in state.classes]
             choice = AskedChoice(queue, choose, time, capacities, self.slowdown)
         now, releases = state.now, _releases(state, started)

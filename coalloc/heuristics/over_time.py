@@ -7,12 +7,14 @@ each job. Jobs that have run longer than estimated are expected to end in a mome
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import le
 
 from coalloc.instance import Job
 from coalloc.rules.allocation_rules import Allocator
-from coalloc.rules.availability import Availability, earliest, fitting
+from coalloc.rules.availability import Availability, Span, earliest, fitting
+from coalloc.rules.queues import Places, WaitingJobs
+from coalloc.rules.shapes import first_to_end
 from coalloc.simulator.policy import Start, State
 from coalloc.simulator.processors import Processors, processors_of
 
@@ -37,7 +39,7 @@ class Filling:
 
     def start(self, job: Job) -> Start | None:
         """Let a job start now; None where it does not fit until its estimated end."""
-        span = fitting(self._available, job, 0, self._allocator)
+        span = self._now(job)
         if span is None:
             return None
         self._available.take(span.start, span.start + span.seconds, span.counts)
@@ -51,11 +53,46 @@ class Filling:
                 return
             yield start
 
+    def starts(self, waiting: WaitingJobs, behind: Callable[[int], Places]) -> list[Start]:
+        """Let jobs start now from the head of a queue, then those that fit behind the first that does not.
+
+        ``behind`` returns their places in turn, when it is told how many start from the head. All that start leave.
+        """
+        starts = list(self.first(waiting.jobs))
+        num_first, passing = len(starts), []
+        for place in behind(num_first):
+            start = self.start(waiting.jobs[place])
+            if start is not None:
+                passing.append(int(place))
+                starts.append(start)
+        if starts:
+            waiting.leave(num_first, passing)
+        return starts
+
     def reserve(self, job: Job) -> None:
         """Keep a job what it needs as early as it fits."""
-        span = earliest(self._available, job, self._allocator.least_time(job), self._allocator)
+        span = self._earliest(job)
         assert span is not None, "every job fits the empty platform"
         self._available.take(span.start, span.start + span.seconds, span.counts)
+
+    def _now(self, job: Job) -> Span | None:
+        """Return where a job runs if it starts now; None where it does not fit until its estimated end."""
+        return fitting(self._available, job, 0, self._allocator)
+
+    def _earliest(self, job: Job) -> Span | None:
+        """Return where a job runs as early as it fits."""
+        return earliest(self._available, job, self._allocator.least_time(job), self._allocator)
+
+
+class ShapeFilling(Filling):
+    """Jobs of several shapes, each in the one that ends first: they start where that one can start now."""
+
+    def _now(self, job: Job) -> Span | None:
+        span = self._earliest(job)
+        return span if span is not None and span.start <= self._available.times[0] else None
+
+    def _earliest(self, job: Job) -> Span | None:
+        return first_to_end(self._available, job, self._allocator)
 
 
 class NodesOverTime:

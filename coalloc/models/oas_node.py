@@ -145,6 +145,24 @@ def _runs_as(model: pyo.ConcreteModel, j: str) -> Any:
     return 1 if shape is None or j not in shape else shape[j]
 
 
+def _add_fixed_counts(model: pyo.ConcreteModel) -> None:
+    """Add that no more tasks of a job are on a class than are fixed there, where less than the class holds are."""
+    problem: Problem = model.problem
+    fixed = {
+        (j, g): most
+        for j, job in model.rigid.items()
+        for g, node_class in enumerate(problem.classes)
+        if (most := min(c.most_tasks(job, node_class) for c in problem.constraints)) < node_class.capacity
+    }
+    members = {g: [r for r in model.R if model.class_of[r] == g] for _, g in fixed}
+    if fixed:
+        model.fixed_counts = pyo.Constraint(
+            list(fixed),
+            rule=lambda m, j, g: pyo.quicksum(m.Z[j, r] for r in members[g]) <= fixed[j, g],
+            doc="(T18), ours: no more tasks of a job on a class than are fixed there",
+        )
+
+
 def _add_placement(model: pyo.ConcreteModel) -> None:
     at = defaultdict(list)
     of = defaultdict(list)
@@ -173,6 +191,7 @@ def _add_placement(model: pyo.ConcreteModel) -> None:
         rule=lambda m, j: pyo.quicksum(m.Z[j, r] for r in m.R) == m.tau[j] * _runs_as(m, j),
         doc="(12), thesis (3.11): every task of a job is placed",
     )
+    _add_fixed_counts(model)
     model.eq13 = pyo.Constraint(
         placed,
         rule=lambda m, j, r, t: pyo.quicksum(x for _, x in m.in_slot[j, t]) >= m.tau[j] * m.X[j, r, t],

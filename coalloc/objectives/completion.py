@@ -16,11 +16,11 @@ class _OfEnds(RegularObjective):
     counts_ends: ClassVar[bool] = True
     is_monotone: ClassVar[bool] = True
 
-    def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
+    def cost(self, job: Job, start: float, end: float) -> float:
         """Return the end, s."""
         return end
 
-    def ramp(self, job: Job, duration: float) -> Ramp:  # noqa: ARG002 - the end is all that counts
+    def ramp(self, job: Job, duration: float) -> Ramp:
         """Return the end by the start."""
         return Ramp(-math.inf, 1.0, duration)
 
@@ -31,7 +31,7 @@ class Makespan(_OfEnds):
     name = "makespan"
     aggregate: Aggregate = "max"
 
-    def latest_end(self, job: Job, cost: float) -> float:  # noqa: ARG002 - the same for all
+    def latest_end(self, job: Job, cost: float) -> float:
         """Return the cost, an end."""
         return cost
 

@@ -16,7 +16,7 @@ class WeightedTardiness(RegularObjective):
     name = "weighted-tardiness"
     is_monotone: ClassVar[bool] = True
 
-    def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
+    def cost(self, job: Job, start: float, end: float) -> float:
         """Return the weighted tardiness, s; 0 where the job has no due date."""
         return 0.0 if job.due_date is None else job.weight * max(0.0, end - job.due_date)
 
@@ -44,7 +44,7 @@ class MaximumLateness(RegularObjective):
         if instance.jobs and all(job.due_date is None for job in instance.jobs):
             raise CoallocError(f"objective {self.name!r} needs a due_date of at least one job")
 
-    def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
+    def cost(self, job: Job, start: float, end: float) -> float:
         """Return the lateness, s; minus infinity where the job has no due date."""
         return -math.inf if job.due_date is None else end - job.due_date
 

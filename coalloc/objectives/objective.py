@@ -73,15 +73,15 @@ class RegularObjective(Objective):
         """
         return None if self.counts_ends else job.id
 
-    def ramp(self, job: Job, duration: float) -> Ramp | None:  # noqa: ARG002 - others say
+    def ramp(self, job: Job, duration: float) -> Ramp | None:
         """Return the cost of a job of this run time (s) by its start; None where it is no ramp: fewer bounds then."""
         return None
 
-    def offset(self, instance: Instance) -> float:  # noqa: ARG002 - most objectives have none
+    def offset(self, instance: Instance) -> float:
         """Return what is taken off the costs of every schedule of an instance, in :attr:`unit`."""
         return 0.0
 
-    def latest_end(self, job: Job, cost: float) -> float | None:  # noqa: ARG002 - others say
+    def latest_end(self, job: Job, cost: float) -> float | None:
         """Return until when a job may end that costs no more than this, s, however long it runs; None: it is not said.
 
         A maximum that says it may be followed by another objective (``coalloc.solve(objective=(...))``).
@@ -93,7 +93,7 @@ class RegularObjective(Objective):
         """Whether it is a maximum that says latest ends."""
         return self.aggregate == "max" and type(self).latest_end is not RegularObjective.latest_end
 
-    def divisor(self, instance: Instance) -> float:  # noqa: ARG002 - most objectives have none
+    def divisor(self, instance: Instance) -> float:
         """Return what the sum or the maximum of the costs is divided by: the number of jobs, for a mean."""
         return 1.0
 

@@ -21,7 +21,7 @@ class TotalWeightedResponseTime(RegularObjective):
     name = "total-weighted-response-time"
     is_monotone: ClassVar[bool] = True
 
-    def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the end is all that counts
+    def cost(self, job: Job, start: float, end: float) -> float:
         """Return the weighted response time, s."""
         return job.weight * (end - job.arrival)
 
@@ -52,11 +52,11 @@ class MeanWait(_Mean):
     name = "mean-wait"
     is_monotone: ClassVar[bool] = True
 
-    def cost(self, job: Job, start: float, end: float) -> float:  # noqa: ARG002 - the start is all that counts
+    def cost(self, job: Job, start: float, end: float) -> float:
         """Return the wait, s."""
         return start - job.arrival
 
-    def ramp(self, job: Job, duration: float) -> Ramp:  # noqa: ARG002 - the start is all that counts
+    def ramp(self, job: Job, duration: float) -> Ramp:
         """Return the wait by the start."""
         return Ramp(-math.inf, 1.0, -job.arrival)
 

@@ -55,6 +55,7 @@ class Generation:
         self._modes: list[dict[Allocation, Mode]] = [{} for _ in problem.jobs]
         self._few: dict[int, list[Mode]] = {}
         self._fillings: dict[tuple[object, ...], Allocation | None] = {}
+        self._counted = {j: problem.rooms(job) for j, job in enumerate(problem.jobs) if problem.is_counted(job)}
         sets = problem.class_sets
         self._orders = [{classes: self._class_orders(classes, rule) for classes in sets} for rule in FILLING_RULES]
         self._loads = [
@@ -158,7 +159,9 @@ class Generation:
                 zip(below, tables, left, strict=False)
             )  # links come first, then memories, then pools
             memories = left[len(below) : len(left) - len(problem.contended_pools)]
-            room = _with_memory(problem, job, free, problem.contended_memories, memories)
+            counted = self._counted.get(j)
+            within = free if counted is None else [*map(min, free, counted)]
+            room = _with_memory(problem, job, within, problem.contended_memories, memories)
             links += _pools(problem, job, problem.contended_pools, left[len(below) + len(memories) :])
             found = (_fill(tasks, room, order, links) for order in self._orders[rule][classes])
             self._fillings[key] = next((allocation for allocation in found if allocation is not None), None)

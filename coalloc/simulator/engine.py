@@ -78,6 +78,7 @@ class PolicyError(CoallocError):
 class Run:
     """What happened to each job, by index: its start and end (s), its processors, whether it was killed.
 
+    ``shapes`` are the numbers of the shapes that jobs of several have taken.
     ``decisions`` counts the passes in which jobs waited; ``decision_total`` and ``decision_max`` are the
     policy's own time in them, s.
     """
@@ -86,6 +87,7 @@ class Run:
     ends: Sequence[float]
     processors: Sequence[Processors]
     killed: frozenset[int]
+    shapes: Mapping[int, int]
     decisions: int
     decision_total: float
     decision_max: float
@@ -125,7 +127,10 @@ class Engine:
     ) -> None:
         if router is None and len(partitions) > 1:
             raise CoallocError(f"a run with {len(partitions)} sites needs a router")
-        self._jobs = instance.jobs
+        self._jobs = [*instance.jobs]
+        """The jobs; those of several shapes, once they have started, in the shape that they run in."""
+        self._shapes: dict[int, int] = {}
+        self._is_moldable = "shapes" in instance.words
         self._is_per_event, self._kill, self._report = passes == "per-event", kill, report
         self._sharing = sharing_of(instance)
         if self._sharing is not None:
@@ -145,9 +150,10 @@ class Engine:
         self._hears_starts = router if isinstance(router, HearsStarts) else None
         self._hears_ends = router if isinstance(router, HearsEnds) else None
         part = partitions[0].policy.scope if len(partitions) == 1 else "site"
-        refuse_too_large(self._jobs, max(site.largest_job for site in self._sites), part)
+        narrowest = [min(j.in_shapes, key=lambda s: s.tasks) for j in self._jobs] if self._is_moldable else self._jobs
+        refuse_too_large(narrowest, max(site.largest_job for site in self._sites), part)
         if self._sharing is None:
-            refuse_unplaceable(self._jobs, lambda job: max(site.most_tasks(job) for site in self._sites), part)
+            refuse_unplaceable(narrowest, lambda job: max(site.most_tasks(job) for site in self._sites), part)
 
         self._running: dict[int, Running] = {}
         self._reserved_jobs: dict[int, Job] = {}
@@ -212,6 +218,7 @@ class Engine:
             self._ends,
             self._processors,
             frozenset(self._killed),
+            self._shapes,
             sum(len(site.decision_times) for site in self._sites),
             sum(sum(site.decision_times) for site in self._sites),
             max(max(site.decision_times, default=0.0) for site in self._sites),
@@ -231,6 +238,7 @@ class Engine:
                 is_choosy=bool({"eligible", "requires"} & instance.words),
                 is_timed="times" in instance.words,
                 takers=instance.jobs if instance.resources_asked else (),
+                is_moldable=self._is_moldable,
                 running=instance.running,
                 sharing=self._sharing,
             )
@@ -453,6 +461,8 @@ class Engine:
         self._processors[index] = self._known_processors.setdefault(processors, processors)
         self._running[index] = running
         job = self._jobs[index]
+        if job.shapes:
+            job = self._take_shape(index, running)
         if self._is_steady:
             self._expect_end(index, running, running.start + execution_time(job, slowdown))
         else:
@@ -460,6 +470,13 @@ class Engine:
             self._expect(self._progress.begin(index, job, processors, slowdown, running.start, kinds=kinds))
         if self._hears_starts is not None:
             self._hears_starts.started(site, running)
+
+    def _take_shape(self, index: int, running: Running) -> Job:
+        """Note the shape in which a job has started, and return the rigid job that it is from now on."""
+        shapes = self._jobs[index].in_shapes
+        number = next(n for n, shape in enumerate(shapes) if shape.tasks == running.job.tasks)
+        self._shapes[index], self._jobs[index] = number, shapes[number]
+        return shapes[number]
 
     def _expect(self, ends: Ends) -> None:
         """Expect jobs to end; refuse one that never would."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.documents.values import NO_SECONDS, copying
-from coalloc.instance import Job, Platform, RunningJob
+from coalloc.instance import Job, Platform, RunningJob, Shape
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.rules.availability import Availability
 from coalloc.rules.closings import Closing
@@ -89,6 +89,7 @@ class State:
     _loads: Callable[[], tuple[float, ...]]
     _sharing: NodeSharing | None = None
     _is_timed: bool = False
+    _is_moldable: bool = False
     _outlook: Outlook | None = None
     reservations: Sequence[RunningJob] = ()
     _allocators: dict[RuleName, Allocator] = field(default_factory=dict)
@@ -171,6 +172,11 @@ class State:
     def is_timed(self) -> bool:
         """Whether some job names run times by features of nodes: then not all jobs are fastest on the same nodes."""
         return self._is_timed
+
+    @property
+    def is_moldable(self) -> bool:
+        """Whether some job of the queue may have several shapes: a start says by its number of processors in which."""
+        return self._is_moldable
 
     @property
     def free_memory(self) -> tuple[float, ...]:
@@ -297,6 +303,15 @@ class SaysWhy(IsIgnorant, Protocol):
 
 
 @runtime_checkable
+class ChoosesShapes(Protocol):
+    """A policy that says whether it chooses shapes: where it does not, jobs come to it in their first alone."""
+
+    @property
+    def chooses_shapes(self) -> bool:
+        """Whether it starts a job of several shapes in the one that it says by the number of processors."""
+
+
+@runtime_checkable
 class NeedsMemory(Protocol):
     """A policy that decides by memory: it says which option asks for that of all nodes and jobs, nothing if none."""
 
@@ -316,6 +331,7 @@ class Tallies(Protocol):
 __all__ = [
     "Arriving",
     "Beginning",
+    "ChoosesShapes",
     "Ending",
     "IsIgnorant",
     "NeedsMemory",
@@ -336,9 +352,18 @@ _described = copying(Job, base_time="estimate")
 
 def as_described(job: Job) -> Job:
     """Return a job as its user describes it: its base time is the estimate; times that it names are off as much."""
+    if job.shapes:
+        shapes = [_described_shape(shape) for shape in job.shapes]
+        return as_described(job.replace(shapes=())).replace(shapes=shapes)
     if job.base_time == job.estimate:
         return job
     return _described(job) if job.times is NO_SECONDS or not job.times else _with_estimated_times(job)
+
+
+def _described_shape(shape: Shape) -> Shape:
+    factor = shape.estimate / shape.base_time
+    times = {feature: seconds * factor for feature, seconds in shape.times.items()}
+    return shape.replace(base_time=shape.estimate, times=times)
 
 
 def _with_estimated_times(job: Job) -> Job:

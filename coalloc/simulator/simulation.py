@@ -19,7 +19,7 @@ from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
 from coalloc.simulator.node_sharing import refuse_missing_memory
-from coalloc.simulator.policy import IsIgnorant, NeedsMemory, Policy, SaysWhy, SharesNodes, Tallies
+from coalloc.simulator.policy import ChoosesShapes, IsIgnorant, NeedsMemory, Policy, SaysWhy, SharesNodes, Tallies
 from coalloc.simulator.processors import Processors, intervals_of
 from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
@@ -55,9 +55,9 @@ def simulated(
         refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
     router = policy if isinstance(policy, Broker) else None
     parts = policy.partitions(instance.platform) if isinstance(policy, Broker) else [Partition(policy)]
-    run = Engine(
-        _in_first_shapes(instance), parts, router=router, passes=passes, kill=kill, seed=seed, report=report
-    ).run()
+    chooses = isinstance(policy, ChoosesShapes) and policy.chooses_shapes
+    seen = instance if chooses else _in_first_shapes(instance)
+    run = Engine(seen, parts, router=router, passes=passes, kill=kill, seed=seed, report=report).run()
     schedule = schedule_of_run(instance, run)
     is_managed = all(part.power_management for part in parts)
     violations = check(
@@ -76,7 +76,7 @@ def simulated(
 
 
 def _in_first_shapes(instance: Instance) -> Instance:
-    """Return an instance whose jobs run in their first shapes alone: policies choose none."""
+    """Return an instance whose jobs run in their first shapes alone: for policies that choose none."""
     if "shapes" not in instance.words:
         return instance
     return instance.replace(jobs=[job.in_shapes[0] for job in instance.jobs])
@@ -89,7 +89,14 @@ def schedule_of_run(instance: Instance, run: Run) -> Schedule:
     rows = zip(instance.jobs, run.starts, run.ends, run.processors, strict=True)
     with _no_collection():
         placements = tuple(
-            placement(job.id, start, end, names[processors], "killed" if index in run.killed else "completed")
+            placement(
+                job.id,
+                start,
+                end,
+                names[processors],
+                "killed" if index in run.killed else "completed",
+                run.shapes.get(index, 0),
+            )
             for index, (job, start, end, processors) in enumerate(rows)
         )
     return Schedule(placements, instance=instance.name)

@@ -84,6 +84,7 @@ class Site:
         is_choosy: bool = False,
         is_timed: bool = False,
         takers: Sequence[Job] = (),
+        is_moldable: bool = False,
         running: Sequence[RunningJob] = (),
         sharing: NodeSharing | None = None,
     ) -> None:
@@ -132,6 +133,7 @@ class Site:
             _loads=lambda: tuple(map(contention.loads.__getitem__, links)),
             _sharing=sharing,
             _is_timed=is_timed,
+            _is_moldable=is_moldable,
             _outlook=self.outlook,
             reservations=tuple(run for run in held if run.start > 0.0),
         )
@@ -186,6 +188,8 @@ class Site:
         if waiting is None:
             raise DecisionError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
         number, index, described = waiting
+        if described.shapes:
+            described = self._in_shape(described, start)
         if self._sharing is not None:
             start = self._sharing.placed(described, start)
         now = self._clock.now
@@ -201,6 +205,18 @@ class Site:
             self.outlook.refuse(described, taken, now, running.estimated_end, self._by_estimate)
         self._hold(running)
         return index, running, slowdown
+
+    def _in_shape(self, job: Job, start: Start) -> Job:
+        """Return the rigid job that a job runs as on what a start asks for; raises where it has no such shape."""
+        asked = len(start.nodes) or sum(start.counts[: len(self.state.classes)])
+        shapes = job.in_shapes
+        found = next((shape for shape in shapes if shape.tasks == asked), None)
+        if found is None:
+            known = " or ".join(str(shape.tasks) for shape in shapes)
+            raise DecisionError(
+                f"the policy gave {quoted(job.id)} {asked} processors, in its shapes it has {known} tasks"
+            )
+        return found
 
     def kinds(self, job: Job, counts: Allocation) -> Kinds:
         """Return a job by the kinds of its nodes, so many of each class; nothing for one that names no times."""

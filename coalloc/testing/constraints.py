@@ -39,17 +39,17 @@ class Precedence(Constraint):
     before: str
     after: str
 
-    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:  # noqa: ARG002
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
         """Return the end of the job before; none as long as that has no place."""
         if job.id != self.after:
             return start
         return max(start, placed[self.before][1]) if self.before in placed else math.inf
 
-    def rows(self, instance: Instance) -> Iterable[Row]:  # noqa: ARG002
+    def rows(self, instance: Instance) -> Iterable[Row]:
         """Yield start less end, at least 0."""
         yield TimeRow(((1, "start", self.after), (-1, "end", self.before)), 0.0)
 
-    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         """Yield a sentence where the one starts too early."""
         placed = {p.job: p for p in schedule}
         if placed[self.after].start < placed[self.before].end - SLACK:
@@ -77,11 +77,11 @@ class Lag(Constraint):
             return start
         return start + lacking if job.id == self.later[1] != self.earlier[1] else math.inf
 
-    def rows(self, instance: Instance) -> Iterable[Row]:  # noqa: ARG002
+    def rows(self, instance: Instance) -> Iterable[Row]:
         """Yield the one time less the other."""
         yield TimeRow(((1, *self.later), (-1, *self.earlier)), self.least)
 
-    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         """Yield a sentence where the lag is too short."""
         lag = self._lag({p.job: (p.start, p.end) for p in schedule})
         if lag < self.least - SLACK:
@@ -109,11 +109,11 @@ class Apart(Constraint):
         busy_from, busy_until = placed[other]
         return busy_until if start < busy_until and busy_from < end else start
 
-    def rows(self, instance: Instance) -> Iterable[Row]:  # noqa: ARG002
+    def rows(self, instance: Instance) -> Iterable[Row]:
         """Yield the row that says so."""
         yield NotTogether((self.one, self.other))
 
-    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         """Yield a sentence where they overlap."""
         placed = {p.job: p for p in schedule}
         one, other = placed[self.one], placed[self.other]
@@ -133,7 +133,7 @@ class EndBy(Constraint):
         """Return the instant, for that job."""
         return self.instant if job.id == self.job else math.inf
 
-    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:  # noqa: ARG002
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         """Yield a sentence where it ends later."""
         for placement in schedule:
             if placement.job == self.job and placement.end > self.instant + SLACK:

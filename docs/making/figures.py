@@ -123,6 +123,7 @@ def resources() -> Figure:
     instance = Instance(Platform(clusters, resources={"licences": 1}), jobs)
     schedule = coalloc.solve(instance).schedule
     instants = sorted({time for p in schedule for time in (p.start, p.end)})
+    minutes = [time / 60.0 for time in instants]  # as the chart above counts
     figure = Figure(figsize=(8.0, 4.6), layout="constrained")
     above, *below = figure.subplots(3, 1, sharex=True, height_ratios=[3, 1, 1])
     coalloc.gantt(instance, schedule, ax=above)
@@ -139,11 +140,11 @@ def resources() -> Figure:
     }
     for ax, (name, (used, capacity)) in zip(below, uses.items(), strict=True):
         totals = [sum(used(p) for p in schedule if p.start <= t < p.end) for t in instants]
-        ax.step(instants, totals, where="post", color=BLUE)
-        ax.fill_between(instants, totals, step="post", color=BLUE, alpha=0.2)
+        ax.step(minutes, totals, where="post", color=BLUE)
+        ax.fill_between(minutes, totals, step="post", color=BLUE, alpha=0.2)
         ax.axhline(capacity, color=ORANGE, linestyle="--")
         ax.set(ylabel=name, ylim=(0, 1.3 * capacity))
-    below[-1].set_xlabel("time, s")
+    below[-1].set_xlabel("time, min")
     return figure
 
 

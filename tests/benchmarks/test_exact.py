@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 
 import exact
 import pytest
@@ -39,6 +40,37 @@ def test_the_methods_take_turns_on_the_same_instance():
     assert [sample.method for sample in samples[:2]] == ["portfolio", "PyJobShop"]
     assert samples[0].instance == samples[1].instance
     assert len({(sample.seed, sample.slot) for sample in samples}) == len(samples) / 2
+
+
+def table_row(sample, **known):
+    return asdict(sample) | {"status": "optimal", "instance": "i", "instance_sha256": "0", "time": 0.5} | known
+
+
+def test_rows_of_other_code_stay_where_more_of_them_ran(tmp_path):
+    planned = [exact.Sample(work, seed, 5, "portfolio", 60.0, 2) for work in ("jobs-50", "node") for seed in (1, 2)]
+    earlier = [table_row(sample, code="old", objective=1.5, lower_bound=None) for sample in planned[:3]]
+    gone = table_row(exact.Sample("node", 7, 5, "portfolio", 60.0, 2), code="old")  # is planned no more
+    exact.write_atomically(tmp_path / "exact.csv", exact.csv_of(exact.COLUMNS, [gone, *earlier]))
+    read = exact.rows_of_table(tmp_path / "exact.csv")
+    assert (read[1]["objective"], read[1]["lower_bound"], read[1]["slot"]) == (1.5, None, 5)
+    today = [table_row(sample, code="new") for sample in (planned[0], *planned[2:])]
+    # One sample of two of jobs-50, which ran in full before; node ran in full, half of it before.
+    kept = exact.with_earlier(today, read, planned)
+    assert [(row["work"], row["seed"], row["code"]) for row in kept] == [
+        ("jobs-50", 1, "old"),
+        ("jobs-50", 2, "old"),
+        ("node", 1, "new"),
+        ("node", 2, "new"),
+    ]
+    assert exact.rows_of_table(tmp_path / "none.csv") == []
+
+
+def test_the_page_says_whose_code_each_row_is():
+    names = {"version": "1", "commit": "c", "highspy": "2", "ortools": "3", "python": "4"}
+    rows = [{"work": work, **names, "code": code} for work, code in (("slots", "a"), ("node", "b"), ("slots", "a"))]
+    assert exact.codes_of(rows[::2]) == "coalloc 1 (commit c, code a), highspy 2, ortools 3, python 4"
+    assert exact.codes_of(rows).startswith("slots: coalloc 1 (commit c, code a), ")
+    assert "; node: coalloc 1 (commit c, code b), " in exact.codes_of(rows)
 
 
 @pytest.mark.parametrize("work", exact.WORKS, ids=lambda work: work.name)

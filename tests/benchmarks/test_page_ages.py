@@ -21,6 +21,15 @@ def test_a_page_has_the_code_of_today_or_another_or_says_nothing():
     assert page_ages.Age("p", "", "").standing("0123456789ab", None) == "the page does not say"
 
 
+def test_a_page_of_several_codes_has_a_line_for_each(tmp_path, monkeypatch):
+    monkeypatch.setattr(page_ages, "ROOT", tmp_path)
+    (tmp_path / "benchmarks").mkdir()
+    newer, older = "commit aaa, code 0123456789ab", "commit bbb, code ba9876543210"
+    (tmp_path / "benchmarks" / "a.md").write_text(f"slots: ({newer}); node: ({older}); links: ({newer})")
+    found = list(page_ages.ages("| q | [one](../benchmarks/a.md) | c |\n"))
+    assert [(age.commit, age.code) for age in found] == [("aaa", "0123456789ab"), ("bbb", "ba9876543210")]
+
+
 def test_the_table_is_written_anew():
     once = page_ages.written("# Results\n\ntext\n", [("p", "c", "d", "yes")], "c", "d")
     again = page_ages.written(once, [("p", "c", "e", "no")], "c", "d")

@@ -74,7 +74,7 @@ def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
             {"alocation": "x"},
             [
                 "policy 'easy' has no option alocation (did you mean allocation?); "
-                "it has queue_order, candidates, allocation, scope"
+                "it has queue_order, candidates, allocation, scope, shapes"
             ],
         ),
         ("fcfs", {"queue_order": "sjf"}, ["policy 'fcfs' has no option queue_order; it has skip, allocation, scope"]),

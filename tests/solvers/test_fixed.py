@@ -8,6 +8,7 @@ import pytest
 import coalloc
 from coalloc import Cluster, CoallocError, Fixed, Instance, InstanceError, Job, NodeGroup, Platform, Schedule, Shape
 from coalloc.fixed import fixings
+from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.testing import brute_force_oas, small_instance
 from coalloc.testing.words import with_words
 from tests.small_instances import TINY
@@ -140,3 +141,88 @@ def test_a_start_that_is_not_what_is_fixed_is_left_out():
     result = coalloc.solve(INSTANCE, slot=1.0, fixed=[Fixed("A", shape=1)], start=first)
     assert (result.status, result.schedule["A"].shape) == ("optimal", 1)
     assert result.message == "start was left out: job 'A' is not in the shape that is fixed"
+
+
+def counts_of(instance: Instance, nodes: list[str]) -> dict[str, int]:
+    """Return how many of some processors are on each group of each cluster, by the names of its nodes."""
+    found = {}
+    for cluster in instance.platform.clusters:
+        first = 0
+        for group in cluster.nodes:
+            names = [f"{cluster.name}/{n}" for n in range(first, first + group.count)]
+            number = sum(name.split(".")[0] in names for name in nodes)
+            if number:
+                found[f"{cluster.name}/{first}-{first + group.count - 1}" if group.count > 1 else names[0]] = number
+            first += group.count
+    return found
+
+
+@pytest.mark.parametrize("formulation", ["auto", "mode", "count", "node"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_counts_of_an_optimal_schedule_leave_it_optimal(seed, formulation):
+    instance, slot = small_instance(seed, TINY)
+    best = brute_force_oas(instance, slot)
+    fixed = [Fixed(p.job, counts=counts_of(instance, list(p.nodes))) for p in best.schedule]
+    result = coalloc.solve(instance, slot=slot, formulation=formulation, fixed=fixed)
+    assert (result.status, result.objective) == ("optimal", pytest.approx(best.objective))
+    found = {p.job: counts_of(instance, list(p.nodes)) for p in result.schedule}
+    assert found == {one.job: dict(one.counts) for one in fixed}
+
+
+@pytest.mark.parametrize("formulation", ["auto", "mode", "count", "node"])
+def test_counts_are_kept_though_others_were_better(formulation):
+    # B with a task on each cluster takes as long, but beside it only C2 has room for one more: D of 2 tasks waits.
+    jobs = [job for job in SMALL.jobs if job.id in ("B", "D")]
+    fixed = [Fixed("B", counts={"C1": 1, "C2": 1})]
+    result = coalloc.solve(SMALL.replace(jobs=jobs), slot=1.0, formulation=formulation, fixed=fixed)
+    assert (result.status, result.objective) == ("optimal", 6.0)
+    assert len([name for name in result.schedule["B"].nodes if name.startswith("C1")]) == 1
+
+
+@pytest.mark.parametrize(
+    ("fixed", "sentence"),
+    [
+        ([Fixed("A", counts={"C1": 3})], r"counts: must be as many as the tasks of the job \(2 or 4\), got 3"),
+        ([Fixed("A", counts={"C9": 2})], "counts: must be of a cluster, or nodes, of the platform, got 'C9'"),
+        ([Fixed("D", counts={"C2": 3})], "counts: must be no more than there are processors, 2 in 'C2', got 3"),
+        ([Fixed("A", counts={"C1": 1, "C1/0": 1})], "counts: must be of nodes that have nothing in common"),
+        ([Fixed("A", counts={"C1": 2}, nodes=["C1/0-1"])], "counts: must not be given beside nodes"),
+        ([Fixed("A", counts={"C1": 2}), Fixed("C", within=["C1/0"])], "of nodes of one class, got 'C1"),
+    ],
+)
+@pytest.mark.parametrize("function", [coalloc.solve, coalloc.build_model, coalloc.lower_bound, coalloc.explain])
+def test_wrong_counts_are_one_line(function, fixed, sentence):
+    with pytest.raises(InstanceError, match=sentence) as raised:
+        function(INSTANCE, slot=1.0, fixed=fixed)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_model_keeps_what_is_fixed():
+    # A holds two of six from 5 to 15 s. B (2 tasks, 10 s) and D (3 tasks, 7 s) do not both fit beside it: 10 + 7 s.
+    model = coalloc.build_model(INSTANCE, slot=1.0, fixed=[Fixed("A", start=5.0, shape=0)])
+    solve_model(model, SolverLimits(time=60.0), integral=True)
+    schedule = coalloc.schedule_of_model(model)
+    assert (schedule["A"].start, max(p.end for p in schedule)) == (5.0, 17.0)
+    with pytest.raises(CoallocError, match="horizon, constraints and fixed are for model 'oas', not for 'pas'"):
+        coalloc.build_model(INSTANCE, model="pas", fixed=[Fixed("A", start=5.0)])
+
+
+def test_a_bound_counts_what_is_fixed():
+    # A starts at 20 s, and takes 6 s at the least.
+    assert coalloc.lower_bound(INSTANCE, fixed=[Fixed("A", start=20.0)]) == pytest.approx(26.0)
+    assert coalloc.lower_bound(INSTANCE, fixed=[Fixed("A", start=20.0, shape=0)]) == pytest.approx(30.0)
+    with pytest.raises(CoallocError, match="fixed is for regular objectives, not for 'energy'"):
+        coalloc.lower_bound(INSTANCE, "energy", fixed=[Fixed("A", start=20.0)])
+
+
+def test_explain_knows_what_is_fixed():
+    fixed = [Fixed("A", start=20.0, shape=0, counts={"C2": 2})]
+    (reason,) = coalloc.explain(INSTANCE, slot=1.0, fixed=fixed).of("bound")
+    assert (reason.kind, reason.amount) == ("longest-job", 30.0)
+    # Both on the two nodes of C2 at one time.
+    fixed += [Fixed("B", start=21.0, within=["C2"])]
+    (reason,) = coalloc.explain(INSTANCE, slot=1.0, fixed=fixed).of("infeasible")
+    assert reason.kind == "proof"
+    schedule = coalloc.solve(INSTANCE, slot=1.0).schedule
+    (reason,) = coalloc.explain(INSTANCE, schedule, fixed=[Fixed("A", start=20.0)]).of("invalid")
+    assert reason.sentence == "job 'A' starts at 0 s, fixed is 20 s"

@@ -22,7 +22,8 @@ from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
-from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search
+from coalloc.solvers.search.coming_blocks import coming_blocks
+from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search, search_below
 from coalloc.solvers.search.running_sets import RunningSets
 
 MAX_NODES = 200_000
@@ -63,7 +64,7 @@ class BranchAndBound(ExtensionSearch):
         target: float,
         on_schedule: OnSchedule,
     ) -> None:
-        sets = RunningSets(problem, dual_prices, ceiling_below(problem, best))
+        sets = RunningSets(problem, dual_prices, ceiling_below(problem, best), blocks=coming_blocks(problem))
         super().__init__(problem, sets, best=best, target=target, on_schedule=on_schedule)
         self._busy_prices = busy_prices
         self._longest: dict[int, float] = {0: 0.0}
@@ -84,23 +85,24 @@ class BranchAndBound(ExtensionSearch):
 
     def _root(self) -> Node:
         now, sets = self._arrivals[0], self._running_sets
-        lasting = [b for b, busy in enumerate(self._problem.busy) if busy.end > now]
+        running, ends = self._lasting(now)
         left = sum(
             price.rate * (price.until - max(now, price.since)) for price in self._busy_prices if price.until > now
         )
         worth = math.fsum(price * len(of_kind) for price, of_kind in zip(sets.prices, sets.kinds, strict=True))
-        ends = tuple(self._problem.busy[b].end for b in lasting)
-        return Node(now, sets.busy(lasting), ends, sets.counts.everything, now + left + worth)
+        return Node(now, running, ends, sets.counts.everything, now + left + worth)
 
     def _choices(self, node: Node) -> Iterator[Choice]:
         """Yield the starts that may lead to something better."""
         now, ceiling, counts = node.now, self._ceiling, self._running_sets.counts
-        ready, arrival = self._ready(node)
-        first, room, guards = min(min(node.ends, default=math.inf), arrival), ready + counts.guards, counts.guards
+        ready, following = self._ready(node)
+        first, room, guards = min(min(node.ends, default=math.inf), following), ready + counts.guards, counts.guards
         for start in self._running_sets.starts(node.running, ready):
             if room - start.jobs & guards != guards or now + start.longest > ceiling:
                 continue
             later = min(first, now + start.shortest)
+            if later == math.inf or (self._is_timed and not self._in_time(node, start, later)):
+                continue
             bound = node.bound + (later - now) * (1.0 - start.running.rate)
             if self._busy_prices:
                 bound -= self._busy_worth(now, later)
@@ -123,7 +125,9 @@ class BranchAndBound(ExtensionSearch):
 
 def proven_below(problem: Problem, best: float) -> float:
     """Return the latest end, ticks, that is proven where nothing ends by the ceiling below the best."""
-    return best if problem.slot is not None else best - 0.5 * PROOF_TOLERANCE * (best - problem.instance.origin)
+    if problem.slot is not None or math.isinf(best):
+        return best
+    return best - 0.5 * PROOF_TOLERANCE * (best - problem.instance.origin)
 
 
 def ceiling_below(problem: Problem, best: float) -> float:
@@ -133,33 +137,24 @@ def ceiling_below(problem: Problem, best: float) -> float:
 
 
 def _run(context: Context) -> None:
-    """Search exhaustively, as far as a number of nodes goes, for anything better than the best assignments."""
-
-    def is_taken(assignments: list[Assignment]) -> bool:
-        context.take_if_valid(assignments, METHOD.name)
-        return context.cost <= context.criterion.value(assignments)
-
     sets = context.kept(FeasibleSets)
-    search = BranchAndBound(
-        context.problem,
-        context.dual_prices,
-        busy_prices=sets.busy_prices if sets is not None else (),
-        best=context.cost,
-        target=context.goal,
-        on_schedule=is_taken,
-    )
 
-    def is_closed() -> bool:
-        context.hear()
-        return context.is_closed
+    def search(on_schedule: OnSchedule) -> BranchAndBound:
+        return BranchAndBound(
+            context.problem,
+            context.dual_prices,
+            busy_prices=sets.busy_prices if sets is not None else (),
+            best=context.cost,
+            target=context.goal,
+            on_schedule=on_schedule,
+        )
 
-    if search.run(context.limited(MAX_NODES), context.deadline, is_closed):
-        context.prove(search.proven, METHOD.name)
+    search_below(context, search, MAX_NODES, METHOD.name)
 
 
 def _accepts(context: Context) -> bool:
-    is_known = context.is_free and bool(context.best and context.dual_prices)
-    return is_known and context.criterion.objective.is_latest_end and may_search(context.problem)
+    is_latest_end = bool(context.dual_prices) and context.criterion.objective.is_latest_end
+    return is_latest_end and may_search(context.problem)
 
 
 METHOD = Method("branch and bound", _run, _accepts, share=SHARE)

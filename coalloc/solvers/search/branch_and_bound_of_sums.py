@@ -17,7 +17,8 @@ from coalloc.solvers.bounds.busy_times import BusyTimes, Held, Work, least_cost
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
-from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search
+from coalloc.solvers.search.coming_blocks import coming_blocks
+from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search, search_below
 from coalloc.solvers.search.running_sets import ExtensionAlternative, RunningSets
 
 MAX_NODES = 400_000
@@ -49,7 +50,8 @@ class BranchAndBoundOfSums(ExtensionSearch):
     ) -> None:
         problem = criterion.problem
         latest = problem.horizon_in_turn
-        sets = RunningSets(problem, [0.0] * len(problem.jobs), latest, criterion.kinds)
+        blocks = coming_blocks(problem)
+        sets = RunningSets(problem, [0.0] * len(problem.jobs), latest, criterion.kinds, blocks)
         super().__init__(problem, sets, best=best, target=target, on_schedule=on_schedule)
         self._criterion = criterion
         self._releases = [problem.releases[j] for j, *_ in sets.kinds]
@@ -61,7 +63,8 @@ class BranchAndBoundOfSums(ExtensionSearch):
             self._set_lines(times)
         self._ceiling_below = math.nan, math.inf
         costs = (criterion.cost(j, latest - levels[-1].duration, latest) for j, levels in enumerate(problem.levels))
-        self._noise = NOISE * (abs(best) + sum(map(abs, costs)) + sum(map(abs, criterion.alone)))
+        known = 0.0 if math.isinf(best) else abs(best)
+        self._noise = NOISE * (known + sum(map(abs, costs)) + sum(map(abs, criterion.alone)))
 
     def _set_lines(self, times: BusyTimes) -> None:
         """Order the kinds that have a value by what a tick of it costs, the dearest first."""
@@ -81,7 +84,7 @@ class BranchAndBoundOfSums(ExtensionSearch):
     @property
     def proven(self) -> float:
         """What the sum is proven to cost at least, once :meth:`run` has seen everything."""
-        if self._criterion.is_integral:
+        if self._criterion.is_integral or math.isinf(self.best):
             return self.best
         divisor = self._criterion.objective.divisor(self._problem.instance)
         return self.best - 0.5 * PROOF_TOLERANCE * abs(self._criterion.reported(self.best)) * divisor
@@ -97,15 +100,13 @@ class BranchAndBoundOfSums(ExtensionSearch):
         return self._criterion.value(assignments)
 
     def _root(self) -> Node:
-        now, sets, busy = self._arrivals[0], self._running_sets, self._problem.busy
-        lasting = [b for b, of in enumerate(busy) if of.end > now]
-        ends = tuple(busy[b].end for b in lasting)
-        return Node(now, sets.busy(lasting), ends, sets.counts.everything, -math.inf)
+        now = self._arrivals[0]
+        return Node(now, *self._lasting(now), self._running_sets.counts.everything, -math.inf)
 
     def _choices(self, node: Node) -> Iterator[Choice]:
         counts, now = self._running_sets.counts, node.now
-        ready, arrival = self._ready(node)
-        first, room, guards = min(min(node.ends, default=math.inf), arrival), ready + counts.guards, counts.guards
+        ready, following = self._ready(node)
+        first, room, guards = min(min(node.ends, default=math.inf), following), ready + counts.guards, counts.guards
         for start in self._running_sets.starts(node.running, ready):
             if room - start.jobs & guards != guards:
                 continue
@@ -113,11 +114,12 @@ class BranchAndBoundOfSums(ExtensionSearch):
             if spent > self._ceiling:
                 continue
             waiting = node.waiting - start.jobs
-            if not waiting:
-                yield Choice(max(node.bound, spent), now, start, spent)
-                continue
             later = min(first, now + start.shortest)
-            if later < math.inf:
+            if self._is_timed and not self._in_time(node, start, later):
+                continue
+            if not waiting:
+                yield Choice(max(node.bound, spent), later, start, spent)
+            elif later < math.inf:
                 bound = max(node.bound, spent + self._rest(node, start, counts.unpacked(waiting), later, spent))
                 if bound <= self._ceiling:
                     yield Choice(bound, later, start, spent)
@@ -172,27 +174,17 @@ def may_search_sum(criterion: Criterion) -> bool:
 
 
 def _run(context: Context) -> None:
-    """Search exhaustively, as far as a number of nodes goes, for anything better than the best assignments."""
+    def search(on_schedule: OnSchedule) -> BranchAndBoundOfSums:
+        times = context.kept(BusyTimes)
+        return BranchAndBoundOfSums(
+            context.criterion, times, best=context.cost, target=context.goal, on_schedule=on_schedule
+        )
 
-    def is_taken(assignments: list[Assignment]) -> bool:
-        context.take_if_valid(assignments, METHOD.name)
-        return context.cost <= context.criterion.value(assignments)
-
-    search = BranchAndBoundOfSums(
-        context.criterion, context.kept(BusyTimes), best=context.cost, target=context.goal, on_schedule=is_taken
-    )
-
-    def is_closed() -> bool:
-        context.hear()
-        return context.is_closed
-
-    if search.run(context.limited(MAX_NODES), context.deadline, is_closed):
-        context.prove(search.proven, METHOD.name)
+    search_below(context, search, MAX_NODES, METHOD.name)
 
 
 def _accepts(context: Context) -> bool:
-    is_sum = context.criterion.is_sum and context.is_free and bool(context.best)
-    return is_sum and may_search_sum(context.criterion)
+    return context.criterion.is_sum and may_search_sum(context.criterion)
 
 
 METHOD = Method("branch and bound of sums", _run, _accepts, share=SHARE)

@@ -6,7 +6,8 @@ of waiting jobs, each at one of its durations, that start. On which nodes a job 
 holds *every* choice of a mode for each of its jobs that fits. A node is given up where a bound
 shows that nothing better can follow, or where another was seen with the
 same jobs running and waiting, none of them later and no dearer; and no job starts that could as well have started
-before. What a schedule costs, and how that is bounded, is said by those who search
+before. Windows and reservations join the running set when they begin, and where no choice leaves them room the node is
+given up. What a schedule costs, and how that is bounded, is said by those who search
 (:mod:`coalloc.solvers.search.branch_and_bound`, :mod:`coalloc.solvers.search.branch_and_bound_of_sums`).
 Derivation: docs/mathematics.md, "Branch and bound over extension alternatives".
 Source: J. Stinson, E. Davis, B. Khumawala, "Multiple resource-constrained scheduling using branch and bound", AIIE
@@ -26,8 +27,13 @@ from dataclasses import dataclass
 from operator import le
 from typing import NamedTuple
 
-from coalloc.problem import Assignment, Problem
+from coalloc.constraint import Precedences
+from coalloc.fixed import Fixings
+from coalloc.instance.rounding import time_tolerance
+from coalloc.problem import Assignment, Problem, TimeSumRow
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
+from coalloc.solvers.context import Context
+from coalloc.solvers.search.coming_blocks import begin, coming_blocks
 from coalloc.solvers.search.running_sets import (
     ExtensionAlternative,
     Key,
@@ -80,12 +86,19 @@ class StoppedError(Exception):
 
 def may_search(problem: Problem, kind_of: Sequence[int] = ()) -> bool:
     """Return whether a problem is of the size, and the kind, that the search is for; ``kind_of`` as running sets."""
-    if not problem.is_plain:
+    if not _keeps_all(problem):
         return False
-    if problem.busy and any(levels[0].duration == 0 for levels in problem.levels):
+    waits = bool(problem.busy or problem.blocks or any(problem.before))
+    if waits and any(levels[0].duration == 0 for levels in problem.levels):
         return False  # such jobs occupy nothing, but wait here until something ends: before what ends last, or runs on
     num_waiting = math.prod(1 + number for number in Counter(kind_of or problem.kinds).values())
     return num_waiting <= MAX_WAITING and sum(map(problem.count_allocations, problem.jobs)) <= MAX_CHOICES
+
+
+def _keeps_all(problem: Problem) -> bool:
+    """Return whether the search keeps to all that restricts schedules: times of single jobs, and what comes before."""
+    known = (Precedences, Fixings)
+    return all(isinstance(c, known) or not (c.couples or any(c.rows(problem.instance))) for c in problem.constraints)
 
 
 class ExtensionSearch(ABC):
@@ -119,6 +132,12 @@ class ExtensionSearch(ABC):
         self._running_sets = running_sets
         self._arrivals = sorted(set(problem.releases))
         self._arrived = [self._arrived_by(instant) for instant in self._arrivals]
+        self._blocks = coming_blocks(problem)
+        self._begins = [begin(problem, block) for block in self._blocks]
+        self._latest_ends = [problem.latest_ends[j] for j, *_ in running_sets.kinds]
+        self._latest_starts = [_latest_start(problem, j) for j, *_ in running_sets.kinds]
+        self._is_timed = any(map(math.isfinite, [*self._latest_ends, *self._latest_starts]))
+        self._behind = self._kinds_behind()
         self._num_nodes = 0
         self._seen: dict[tuple[int, int, tuple[Key, ...]], list[Node]] = {}
         self._path: list[tuple[Node, ExtensionAlternative]] = []
@@ -168,11 +187,11 @@ class ExtensionSearch(ABC):
             start = choice.start
             if excluded.isdisjoint(start.keys):
                 self._path.append((node, start))
-                if node.waiting == start.jobs:
+                if node.waiting == start.jobs and self._is_last(node, start):
                     self._end()
                 else:
                     child = self._after(node, choice)
-                    if not self._is_known(child):
+                    if child is not None and not self._is_known(child):
                         self._visit(child, self._excluded(start, done))
                 self._path.pop()
             done.add(start.keys)
@@ -192,14 +211,81 @@ class ExtensionSearch(ABC):
         if self._num_nodes % NODES_BETWEEN == 0 and self._is_done():
             raise StoppedError
 
-    def _after(self, node: Node, choice: Choice) -> Node:
+    def _after(self, node: Node, choice: Choice) -> Node | None:
+        """Return the next node; None where a block begins then that finds no room."""
         start, later = choice.start, choice.later
         ends = self._ends(node, start)
         kept = tuple([i for i, end in enumerate(ends) if end > later])
-        running = self._running_sets.without(start.running, kept)
-        return Node(
-            later, running, tuple([ends[i] for i in kept]), node.waiting - start.jobs, choice.bound, choice.spent
+        running, lasting = self._running_sets.without(start.running, kept), tuple([ends[i] for i in kept])
+        if self._blocks:
+            begun = self._with_blocks(running, lasting, node.now, later)
+            if begun is None:
+                return None
+            running, lasting = begun
+        return Node(later, running, lasting, node.waiting - start.jobs, choice.bound, choice.spent)
+
+    def _lasting(self, now: float) -> tuple[RunningSet, tuple[float, ...]]:
+        """Return what runs at the first instant, blocks that have begun with it, and until when."""
+        busy = self._problem.busy
+        running = [b for b, of in enumerate(busy) if of.end > now]
+        ends = tuple([busy[b].end for b in running])
+        together = self._with_blocks(self._running_sets.busy(running), ends, -math.inf, now)
+        assert together is not None  # blocks take no more than what runs already leaves them
+        return together
+
+    def _with_blocks(
+        self, running: RunningSet, ends: tuple[float, ...], since: float, now: float
+    ) -> tuple[RunningSet, tuple[float, ...]] | None:
+        """Return a running set and its ends with the blocks that have begun since; None where they find no room."""
+        together: RunningSet | None = running
+        for b in self._begun(since, now):
+            assert together is not None
+            together, ends = self._running_sets.with_block(together, b), (*ends, self._blocks[b].end)
+            if together is None:
+                return None
+        assert together is not None
+        return together, ends
+
+    def _begun(self, since: float, now: float) -> list[int]:
+        """Return the blocks, by index, that have begun after an instant and last beyond another."""
+        numbers = range(bisect_right(self._begins, since), bisect_right(self._begins, now))
+        return [b for b in numbers if self._blocks[b].end > now]
+
+    def _next_begin(self, now: float) -> float:
+        """Return when the next block begins."""
+        begun = bisect_right(self._begins, now)
+        return self._begins[begun] if begun < len(self._begins) else math.inf
+
+    def _is_last(self, node: Node, start: ExtensionAlternative) -> bool:
+        """Return whether no block begins before all that runs has ended."""
+        following = self._next_begin(node.now)
+        return math.isinf(following) or max(self._ends(node, start), default=node.now) <= following
+
+    def _in_time(self, node: Node, start: ExtensionAlternative, later: float) -> bool:
+        """Return whether all that start end in time, and those that wait may, from the next instant on."""
+        durations, now = self._running_sets.durations, node.now
+        for kind, level in start.keys:
+            if now > self._latest_starts[kind] or now + durations[kind][level] > self._latest_ends[kind]:
+                return False
+        waiting = self._running_sets.counts.unpacked(node.waiting - start.jobs)
+        return all(
+            later <= self._latest_starts[kind]
+            and later + min(durations[kind], default=math.inf) <= self._latest_ends[kind]
+            for kind, number in enumerate(waiting)
+            if number
         )
+
+    def _kinds_behind(self) -> list[tuple[int, int, frozenset[int]]]:
+        """Return for each kind behind others its bits, those of the others, and the others: each is of one job."""
+        counts, kind_of = self._running_sets.counts, dict[int, int]()
+        for kind, of_kind in enumerate(self._running_sets.kinds):
+            kind_of |= dict.fromkeys(of_kind, kind)
+        found = []
+        for j, before in enumerate(self._problem.before):
+            others = frozenset(kind_of[i] for i in before)
+            if others:
+                found.append((counts.mask(kind_of[j]), sum(map(counts.mask, others)), others))
+        return found
 
     def _ends(self, node: Node, start: ExtensionAlternative) -> list[float]:
         """Return when those that run once a start is made will end: of one key those first that ran before."""
@@ -210,11 +296,19 @@ class ExtensionSearch(ABC):
         ]
 
     def _ready(self, node: Node) -> tuple[int, float]:
-        """Return how many of each kind wait and have arrived, packed, and when the next kind arrives."""
+        """Return how many of each kind wait and may start, packed, and when the next kind arrives or a block begins."""
         arrived = bisect_right(self._arrivals, node.now)
-        if arrived == len(self._arrivals):
-            return node.waiting, math.inf
-        return node.waiting & self._arrived[arrived - 1], self._arrivals[arrived]
+        ready, following = node.waiting, math.inf
+        if arrived < len(self._arrivals):
+            ready, following = node.waiting & self._arrived[arrived - 1], self._arrivals[arrived]
+        if self._blocks:
+            following = min(following, self._next_begin(node.now))
+        if self._behind:
+            running = {kind for kind, _ in node.running.keys}
+            for own, bits, others in self._behind:
+                if node.waiting & bits or not running.isdisjoint(others):
+                    ready &= ~own
+        return ready, following
 
     def _arrived_by(self, instant: float) -> int:
         """Return the bits of the kinds that have arrived by an instant."""
@@ -228,8 +322,8 @@ class ExtensionSearch(ABC):
         Depth first, and as no node is like one that it came from, what was seen has been searched to its end.
         Source: the cutset rule of Demeulemeester and Herroelen.
         """
-        arrived = bisect_right(self._arrivals, node.now)
-        known = self._seen.setdefault((node.waiting, arrived, node.running.keys), [])
+        passed = bisect_right(self._arrivals, node.now) + bisect_right(self._begins, node.now)
+        known = self._seen.setdefault((node.waiting, passed, node.running.keys), [])
         if any(_is_no_worse(other, node) for other in known):
             return True
         known.append(node)
@@ -272,6 +366,38 @@ class ExtensionSearch(ABC):
             yield start.running, members
             after = self._path[step + 1][0].now if step + 1 < len(self._path) else math.inf
             lasting = [m for m, end in zip(members, self._ends(node, start), strict=True) if end > after]
+            lasting += [_Member(self._running_sets.block_key(b), after, step, 0) for b in self._begun(node.now, after)]
+
+
+def _latest_start(problem: Problem, j: int) -> float:
+    """Return by when, in ticks, rows ask a job, by index, to start."""
+    rows = [row for row in problem.rows if isinstance(row, TimeSumRow) and row.terms == ((-1, "start", j),)]
+    latest = min((-row.least for row in rows), default=math.inf)
+    return latest if problem.slot is not None or math.isinf(latest) else latest + time_tolerance(latest)
+
+
+def search_below(
+    context: Context, search_with: Callable[[OnSchedule], ExtensionSearch], max_nodes: int, name: str
+) -> None:
+    """Search exhaustively, as far as a number of nodes goes, for anything better than the best assignments.
+
+    ``search_with`` returns the search that tells its schedules to whom it is given; ``name`` is that of its method.
+    """
+
+    def is_taken(assignments: list[Assignment]) -> bool:
+        context.take_if_valid(assignments, name)
+        return context.cost <= context.criterion.value(assignments)
+
+    def is_closed() -> bool:
+        context.hear()
+        return context.is_closed
+
+    search = search_with(is_taken)
+    if search.run(context.limited(max_nodes), context.deadline, is_closed):
+        if context.best:
+            context.prove(search.proven, name)
+        else:
+            context.exclude()
 
 
 class _Member(NamedTuple):

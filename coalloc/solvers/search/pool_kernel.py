@@ -176,6 +176,14 @@ def _draw(seed):
 
 
 @compiled
+def _places(seed, n, widest):
+    """Return two places of ``n``, at most ``widest`` apart, mostly few."""
+    i = int(_draw(seed) * n)
+    width = int(math.exp(_draw(seed) * math.log(widest)))
+    return i, min(n - 1, max(0, i + (width if _draw(seed) < 0.5 else -width)))
+
+
+@compiled
 def anneal(order, best_order, best, jobs, capacity, held, steps, heats, seed, widest):
     """Anneal a list for so many steps from one temperature (cost) to another; return the best cost.
 
@@ -198,9 +206,7 @@ def anneal(order, best_order, best, jobs, capacity, held, steps, heats, seed, wi
             best = now
             best_order[:] = order
         heat = heats[0] * (heats[1] / heats[0]) ** (step / steps)
-        i = int(_draw(seed) * n)
-        width = int(math.exp(_draw(seed) * math.log(widest)))
-        k = min(n - 1, max(0, i + (width if _draw(seed) < 0.5 else -width)))
+        i, k = _places(seed, n, widest)
         if i == k:
             continue
         is_insert = _draw(seed) < INSERT
@@ -282,9 +288,7 @@ def anneal_latest_end(order, best_order, best, jobs, capacity, held, steps, heat
             best_order[:] = order
         starts[:] = new
         heat = heats[0] * (heats[1] / heats[0]) ** (step / steps)
-        i = int(_draw(seed) * n)
-        width = int(math.exp(_draw(seed) * math.log(widest)))
-        k = min(n - 1, max(0, i + (width if _draw(seed) < 0.5 else -width)))
+        i, k = _places(seed, n, widest)
         if i == k:
             continue
         is_insert = _draw(seed) < INSERT

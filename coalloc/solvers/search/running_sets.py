@@ -22,7 +22,7 @@ from functools import cached_property
 from itertools import accumulate, islice
 from operator import sub
 
-from coalloc.problem import Mode, Problem, least_tasks
+from coalloc.problem import Busy, Mode, Problem, least_tasks
 from coalloc.rules.profile import SUBTRACTION_NOISE
 
 MAX_PAIRS = 1_000_000
@@ -43,7 +43,10 @@ NOISE_UNITS = math.ceil(SUBTRACTION_NOISE * LOAD_UNITS)
 ModeChoice = tuple[int, ...]
 """For each member of a running set, the index of its mode among those of its duration."""
 Key = tuple[int, int]
-"""A kind of jobs and one of its durations, by index. Each running job is a kind of its own, after those of the jobs."""
+"""A kind of jobs and one of its durations, by index.
+
+Each running job is a kind of its own, after those of the jobs, and so is each block, after those.
+"""
 
 
 class TooManyError(Exception):
@@ -112,11 +115,16 @@ class RunningSets:
 
     ``dual_prices`` (ticks) are those of the jobs; only durations that a job can have and end by ``ceiling`` (ticks)
     count. ``kinds`` are the jobs of each kind, ``durations`` those of each kind, the least first; which kind each job
-    is of is the problem's to say, unless ``kind_of`` does.
+    is of is the problem's to say, unless ``kind_of`` does. ``blocks`` are joined by their number, as running jobs are.
     """
 
     def __init__(
-        self, problem: Problem, dual_prices: Sequence[float], ceiling: float, kind_of: Sequence[int] = ()
+        self,
+        problem: Problem,
+        dual_prices: Sequence[float],
+        ceiling: float,
+        kind_of: Sequence[int] = (),
+        blocks: Sequence[Busy] = (),
     ) -> None:
         kind_of = kind_of or problem.kinds
         self.num_pairs = 0
@@ -134,7 +142,7 @@ class RunningSets:
         self.prices = [sum([dual_prices[j] for j in of_kind]) / len(of_kind) for of_kind in self.kinds]
         self._tasks = [least_tasks(problem.jobs[of_kind[0]]) for of_kind in self.kinds]
         for kind, (j, *_) in enumerate(self.kinds):
-            groups = _by_duration(problem.modes[j], ceiling - problem.releases[j])
+            groups = _by_duration(problem.modes[j], min(ceiling, problem.latest_ends[j]) - problem.releases[j])
             self.durations.append(list(groups))
             for level, (duration, numbers) in enumerate(groups.items()):
                 modes = [problem.modes[j][p] for p in numbers]
@@ -145,6 +153,11 @@ class RunningSets:
             key = len(self.kinds) + busy, 0
             self._uses[key], self._rates[key] = [held], 0.0
             self._tasks.append(sum(problem.busy[busy].allocation))
+        self._first_block = len(self.kinds) + len(problem.busy)
+        for number, block in enumerate(blocks):
+            key = self._first_block + number, 0
+            self._uses[key], self._rates[key] = [self._digits.used(block.allocation, block.loads)], 0.0
+            self._tasks.append(sum(block.allocation))
         self._known: dict[tuple[tuple[Key, ...], frozenset[ModeChoice]], RunningSet] = {}
         self.nobody = self._made_once((), {(): self._digits.everything})
 
@@ -171,6 +184,14 @@ class RunningSets:
             together = self._join(together, (len(self.kinds) + b, 0))
         assert together is not None  # they do not overload anything: what they hold is cut to what there is
         return together
+
+    def block_key(self, block: int) -> Key:
+        """Return the key of a block, by index; keys of blocks come after all others."""
+        return self._first_block + block, 0
+
+    def with_block(self, running: RunningSet, block: int) -> RunningSet | None:
+        """Return a running set once a block, by index, begins; None where no choice leaves it what it takes."""
+        return self._join(running, self.block_key(block))
 
     def starts(self, running: RunningSet, ready: int) -> list[ExtensionAlternative]:
         """Return the sets of jobs, each at a duration, that can join a running set together, nobody first.

@@ -1,0 +1,45 @@
+"""Blocks as a search over instants sees them: what windows and reservations take, from when they begin until they end.
+
+Together, and beside what runs already, they take what there is at most: of what they ask for beyond that nothing is
+free, and not less. So the blocks of one instant always fit together, whoever else runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from coalloc.instance.rounding import time_tolerance
+from coalloc.problem import Busy, Problem
+
+
+def coming_blocks(problem: Problem) -> list[Busy]:
+    """Return what holds processors, or takes of what is contended, for a time to come, in the order of its starts."""
+    nothing = (0.0,) * len(problem.resources)
+    holding = [replace(block, loads=nothing) for block in problem.blocks if any(block.allocation)]
+    loading = [block for block in problem.blocks if any(block.loads)]
+    pieces = [*holding, *(piece for k in problem.contended_resources for piece in _taken(problem, k, loading))]
+    return sorted((b for b in pieces if begin(problem, b) < b.end), key=lambda block: block.start)
+
+
+def begin(problem: Problem, block: Busy) -> float:
+    """Return by when, in ticks, jobs must have ended that are in the way of a block.
+
+    In continuous time that is as much later as two equal instants may be apart: ends are sums of floats.
+    """
+    return block.start if problem.slot is not None else block.start + time_tolerance(block.start)
+
+
+def _taken(problem: Problem, k: int, blocks: Sequence[Busy]) -> Iterator[Busy]:
+    """Yield what blocks take of a resource beside what runs already, from one change to the next."""
+    own = [block for block in blocks if block.loads[k]]
+    changes = {instant for block in own for instant in (block.start, block.end)}
+    changes |= {busy.end for busy in problem.busy} if own else set()
+    for start, end in pairwise(sorted(changes)):
+        held = sum(busy.loads[k] for busy in problem.busy if busy.end > start)
+        asked = sum(block.loads[k] for block in own if block.start <= start < block.end)
+        taken = min(asked, problem.limits[k] - held)
+        if taken > 0.0:
+            loads = tuple(taken if i == k else 0.0 for i in range(len(problem.resources)))
+            yield Busy("", end, (0,) * len(problem.classes), loads, start)

@@ -1,0 +1,155 @@
+"""The search beside windows, reservations, deadlines and precedences: by hand, and equal to brute force."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import coalloc
+from coalloc.checker import check
+from coalloc.constraint import LatestEnd
+from coalloc.fixed import Fixed, fixings
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Window
+from coalloc.objectives.criterion import Criterion
+from coalloc.objectives.registry import regular_objective
+from coalloc.problem import Problem, discretise
+from coalloc.schedule import schedule_of
+from coalloc.solvers.backends import cpsat
+from coalloc.solvers.search.branch_and_bound import BranchAndBound
+from coalloc.solvers.search.branch_and_bound_of_sums import BranchAndBoundOfSums
+from coalloc.solvers.search.coming_blocks import coming_blocks
+from coalloc.solvers.search.extension_search import may_search
+from coalloc.testing import brute_force_oas, small_word_instance
+from coalloc.testing.constraints import Apart
+
+CLOSE = 1e-6
+
+
+def two_nodes(*jobs: Job, windows: tuple[Window, ...] = (), **more: Any) -> Instance:
+    """Return jobs on a cluster of two equal nodes."""
+    return Instance(Platform([Cluster("C1", [NodeGroup(2, power=1.0)], 1.0)], unavailable=windows), jobs, **more)
+
+
+def searched(problem: Problem, objective: str = "makespan") -> tuple[float, bool]:
+    """Return the best value that a search finds that knows nothing, and whether it saw everything."""
+    found: list[Any] = []
+
+    def is_valid(assignments: Any) -> bool:
+        found.append(assignments)
+        return check(problem.instance, schedule_of(problem, assignments)) == []
+
+    limits = {"best": math.inf, "target": -math.inf, "on_schedule": is_valid}
+    criterion = Criterion(problem, regular_objective(objective))
+    search: BranchAndBound | BranchAndBoundOfSums
+    if objective == "makespan":
+        search = BranchAndBound(problem, [0.0] * len(problem.jobs), **limits)
+    else:
+        search = BranchAndBoundOfSums(criterion, None, **limits)
+    is_complete = search.run(max_nodes=100_000)
+    return criterion.reported(search.best), is_complete
+
+
+def test_a_job_ends_before_a_window_or_starts_after_it() -> None:
+    # A window of all from 100 to 150 s. 60 s and 50 s on both nodes: one before it, 150 + 50 s is less than 150 + 60 s.
+    windows = (Window("C1", start=100.0, end=150.0),)
+    instance = two_nodes(Job("J1", 2, 60.0), Job("J2", 2, 50.0), windows=windows)
+    assert searched(discretise(instance, None)) == (200.0, True)
+    # 60 + 40 s end when it begins.
+    instance = two_nodes(Job("J1", 2, 60.0), Job("J2", 2, 40.0), windows=windows)
+    assert searched(discretise(instance, None)) == (100.0, True)
+
+
+def test_ends_that_are_sums_of_floats_meet_a_window() -> None:
+    # 0.1 + 0.2 s is 0.30000000000000004 s: the same instant as 0.3 s, when the window begins.
+    windows = (Window("C1", start=0.3, end=5.0),)
+    instance = two_nodes(Job("J1", 2, 0.1), Job("J2", 2, 0.2), windows=windows)
+    end, is_complete = searched(discretise(instance, None))
+    assert (end, is_complete) == (pytest.approx(0.3), True)
+
+
+def test_which_nodes_a_job_has_is_decided_with_a_window_in_view() -> None:
+    # Node 1 is not there from 50 s to 500 s: the long job has to be on node 0, the short one ends in time on node 1.
+    windows = (Window("C1", start=50.0, end=500.0, nodes=["C1/1"]),)
+    instance = two_nodes(Job("short", 1, 50.0), Job("long", 1, 300.0), windows=windows)
+    assert searched(discretise(instance, None)) == (300.0, True)
+
+
+def test_a_window_takes_a_number_of_processors() -> None:
+    # One of the two, whichever, from 10 to 100 s: only one of the jobs of 30 s may run then, so the other ends at 60 s.
+    windows = (Window("C1", start=10.0, end=100.0, group=0, processors=1),)
+    instance = two_nodes(Job("J1", 1, 30.0), Job("J2", 1, 30.0), windows=windows)
+    assert searched(discretise(instance, None)) == (60.0, True)
+
+
+def test_what_runs_already_and_a_window_take_no_more_than_there_is() -> None:
+    # R1 holds one until 20 s, a window takes two until 30 s: the job has the nodes from 30 s on.
+    windows = (Window("C1", start=0.0, end=30.0, group=0, processors=2),)
+    running = [RunningJob(Job("R1", 1, 20.0), ["C1/0"], end=20.0)]
+    problem = discretise(two_nodes(Job("J1", 2, 10.0), windows=windows, running=running), None)
+    assert searched(problem) == (40.0, True)
+    # 2 less what R1 holds, then 2.
+    assert [(b.start, b.end, max(b.loads)) for b in coming_blocks(problem)] == [
+        (0.0, 20.0, pytest.approx(1.0)),
+        (20.0, 30.0, pytest.approx(2.0)),
+    ]
+
+
+def test_a_reservation_is_a_window_that_loads_its_links() -> None:
+    # The reservation holds both nodes from 50 to 80 s.
+    later = RunningJob(Job("later", 2, 30.0), ["C1/0", "C1/1"], end=80.0, start=50.0)
+    assert searched(discretise(two_nodes(Job("J1", 1, 60.0), running=[later]), None)) == (140.0, True)
+
+
+def test_deadlines_and_precedences_are_kept() -> None:
+    # By their order alone A (2 tasks, 60 s), then B: 60, 90 s. B has to end by 40 s: B 0..30, A 30..90 s.
+    jobs = [Job("A", 2, 60.0), Job("B", 2, 30.0, deadline=40.0)]
+    assert searched(discretise(two_nodes(*jobs), None), "total-response-time") == (120.0, True)
+    # B comes after A, so it cannot.
+    jobs[1] = jobs[1].replace(after=["A"])
+    assert searched(discretise(two_nodes(*jobs), None)) == (math.inf, True)
+    # A (10 s) before B (30 s), beside C (40 s): both nodes are at work until 40 s.
+    jobs = [Job("A", 1, 10.0), Job("B", 1, 30.0, after=["A"]), Job("C", 1, 40.0)]
+    assert searched(discretise(two_nodes(*jobs), None)) == (40.0, True)
+    # C as well after A, and B after C: in a chain, 80 s.
+    jobs = [Job("A", 1, 10.0), Job("B", 1, 30.0, after=["C"]), Job("C", 1, 40.0, after=["A"])]
+    assert searched(discretise(two_nodes(*jobs), None)) == (80.0, True)
+
+
+def test_what_is_fixed_is_kept() -> None:
+    # J1 is to start at 5 s on both nodes: J2, 10 s, does not fit before it.
+    instance = two_nodes(Job("J1", 2, 20.0), Job("J2", 1, 10.0))
+    kept = fixings(instance, [Fixed("J1", start=5.0)])
+    assert searched(discretise(instance, None, constraints=kept)) == (35.0, True)
+
+
+def test_it_knows_no_constraint_of_another_kind() -> None:
+    instance = two_nodes(Job("J1", 1, 20.0), Job("J2", 1, 10.0))
+    assert may_search(discretise(instance, None, constraints=[LatestEnd(30.0)]))
+    assert not may_search(discretise(instance, None, constraints=[Apart("J1", "J2")]))
+
+
+@pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_the_search_equals_brute_force(seed: int, objective: Any) -> None:
+    instance, slot = small_word_instance(seed)
+    grid = None if seed % 3 else slot
+    problem = discretise(instance, grid)
+    assert may_search(problem)
+    best = brute_force_oas(instance, grid, objective).objective
+    found, is_complete = searched(problem, objective)
+    assert is_complete
+    assert found == pytest.approx(best, rel=CLOSE)
+
+
+def test_a_window_in_continuous_time_is_proven_without_cp_sat(monkeypatch: pytest.MonkeyPatch) -> None:
+    # b takes the fast node, 120 s, and a, named 90 s on the slow one, ends there before the window of 100..200 s. With
+    # a on the fast node, 80 s, b ends at 200 s.
+    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+    groups = [NodeGroup(1, power=1.0, features=["new"]), NodeGroup(1, power=0.5, features=["old"])]
+    window = Window("C1", start=100.0, end=200.0, nodes=["C1/1"])
+    platform = Platform([Cluster("C1", groups, 1.0)], unavailable=[window])
+    jobs = [Job("a", 1, 80.0, times={"new": 80.0, "old": 90.0}), Job("b", 1, 120.0)]
+    result = coalloc.solve(Instance(platform, jobs), time_limit=600.0)
+    assert (result.status, result.objective) == ("optimal", 120.0)
