@@ -42,7 +42,7 @@ class Loras:
     shares_nodes: ClassVar[bool] = True
     unknown_words: ClassVar[frozenset[str]] = frozenset({"eligible", "requires", "unavailable", "start", "resources"})
     why_unknown: ClassVar[str] = (
-        "it looks at tasks and memory on nodes now, at nothing else that jobs take, nor at what is to come"
+        "it looks at tasks and memory on nodes now, not at who may use them, nor at what is to come"
     )
 
     def __post_init__(self) -> None:

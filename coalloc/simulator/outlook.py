@@ -124,16 +124,14 @@ class Outlook:
             limit = closing.start + time_tolerance(closing.start)
             for p in self.pools(closing):
                 left = self._sizes[p] - closing.taken[p]
-                what = (
-                    f"in a group of which a window leaves {left} processors"
-                    if p >= self._first_pool
-                    else "where a running job that starts later leaves too little of a resource"
-                )
                 if taken[p] and taken[p] + sum(run.taken[p] for run in others if run.estimated_end > limit) > left:
-                    return (
-                        f"{what} at {closing.start:.12g} s, too little for "
-                        f"what would run then; by its estimate it would do so from {now:.12g} s to {end:.12g} s"
+                    at = f"at {closing.start:.12g} s"
+                    what = (
+                        f"in a group of which a window leaves {left} processors {at}, too few for what would run then"
                     )
+                    if p < self._first_pool:
+                        what = f"which takes of a resource of which a job that begins {at} leaves too little for it"
+                    return f"{what}; by its estimate it would do so from {now:.12g} s to {end:.12g} s"
         return ""
 
     def refuse(self, job: Job, taken: Allocation, now: float, end: float, others: Sequence[Expected]) -> None:
