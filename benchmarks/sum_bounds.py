@@ -23,7 +23,7 @@ from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Outcome, Row, is_failed
 from coalloc.bench.provenance import code_sentence
 from coalloc.bench.running import outcomes_of
-from coalloc.bench.tables import Table, csv_of, markdown
+from coalloc.bench.tables import Table, markdown
 from coalloc.documents.storage import write_atomically
 from coalloc.objectives import OBJECTIVES, Criterion, RegularObjective
 from coalloc.problem import discretise
@@ -41,7 +41,6 @@ SUMS = tuple(o.name for o in OBJECTIVES.values() if isinstance(o, RegularObjecti
 WITHOUT_DUE_DATES = tuple(name for name in SUMS if name != "weighted-tardiness")
 LIMIT = 3600.0
 """Seconds after which a process is killed."""
-COLUMNS = ("family", "seed", "objective", "slot", "bound by", "optimum", "lower_bound", "time", "disagreement")
 
 
 def bounded(argument: Mapping[str, Any]) -> Row:
@@ -146,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help=f"seeds 0, 1, ... (default {NUM_SEEDS})")
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="processes at a time (default 1)")
-    parser.add_argument("--output", type=Path, default=RESULTS / "sum-bounds", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=Path, default=RESULTS / "sum-bounds.md", help="the page")
     parser.add_argument("--store", type=Path, default=RESULTS / "sum-bounds.sqlite", help="where seeds are kept")
     options = parser.parse_args(arguments)
     firsts = range(0, options.seeds, SEEDS_PER_CALL)
@@ -157,10 +156,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run_shown(calls, options.store, options.jobs, _line)
     outcomes = [outcome for outcome in outcomes_of(calls, options.store) if outcome is not None]
     rows = [row for outcome in outcomes for row in outcome.get("rows", ())]
-    write_atomically(options.output.with_suffix(".csv"), csv_of(COLUMNS, rows))
     page = report(rows, options.seeds, command_of("sum_bounds", parser, options))
-    write_atomically(options.output.with_suffix(".md"), page)
-    print(f"wrote {options.output.with_suffix('.md')} and .csv: {len(rows)} bounds")
+    write_atomically(options.output, page)
+    print(f"wrote {options.output}: {len(rows)} bounds")
     return 1 if any(row["disagreement"] for row in rows) or any(map(is_failed, outcomes)) else 0
 
 

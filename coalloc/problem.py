@@ -568,6 +568,13 @@ class Problem:
         """Those so far."""
         return {}
 
+    def class_ticks(self, job: Job) -> tuple[float, ...]:
+        """Return the ticks that a rigid job takes where a class is the slowest it uses, shape ``(num_classes,)``."""
+        if job.times:
+            return tuple(map(self.ticks, self.class_times(job)))
+        by_power = {p: self.ticks(execution_time(job, processing_slowdown([p]))) for p in set(self._powers)}
+        return tuple([by_power[power] for power in self._powers])
+
     def fits_alone(self, mode: Mode) -> bool:
         """Return whether the mode exceeds no resource when it is alone."""
         return all(load <= limit for load, limit in zip(mode.loads, self.limits, strict=True))

@@ -132,6 +132,7 @@ class PartialSchedule:
         self._loads = [0.0] * len(self._contended)
         self.free = list(problem.capacities)
         self._ends: list[tuple[float, int, Sequence[int], Sequence[float]]] = []
+        self._num_held = 0
         for busy in problem.busy:
             if busy.end > self.now:
                 self._hold(busy.end, busy.allocation, [busy.loads[k] for k in self._contended])
@@ -144,6 +145,7 @@ class PartialSchedule:
         twin.assignments, twin.waiting = self.assignments.copy(), self.waiting.copy()
         twin._releases, twin._ends = self._releases.copy(), self._ends.copy()
         twin._contended, twin._limits, twin._loads = self._contended, self._limits, self._loads
+        twin._num_held = self._num_held
         return twin
 
     def start(self, assignment: Assignment) -> None:
@@ -156,7 +158,8 @@ class PartialSchedule:
     def _hold(self, end: float, allocation: Sequence[int], loads: Sequence[float]) -> None:
         self.free = list(map(sub, self.free, allocation))
         self._loads = list(map(add, self._loads, loads))
-        heapq.heappush(self._ends, (end, len(self._ends), allocation, loads))
+        heapq.heappush(self._ends, (end, self._num_held, allocation, loads))  # at one instant, in order of their starts
+        self._num_held += 1
 
     def _set_left(self) -> None:
         pairs = zip(self._limits, self._loads, strict=True)

@@ -79,6 +79,10 @@ class Generation:
             return within
         return [*within, ranked] if rule == "whole cluster" and problem.contended_links else [ranked]
 
+    def orders(self, rule: int, classes: tuple[int, ...]) -> list[list[int]]:
+        """Return the orders in which a job fills the classes of a level by a rule, by index, the preferred first."""
+        return self._orders[rule][classes]
+
     def place(self, profile: Profile, j: int, way: Way) -> Assignment | None:
         """Return the assignment of job ``j`` that ends first in a way; nothing is booked.
 

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Assignment, Problem
-from coalloc.rules.parallel_generation import ParallelGeneration, PartialSchedule
-from coalloc.rules.serial_generation import Generation
 from coalloc.solvers.bounds.area import efficiencies_at, level_costs
 from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.sampling import FRESH, Plans, Traits, drawn, varied
+from coalloc.solvers.search.growth import Partials, growth_of, is_worth_compiling
+from coalloc.solvers.search.sampling import Planner, Traits, drawn, mixed
 
 SURVIVORS = 12
 """Schedules that go on from a stage."""
@@ -52,19 +51,16 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class _Grown:
-    """A schedule that has come to a stage, the traits of its last plan, and what it goes by: less is better."""
-
-    loss: float
-    partial: PartialSchedule
-    traits: Traits
-
-
-@dataclass(frozen=True, slots=True)
 class _Stage:
-    """The schedules that have come to a stage, the best first, and the instants, ticks, of the stages that are left."""
+    """The schedules that have come to a stage, the best first, the traits of their last plans, and what is left.
 
-    population: list[_Grown]
+    ``least`` is the loss of the best (infinity where there is none), ``left`` the instants, ticks, of the stages to
+    come.
+    """
+
+    population: Partials
+    traits: Traits
+    least: float
     left: list[float]
 
 
@@ -79,6 +75,8 @@ class BeamSearch:
         What each job is worth at the prices of the bound, ticks; 0 where it has none.
     deadline
         Instant of ``time.perf_counter()``, s, at which a round gives up.
+    is_compiled
+        Whether machine code makes the schedules, where it can; they are the same.
     """
 
     def __init__(
@@ -89,15 +87,16 @@ class BeamSearch:
         dual_prices: Sequence[float],
         seed: int,
         deadline: float = math.inf,
+        is_compiled: bool = False,
     ) -> None:
         self.deadline = deadline
-        self._problem, self._lower_bound = problem, lower_bound
+        self._lower_bound = lower_bound
         self._rng = np.random.default_rng(seed)
         costs = level_costs(problem, deadline - time.perf_counter())
-        self._generation = ParallelGeneration(Generation(problem), efficiencies_at(costs))
+        self._growth = growth_of(problem, efficiencies_at(costs), is_compiled=is_compiled)
         self._path: list[_Stage] = []
         self._end, self._idle = math.inf, 0
-        self._plans = Plans(problem, lower_bound)
+        self._planner = Planner(problem, lower_bound)
         self._dual_prices = np.array(dual_prices, dtype=float)
         self._areas = _scaled(np.array([min(of_job) for of_job in costs]), lower_bound)
         durations = np.array(fastest_durations(problem), dtype=float)
@@ -114,13 +113,13 @@ class BeamSearch:
             self._path, self._end, self._idle = [], math.inf, 0
         path = self._begun()
         dual_prices = self._drawn_prices()
-        while path[-1].population and path[-1].left and time.perf_counter() <= self.deadline:
+        while math.isfinite(path[-1].least) and path[-1].left and time.perf_counter() <= self.deadline:
             path.append(self._next(path[-1], dual_prices))
         last = path[-1]
-        if last.left or not last.population or last.population[0].loss >= self._end:
+        if last.left or last.least >= self._end:
             return None
-        self._path, self._end, self._idle = path, last.population[0].loss, 0
-        return last.population[0].partial.assignments
+        self._path, self._end, self._idle = path, last.least, 0
+        return last.population.assignments(0)
 
     def _begun(self) -> list[_Stage]:
         """Return the stages that a round starts with: none but its beginning, or some of the best round so far."""
@@ -129,50 +128,51 @@ class BeamSearch:
             return self._path[: 1 + int(rng.integers(len(self._path) - 1))]
         count = LEAST_STAGES + int(rng.integers(1 + min(MORE_STAGES, len(self._dual_prices) // 2)))
         instants = [self._lower_bound * (stage + 1) / count for stage in range(count - 1)]
-        return [_Stage([_Grown(0.0, PartialSchedule(self._problem), drawn(rng))], [*instants, math.inf])]
+        return [_Stage(self._growth.begun(), drawn(rng, 1), 0.0, [*instants, math.inf])]
 
-    def _next(self, stage: _Stage, dual_prices: Sequence[float]) -> _Stage:
+    def _next(self, stage: _Stage, dual_prices: Floats) -> _Stage:
         """Return the stage after a stage."""
         instant, *left = stage.left
-        return _Stage(_survivors(list(self._grown(stage.population, dual_prices, instant))), left)
+        num_parents = len(stage.traits.width)
+        parents = np.repeat(np.arange(num_parents), CHILDREN // num_parents)
+        traits = mixed(stage.traits.chosen(parents), self._rng)
+        plans = self._planner.plans(traits, self._rng)
+        grown, kept = self._growth.grown(
+            stage.population, parents.tolist(), plans, until=instant, before=self._end, deadline=self.deadline
+        )
+        losses = _losses(grown, dual_prices, instant)
+        survivors = _survivors(losses, np.isfinite(grown.starts).sum(axis=1))
+        least = float(losses[survivors[0]]) if survivors else math.inf
+        return _Stage(grown.chosen(survivors), traits.chosen(kept).chosen(survivors), least, left)
 
-    def _drawn_prices(self) -> list[float]:
+    def _drawn_prices(self) -> Floats:
         """Return what each job is worth in this round: its price, a share of its area, more where it is urgent."""
         least, most = np.log(AREA_SHARES)
         dual_prices = self._dual_prices + math.exp(self._rng.uniform(least, most)) * self._areas
-        drawn_prices: list[float] = (dual_prices * (1.0 + MOST_URGENCY * self._rng.random() * self._urgencies)).tolist()
+        drawn_prices: Floats = dual_prices * (1.0 + MOST_URGENCY * self._rng.random() * self._urgencies)
         return drawn_prices
 
-    def _grown(self, population: Sequence[_Grown], dual_prices: Sequence[float], instant: float) -> Iterator[_Grown]:
-        """Yield what comes of each schedule by several plans up to an instant."""
-        rng = self._rng
-        for parent in population:
-            for _ in range(CHILDREN // len(population)):
-                traits = drawn(rng) if rng.random() < FRESH else varied(parent.traits, rng)
-                partial = parent.partial.copy()
-                if self._generation.extend(partial, self._plans.plan(traits, rng), until=instant, before=self._end):
-                    yield _Grown(_loss(partial.assignments, dual_prices, instant), partial, traits)
-                if time.perf_counter() > self.deadline:
-                    return
 
-
-def _loss(assignments: Sequence[Assignment], dual_prices: Sequence[float], instant: float) -> float:
-    """Return the negative of what was done up to an instant; at the end, the latest end."""
+def _losses(partials: Partials, dual_prices: Floats, instant: float) -> Floats:
+    """Return the negative of what each schedule has done up to an instant; at the end, the latest end."""
+    starts, ends = partials.starts, partials.ends
     if math.isinf(instant):
-        return max(a.end for a in assignments)
-    done = 0.0
-    for a in assignments:
-        duration = a.mode.duration
-        done += dual_prices[a.job] * (1.0 if a.start + duration <= instant else (instant - a.start) / duration)
-    return -done
+        latest: Floats = ends.max(axis=1)
+        return latest
+    is_over = ends <= instant
+    runs = (starts < instant) & ~is_over
+    ticks = np.subtract(ends, starts, out=np.ones_like(starts), where=runs)
+    done = is_over + np.divide(instant - starts, ticks, out=np.zeros_like(starts), where=runs)
+    losses: Floats = -(done @ dual_prices)
+    return losses
 
 
-def _survivors(grown: Sequence[_Grown]) -> list[_Grown]:
-    """Return the best, no two that have done the same."""
+def _survivors(losses: Floats, num_started: NDArray[np.intp]) -> list[int]:
+    """Return the best, by number, no two that have done the same."""
     # Equal in what they did and in how many started: nearly always the same jobs, and else one of many is lost.
-    different: dict[tuple[float, int], _Grown] = {}
-    for one in sorted(grown, key=lambda one: one.loss):
-        different.setdefault((one.loss, len(one.partial.assignments)), one)
+    different: dict[tuple[float, int], int] = {}
+    for number in np.argsort(losses, kind="stable").tolist():
+        different.setdefault((float(losses[number]), int(num_started[number])), number)
     return list(different.values())[:SURVIVORS]
 
 
@@ -191,6 +191,7 @@ def _run(context: Context) -> None:
         dual_prices=context.dual_prices,
         seed=context.call.options.seed + context.attempt,
         deadline=context.deadline,
+        is_compiled=is_worth_compiling(context),
     )
     for _ in range(context.limited(ROUNDS * len(context.problem.jobs) << context.attempt)):
         if context.is_closed or time.perf_counter() > stages.deadline:

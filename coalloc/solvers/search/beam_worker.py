@@ -22,6 +22,7 @@ from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.beam_search import METHOD as BEAM_SEARCH
 from coalloc.solvers.search.beam_search import BeamSearch, accepts
+from coalloc.solvers.search.growth import is_worth_compiling
 
 CORE_SEED = 1_000_000
 """What the seed of each further core is ahead of the last: more than there are attempts."""
@@ -32,10 +33,13 @@ PROGRAM = (
 """What the process runs: it finds the same modules as this one, and none in the working directory (``-P``)."""
 
 
-def start_worker(problem: Problem, *, lower_bound: float, dual_prices: Sequence[float], seed: int) -> Worker:
+def start_worker(
+    problem: Problem, *, lower_bound: float, dual_prices: Sequence[float], seed: int, is_compiled: bool = False
+) -> Worker:
     """Return a process that searches; see :class:`coalloc.solvers.search.beam_search.BeamSearch`."""
     worker = Worker(["-P", "-c", PROGRAM, json.dumps(sys.path)])
-    task = pickle.dumps((problem, {"lower_bound": lower_bound, "dual_prices": list(dual_prices), "seed": seed}))
+    options = {"lower_bound": lower_bound, "dual_prices": list(dual_prices), "seed": seed, "is_compiled": is_compiled}
+    task = pickle.dumps((problem, options))
     worker.tell({"task": base64.b64encode(task).decode()})
     return worker
 
@@ -68,6 +72,7 @@ def _run(context: Context) -> None:
             lower_bound=context.proven,
             dual_prices=context.dual_prices,
             seed=CORE_SEED * core + options.seed,
+            is_compiled=is_worth_compiling(context),
         )
         context.resources.callback(worker.close)
         context.listeners.append(partial(_hear, context, worker))

@@ -1,0 +1,436 @@
+"""Growth: many partial schedules that go on side by side, each by a plan, in Python or compiled.
+
+Both make the same schedules (:mod:`coalloc.rules.parallel_generation`). The compiled one takes some hundredth of the
+time, and some seconds of compiling, once on a machine: it is for many jobs and long limits.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import chain
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.problem import Assignment, Problem
+from coalloc.rules.parallel_generation import ParallelGeneration, PartialSchedule, Plan
+from coalloc.rules.serial_generation import FILLING_RULES, Generation
+from coalloc.solvers.context import Context
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FEWEST_JOBS = 24
+"""Jobs from which on compiled growth is worth its loading."""
+LEAST_TIME = 20.0
+"""Time limit, s, from which on it is: compiling takes some seconds, once."""
+MOST_ENTRIES = 20_000
+"""Jobs times classes up to which every schedule says how many tasks of each job are on each class."""
+PLACED_AT_ONCE = 100_000
+"""Jobs, over all schedules, that are placed between two looks at the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """Plans side by side: the fields of :class:`coalloc.rules.parallel_generation.Plan`, a row or an entry of each."""
+
+    orders: Ints
+    thresholds: Floats
+    relaxed: Floats
+    latest: Floats
+    rules: Ints
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def plan(self, number: int) -> Plan:
+        """Return one of them."""
+        order = tuple(self.orders[number].tolist())
+        scalars = (of_all[number].item() for of_all in (self.thresholds, self.relaxed, self.latest, self.rules))
+        return Plan(order, *scalars)
+
+    def part(self, first: int, last: int) -> Plans:
+        """Return those from a number on up to before another."""
+        return Plans(*(getattr(self, column.name)[first:last] for column in fields(self)))
+
+
+class Partials(Protocol):
+    """Partial schedules.
+
+    ``starts`` and ``ends``, shape ``(num_schedules, num_jobs)``, are those of jobs, ticks: infinity where one has not
+    started.
+    """
+
+    @property
+    def starts(self) -> Floats:
+        """Starts of jobs, ticks."""
+
+    @property
+    def ends(self) -> Floats:
+        """Ends of jobs, ticks."""
+
+    def chosen(self, numbers: Sequence[int]) -> Partials:
+        """Return some of them."""
+
+    def assignments(self, number: int) -> list[Assignment]:
+        """Return what has started in one of them."""
+
+
+class Growth(Protocol):
+    """Makes schedules of one problem grow."""
+
+    def begun(self) -> Partials:
+        """Return one schedule in which nothing has started."""
+
+    def grown(
+        self,
+        partials: Any,
+        parents: Sequence[int],
+        plans: Plans,
+        *,
+        until: float = math.inf,
+        before: float = math.inf,
+        deadline: float = math.inf,
+    ) -> tuple[Partials, list[int]]:
+        """Return what becomes of a parent (by number) by each plan up to ``until``, and the numbers of the plans.
+
+        Those that cannot end before ``before`` (ticks) are left out, and those that are late: for which no time is left
+        at the deadline (``time.perf_counter()``, s).
+        """
+
+
+def growth_of(problem: Problem, efficiencies: Sequence[Sequence[float]], *, is_compiled: bool) -> Growth:
+    """Return the growth of a problem; ``efficiencies`` as :class:`ParallelGeneration` takes them."""
+    generation = Generation(problem)
+    if is_compiled and may_compile(problem):
+        return CompiledGrowth(generation, efficiencies)
+    return ListedGrowth(generation, efficiencies)
+
+
+def may_compile(problem: Problem) -> bool:
+    """Return whether compiled growth takes a problem."""
+    return problem.is_plain and 0 < len(problem.jobs) * len(problem.classes) <= MOST_ENTRIES
+
+
+def is_worth_compiling(context: Context) -> bool:
+    """Return whether a call is so long, and has so many jobs, that compiled growth pays."""
+    return context.call.options.seconds >= LEAST_TIME and len(context.problem.jobs) >= FEWEST_JOBS
+
+
+# ---------------------------------------------------------------------- in Python
+
+
+class ListedPartials:
+    """Partial schedules as :class:`PartialSchedule` has them."""
+
+    def __init__(self, schedules: Sequence[PartialSchedule], num_jobs: int) -> None:
+        self.schedules = schedules
+        self._num_jobs = num_jobs
+        self.starts = np.full((len(schedules), num_jobs), np.inf)
+        self.ends = self.starts.copy()
+        for row, schedule in enumerate(schedules):
+            for a in schedule.assignments:
+                self.starts[row, a.job], self.ends[row, a.job] = a.start, a.end
+
+    def chosen(self, numbers: Sequence[int]) -> ListedPartials:
+        """Return some of them."""
+        return ListedPartials([self.schedules[number] for number in numbers], self._num_jobs)
+
+    def assignments(self, number: int) -> list[Assignment]:
+        """Return what has started in one of them."""
+        return self.schedules[number].assignments
+
+
+class ListedGrowth:
+    """Growth by :class:`ParallelGeneration`."""
+
+    def __init__(self, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> None:
+        self._problem = generation.problem
+        self._generation = ParallelGeneration(generation, efficiencies)
+
+    def begun(self) -> ListedPartials:
+        """Return one schedule in which nothing has started."""
+        return ListedPartials([PartialSchedule(self._problem)], len(self._problem.jobs))
+
+    def grown(
+        self,
+        partials: ListedPartials,
+        parents: Sequence[int],
+        plans: Plans,
+        *,
+        until: float = math.inf,
+        before: float = math.inf,
+        deadline: float = math.inf,
+    ) -> tuple[ListedPartials, list[int]]:
+        """Return what becomes of each parent; see :meth:`Growth.grown`."""
+        schedules, kept = [], []
+        for number, parent in enumerate(parents):
+            schedule = partials.schedules[parent].copy()
+            if self._generation.extend(schedule, plans.plan(number), until=until, before=before):
+                schedules.append(schedule)
+                kept.append(number)
+            if time.perf_counter() > deadline:
+                break
+        return ListedPartials(schedules, len(self._problem.jobs)), kept
+
+
+# ---------------------------------------------------------------------- compiled
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """A problem as the kernel takes it: tuples of plain arrays.
+
+    A *member* is a level of a job, the most efficient of a job first; a *shape* a job with so many tasks; a *place* a
+    class in an order in which a level is filled, behind which those links *close* whose last class it is.
+    """
+
+    arrays: tuple[Any, ...]
+    num_closings: int
+
+    @classmethod
+    def of(cls, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> Tables:
+        """Return the tables of a problem."""
+        problem = generation.problem
+        sets = {classes: number for number, classes in enumerate(sorted(problem.class_sets))}
+        in_order = ((j, shape.tasks) for j, job in enumerate(problem.jobs) for shape in problem.shapes(job))
+        shapes = {key: number for number, key in enumerate(in_order)}
+        fillings, orders = _fillings(generation, list(sets))
+        arrays = (
+            (
+                np.array(problem.releases, dtype=float),
+                np.array([min(level.tasks for level in levels) for levels in problem.levels]),
+                np.unique(np.array(problem.releases, dtype=float)),
+            ),
+            _members(problem, efficiencies, sets, shapes),
+            orders,
+            fillings,
+            _loads(problem),
+            _memories(problem),
+            _platform(problem, list(sets)),
+        )
+        return cls(arrays, len(fillings[3]))
+
+
+def _members(
+    problem: Problem,
+    efficiencies: Sequence[Sequence[float]],
+    sets: dict[tuple[int, ...], int],
+    shapes: dict[tuple[int, int], int],
+) -> tuple[Any, ...]:
+    """Return the first member of each job, and the members: job, efficiency, ticks with level, tasks, set, shape."""
+    ranked = [
+        (j, efficiency, number, levels[number])
+        for j, (of_job, levels) in enumerate(zip(efficiencies, problem.levels, strict=True))
+        for efficiency, number in sorted(((e, n) for n, e in enumerate(of_job)), key=lambda pair: (-pair[0], pair[1]))
+    ]
+    return (
+        np.cumsum([0, *map(len, problem.levels)]),
+        np.array([j for j, _, _, _ in ranked]),
+        np.array([efficiency for _, efficiency, _, _ in ranked], dtype=float),
+        np.array([(level.duration, number) for _, _, number, level in ranked], dtype=float),
+        np.array([level.tasks for _, _, _, level in ranked]),
+        np.array([sets[level.classes] for _, _, _, level in ranked]),
+        np.array([shapes[j, level.tasks] for j, _, _, level in ranked]),
+    )
+
+
+def _fillings(generation: Generation, sets: Sequence[tuple[int, ...]]) -> tuple[tuple[Any, ...], Ints]:
+    """Return the places and closings of all orders, the classes below links, and the first order by rule and set.
+
+    The orders of a rule and a set end where those of the next set begin.
+    """
+    problem = generation.problem
+    links = [problem.resources[k].classes for k in problem.contended_links]
+    orders: list[Sequence[int]] = []
+    first = np.zeros((len(FILLING_RULES), len(sets) + 1), dtype=np.int64)
+    for rule in range(len(FILLING_RULES)):
+        for number, classes in enumerate(sets):
+            first[rule, number] = len(orders)
+            orders += generation.orders(rule, classes)
+        first[rule, -1] = len(orders)
+    closing = [links_closed for order in orders for links_closed in _closed(order, links)]
+    below = np.array(
+        [[g in problem.resources[k].classes for g in range(len(problem.classes))] for k in problem.contended_resources]
+    ).reshape(-1, len(problem.classes))
+    fillings = (
+        np.cumsum([0, *map(len, orders)]),
+        np.array(list(chain.from_iterable(orders)), dtype=np.int64),
+        np.cumsum([0, *map(len, closing)]),
+        np.array(list(chain.from_iterable(closing)), dtype=np.int64),
+        below,
+    )
+    return fillings, first
+
+
+def _closed(order: Sequence[int], links: Sequence[tuple[int, ...]]) -> list[list[int]]:
+    """Return for each place of an order the links whose last class is there."""
+    closed: list[list[int]] = [[] for _ in order]
+    for k, below in enumerate(links):
+        places = [i for i, g in enumerate(order) if g in below]
+        if places:
+            closed[places[-1]].append(k)
+    return closed
+
+
+def _loads(problem: Problem) -> tuple[Ints, Floats]:
+    """Return where the loads of each shape on each contended resource begin, and all of them: equal ones once."""
+    shapes = [shape for job in problem.jobs for shape in problem.shapes(job)]
+    tables = [[problem.load_table(shape, k) for k in problem.contended_resources] for shape in shapes]
+    different = {id(table): table for of_shape in tables for table in of_shape}
+    firsts = dict(zip(different, np.cumsum([0, *map(len, different.values())]).tolist(), strict=False))
+    offsets = np.array([[firsts[id(table)] for table in of_shape] for of_shape in tables], dtype=np.int64)
+    return offsets.reshape(len(shapes), len(problem.contended_resources)), np.array(
+        list(chain.from_iterable(different.values())), dtype=float
+    )
+
+
+def _memories(problem: Problem) -> tuple[Any, ...]:
+    """Return the class of each contended memory, MB of a task of each shape, and how many links come before them."""
+    return (
+        np.array([problem.resources[k].classes[0] for k in problem.contended_memories], dtype=np.int64),
+        np.array([shape.memory or 0.0 for job in problem.jobs for shape in problem.shapes(job)]),
+        len(problem.contended_links),
+    )
+
+
+def _platform(problem: Problem, sets: Sequence[tuple[int, ...]]) -> tuple[Any, ...]:
+    """Return the classes of each set, ticks of each shape by its slowest class, limits, and what running jobs hold."""
+    num_classes = len(problem.classes)
+    return (
+        np.array([[g in classes for g in range(num_classes)] for classes in sets]),
+        np.array([problem.class_ticks(shape) for job in problem.jobs for shape in problem.shapes(job)], dtype=float),
+        np.array([problem.limits[k] for k in problem.contended_resources], dtype=float),
+        np.array([busy.allocation for busy in problem.busy], dtype=np.int64).reshape(-1, num_classes),
+        np.array([[busy.loads[k] for k in problem.contended_resources] for busy in problem.busy], dtype=float).reshape(
+            len(problem.busy), len(problem.contended_resources)
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Partial schedules as the kernel takes them, a row of each array per schedule.
+
+    ``numbers`` are how many jobs will end, how many have begun to hold something, and the next release; ``owners`` the
+    members that end, or ``-1 - b`` for running job ``b``.
+    """
+
+    arrays: tuple[Any, ...]
+
+    @classmethod
+    def empty(cls, problem: Problem, num_rows: int) -> Rows:
+        """Return rows to be written."""
+        num_jobs, num_classes, num_loads = len(problem.jobs), len(problem.classes), len(problem.contended_resources)
+        num_ends = min(num_jobs, sum(problem.capacities)) + len(problem.busy)  # no more run at a time
+        return cls(
+            (
+                np.empty(num_rows),
+                np.empty((num_rows, num_jobs)),
+                np.empty((num_rows, num_jobs)),
+                np.empty((num_rows, num_jobs, num_classes), dtype=np.int32),
+                np.empty((num_rows, num_classes), dtype=np.int64),
+                np.empty((num_rows, num_loads)),
+                np.empty((num_rows, num_ends)),
+                np.empty((num_rows, num_ends), dtype=np.int64),
+                np.empty((num_rows, num_ends), dtype=np.int64),
+                np.empty((num_rows, 3), dtype=np.int64),
+            )
+        )
+
+    @classmethod
+    def begun(cls, problem: Problem) -> Rows:
+        """Return one schedule in which nothing has started."""
+        rows = cls.empty(problem, 1)
+        now, starts, ticks, allocations, free, used, ends, turns, owners, numbers = rows.arrays
+        now[0] = min(problem.releases, default=0.0)
+        starts[0], ticks[0], allocations[0] = np.nan, 0.0, 0
+        free[0], used[0] = problem.capacities, 0.0
+        lasting = [(b, busy) for b, busy in enumerate(problem.busy) if busy.end > now[0]]
+        for _, busy in lasting:
+            free[0] -= np.array(busy.allocation)
+            used[0] += np.array([busy.loads[k] for k in problem.contended_resources])
+        in_order = sorted((busy.end, turn, b) for turn, (b, busy) in enumerate(lasting))
+        for place, (end, turn, b) in enumerate(in_order):
+            ends[0, place], turns[0, place], owners[0, place] = end, turn, -1 - b
+        numbers[0] = len(lasting), len(lasting), 0
+        return rows
+
+    def chosen(self, numbers: Any) -> Rows:
+        """Return some of the rows."""
+        return Rows(tuple(array[numbers] for array in self.arrays))
+
+
+class CompiledPartials:
+    """Partial schedules in rows of arrays."""
+
+    def __init__(self, generation: Generation, rows: Rows) -> None:
+        self._generation, self.rows = generation, rows
+        self.starts: Floats = np.where(np.isnan(rows.arrays[1]), np.inf, rows.arrays[1])
+        self.ends: Floats = self.starts + rows.arrays[2]
+
+    def chosen(self, numbers: Sequence[int]) -> CompiledPartials:
+        """Return some of them."""
+        return CompiledPartials(self._generation, self.rows.chosen(list(numbers)))
+
+    def assignments(self, number: int) -> list[Assignment]:
+        """Return what has started in one of them, in order of start."""
+        starts, allocations = self.starts[number].tolist(), self.rows.arrays[3][number].tolist()
+        started = sorted((start, j) for j, start in enumerate(starts) if math.isfinite(start))
+        return [Assignment(j, start, self._generation.mode(j, tuple(allocations[j]))) for start, j in started]
+
+
+class CompiledGrowth:
+    """Growth by machine code (:mod:`coalloc.solvers.search.parallel_kernel`)."""
+
+    def __init__(self, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> None:
+        self._generation, self._problem = generation, generation.problem
+        self._tables = Tables.of(generation, efficiencies)
+
+    def begun(self) -> CompiledPartials:
+        """Return one schedule in which nothing has started."""
+        return CompiledPartials(self._generation, Rows.begun(self._problem))
+
+    def grown(
+        self,
+        partials: CompiledPartials,
+        parents: Sequence[int],
+        plans: Plans,
+        *,
+        until: float = math.inf,
+        before: float = math.inf,
+        deadline: float = math.inf,
+    ) -> tuple[CompiledPartials, list[int]]:
+        """Return what becomes of each parent; see :meth:`Growth.grown`."""
+        from coalloc.solvers.search.parallel_kernel import grow
+
+        chunk = max(1, PLACED_AT_ONCE // len(self._problem.jobs))
+        parts, kept = list[Rows](), list[int]()
+        for first in range(0, len(parents), chunk):
+            given = plans.part(first, first + chunk)
+            rows, numbers = Rows.empty(self._problem, len(given)), np.empty(len(given), dtype=np.int64)
+            size = grow(
+                np.array(parents[first : first + chunk], dtype=np.int64),
+                self._tables.arrays,
+                partials.rows.arrays,
+                rows.arrays,
+                (given.orders, given.thresholds, given.relaxed, given.latest, given.rules),
+                until,
+                before,
+                numbers,
+                self._tables.num_closings,
+            )
+            parts.append(rows.chosen(slice(size)))
+            kept += (first + numbers[:size]).tolist()
+            if time.perf_counter() > deadline:
+                break
+        arrays = (
+            parts[0].arrays
+            if len(parts) == 1
+            else tuple(map(np.concatenate, zip(*(p.arrays for p in parts), strict=True)))
+        )
+        return CompiledPartials(self._generation, Rows(arrays)), kept
