@@ -129,11 +129,13 @@ def _run(
 
 
 def refuse_jobs(jobs: Sequence[Job], platform: Platform) -> None:
-    """Raise :class:`CoallocError` where a job communicates, or is larger than every cluster."""
+    """Raise :class:`CoallocError` where a job communicates, names times, or is larger than every cluster."""
     largest = max(cluster.num_processors for cluster in platform.clusters)
     for job in jobs:
         if job.processing_share != 1.0:
             raise CoallocError(f"job {quoted(job.id)} communicates: the metrics of a grid are for jobs that do not")
+        if job.times:
+            raise CoallocError(f"job {quoted(job.id)} names times: the metrics of a grid count on base times")
         if job.tasks > largest:
             raise CoallocError(f"job {quoted(job.id)} has {job.tasks} tasks, and no cluster as many processors")
 

@@ -985,11 +985,18 @@ Slot = Annotated[float | str | None, 'seconds, a percentage such as "50%", or No
 
 def time_span(instance: Instance) -> float:
     """Return seconds from the first arrival (0 where jobs run already) in which all jobs can end, one by one."""
-    powers = [group.effective_power for cluster in instance.platform.clusters for group in cluster.nodes]
+    groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
     ends = [*(job.arrival for job in instance.jobs), *(run.end for run in instance.running)]
-    slowest = (max(shape.base_time for shape in job.in_shapes) for job in instance.jobs)
-    in_turn = sum(slowest) * max(1.0, 1.0 / min(powers))
+    ends += [window.end for window in instance.platform.unavailable]
+    slowest = (max(map(max, _stated_times(job))) for job in instance.jobs)
+    slowness = max(1.0 / min(group.effective_power, group.availability) for group in groups)
+    in_turn = sum(slowest) * max(1.0, slowness)
     return max(ends, default=0.0) - instance.origin + in_turn
+
+
+def _stated_times(job: Job) -> list[list[float]]:
+    """Return the base time of each shape of a job, and the times that it names, s."""
+    return [[shape.base_time, *shape.times.values()] for shape in job.in_shapes]
 
 
 def slot_seconds(instance: Instance, slot: Slot) -> float | None:
@@ -1043,12 +1050,12 @@ def discretise(
 
 def _refuse_instants(instance: Instance) -> None:
     """Raise :class:`CoallocError` for jobs that are over in less than two instants differ by: they occupy nothing."""
-    times = ((job, min(shape.base_time for shape in job.in_shapes)) for job in instance.jobs)
-    short = [(job, base_time) for job, base_time in times if base_time < INSTANT_TOLERANCE]
+    times = ((job, min(map(min, _stated_times(job)))) for job in instance.jobs)
+    short = [(job, seconds) for job, seconds in times if seconds < INSTANT_TOLERANCE]
     if short:
-        (first, base_time), more = short[0], f", and {len(short) - 1} more" if len(short) > 1 else ""
+        (first, seconds), more = short[0], f", and {len(short) - 1} more" if len(short) > 1 else ""
         raise CoallocError(
-            f"job {quoted(first.id)} has a base_time of {base_time:g} s{more}: must be at least "
+            f"job {quoted(first.id)} has a base_time, or one of times, of {seconds:g} s{more}: must be at least "
             f"{INSTANT_TOLERANCE:g} s here, for closer instants are one"
         )
 
@@ -1071,4 +1078,5 @@ def discretise_for_energy(
 ) -> Problem:
     """Return :func:`discretise` rounded up, with classes in which it shows which nodes have a busy core."""
     instance.refuse_shared_nodes(EXACT_METHODS)
-    return Problem(instance, switched_classes(instance.platform, scope), slot, "up", "strict", saturation, scope)
+    classes, kept = switched_classes(instance.platform, scope), tuple(stated(instance))
+    return Problem(instance, classes, slot, "up", "strict", saturation, scope, kept)

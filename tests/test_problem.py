@@ -13,8 +13,19 @@ from hypothesis import strategies as st
 from coalloc import problem as problems
 from coalloc.allocation import Scope
 from coalloc.constraint import Constraint, LatestEnd
-from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Switch
-from coalloc.problem import Problem, Rounding, compositions, discretise, slot_seconds
+from coalloc.instance import (
+    Cluster,
+    CoallocError,
+    Instance,
+    Job,
+    NodeGroup,
+    Platform,
+    RunningJob,
+    Shape,
+    Switch,
+    Window,
+)
+from coalloc.problem import Problem, Rounding, compositions, discretise, slot_seconds, time_span
 from coalloc.testing.constraints import EndBy
 from tests.small_instances import slotted_instances
 from tests.strategies import LAW
@@ -299,8 +310,27 @@ def test_a_slot_too_fine_to_count_whole_slots_is_refused() -> None:
 
 def test_a_job_of_no_time_is_refused() -> None:
     instance = Instance(star((1, 1.0, 9.0)), (Job("J1", 1, 1e-10), Job("J2", 1, 1.0), Job("J3", 1, 1e-12)))
-    with pytest.raises(CoallocError, match="job 'J1' has a base_time of 1e-10 s, and 1 more"):
+    with pytest.raises(CoallocError, match="job 'J1' has a base_time, or one of times, of 1e-10 s, and 1 more"):
         discretise(instance, None)
+
+
+def test_the_time_that_all_jobs_need_counts_all_that_is_said_of_it() -> None:
+    # On a node of availability 0.5 the named 40 s become 80, whatever the power; its window ends at 100 s.
+    group = NodeGroup(1, power=4.0, availability=0.5, features=("new",))
+    window = Window("C1", start=90.0, end=100.0)
+    job = Job("J1", 1, 10.0, times={"new": 40.0})
+    instance = Instance(Platform((Cluster("C1", (group,), 1.0),)), (job,))
+    assert time_span(instance) == 80.0
+    assert time_span(instance.replace(platform=instance.platform.replace(unavailable=[window]))) == 180.0
+    moldable = job.replace(tasks=2, times={}, shapes=[Shape(1, 15.0, times={"new": 50.0})])
+    wider = Platform((Cluster("C1", (group.replace(count=2),), 1.0),))
+    assert time_span(Instance(wider, [moldable])) == 100.0
+
+
+def test_a_named_time_in_which_instants_are_one_is_refused() -> None:
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0, features=("new",)),), 1.0),))
+    with pytest.raises(CoallocError, match="job 'J1' has a base_time, or one of times, of 1e-10 s: must be"):
+        discretise(Instance(platform, (Job("J1", 1, 10.0, times={"new": 1e-10}),)), None)
 
 
 def test_slots_begin_with_the_first_arrival() -> None:

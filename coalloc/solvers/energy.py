@@ -19,7 +19,7 @@ from coalloc.models.energy_costs import costs_of
 from coalloc.problem import Problem, discretise_for_energy
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
-from coalloc.solvers.bounds.energy import UNKNOWN_WORDS, relaxed_energy
+from coalloc.solvers.bounds.energy import UNKNOWN_WORDS, WHY_UNKNOWN, relaxed_energy
 from coalloc.solvers.call import Call, fail_on
 from coalloc.solvers.energy_run import ITERATIONS, SEARCH_SHARE, EnergyRun, Point, build, has_model, horizon_within
 from coalloc.solvers.energy_scan import least_edp
@@ -103,7 +103,7 @@ def build_energy(
 
 def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) -> Problem:
     """Return the problem that options ask for; raises :class:`CoallocError` where they are not supported."""
-    refuse_words(instance, f"objective {options.objective!r}", UNKNOWN_WORDS)
+    refuse_words(instance, f"objective {options.objective!r}", UNKNOWN_WORDS, WHY_UNKNOWN)
     if options.links != "strict":
         raise CoallocError(f"links of objective {options.objective!r} must be 'strict', got {options.links!r}")
     fitting = "mode" if options.slot is not None else "blocks" if options.scope == "node" else "auto"

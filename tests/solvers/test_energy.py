@@ -19,6 +19,7 @@ from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.call import Call
 from coalloc.testing.brute_force_energy import brute_force_energy
 from coalloc.testing.small import small_metered_instance, with_memory
+from coalloc.testing.words import with_words
 from tests.shared import shared
 
 COMPARATIVES = ("energy_1", "energy_2", "energy_3", "edp_2", "edp_3")
@@ -619,3 +620,36 @@ def test_a_row_may_tell_equal_nodes_apart(slot):
 
 def _on_second_node(model):
     return [x for (j, p, _), x in model.x.items() if model.problem.modes[j][p].allocation[1]]
+
+
+# ------------------------------------------------------------------------------ words
+
+
+def test_a_job_may_be_on_some_nodes_alone():
+    # 10 s at 1 W on the frugal node, 5 s at 20 W on the fast one, which alone has what the job requires: 100 J, not 10.
+    groups = [
+        NodeGroup(1, power=1.0, idle_watts=0.0, static_watts=1.0, core_watts=0.0),
+        NodeGroup(1, power=2.0, idle_watts=0.0, static_watts=20.0, core_watts=0.0, features=["gpu"]),
+    ]
+    platform = Platform([Cluster("C1", groups[:1], 10.0), Cluster("C2", groups[1:], 10.0)])
+    free = Instance(platform, [Job("J1", 1, 10.0)])
+    assert coalloc.solve(free, objective="energy").objective == pytest.approx(10.0)
+    for word in ({"requires": ["gpu"]}, {"eligible": ["C2"]}):
+        instance = Instance(platform, [Job("J1", 1, 10.0, **word)])
+        for slot in (None, 1.0):
+            result = coalloc.solve(instance, objective="energy", slot=slot)
+            assert (result.status, result.objective) == ("optimal", pytest.approx(100.0))
+        assert coalloc.lower_bound(instance, "energy") == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize("seed", range(4))
+def test_where_jobs_may_be_agrees_with_brute_force(seed, objective):
+    drawn, slot = small_metered_instance(seed)
+    instance = with_words(drawn, np.random.default_rng([seed, 9]), ["eligible", "requires"])
+    best = brute_force_energy(instance, slot, objective)
+    result = coalloc.solve(instance, objective=objective, slot=slot, time_limit=600.0)
+    assert (result.status == "infeasible") == (not best.feasible)
+    if best.feasible:
+        assert (result.status, result.objective) == ("optimal", pytest.approx(best.objective, rel=1e-5))
+        assert coalloc.lower_bound(instance, objective, slot=slot) <= best.objective * (1.0 + 1e-6)

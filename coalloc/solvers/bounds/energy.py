@@ -23,8 +23,13 @@ from coalloc.solvers.bounds.energy_by_makespan import MAX_PLACES, EnergyByMakesp
 from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.result import SolveStatus
 
-UNKNOWN_WORDS = frozenset(WORDS)
-"""The words that energy and EDP do not know: all."""
+UNKNOWN_WORDS = frozenset(WORDS) - {"eligible", "requires"}
+"""The words that energy and EDP do not know: all but where a job may be, which is as where it finds memory."""
+WHY_UNKNOWN = (
+    "its bounds and searches count on jobs of one run time by power, in any order, that take processors, links and "
+    "memory alone, and on nodes always there"
+)
+"""Why not."""
 
 
 def energy_bound(
@@ -41,7 +46,7 @@ def energy_bound(
 
     Raises :class:`CoallocError` where watts are missing, or where no schedule keeps ``makespan_limit`` (s).
     """
-    refuse_words(instance, f"the bound of objective {objective!r}", UNKNOWN_WORDS)
+    refuse_words(instance, f"the bound of objective {objective!r}", UNKNOWN_WORDS, WHY_UNKNOWN)
     deadline = time.perf_counter() + time_limit
     problem = discretise(instance, None, scope=scope)
     rates = _rates(problem, power_management, working)
