@@ -22,7 +22,7 @@ from coalloc.objectives import Criterion, Objective, RegularObjective, objective
 from coalloc.observed import in_shapes
 from coalloc.problem import Links, Problem, Slot, discretise, slot_seconds
 from coalloc.schedule import Placement, Schedule
-from coalloc.solvers.result import PROOF_TOLERANCE
+from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
 
 BOUND_SHARE = 0.5
 """Share of the time limit that the bounds of an instance and of its changes get together; a proof gets the rest."""
@@ -45,6 +45,9 @@ def explain(
 ) -> Explanation:
     """Return why an instance has no schedule; else what bounds its objective, and why the jobs of a schedule waited.
 
+    Where jobs have to end by an instant a schedule is looked for first, as by :func:`solve`; if none is found, nor a
+    proof that there is none, the first reason says so.
+
     Parameters
     ----------
     schedule
@@ -60,7 +63,7 @@ def explain(
     jobs
         Ids of the jobs whose waits are explained; none: all.
     time_limit
-        Seconds for what is computed: bounds, and a proof that there is no schedule.
+        Seconds for what is computed: half for bounds, half for a schedule or a proof that there is none.
 
     Returns
     -------
@@ -113,19 +116,34 @@ class _Question:
         return Criterion(self._problem(instance), self.objective)
 
     def reasons(self) -> Iterator[Reason]:
-        """Yield why there is no schedule, or else what bounds the objective."""
-        found = why_no_schedule(self._problem(self.instance)) if self.instance.jobs else []
-        found = found or list(self._proof())
-        yield from found
-        if not found and self.instance.jobs:
-            yield from self._bounds()
-
-    def _proof(self) -> Iterator[Reason]:
-        """Yield what a complete method says where it proves that no schedule keeps the latest ends."""
-        problem = self._problem(self.instance)
-        if all(map(math.isinf, problem.latest_ends)) and not self.fixed:
+        """Yield why there is no schedule, or that nobody knows; and unless there is none what bounds the objective."""
+        if not self.instance.jobs:
             return
-        result = solve(
+        found = why_no_schedule(self._problem(self.instance))
+        sought = None if found or not self.is_sought else self._sought()
+        if sought is not None and sought.status is SolveStatus.INFEASIBLE:
+            found = [Reason("infeasible", "proof", (), "", None, None, sought.message)]
+        yield from found
+        if found:
+            return
+        known = None if sought is None else sought.lower_bound
+        if sought is not None and sought.schedule is None:
+            yield self._undecided()
+        yield from self._bounds(known)
+
+    @property
+    def is_sought(self) -> bool:
+        """Whether there may be no schedule, so that one is looked for: some job has to end by an instant."""
+        return bool(self.fixed) or not all(map(math.isinf, self._problem(self.instance).latest_ends))
+
+    @property
+    def _seeking(self) -> float:
+        """Seconds for a schedule, or the proof that there is none."""
+        return (1.0 - BOUND_SHARE) * self.time_limit
+
+    def _sought(self) -> SolveResult:
+        """Return what the solver says of the instance."""
+        return solve(
             self.instance,
             objective=self.objective,
             slot=self.slot,
@@ -133,19 +151,30 @@ class _Question:
             scope=self.scope,
             makespan_limit=self.makespan_limit,
             fixed=self.fixed,
-            time_limit=(1.0 - BOUND_SHARE) * self.time_limit,
+            time_limit=self._seeking,
         )
-        if result.status == "infeasible":
-            yield Reason("infeasible", "proof", (), "", None, None, result.message)
 
-    def _bounds(self) -> Iterator[Reason]:
+    def _undecided(self) -> Reason:
+        within = f"within {self._seeking:g} s"
+        sentence = f"{within} no schedule was found, nor a proof that there is none: a longer time limit may decide it"
+        return Reason("undecided", "limit", (), "", None, self._seeking, sentence)
+
+    def _bounds(self, known: float | None = None) -> Iterator[Reason]:
+        """Yield what bounds the objective, and moves the bound; ``known`` is what the solver proved, as reported."""
         platform = self.instance.platform
         num_bounds = 2 + len(platform.links) + sum(len(cluster.nodes) for cluster in platform.clusters) + 1
         num_bounds += len(self.instance.resources_asked)
         bound = bound_of(self._criterion, BOUND_SHARE * self.time_limit / num_bounds)
-        criterion = self._criterion(self.instance)
-        yield why_bound(criterion, criterion.counted(bound(self.instance)))
+        criterion, reached = self._criterion(self.instance), bound(self.instance)
+        yield why_bound(criterion, criterion.counted(reached))
+        if known is not None and known - reached > PROOF_TOLERANCE * max(1.0, abs(known)):
+            yield self._beyond(known)
         yield from what_moves(self.instance, bound, self.objective.unit)
+
+    def _beyond(self, known: float) -> Reason:
+        """Return what the solver proved beyond the bound that is explained."""
+        sentence = f"the search for a schedule proved that it is {known:g} {self.objective.unit} at least"
+        return Reason("bound", "search", (), "", known, None, sentence)
 
     def of_schedule(self, schedule: Schedule, links: Links, jobs: Sequence[str]) -> Iterator[Reason]:
         """Yield what is wrong with a schedule; else its gap, what bounds the objective, and why its jobs waited."""

@@ -11,8 +11,8 @@ import coalloc
 from coalloc.cli.check import Links, Saturation, Scope
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance, read_schedule, slot_of
-from coalloc.cli.options import Json
-from coalloc.cli.output import say, say_json
+from coalloc.cli.options import Json, Quiet
+from coalloc.cli.output import note, say, say_json
 
 InstanceFile = Annotated[str, Argument(metavar="INSTANCE", help="Instance file, or example:NAME for a bundled one.")]
 ScheduleFile = Annotated[
@@ -25,7 +25,9 @@ FixedFile = Annotated[
     Path | None, Option("--fixed", metavar="SCHEDULE", help="Placements of some jobs that are kept as they are.")
 ]
 Job = Annotated[list[str] | None, Option(help="Job whose wait is explained; again for more. All without it.")]
-TimeLimit = Annotated[float, Option(help="Seconds for bounds, and for a proof that there is no schedule.")]
+TimeLimit = Annotated[
+    float, Option(help="Seconds: half for bounds, half for a schedule or a proof that there is none.")
+]
 
 EXAMPLES = """
 Examples:
@@ -34,7 +36,8 @@ coalloc explain wl1.json
 
 coalloc explain wl1.json schedule.json --job J7
 
-Exit code: 0 explained, 1 there is no schedule, or the one given is not valid, 2 bad input.
+Exit code: 0 explained, 1 there is no schedule, or whether there is one was not decided, or the one given is not valid,
+2 bad input.
 """
 
 
@@ -52,6 +55,7 @@ def explain(
     job: Job = None,
     time_limit: TimeLimit = 60.0,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> ExitCode:
     """Explain why an instance has no schedule; else what bounds its objective, and why jobs waited."""
     given = read_instance(instance)
@@ -59,10 +63,13 @@ def explain(
     options |= {"makespan_limit": makespan_limit, "jobs": tuple(job or ()), "time_limit": time_limit}
     options |= {"fixed": () if fixed is None else read_schedule(fixed).placements}
     options |= {"slot": slot_of(slot), "schedule": None if schedule is None else read_schedule(schedule)}
+    is_sought = makespan_limit is not None or fixed is not None or any(job.deadline is not None for job in given.jobs)
+    if is_sought and not quiet:
+        note(f"a schedule or a proof that there is none, and bounds: up to {time_limit:g} s")
     explanation = coalloc.explain(given, **options)
     if json:
         say_json(explanation.to_dict())
     else:
         say(str(explanation))
-    is_refused = explanation.of("infeasible") or explanation.of("invalid")
-    return ExitCode.NOTHING if is_refused else ExitCode.DONE
+    is_without = any(explanation.of(about) for about in ("infeasible", "undecided", "invalid"))
+    return ExitCode.NOTHING if is_without else ExitCode.DONE

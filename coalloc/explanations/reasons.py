@@ -9,11 +9,12 @@ from typing import Any, Literal
 from coalloc.display.wording import plural
 from coalloc.documents.text import quoted, visible
 
-About = Literal["infeasible", "invalid", "bound", "capacity", "wait"]
+About = Literal["infeasible", "undecided", "invalid", "bound", "capacity", "wait"]
 """What a reason is about."""
 
 TITLES: Mapping[About, str] = {
     "infeasible": "there is no schedule",
+    "undecided": "whether there is any schedule was not decided",
     "invalid": "the schedule is not valid",
     "bound": "what bounds the objective",
     "capacity": "what moves the bound",
@@ -31,6 +32,7 @@ KINDS: Mapping[tuple[About, str], str] = {
     ("infeasible", "deadline"): "a job ends at the earliest (amount, s) after it has to (limit, s)",
     ("infeasible", "together"): "the last of some jobs ends at the earliest (amount, s) after they have to (limit, s)",
     ("infeasible", "proof"): "a complete method proves it; what it says",
+    ("undecided", "limit"): "in the time there was (limit, s) no schedule was found, nor a proof that there is none",
     ("invalid", "violation"): "a rule of the checker (where) that the schedule breaks; amount and limit are its own",
     ("bound", "longest-job"): "one job alone takes so long (amount, s) from the origin",
     ("bound", "area"): "the processor-seconds of the jobs (amount) over the processors (limit)",
@@ -40,6 +42,7 @@ KINDS: Mapping[tuple[About, str], str] = {
     ("bound", "work"): "what jobs bring to the parts of the platform that hold them",
     ("bound", "speeds"): "what jobs take at the speeds of the node classes",
     ("bound", "sets"): "which jobs fit beside each other, on processors and links",
+    ("bound", "search"): "what the search for a schedule proved beyond that (amount, s)",
     ("bound", "alone"): "what the jobs cost, each alone",
     ("bound", "squashed-area"): "what the jobs cost on one machine that is as fast as all processors together",
     ("bound", "gap"): "the objective of the schedule (amount) and the bound (limit)",
@@ -100,7 +103,7 @@ class Explanation:
     reasons: tuple[Reason, ...]
 
     def of(self, about: str) -> tuple[Reason, ...]:
-        """Return the reasons that are ``"infeasible"``, ``"invalid"``, ``"bound"``, ``"capacity"``, ``"wait"``."""
+        """Return the reasons about one thing: ``"infeasible"``, ``"undecided"``, ``"bound"`` and so on."""
         return tuple(reason for reason in self.reasons if reason.about == about)
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from coalloc.documents.errors import InternalError
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule, schedule_of
-from coalloc.solvers.call import Call, fail_on
+from coalloc.solvers.call import Call, fail_on, is_within
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
 
@@ -102,7 +102,16 @@ class Context:
 
     def prove(self, cost: float, source: str, criterion: Criterion | None = None) -> None:
         """Take a lower bound, a cost of the problem or of the criterion of another grid."""
-        self.call.raise_bound((criterion or self.criterion).reported(cost), source)
+        bound = (criterion or self.criterion).reported(cost)
+        self.call.raise_bound(bound, source)
+        if self._is_too_late(bound):
+            self.exclude()
+
+    def _is_too_late(self, bound: float) -> bool:
+        """Return whether a bound on the latest end, as reported, is after every job has to have ended."""
+        latest = max(self.problem.latest_ends, default=math.inf)
+        is_asked = self.criterion.objective.is_latest_end and math.isfinite(latest)
+        return is_asked and not is_within(bound, self.criterion.reported(latest))
 
     def take(self, assignments: Sequence[Assignment], source: str) -> None:
         """Take assignments of the problem if they are better than the best; one that is not valid is our fault."""

@@ -6,6 +6,7 @@ import pytest
 
 import coalloc
 from tests.cli.running import TINY, run, write
+from tests.explanations.test_infeasible import many_ends_by
 
 
 @pytest.fixture
@@ -61,3 +62,13 @@ def test_bad_input_is_one_line(tiny, arguments, message):
     assert refused.exit_code == 2
     assert refused.stderr.startswith(message)
     assert len(refused.stderr.splitlines()) == 1
+
+
+def test_what_was_not_decided_is_the_first_sentence_and_no_success(tmp_path):
+    path = tmp_path / "late.json"
+    coalloc.write_instance(many_ends_by(2700.0), path)
+    explained = run("explain", path, "--time-limit", "1e-6")
+    assert explained.exit_code == 1
+    assert explained.stdout.startswith("whether there is any schedule was not decided:\n")
+    assert explained.stderr == "a schedule or a proof that there is none, and bounds: up to 1e-06 s\n"
+    assert run("explain", path, "--time-limit", "1e-6", "--quiet").stderr == ""

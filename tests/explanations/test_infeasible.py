@@ -175,3 +175,21 @@ def test_what_no_simple_reason_finds_a_complete_method_proves():
         "no schedule keeps all of these, each of which is needed: job 'J1' has to end by 100 s; "
         "job 'J3' has to end by 140 s"
     )
+
+
+def many_ends_by(instant: float) -> Instance:
+    """Return an instance of five jobs on two clusters which all have to end by an instant."""
+    platform = Platform(
+        [Cluster("C1", [NodeGroup(6, power=1.0)], 125.0), Cluster("C2", [NodeGroup(8, power=0.6)], 50.0)]
+    )
+    shapes = [(6, 1100.0, 11.0), (4, 900.0, 3.0), (2, 1900.0, 9.0), (5, 700.0, 10.0), (3, 1300.0, 5.0)]
+    jobs = [Job(f"J{k}", tasks, time, 1.0, bandwidth) for k, (tasks, time, bandwidth) in enumerate(shapes)]
+    return Instance(platform, [job.replace(deadline=instant) for job in jobs])
+
+
+def test_what_was_not_decided_is_said_first():
+    # Without deadlines the least makespan is 2733.3 s, and no simple bound says so: without time nothing is proven.
+    explanation = coalloc.explain(many_ends_by(2700.0), time_limit=1e-6)
+    assert explanation.reasons[0].about == "undecided"
+    assert str(explanation).startswith("whether there is any schedule was not decided:\n  within 5e-07 s no schedule")
+    assert explanation.of("bound")

@@ -26,7 +26,9 @@ from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits
 from coalloc.solvers.backends.worker import Worker
 from coalloc.solvers.call import Call
+from coalloc.solvers.context import Context
 from coalloc.solvers.feasibility import why_infeasible
+from coalloc.solvers.method import Method
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
 from coalloc.solvers.search import beam_worker, sampling
@@ -519,3 +521,16 @@ def test_arrivals_in_unix_time_are_not_counted_out_in_slots() -> None:
     assert energies[0].objective == pytest.approx(energies[1].objective)
     found = coalloc.solve(instance, slot=10.0, objective="total-response-time")
     assert (found.status, found.objective) == (SolveStatus.OPTIMAL, pytest.approx(180.0))
+
+
+def test_a_bound_after_every_job_has_to_have_ended_is_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A bound of 70 s, wherever it comes from, and every job has to end by 65 s; not so where one may end later.
+    def prove(context: Context) -> None:
+        context.prove(70.0, "a bound")
+
+    monkeypatch.setattr(portfolio, "METHODS", (Method("a bound", prove),))
+    late = five()
+    late = late.replace(jobs=[job.replace(deadline=65.0) for job in late.jobs])
+    assert solve_oas(late, SolveOptions(time_limit=1.0), explains=False).status is SolveStatus.INFEASIBLE
+    free = late.replace(jobs=[late.jobs[0].replace(deadline=None), *late.jobs[1:]])
+    assert solve_oas(free, SolveOptions(time_limit=0.2), explains=False).status is SolveStatus.UNKNOWN

@@ -131,9 +131,10 @@ def proven_below(problem: Problem, best: float) -> float:
 
 
 def ceiling_below(problem: Problem, best: float) -> float:
-    """Return the latest end, ticks, that would be worth finding where the best is known."""
-    ceiling = best - 1 + SLOT_NOISE if problem.slot is not None else proven_below(problem, best)
-    return ceiling + NOISE * best
+    """Return the latest end, ticks, that would be worth finding: better than the best, and allowed."""
+    better = best - 1 if problem.slot is not None else proven_below(problem, best)
+    ceiling = min(better, max(problem.latest_ends))
+    return ceiling + (0.0 if problem.slot is None else SLOT_NOISE) + NOISE * ceiling
 
 
 def _run(context: Context) -> None:

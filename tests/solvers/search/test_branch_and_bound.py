@@ -111,6 +111,27 @@ def test_only_better_schedules_are_looked_for() -> None:
     assert found.search.proven == 40
 
 
+@pytest.mark.parametrize("slot", [None, 5.0])
+def test_nothing_is_looked_for_after_every_job_has_to_have_ended(slot: float | None) -> None:
+    # On one node each job is worth its duration, 60 s together: the root alone shows that 55 s are too few.
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0),), 1.0),))
+    jobs = [Job(f"J{k}", 1, 10.0 * k, deadline=55.0) for k in (1, 2, 3)]
+    problem = discretise(Instance(platform, jobs), slot)
+    prices = [levels[0].duration for levels in problem.levels]
+    found = Found(problem, best=math.inf, dual_prices=prices, max_nodes=1)
+    assert found.is_complete
+    assert found.schedules == []
+
+
+@pytest.mark.parametrize("slot", [None, 5.0])
+def test_a_schedule_that_ends_when_every_job_has_to_is_found(slot: float | None) -> None:
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0),), 1.0),))
+    jobs = [Job(f"J{k}", 1, 10.0 * k, deadline=60.0) for k in (1, 2, 3)]
+    problem = discretise(Instance(platform, jobs), slot)
+    found = Found(problem, best=math.inf, dual_prices=[levels[0].duration for levels in problem.levels])
+    assert problem.seconds(found.end) == pytest.approx(60.0)
+
+
 @pytest.mark.parametrize("limits", [{"max_nodes": 0}, {"target": 50.0}])
 def test_it_ends_at_its_limits_without_a_proof(limits: dict[str, float]) -> None:
     assert not Found(fast_and_slow(Job("J1", 1, 30.0), Job("J2", 1, 20.0)), best=100.0, **limits).is_complete
