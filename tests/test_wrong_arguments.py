@@ -78,7 +78,10 @@ def test_no_function_swallows_a_misspelt_keyword(name):
             lambda i, s: coalloc.compare("x", ["easy"]),
             "instance: must be an Instance, got 'x'; coalloc.read_instance(path)",
         ),
-        (lambda i, s: coalloc.compare(i, {"a": 3}), "policies['a']: must be a mapping, got 3"),
+        (
+            lambda i, s: coalloc.compare(i, {"a": 3}),
+            "policies['a']: must be a name, a mapping with its options, or have",
+        ),
         (lambda i, s: coalloc.compare(i, {"a": {"policy": 3}}), "policies['a']['policy']: must be a text, got 3"),
         (lambda i, s: coalloc.compare(i, {3: {}}), "label: must be a text, got 3"),
         (

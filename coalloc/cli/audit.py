@@ -155,7 +155,7 @@ def audit(
         raise BadParameter(f"must be a length like 7d, 12h or 3600, got {window!r}", param_hint="--window")
     asked = _of_trace(trace, processors, platform, unit, partition)
     if against:
-        asked["policies"] = policies_of(against)
+        asked["policies"] = policies_of(against, "--against")
     study = partial(
         coalloc.audit,
         policy=_policy(policy),

@@ -13,6 +13,7 @@ from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance, read_schedule
 from coalloc.cli.options import Json
 from coalloc.cli.output import note, say, say_fields, say_json
+from coalloc.cli.pairs import share
 
 if TYPE_CHECKING:
     from coalloc import Instance, Schedule, Violation
@@ -23,7 +24,9 @@ Links = Annotated[
     str,
     Option(help="strict: links may not saturate; shared: they may, and slow jobs; ignore: links do not count."),
 ]
-Saturation = Annotated[float, Option(help="Tolerated share above the links' bandwidth.")]
+Saturation = Annotated[
+    float, Option(parser=share, metavar="SHARE", help="Tolerated share above the links' bandwidth: 5%, or 0.05.")
+]
 Scope = Annotated[str, Option(help="Where the tasks of a job may be: on the platform, in one cluster, on one node.")]
 PowerManagement = Annotated[
     bool, Option("--power-management", help="Clusters are off until a job starts them up, and go off when not needed.")

@@ -12,7 +12,19 @@ from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instances
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note
-from coalloc.cli.studying import Files, Plot, Policies, RunSeed, Table, Threads, TimeLimit, check_outputs, policies_of
+from coalloc.cli.studying import (
+    Files,
+    Plot,
+    Policies,
+    RunSeed,
+    Table,
+    Threads,
+    TimeLimit,
+    blaming,
+    check_outputs,
+    policies_of,
+    with_own,
+)
 from coalloc.cli.tables import show_table, written_table
 
 if TYPE_CHECKING:
@@ -63,7 +75,7 @@ def compare(
     study = partial(
         coalloc.compare,
         instances,
-        policies,
+        with_own(policies),
         objective=objective,
         exact=exact,
         time_limit=time_limit,
@@ -72,7 +84,8 @@ def compare(
         progress=None if quiet else note,
     )
     base = baseline or next(iter(policies))
-    table = written_table(study, output, json)
+    with blaming(policies):
+        table = written_table(study, output, json)
     if table is None:
         return ExitCode.DONE
     return show_table(
@@ -86,9 +99,10 @@ def compare(
 
 def _words(table: pd.DataFrame, baseline: str, seed: int) -> str:
     """Return a row per policy, and the policies paired with the baseline."""
-    from coalloc.studies.comparison import paired_differences, summary
+    from coalloc.studies.comparison import paired_differences, summary, without_proven_gaps
 
-    policies = summary(table, seed).to_string(index=False, float_format="{:.4g}".format, na_rep="-")
+    shown = summary(without_proven_gaps(table), seed)
+    policies = shown.to_string(index=False, float_format="{:.4g}".format, na_rep="-")
     pairs = paired_differences(table, baseline, seed)
     differences = pairs.to_string(index=False, float_format="{:+.2%}".format, na_rep="-")
     return f"{policies}\n\n{table['objective'].iloc[0]} against {baseline}, mean and 95 % interval\n{differences}"

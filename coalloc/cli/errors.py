@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -41,7 +42,7 @@ def exit_code_of(run: Callable[[], int], help_command: str, debug: bool) -> int:
     except SystemExit:  # rich leaves so where the reader of a help page has gone (coalloc --help | head): no fault
         return ExitCode.DONE
     except typer.TyperException as error:
-        note(f"coalloc: {_sentence(error)}; see `{help_command}`")
+        note(f"coalloc: {_sentence(error, help_command)}; see `{help_command}`")
         return ExitCode.BAD_INPUT
     except (KeyboardInterrupt, typer.Abort) as interrupt:
         note(f"coalloc: {interrupt}" if str(interrupt) else "coalloc: interrupted")
@@ -52,12 +53,31 @@ def exit_code_of(run: Callable[[], int], help_command: str, debug: bool) -> int:
         return _reported(error)
 
 
-def _sentence(error: typer.TyperException) -> str:
-    """Return the message of a usage error as a part of a sentence."""
+UNKNOWN = re.compile(r"No such option: (--[a-z][a-z-]*)")
+"""What the library of the shell says of an option that a command does not have."""
+
+OF_TRACES = ("--processors", "--platform", "--broken")
+"""Options of the commands that read traces."""
+
+
+def _sentence(error: typer.TyperException, help_command: str) -> str:
+    """Return the message of a usage error as a part of a sentence, with a remedy where one is known."""
     message = " ".join(error.format_message().split())
+    unknown = UNKNOWN.match(message)
+    if unknown is not None and (remedy := _remedy(unknown.group(1), help_command)):
+        return f"no such option: {unknown.group(1)}: {remedy}"
     for found, ours in WORDS:
         message = message.replace(found, ours)
     return (message[:1].lower() + message[1:]).rstrip(".")
+
+
+def _remedy(option: str, help_command: str) -> str:
+    """Return what to do in place of an option that a command does not have, nothing where that is not known."""
+    if help_command == "coalloc generate --help":
+        return f"parameters of a generator are given as -p {option.removeprefix('--')}=VALUE"
+    if option in OF_TRACES:
+        return "it is for traces, and `coalloc convert --from swf` makes an instance of one"
+    return ""
 
 
 def _reported(error: Exception) -> ExitCode:

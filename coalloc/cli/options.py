@@ -10,9 +10,27 @@ import typer
 OUTPUT = "What to write"
 """Panel of the help page for files."""
 
+PICTURES = (".png", ".svg", ".pdf", ".html")
+"""How the names of pictures end."""
+
+
+def no_picture(path: Path | None) -> Path | None:
+    """Return the name of a schedule or result file; raise where it is that of a picture."""
+    if path is not None and path.suffix.lower() in PICTURES:
+        raise typer.BadParameter(f"{path.name} is the name of a picture, and this is a JSON file: --plot draws one")
+    return path
+
+
 ScheduleFile = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="OUT", help="Schedule file, for coalloc check.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="OUT",
+        help="Schedule file, for coalloc check.",
+        rich_help_panel=OUTPUT,
+        callback=no_picture,
+    ),
 ]
 GanttFile = Annotated[
     Path | None,

@@ -1,12 +1,21 @@
-"""``KEY=VALUE`` arguments, as generators and policies take their parameters."""
+"""Values that the shell reads itself: ``KEY=VALUE``, as generators and policies take parameters, and shares."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from typer import BadParameter
+
+
+def share(text: str | float) -> float:
+    """Return a share that is written as ``50%`` or as ``0.5``."""
+    match = re.fullmatch(r"\s*((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*", str(text))
+    if match is None:
+        raise BadParameter(f"must be a share such as 50% or 0.5, got {text!r}")
+    return float(match.group(1)) / (100.0 if match.group(2) else 1.0)
 
 
 def parameters_of(texts: Iterable[str], option: str) -> dict[str, Any]:

@@ -7,13 +7,14 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance, read_schedule, slot_of
-from coalloc.cli.options import OUTPUT, GanttFile, Json, Quiet, ScheduleFile
+from coalloc.cli.options import OUTPUT, GanttFile, Json, Quiet, ScheduleFile, no_picture
 from coalloc.cli.output import check_writable
+from coalloc.cli.pairs import share
 from coalloc.cli.solving import ResultFiles, run_solve, show_result
 
 MODEL, LIMITS = "What to solve", "How long, and with what"
@@ -50,7 +51,15 @@ Slot = Annotated[
 Links = Annotated[
     str, Option(help="strict: links may not saturate; shared (pas): they may, and slow jobs.", rich_help_panel=MODEL)
 ]
-Saturation = Annotated[float, Option(help="Tolerated share above the links' bandwidth.", rich_help_panel=MODEL)]
+Saturation = Annotated[
+    float,
+    Option(
+        parser=share,
+        metavar="SHARE",
+        help="Tolerated share above the links' bandwidth: 5%, or 0.05.",
+        rich_help_panel=MODEL,
+    ),
+]
 Within = Annotated[
     str,
     Option("--scope", help="Where the tasks of a job may be: platform, cluster or node (oas).", rich_help_panel=MODEL),
@@ -74,7 +83,10 @@ WorkLimit = Annotated[
         rich_help_panel=LIMITS,
     ),
 ]
-Gap = Annotated[float, Option(help="Stop at this relative gap; 0.01 is 1 %.", rich_help_panel=LIMITS)]
+Gap = Annotated[
+    float,
+    Option(parser=share, metavar="SHARE", help="Stop at this relative gap: 1%, or 0.01.", rich_help_panel=LIMITS),
+]
 SolverSeed = Annotated[int, Option(help="Seed of the solver.", rich_help_panel=LIMITS)]
 Threads = Annotated[int, Option(help="Threads of the solver.", rich_help_panel=LIMITS)]
 Solver = Annotated[
@@ -101,6 +113,7 @@ ResultFile = Annotated[
         metavar="RESULT",
         help="Result file: status, bound, trace, options, versions, schedule.",
         rich_help_panel=OUTPUT,
+        callback=no_picture,
     ),
 ]
 ModelFile = Annotated[
@@ -162,6 +175,7 @@ def solve(
     """Solve one instance: a schedule and a proof, or the best schedule and bound that the limits allow."""
     files = ResultFiles(output, result, () if plot is None else (plot,), write_model, progress_plot)
     _check_outputs(files, inputs=(file, start, fixed))
+    _check_formulation(model, formulation, slot)
     instance = read_instance(file)
     modelled: dict[str, Any] = {
         "model": model,
@@ -186,6 +200,17 @@ def solve(
     if write_model is not None:
         _write_model(instance, modelled, write_model)
     return show_result(instance, run_solve(instance, modelled | limited, quiet), files, json)
+
+
+def _check_formulation(model: str, formulation: str, slot: str | None) -> None:
+    """Raise where a formulation is asked for that needs slots, and there are none."""
+    from coalloc.models.registry import FORMULATIONS
+
+    if slot is None and model == "oas" and formulation in FORMULATIONS["oas"]:
+        raise BadParameter(
+            f"{formulation} needs slots, such as --slot 50%; without there is auto alone",
+            param_hint="--formulation",
+        )
 
 
 def _check_outputs(files: ResultFiles, inputs: tuple[str | Path | None, ...]) -> None:

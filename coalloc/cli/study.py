@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from typer import BadParameter, Option
+from typer import Option
 
 import coalloc
 from coalloc.cli import study_front, study_grid
@@ -15,6 +14,7 @@ from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instances
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note, say
+from coalloc.cli.pairs import share
 from coalloc.cli.studying import Files, Plot, RunSeed, Table, Threads, TimeLimit, check_outputs
 from coalloc.cli.tables import show_table, written_table
 
@@ -24,15 +24,24 @@ if TYPE_CHECKING:
 app = typer.Typer(name="study")
 
 Fractions = Annotated[
-    list[str] | None,
+    list[float] | None,
     Option(
         "--fraction",
+        parser=share,
         metavar="SHARE",
         help="Slot as a share of the mean base time, 50% or 0.5; may be repeated.",
         show_default="15, 25, 50, 100, 150, 200 and 250 %",
     ),
 ]
-Within = Annotated[str, Option(metavar="SHARE", help="How much worse than the best a recommended slot may be.")]
+Within = Annotated[
+    float,
+    Option(
+        parser=share,
+        metavar="SHARE",
+        help="How much worse than the best a recommended slot may be.",
+        show_default="2%",
+    ),
+]
 By = Annotated[Literal["replayed", "compacted"], Option(help="Makespan by which slots are compared.")]
 Continuous = Annotated[
     bool, Option("--continuous/--no-continuous", help="Solve in continuous time as well, or only compute a bound.")
@@ -61,7 +70,7 @@ def slot_size(
     files: Files,
     *,
     fraction: Fractions = None,
-    within: Within = "2%",
+    within: Within = 0.02,
     by: By = "replayed",
     continuous: Continuous = True,
     formulation: Formulation = "auto",
@@ -78,12 +87,10 @@ def slot_size(
     from coalloc.studies.slot_size import FRACTIONS
 
     check_outputs(output, plot, files)
-    fractions = [_share(text, "--fraction") for text in fraction or []] or FRACTIONS
-    tolerated = _share(within, "--within")
     study = partial(
         coalloc.slot_study,
         read_instances(files),
-        fractions,
+        fraction or FRACTIONS,
         continuous=continuous,
         formulation=formulation,
         time_limit=time_limit,
@@ -97,7 +104,7 @@ def slot_size(
     if not table["slotted"].notna().any():
         note("coalloc: no instance has a schedule")
         return ExitCode.NOTHING
-    return show_table(table, plot, json, draw, words=partial(_words, tolerated=tolerated, by=by, seed=seed))
+    return show_table(table, plot, json, draw, words=partial(_words, tolerated=within, by=by, seed=seed))
 
 
 def _words(table: pd.DataFrame, tolerated: float, by: Literal["replayed", "compacted"], seed: int) -> str:
@@ -109,14 +116,6 @@ def _words(table: pd.DataFrame, tolerated: float, by: Literal["replayed", "compa
     formatters = dict.fromkeys(shares, share_text)
     rows = found.to_string(index=False, formatters=formatters, float_format="{:.3g}".format, na_rep="-")
     return f"{rows}\n\n{recommendation(table, tolerated, by)}"
-
-
-def _share(text: str, option: str) -> float:
-    """Return a share that is written as ``50%`` or as ``0.5``."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
-    if match is None:
-        raise BadParameter(f"must be a share such as 50% or 0.5, got {text!r}", param_hint=option)
-    return float(match.group(1)) / (100.0 if match.group(2) else 1.0)
 
 
 app.command("front", epilog=study_front.EXAMPLES)(study_front.front)

@@ -14,7 +14,18 @@ from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_instance, slot_of
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note
-from coalloc.cli.studying import Plot, Policies, RunSeed, Table, Threads, TimeLimit, check_outputs, policies_of
+from coalloc.cli.studying import (
+    Plot,
+    Policies,
+    RunSeed,
+    Table,
+    Threads,
+    TimeLimit,
+    blaming,
+    check_outputs,
+    policies_of,
+    with_own,
+)
 from coalloc.cli.tables import show_table, written_table
 from coalloc.display.wording import plural
 
@@ -62,10 +73,11 @@ def front(
     from coalloc.studies.front import draw
 
     check_outputs(output, plot, (file,))
+    policies = policies_of(policy)
     study = partial(
         coalloc.energy_front,
         read_instance(file),
-        policies_of(policy),
+        with_own(policies),
         points=points,
         slot=slot_of(slot),
         scope=scope,
@@ -74,7 +86,8 @@ def front(
         seed=seed,
         progress=None if quiet else note,
     )
-    table = written_table(study, output, json)
+    with blaming(policies):
+        table = written_table(study, output, json)
     if table is None:
         return ExitCode.DONE
     return show_table(table, plot, json, draw, words=lambda table: f"{_shown(table)}\n\n{_conclusion(table)}")

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument, BadParameter, Option
 
 from coalloc.cli.output import check_writable
 from coalloc.cli.pairs import parameters_of
+
+if TYPE_CHECKING:
+    from coalloc.simulator.policy import Policy
+    from coalloc.simulator.routing import Broker
 
 Files = Annotated[list[str], Argument(metavar="FILE ...", help="Instance files, or example:NAME for bundled ones.")]
 Policies = Annotated[
     list[str] | None,
     Option(
-        "--policy", metavar="POLICY", help='Policy, with its options: "easy allocation=first-fit"; may be repeated.'
+        "--policy",
+        metavar="POLICY",
+        help='Policy, with its options: "easy allocation=first-fit"; may be repeated. One of your own: module:Class.',
     ),
 ]
 TimeLimit = Annotated[float, Option(help="Seconds for each solve and each bound; inf for no limit.")]
@@ -34,11 +41,40 @@ def check_outputs(output: Path | None, plot: Path | None, inputs: Iterable[str])
     check_writable({"--output": output, "--plot": plot}, inputs=inputs)
 
 
-def policies_of(texts: Iterable[str] | None) -> dict[str, dict[str, Any]]:
-    """Return the policies and options that texts name, by text."""
-    return {text: _policy_of(text) for text in texts or []}
+def policies_of(texts: Iterable[str] | None, option: str = "--policy") -> dict[str, dict[str, Any]]:
+    """Return the policies and options that texts name, by text; ``option`` is where they stand."""
+    return {text: _policy_of(text, option) for text in texts or []}
 
 
-def _policy_of(text: str) -> dict[str, Any]:
+def _policy_of(text: str, option: str) -> dict[str, Any]:
+    from coalloc.heuristics.registry import POLICIES
+
     name, *pairs = text.split() or [""]
-    return {"policy": name, **parameters_of(pairs, "--policy")}
+    if "," in name and set(name.split(",")) <= set(POLICIES):
+        repeated = " ".join(f"{option} {one}" for one in name.split(","))
+        raise BadParameter(f"names one policy: {repeated}", param_hint=option)
+    return {"policy": name, **parameters_of(pairs, option)}
+
+
+def with_own(policies: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any] | Policy | Broker]:
+    """Return the policies with those of the user's own, ``module:Class``, made from their options."""
+    from coalloc.cli.own_policies import SEPARATOR, own_policy
+
+    made = dict[str, Any](policies)
+    for text, given in policies.items():
+        if SEPARATOR in given["policy"]:
+            options = {name: option for name, option in given.items() if name != "policy"}
+            made[text] = own_policy(given["policy"], options)
+    return made
+
+
+@contextmanager
+def blaming(policies: Mapping[str, Mapping[str, Any]]) -> Iterator[None]:
+    """Raise what the code of policies of the user's own raises while the block runs as errors of theirs."""
+    from coalloc.cli.own_policies import SEPARATOR, faults_of
+
+    with ExitStack() as stack:
+        for name in dict.fromkeys(given["policy"] for given in policies.values()):
+            if SEPARATOR in name:
+                stack.enter_context(faults_of(name))
+        yield

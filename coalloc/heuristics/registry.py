@@ -129,9 +129,7 @@ def policies() -> tuple[str, ...]:
 def policy_named(name: str, options: Mapping[str, Any]) -> Policy | Broker:
     """Return a new policy, or broker; raises :class:`CoallocError` with a line for each fault."""
     if name not in POLICIES:
-        near = difflib.get_close_matches(name, POLICIES, 1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise CoallocError(f"there is no policy {name!r}{hint}; there are {', '.join(POLICIES)}")
+        raise CoallocError(f"there is no policy {name!r}{_nearest(name, POLICIES)}; there are {', '.join(POLICIES)}")
     entry = POLICIES[name]
     faults = [fault for option, value in options.items() if (fault := _fault(name, entry, option, value))]
     if faults:

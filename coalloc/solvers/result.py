@@ -288,7 +288,7 @@ class SolveResult:
             return f"{self.status.value}, {visible(self.message)}"
         unit = unit_of(self.options.objective)
         gap = "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"
-        known = f"{self.options.objective} {_shown(self.objective, unit)}, bound {_shown(self.lower_bound, unit)}"
+        known = f"{self.options.objective} {_shown(self.objective, unit)}, bound {_shown(self._bound_shown, unit)}"
         return f"{self.status.value}, {known}, gap {gap}"
 
     def __repr__(self) -> str:
@@ -307,11 +307,16 @@ class SolveResult:
         return [
             ("status", f"{status}: {self.message}" if self.message else status),
             ("objective", f"{_shown(self.objective, unit)} ({self.options.objective})"),
-            ("bound", _shown(self.lower_bound, unit)),
+            ("bound", _shown(self._bound_shown, unit)),
             ("gap", "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"),
             ("time", _times(self.timings)),
             ("model", f"{self.options.model}/{self.options.formulation}, {self._shape}"),
         ]
+
+    @property
+    def _bound_shown(self) -> float | None:
+        """The lower bound, without what the tolerance of a proof leaves below the objective."""
+        return self.objective if self.status is SolveStatus.OPTIMAL else self.lower_bound
 
     @property
     def _shape(self) -> str:

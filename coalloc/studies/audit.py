@@ -26,7 +26,7 @@ from coalloc.bench.protocol import Task, digest
 from coalloc.bench.provenance import decisive_versions
 from coalloc.bench.running import Progress, outcomes_of, run_calls
 from coalloc.bench.workers import LocalWorkers, Workers
-from coalloc.documents.arguments import Seed, picture_of, public
+from coalloc.documents.arguments import Seed, picture_of, public, require
 from coalloc.documents.kinds import document_of
 from coalloc.documents.storage import FilePath
 from coalloc.documents.strict_json import layout
@@ -189,6 +189,8 @@ def audit(
     Interrupted
         At Ctrl-C, with the rows that are complete (:mod:`coalloc.studies.interruption`).
     """
+    for label, given in policies.items():
+        require(f"policies[{label!r}]", Mapping, given)
     labels = {contestant.label: policies[contestant.label] for contestant in contestants_of(policies)}
     if processes is not None and processes < 1:
         raise CoallocError(f"processes: must be at least 1, got {picture_of(processes)}")

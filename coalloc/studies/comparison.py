@@ -121,7 +121,7 @@ class Contestant:
 @public
 def compare(
     instances: Instance | Iterable[Instance],
-    policies: Iterable[str | Policy | Broker] | Mapping[str, Mapping[str, Any]],
+    policies: Iterable[str | Policy | Broker] | Mapping[str, str | Policy | Broker | Mapping[str, Any]],
     *,
     objective: Compared = "makespan",
     exact: bool = True,
@@ -139,7 +139,7 @@ def compare(
     instances
         One or several, with distinct names.
     policies
-        Names or objects; or a mapping from labels to ``{"policy": name, option: value, ...}``.
+        Names or objects; or a mapping from labels to names, objects, or ``{"policy": name, option: value, ...}``.
     objective
         What bounds, gaps and optima are of: ``"makespan"``, ``"mean-wait"`` (s) or ``"mean-bounded-slowdown"``.
     exact
@@ -209,37 +209,56 @@ def _rows(
             raise KeyboardInterrupt
 
 
-def contestants_of(policies: Iterable[str | Policy | Broker] | Mapping[str, Mapping[str, Any]]) -> list[Contestant]:
+def contestants_of(
+    policies: Iterable[str | Policy | Broker] | Mapping[str, str | Policy | Broker | Mapping[str, Any]],
+) -> list[Contestant]:
     """Return the policies with their labels; all names and options are checked before anything runs."""
     if isinstance(policies, str):
         policies = [policies]
     if isinstance(policies, Mapping):
-        found = [_named(label, options) for label, options in policies.items()]
+        found = [_contestant(label, given) for label, given in policies.items()]
     else:
-        found = [_named(p, {"policy": p}) if isinstance(p, str) else _given(p) for p in policies]
+        found = [_contestant(_label_of(policy), policy) for policy in policies]
     labels = [contestant.label for contestant in found]
     repeated = sorted({label for label in labels if labels.count(label) > 1})
     if repeated:
-        raise CoallocError(f"policies need distinct labels, got {', '.join(repeated)} more than once: give a mapping")
+        twice = ", ".join(repeated)
+        raise CoallocError(
+            f"policies need distinct labels, got {twice} more than once: give a mapping {{label: policy}}"
+        )
     return found
+
+
+def _label_of(policy: object) -> str:
+    """Return what a policy that has no label is called: its name, or its type where it is the user's own."""
+    if isinstance(policy, str):
+        return policy
+    if not isinstance(policy, (Policy, Broker)):
+        raise CoallocError(f"policy must be a name, or have {RUNNABLE}, got {policy!r}")
+    return type(policy).__name__
+
+
+def _contestant(label: str, given: object) -> Contestant:
+    """Return a policy by its name, by its name and options, or as the object that it is, which serves every run."""
+    require("label", str, label)
+    if isinstance(given, str):
+        return _named(label, {"policy": given})
+    if isinstance(given, Mapping):
+        return _named(label, given)
+    if not isinstance(given, (Policy, Broker)):
+        raise CoallocError(
+            f"policies[{label!r}]: must be a name, a mapping with its options, or have {RUNNABLE}, got {given!r}"
+        )
+    return Contestant(label, lambda: given)
 
 
 def _named(label: str, given: Mapping[str, Any]) -> Contestant:
     """Return a policy of the registry."""
-    require("label", str, label)
-    require(f"policies[{label!r}]", Mapping, given)
     options = dict(given)
     name = options.pop("policy", label)
     require(f"policies[{label!r}]['policy']", str, name)
     policy_named(name, options)
     return Contestant(label, lambda: policy_named(name, options))
-
-
-def _given(policy: Policy | Broker) -> Contestant:
-    """Return a policy of the user's own; it serves every run."""
-    if not isinstance(policy, (Policy, Broker)):
-        raise CoallocError(f"policy must be a name, or have {RUNNABLE}, got {policy!r}")
-    return Contestant(type(policy).__name__, lambda: policy)
 
 
 def _references(instance: Instance, exact: bool, asked: Asked) -> tuple[Reference, Reference, SolveResult | None]:
@@ -343,6 +362,15 @@ def _refuse_impossible(instance: Instance, words: str, value: float, reference: 
 def value_column(table: pd.DataFrame) -> str:
     """Return the column that says what each row is worth by the objective of a table."""
     return VALUES[str(table["objective"].iloc[0])]
+
+
+def without_proven_gaps(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table in which whatever is as good as a proven optimum has no gap, for showing.
+
+    An optimum is proven to a tolerance (:data:`TIE`), and the share that is left of it says nothing of a policy.
+    """
+    is_best = table[value_column(table)] <= (1.0 + TIE) * table["optimum"]
+    return table.assign(gap=table["gap"].mask(is_best, 0.0))
 
 
 def performance_profile(table: pd.DataFrame, points: Sequence[float]) -> pd.DataFrame:

@@ -105,7 +105,7 @@ class Step:
 @public
 def energy_front(
     instance: Instance,
-    policies: Iterable[str | Policy | Broker] | Mapping[str, Mapping[str, Any]] = (),
+    policies: Iterable[str | Policy | Broker] | Mapping[str, str | Policy | Broker | Mapping[str, Any]] = (),
     *,
     points: int | None = None,
     slot: Slot = None,

@@ -288,3 +288,10 @@ def test_a_schema_accepts_what_the_commands_write(kind, tmp_path):
     validator = jsonschema.Draft202012Validator(json.loads(run("schema", kind).stdout))
     for name in ("instance", "platform", "schedule", "result"):
         assert validator.is_valid(json.loads((tmp_path / f"{name}.json").read_text())) == (name == kind)
+
+
+def test_a_parameter_of_a_generator_as_an_option_names_the_remedy():
+    refused = run("generate", "thesis-oas", "--jobs", 5)
+    assert refused.exit_code == 2
+    (line,) = refused.stderr.splitlines()
+    assert "--jobs: parameters of a generator are given as -p jobs=VALUE; see" in line

@@ -130,3 +130,18 @@ def test_a_fault_is_one_line(here, arguments, line):
     assert result.stderr.startswith(f"coalloc: {line}")
     assert len(result.stderr.splitlines()) == 1
     assert not (here / "jobs.csv").exists()
+
+
+def test_variants_of_a_class_are_compared_and_their_faults_are_theirs(here):
+    variants = ["--policy", "mine:Widest at_most=1", "--policy", "mine:Widest at_most=1 order=wide", "--policy", "easy"]
+    compared = run("compare", "tiny.json", *variants, "--no-exact", "--json", "--quiet")
+    rows = {row["policy"]: row["makespan"] for row in json.loads(compared.stdout)}
+    # The widest first, and no other before the next event: J1 for 100 s, J2 for 100 s, and J3 for 50 s after it.
+    assert rows["mine:Widest at_most=1"] == 250.0
+    assert list(rows) == ["mine:Widest at_most=1", "mine:Widest at_most=1 order=wide", "easy"]
+
+
+def test_a_fault_of_a_compared_policy_is_one_line(here):
+    result = run("compare", "tiny.json", "--policy", "mine:Widest at_most=0", "--no-exact", "--quiet")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("coalloc: mine:Widest raised ZeroDivisionError: division by zero (mine.py, line 16")

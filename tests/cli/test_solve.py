@@ -6,6 +6,7 @@ import os
 import pty
 import signal
 import subprocess
+from dataclasses import replace
 
 import highspy
 import pytest
@@ -284,3 +285,34 @@ def test_the_picture_of_the_progress_is_a_chart(tmp_path):
     refused = run("solve", instance, "-q", "--progress-plot", tmp_path / "progress.html")
     assert refused.exit_code == 2
     assert "the extension must be one of .png, .svg, .pdf" in refused.stderr
+
+
+def test_a_gap_may_be_a_percentage(tiny, tmp_path):
+    assert run("solve", tiny, "--gap", "5%", "--saturation", "1e-1", "--result", tmp_path / "r.json").exit_code == 0
+    options = json.loads((tmp_path / "r.json").read_text())["options"]
+    assert (options["gap"], options["saturation"]) == (0.05, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--gap", "-1"], "must be a share such as 50% or 0.5, got '-1'"),
+        (["--formulation", "count"], "count needs slots, such as --slot 50%; without there is auto alone"),
+        (["--processors", "16"], "--processors: it is for traces, and `coalloc convert --from swf` makes an instance"),
+        (["-o", "x.png"], "x.png is the name of a picture, and this is a JSON file: --plot draws one"),
+        (["--result", "x.PDF"], "x.PDF is the name of a picture"),
+    ],
+)
+def test_usage_that_names_the_remedy_is_one_line(tiny, arguments, sentence):
+    refused = run("solve", tiny, *arguments)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    (line,) = refused.stderr.splitlines()
+    assert sentence in line
+
+
+def test_a_bound_that_proves_is_not_shown_below_the_objective(tiny):
+    # 5e-7 below 42,219,200 s is within the tolerance of a proof, and 21 s.
+    solved = coalloc.solve(coalloc.read_instance(tiny))
+    proven = replace(solved, objective=42219200.0, lower_bound=42219178.9)
+    lines = dict(proven.lines())
+    assert (lines["objective"], lines["bound"]) == ("42219200.0 s (makespan)", "42219200.0 s")

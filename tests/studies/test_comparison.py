@@ -10,7 +10,16 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.documents.errors import InternalError
 from coalloc.studies import comparison
-from coalloc.studies.comparison import COLUMNS, EXACT, draw, paired_differences, performance_profile, summary
+from coalloc.studies.comparison import (
+    COLUMNS,
+    EXACT,
+    contestants_of,
+    draw,
+    paired_differences,
+    performance_profile,
+    summary,
+    without_proven_gaps,
+)
 from coalloc.studies.interruption import Interrupted
 from coalloc.testing.small import small_instance
 from tests.simulator.listed import Listed
@@ -262,3 +271,29 @@ def test_gaps_of_nothing_are_not_spread_over_the_width():
     low, high = draw(proven, baseline="b").axes[0].get_xlim()
     assert low < 0.0
     assert high >= 0.1
+
+
+def test_two_objects_of_one_class_have_labels_beside_names_and_options():
+    policies = {"a": Listed([]), "b": "fcfs", "c": {"policy": "fcfs", "allocation": "first-fit"}, "d": Listed([])}
+    assert [contestant.label for contestant in contestants_of(policies)] == ["a", "b", "c", "d"]
+    assert contestants_of(policies)[3].make() is policies["d"]
+    with pytest.raises(CoallocError, match=r"got Listed more than once: give a mapping \{label: policy\}"):
+        contestants_of([policies["a"], policies["d"]])
+
+
+def test_an_audit_takes_no_objects_for_they_run_elsewhere():
+    with pytest.raises(CoallocError, match=r"policies\['mine'\]: must be a mapping"):
+        coalloc.audit(tiny(), policies={"mine": Listed([])})
+
+
+def test_what_a_proof_leaves_below_an_optimum_is_not_shown_as_a_gap():
+    # 1e-7 of it is within the tolerance of a proof; the second policy is 1 % worse, and its gap stays.
+    table = pd.DataFrame(
+        {
+            "objective": ["makespan"] * 3,
+            "makespan": [100.0, 101.0, 50.0],
+            "optimum": [100.0, 100.0, math.nan],
+            "gap": [1e-7, 0.01, 1e-7],
+        }
+    )
+    assert without_proven_gaps(table)["gap"].tolist() == [0.0, 0.01, 1e-7]
