@@ -13,11 +13,12 @@ from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
 from coalloc.solvers.bounds.level_branching import MAX_NODES
 from coalloc.solvers.bounds.positions import positions, safe_cost
 from coalloc.solvers.bounds.prices import sum_bound
+from coalloc.solvers.bounds.processor_patterns import excluding, may_ask
 from coalloc.solvers.bounds.simple import longest_job, packing, quick_bound
 from coalloc.solvers.bounds.work import work
 
 METHODS = ("longest-job", "work", "area", "packing", "feasible-set", "best")
-"""The methods; ``best`` takes the others in turn, the cheapest first, then branches on the levels of jobs."""
+"""The methods; ``best`` takes the others in turn, the cheapest first, then branches on levels and asks for patterns."""
 METHODS_OF_SUMS = (*METHODS, "prices")
 """Those of a sum of costs, or of a maximum that is no latest end; ``best`` takes the prices."""
 
@@ -53,7 +54,9 @@ def _best(problem: Problem, time_limit: float) -> float:
     cheap = max(longest_job(problem), work(problem), packing(problem), area(problem, time_limit=time_limit))
     sets = FeasibleSets(problem)
     sets.bound(time_limit=deadline - time.perf_counter())
-    return max(cheap, sets.branch(max_nodes=MAX_NODES, time_limit=deadline - time.perf_counter()))
+    known = max(cheap, sets.branch(max_nodes=MAX_NODES, time_limit=deadline - time.perf_counter()))
+    most = max(problem.horizon_in_turn, known)
+    return max([known, *(excluding(problem, known, most, deadline) if may_ask(problem, known) else ())])
 
 
 def cost_bound(criterion: Criterion, method: str, time_limit: float = math.inf) -> float:
