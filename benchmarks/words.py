@@ -18,11 +18,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 import coalloc
 from coalloc.solvers.backends import cpsat
 from coalloc.testing import brute_force_oas, small_word_instance
 from coalloc.testing.brute_force import BruteForceResult, Objective
 from coalloc.testing.small import NODE_MODEL_SIZE
+from coalloc.testing.words import with_words
 
 METHODS = ("portfolio", "no CP-SAT", "mode", "count", "node")
 OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
@@ -31,9 +34,11 @@ CONTINUOUS_LIMIT = 1.0
 TOLERANCE = 1e-6
 
 
-def cases(method: str, seed: int) -> Iterator[tuple[coalloc.Instance, float | None, Objective]]:
-    """Yield instance, slot (s) and objective of all solves of a seed."""
+def cases(method: str, seed: int, word: str) -> Iterator[tuple[coalloc.Instance, float | None, Objective]]:
+    """Yield instance, slot (s) and objective of all solves of a seed; every instance says something by a word."""
     instance, slot = small_word_instance(seed, NODE_MODEL_SIZE if method == "node" else None)
+    if word and word not in instance.words:
+        instance = with_words(instance, np.random.default_rng([seed, 3]), [word])
     for objective in OBJECTIVES:
         yield instance, slot, objective
         if method in ("portfolio", "no CP-SAT"):
@@ -60,13 +65,13 @@ def disagreement(instance: coalloc.Instance, best: BruteForceResult, result: coa
     return "; ".join(fault for fault, is_so in faults.items() if is_so)
 
 
-def run(method: str, seeds: range, limit: float) -> tuple[Counter[str], int]:
+def run(method: str, seeds: range, limit: float, word: str) -> tuple[Counter[str], int]:
     """Solve all seeds by a method; return how often each status came, and how many solves disagree."""
     statuses: Counter[str] = Counter()
     wrong = 0
     is_installed = cpsat.is_installed
     for seed in seeds:
-        for instance, slot, objective in cases(method, seed):
+        for instance, slot, objective in cases(method, seed, word):
             best = brute_force_oas(instance, slot, objective)
             options: dict[str, Any] = {"slot": slot, "objective": objective}
             options["time_limit"] = CONTINUOUS_LIMIT if slot is None else limit
@@ -94,10 +99,11 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 50), metavar=("FIRST", "STOP"))
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of a solve in slots")
+    parser.add_argument("--word", default="", help="a word that every instance uses")
     asked = parser.parse_args()
     total = 0
     for method in asked.methods:
-        statuses, wrong = run(method, range(*asked.seeds), asked.limit)
+        statuses, wrong = run(method, range(*asked.seeds), asked.limit, asked.word)
         total += wrong
         print(f"{method}: {dict(sorted(statuses.items()))}, {wrong} disagreements", flush=True)
     return int(total > 0)

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 
 from coalloc.solvers import list_schedules, model_run, one_dimension
 from coalloc.solvers.backends import cpsat, pumpkin
-from coalloc.solvers.bounds import busy_times, feasible_set, positions, prices, processor_patterns, simple
+from coalloc.solvers.bounds import busy_times, feasible_set, own_prices, positions, prices, processor_patterns, simple
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import (
@@ -39,6 +39,7 @@ METHODS: tuple[Method, ...] = (
     busy_times.METHOD,
     branch_and_bound_of_sums.METHOD,
     prices.METHOD,
+    own_prices.METHOD,
     beam_worker.METHOD,
     branch_and_bound.METHOD,
     feasible_set.BRANCHING,

@@ -11,6 +11,7 @@ from coalloc.solvers.bounds.area import area
 from coalloc.solvers.bounds.busy_times import busy_times_bound
 from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
 from coalloc.solvers.bounds.level_branching import MAX_NODES
+from coalloc.solvers.bounds.own_prices import own_prices_bound
 from coalloc.solvers.bounds.positions import positions, safe_cost
 from coalloc.solvers.bounds.prices import sum_bound
 from coalloc.solvers.bounds.processor_patterns import excluding, may_ask
@@ -63,7 +64,8 @@ def cost_bound(criterion: Criterion, method: str, time_limit: float = math.inf) 
     """Return a lower bound on the cost by a criterion, by one of :func:`methods_of`; stops at the time limit (s).
 
     A sum of ends has each job alone and, but for ``longest-job``, the squashed area; any other sum or maximum has
-    each job alone. ``prices`` and ``best`` raise a sum by prices over time, ``best`` of few jobs by busy times too.
+    each job alone. ``prices`` and ``best`` raise a sum by prices over time, ``best`` by those of jobs as well,
+    and of few jobs by busy times too.
     """
     objective, deadline = criterion.objective, time.perf_counter() + time_limit
     if objective.is_latest_end:
@@ -76,6 +78,7 @@ def cost_bound(criterion: Criterion, method: str, time_limit: float = math.inf) 
     at_positions = positions(criterion)
     if at_positions is not None:
         return safe_cost(criterion, at_positions)
-    if method == "best":
-        quick = max(quick, busy_times_bound(criterion, time_limit))
-    return max(quick, sum_bound(criterion, deadline - time.perf_counter()))
+    if method == "prices":
+        return max(quick, sum_bound(criterion, deadline - time.perf_counter()))
+    quick = max(quick, busy_times_bound(criterion, time_limit))
+    return max(quick, own_prices_bound(criterion, deadline - time.perf_counter()))
