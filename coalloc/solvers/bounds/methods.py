@@ -57,7 +57,8 @@ def _best(problem: Problem, time_limit: float) -> float:
     sets.bound(time_limit=deadline - time.perf_counter())
     known = max(cheap, sets.branch(max_nodes=MAX_NODES, time_limit=deadline - time.perf_counter()))
     most = max(problem.horizon_in_turn, known)
-    return max([known, *(excluding(problem, known, most, deadline) if may_ask(problem, known) else ())])
+    raised = excluding(problem, known, most, deadline) if may_ask(problem, known) else iter(())
+    return max(raised, default=known)
 
 
 def cost_bound(criterion: Criterion, method: str, time_limit: float = math.inf) -> float:
