@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from coalloc.solvers import list_schedules, model_run, one_dimension
+from coalloc.solvers import list_schedules, model_run, one_dimension, unrelated_machines
 from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.bounds import busy_times, feasible_set, positions, prices, simple
 from coalloc.solvers.context import Context
@@ -29,6 +29,7 @@ from coalloc.solvers.search import (
 
 METHODS: tuple[Method, ...] = (
     simple.METHOD,
+    unrelated_machines.METHOD,
     list_schedules.METHOD,
     latest_ends.METHOD,
     positions.METHOD,
