@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
 from agreement import TOLERANCE
 from sampling import RESULTS, command_of, exit_with, run_shown
 
@@ -33,7 +34,8 @@ from coalloc.instance.words import WORDS
 from coalloc.solvers.backends import cpsat
 from coalloc.testing import brute_force_oas, small_word_instance
 from coalloc.testing.brute_force import BruteForceResult, Objective
-from coalloc.testing.small import NODE_MODEL_SIZE
+from coalloc.testing.small import NODE_MODEL_SIZE, SmallSize
+from coalloc.testing.words import with_words
 
 NUM_SEEDS, SEEDS_PER_CALL = 2000, 10
 PORTFOLIO, WITHOUT_CPSAT = "portfolio", "no CP-SAT"
@@ -48,19 +50,27 @@ LIMIT = 3600.0
 def compared(argument: Mapping[str, Any]) -> Row:
     """Return a row for each solve of some seeds, under ``rows``."""
     first = argument["first"]
-    rows = [row for seed in range(first, first + argument["seeds"]) for row in rows_of_seed(seed)]
+    rows = [row for seed in range(first, first + argument["seeds"]) for row in rows_of_seed(seed, argument["word"])]
     return {"status": "compared", "rows": rows}
 
 
-def rows_of_seed(seed: int) -> Iterator[Row]:
+def drawn(seed: int, size: SmallSize | None, word: str) -> tuple[coalloc.Instance, float]:
+    """Return the instance of a seed and its slot, s; it says something by a word, if one is given."""
+    instance, slot = small_word_instance(seed, size)
+    if word and word not in instance.words:
+        instance = with_words(instance, np.random.default_rng([seed, 3]), [word])
+    return instance, slot
+
+
+def rows_of_seed(seed: int, word: str = "") -> Iterator[Row]:
     """Yield what each method says of an instance, beside brute force."""
-    instance, slot = small_word_instance(seed)
+    instance, slot = drawn(seed, None, word)
     for objective in OBJECTIVES:
         for grid in (slot, None):
             best = brute_force_oas(instance, grid, objective)
             for method in METHODS[:2] if grid is None else METHODS[:4]:
                 yield _row(method, instance, grid, objective, best) | {"seed": seed}
-    small, slot = small_word_instance(seed, NODE_MODEL_SIZE)
+    small, slot = drawn(seed, NODE_MODEL_SIZE, word)
     for objective in OBJECTIVES:
         best = brute_force_oas(small, slot, objective)
         yield _row("node", small, slot, objective, best) | {"seed": seed}
@@ -176,6 +186,7 @@ def pair_table(pairs: Counter[tuple[str, str]]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help=f"seeds 0, 1, ... (default {NUM_SEEDS})")
+    parser.add_argument("--word", default="", choices=("", *WORDS), help="every instance says something by this word")
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="processes at a time (default 1)")
     parser.add_argument("--output", type=Path, default=RESULTS / "words.md", help="the page")
@@ -183,7 +194,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     firsts = range(0, options.seeds, SEEDS_PER_CALL)
     calls = [
-        Call(compared, {"first": first, "seeds": min(SEEDS_PER_CALL, options.seeds - first)}, LIMIT) for first in firsts
+        Call(compared, {"first": n, "seeds": min(SEEDS_PER_CALL, options.seeds - n), "word": options.word}, LIMIT)
+        for n in firsts
     ]
     if not options.report:
         run_shown(calls, options.store, options.jobs, _line)

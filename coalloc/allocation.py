@@ -7,16 +7,17 @@ in the order of :func:`node_classes`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
 from coalloc.documents.text import quoted
-from coalloc.instance import CoallocError, NodeGroup, Platform, RunningJob
+from coalloc.instance import CoallocError, Job, NodeGroup, Platform, RunningJob
 from coalloc.instance.numbering import Numbering, intervals_of, places_within
 from coalloc.instance.processor_names import ProcessorNames, distinct
+from coalloc.instance.resources import Level, level_of
 from coalloc.instance.rounding import capacity_limit
 
 Allocation = tuple[int, ...]
@@ -110,6 +111,57 @@ def counted_groups(platform: Platform, classes: Sequence[NodeClass]) -> dict[tup
     nodes = [platform.nodes[platform.processor_node[c.processors[0]]] for c in classes] if counted else []
     groups = [(node.cluster, node.group) for node in nodes]
     return {key: tuple(g for g, group in enumerate(groups) if group == key) for key in sorted(counted)}
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """What a place (the platform, a cluster, a node) has of a ``resource`` that jobs name, for tasks on its classes."""
+
+    name: str
+    classes: tuple[int, ...]
+    limit: float
+    resource: str
+    level: Level
+
+    def parts(self, job: Job) -> tuple[float, float]:
+        """Return the units that a job takes by being there, and those that each of its tasks there takes."""
+        return job.resources.get(self.resource, 0.0), job.task_resources.get(self.resource, 0.0)
+
+    def load(self, tasks: int, job: Job) -> float:
+        """Return the units that so many tasks of a job in the place take."""
+        return job.amount(self.resource, tasks)
+
+    def load_table(self, most: int, job: Job) -> list[float]:
+        """Return the units that 0, 1, ..., ``most`` tasks of a job in the place take."""
+        return [self.load(tasks, job) for tasks in range(most + 1)]
+
+    def sees(self, job: Job) -> Hashable:
+        """Return what a load depends on besides the tasks there."""
+        return self.resource, job.resources.get(self.resource), job.task_resources.get(self.resource)
+
+
+def stocks_of(
+    platform: Platform, classes: Sequence[NodeClass], resources: Iterable[str], crowded: Collection[int]
+) -> Iterator[Stock]:
+    """Yield what each place has of each of some resources; of nodes those that are ``crowded`` (by index) alone.
+
+    On the others as many tasks fit as of one job do. A place that states nothing of a resource has nothing of it.
+    """
+    nodes = [platform.processor_node[c.processors[0]] for c in classes]
+    for name in resources:
+        level = level_of(platform, name)
+        if level == "platform":
+            yield Stock(name, tuple(range(len(classes))), capacity_limit(platform.resources[name]), name, level)
+        elif level == "cluster":
+            for c, cluster in enumerate(platform.clusters):
+                inside = tuple(g for g, node_class in enumerate(classes) if node_class.cluster == c)
+                limit = capacity_limit(cluster.resources.get(name, 0.0))
+                yield Stock(f"{name} of {cluster.name}", inside, limit, name, level)
+        else:
+            for g, node in enumerate(nodes):
+                if node in crowded:
+                    limit = capacity_limit(classes[g].group.resources.get(name, 0.0))
+                    yield Stock(f"{name} of {platform.nodes[node].name}", (g,), limit, name, level)
 
 
 def reserved_nodes(platform: Platform, running: Iterable[RunningJob], what: str) -> list[frozenset[int]]:

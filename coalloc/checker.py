@@ -74,6 +74,8 @@ RULES = {
     "memory": "the tasks on a node ask together for no more than its memory at any instant at which a job of the "
     "schedule asks for some there; nodes without memory are not limited; where nodes are shared, and tasks are stopped "
     "when there is too little, a task asks for no more than its node can ever give it",
+    "resources": "the jobs take together no more of a resource than a place (the platform, a cluster, a node) has of "
+    "it at any instant at which a job of the schedule takes some there; a place that states none has none",
     **shared_nodes.RULES,
     "start-up": "with power management the first job at a cluster after it was off starts at its startup_time or later "
     "after the cluster can begin to start up: once it is off, and a job has arrived there that waits",
@@ -150,8 +152,9 @@ def check(
         states (each is named); never because of what the schedule says.
     """
     _refuse_unsupported(links, saturation)
-    if instance.shares_nodes and "times" in instance.words:
-        raise CoallocError("check, where nodes are shared, knows nothing of 'times', which this instance uses")
+    for word in ("times", "resources") if instance.shares_nodes else ():
+        if word in instance.words:
+            raise CoallocError(f"check, where nodes are shared, knows nothing of {word!r}, which this instance uses")
     if power_management:
         require_power_states(instance.platform)
     with np.errstate(all="ignore"):  # finite numbers of any size are allowed, and their sums may overflow
@@ -173,6 +176,7 @@ def check(
             *overlaps,
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
             *_node_violations(rows, instance, loads, is_held_once=not overlaps),
+            *(_resource_violations(rows, instance.platform) if "resources" in instance.words else ()),
             *(_startup_violations(rows, instance.platform) if power_management else ()),
         ]
 
@@ -1084,12 +1088,8 @@ def _memory_violations(rows: _Rows, platform: Platform, *, is_held_once: bool) -
     if not is_tight.any():
         return
     use = _node_use(rows, (rows.begin < rows.finish) & (asked > 0.0), is_tight)
-    for node in _full_nodes(rows, use, asked, limits[use.group]):
-        low, high = np.searchsorted(use.node, [node, node + 1])
-        g, on_node = int(use.group[low]), use.row[low:high]
-        load = np.bincount(on_node, asked[on_node] * use.tasks[low:high], len(asked)).astype(np.float64)
-        number = node - int(rows.groups.node[g]) + int(rows.groups.node_in_cluster[g])
-        name, limit = f"{rows.groups.cluster_names[rows.groups.cluster[g]]}/{number}", memory[g] or 0.0
+    for _, name, g, load in _full_nodes(rows, use, asked[use.row] * use.tasks, limits[use.group]):
+        limit = memory[g] or 0.0
         for excess in _excesses(rows, load, float(limits[g])):
             sentence = (
                 f"tasks on node {visible(name)} ask for up to {excess.peak:.12g} MB of memory from "
@@ -1097,6 +1097,57 @@ def _memory_violations(rows: _Rows, platform: Platform, *, is_held_once: bool) -
                 f"{_listed(excess.jobs)} held it"
             )
             yield Violation("memory", excess.jobs, name, excess.start, excess.peak, limit, sentence)
+
+
+def _resource_violations(rows: _Rows, platform: Platform) -> Iterator[Violation]:
+    """Yield each time at which jobs take more of a resource than the platform, a cluster or a node has, with the peak.
+
+    A job takes its amount as a whole once in each place in which it has tasks, and that of each task where it is.
+    """
+    tasks = _tasks(rows)[rows.held]
+    known = [job for job in rows.jobs[rows.num_running :] if job is not None]
+    for name in sorted({name for job in known for name in (*job.resources, *job.task_resources)}):
+        whole, each = _amounts(rows, name)
+        of_clusters = [cluster.resources.get(name) for cluster in platform.clusters]
+        if name in platform.resources:
+            found = [("the platform", platform.resources[name], _taken(whole, each, tasks.sum(axis=1)))]
+        elif any(capacity is not None for capacity in of_clusters):
+            columns = zip(platform.clusters, of_clusters, tasks.T, strict=True)
+            found = [(cluster.name, capacity or 0.0, _taken(whole, each, t)) for cluster, capacity, t in columns]
+        else:
+            found = list(_taken_on_nodes(rows, platform, name, whole, each))
+        for place, capacity, load in found:
+            for excess in _excesses(rows, load, capacity_limit(capacity)):
+                sentence = (
+                    f"jobs take up to {excess.peak:.12g} {visible(name)} of {visible(place)} from "
+                    f"{_seconds(excess.start)} to {_seconds(excess.end)}, there are {capacity:.12g}; then "
+                    f"{_listed(excess.jobs)} held some"
+                )
+                where = "" if name in platform.resources else place
+                yield Violation("resources", excess.jobs, where, excess.start, excess.peak, capacity, sentence)
+
+
+def _amounts(rows: _Rows, name: str) -> tuple[Floats, Floats]:
+    """Return what the job of each row takes of a resource as a whole, and what each of its tasks takes."""
+    whole = rows.column(lambda job: job.resources.get(name, 0.0), 0.0)
+    return whole, rows.column(lambda job: job.task_resources.get(name, 0.0), 0.0)
+
+
+def _taken(whole: Floats, each: Floats, tasks: Ints) -> Floats:
+    """Return what rows take in a place in which they have so many tasks."""
+    return np.where(tasks > 0, whole + each * tasks, 0.0)
+
+
+def _taken_on_nodes(
+    rows: _Rows, platform: Platform, name: str, whole: Floats, each: Floats
+) -> Iterator[tuple[str, float, Floats]]:
+    """Yield the name of each node of which more may be taken than it has of a resource, what it has, and the rows'."""
+    capacities = [group.resources.get(name, 0.0) for cluster in platform.clusters for group in cluster.nodes]
+    limits = np.array([capacity_limit(capacity) for capacity in capacities])
+    use = _node_use(rows, (rows.begin < rows.finish) & (whole + each > 0.0), np.ones(len(limits), dtype=bool))
+    amounts = _taken(whole[use.row], each[use.row], use.tasks)
+    for _, node, g, load in _full_nodes(rows, use, amounts, limits[use.group]):
+        yield node, capacities[g], load
 
 
 @dataclass(frozen=True, slots=True)
@@ -1131,21 +1182,26 @@ def _node_use(rows: _Rows, chosen: NDArray[np.bool_], is_tight: NDArray[np.bool_
     return _NodeUse(row[order], node[order], group[order], tasks[order])
 
 
-def _full_nodes(rows: _Rows, use: _NodeUse, asked: Floats, limits: Floats) -> list[int]:
-    """Return the nodes that can have too little memory at some instant: few, of what may be many.
+def _full_nodes(rows: _Rows, use: _NodeUse, amount: Floats, limits: Floats) -> Iterator[tuple[int, str, int, Floats]]:
+    """Yield the nodes of which more than there is can be taken at some instant: few, of what may be many.
 
-    ``limits`` are those of the nodes used. All nodes are swept as one line, so what rounding loses on one is counted
+    Of each its number, its name, its group, and what each row takes there. ``amount`` is what rows take and ``limits``
+    what there is, for each use of a node. All nodes are swept as one line, so what rounding loses on one is counted
     against the next.
     """
     node = np.concatenate([use.node, use.node])
     instant = np.concatenate([rows.begin[use.row], rows.finish[use.row]])
-    amount = asked[use.row] * use.tasks
     change = np.concatenate([amount, -amount])
     order = np.lexsort((change, instant, node))
     totals = np.cumsum(change[order])
     noise = np.finfo(np.float64).eps * np.cumsum(np.abs(totals))
     is_full = ~(totals + noise <= np.tile(limits, 2)[order])  # not a number, after an overflow, is looked at closely
-    return [int(n) for n in np.unique(node[order][is_full])]
+    for n in np.unique(node[order][is_full]).tolist():
+        low, high = np.searchsorted(use.node, [n, n + 1])
+        g = int(use.group[low])
+        load = np.bincount(use.row[low:high], amount[low:high], len(rows.ids)).astype(np.float64)
+        number = n - int(rows.groups.node[g]) + int(rows.groups.node_in_cluster[g])
+        yield n, f"{rows.groups.cluster_names[rows.groups.cluster[g]]}/{number}", g, load
 
 
 # ------------------------------------------------------------------------------ start-ups

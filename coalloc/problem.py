@@ -21,17 +21,20 @@ from coalloc.allocation import (
     Allocation,
     NodeClass,
     Scope,
+    Stock,
     allocation_of,
     counted_groups,
     has_too_little,
     node_classes,
     reserved_nodes,
+    stocks_of,
     switched_classes,
 )
 from coalloc.constraint import Constraint, NotTogether, Release, Stated, Times, stated
 from coalloc.documents.text import quoted
 from coalloc.execution import dedicated_time, execution_time, link_load, link_load_table, processing_slowdown
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
+from coalloc.instance.resources import contended_nodes, of_nodes, tasks_on_node, tasks_within
 from coalloc.instance.rounding import INSTANT_TOLERANCE, capacity_limit, slots_down, slots_up, time_tolerance
 
 Rounding = Literal["up", "down"]
@@ -59,6 +62,11 @@ class LinkBandwidth:
     load = staticmethod(link_load)
     load_table = staticmethod(link_load_table)
 
+    @staticmethod
+    def sees(job: Job) -> Hashable:
+        """Return what a load depends on besides the tasks there."""
+        return job.tasks, job.task_bandwidth
+
 
 @dataclass(frozen=True, slots=True)
 class NodeMemory:
@@ -78,6 +86,11 @@ class NodeMemory:
         """Return what 0, 1, ..., ``most`` tasks of a job on the node ask for, MB."""
         return [NodeMemory.load(tasks, job) for tasks in range(most + 1)]
 
+    @staticmethod
+    def sees(job: Job) -> Hashable:
+        """Return what a load depends on besides the tasks there."""
+        return job.memory
+
 
 @dataclass(frozen=True, slots=True)
 class Pool:
@@ -88,7 +101,12 @@ class Pool:
     limit: float
 
     @staticmethod
-    def load(tasks: int, job: Job) -> float:  # noqa: ARG004 - every task of every job takes a processor
+    def parts(job: Job) -> tuple[float, float]:  # noqa: ARG004 - every task of every job takes a processor
+        """Return the units that a job takes by being there, and those that each of its tasks there takes."""
+        return 0.0, 1.0
+
+    @staticmethod
+    def load(tasks: int, job: Job) -> float:  # noqa: ARG004
         """Return the units that so many tasks of a job take."""
         return float(tasks)
 
@@ -97,8 +115,16 @@ class Pool:
         """Return the units that 0, 1, ..., ``most`` tasks of a job take."""
         return [Pool.load(tasks, job) for tasks in range(most + 1)]
 
+    @staticmethod
+    def sees(job: Job) -> Hashable:  # noqa: ARG004 - all jobs are alike
+        """Return what a load depends on besides the tasks there."""
+        return None
 
-Resource = LinkBandwidth | NodeMemory | Pool
+
+Countable = Stock | Pool
+"""A resource of which a job takes a part for being there, and a part for each of its tasks there."""
+
+Resource = LinkBandwidth | NodeMemory | Countable
 """What tasks on some classes share besides processors: ``load(tasks, job)`` with so many tasks there, up to a limit."""
 
 
@@ -208,8 +234,10 @@ class Problem:
 
     @cached_property
     def resources(self) -> tuple[Resource, ...]:
-        """What tasks share besides processors: links, then each memory of which there may be too little, then pools."""
-        return (*self._links(), *self._memories(), *self._pools())
+        """What tasks share besides processors: links, memories of which there may be too little, stocks, pools."""
+        known = self.instance.resources_asked
+        stocks = stocks_of(self.instance.platform, self.classes, known, crowded_nodes(self.instance)) if known else ()
+        return (*self._links(), *self._memories(), *stocks, *self._pools())
 
     def _links(self) -> Iterator[LinkBandwidth]:
         for link in self.instance.platform.links:
@@ -223,6 +251,11 @@ class Problem:
             if node_class.group.cores > 1 and has_too_little(node_class.group, asked):
                 node = platform.nodes[platform.processor_node[node_class.processors[0]]]
                 yield NodeMemory(node.name, (g,), capacity_limit(node_class.group.memory or 0.0))
+
+    @cached_property
+    def _resources_of_nodes(self) -> tuple[str, ...]:
+        """The names of the resources that nodes have and a job takes."""
+        return of_nodes(self.instance.platform, self.instance.resources_asked)
 
     def _pools(self) -> Iterator[Pool]:
         """Yield the groups of which windows take a number of processors, each once."""
@@ -298,7 +331,7 @@ class Problem:
 
     def _has_room(self, job: Job) -> bool:
         """Return whether a job finds room for its tasks, in its narrowest shape."""
-        return max(self.within_scope(self.rooms(job))) >= least_tasks(job)
+        return self.most_tasks(job) >= least_tasks(job)
 
     def _last_tick(self, seconds: float) -> float:
         if math.isinf(seconds):
@@ -328,7 +361,7 @@ class Problem:
     def _seen_of(self, j: int) -> Hashable:
         """Return all that the problem sees of a job."""
         job = self.jobs[j]
-        loads = (job.task_bandwidth, job.memory or 0.0)
+        loads = (job.task_bandwidth, job.memory or 0.0, job.resources, job.task_resources)
         shapes = self.shapes(job)
         of_classes = tuple(tuple(map(self.ticks, self.class_times(shape))) if shape.times else () for shape in shapes)
         times = (self.releases[j], self.latest_ends[j], self.levels[j], of_classes)
@@ -570,7 +603,7 @@ class Problem:
     def load_table(self, job: Job, resource: int) -> list[float]:
         """Return what a rigid job asks of a resource with 0, 1, ... tasks there, up to as many as can be; made once."""
         most, of = self.tasks_within(job, resource).stop - 1, self.resources[resource]
-        key = type(of), most, job.tasks, job.task_bandwidth, job.memory
+        key = type(of), most, of.sees(job)
         if key not in self._known_load_tables:
             self._known_load_tables[key] = of.load_table(most, job)
         return self._known_load_tables[key]
@@ -591,21 +624,32 @@ class Problem:
         return tuple(k for k in self.contended_resources if isinstance(self.resources[k], NodeMemory))
 
     @cached_property
+    def countables(self) -> tuple[tuple[int, Countable], ...]:
+        """The stocks, then the pools among them, with their indices."""
+        pairs = ((k, self.resources[k]) for k in self.contended_resources)
+        return tuple((k, resource) for k, resource in pairs if isinstance(resource, Countable))
+
+    @cached_property
     def contended_pools(self) -> tuple[int, ...]:
-        """The pools among them."""
-        return tuple(k for k in self.contended_resources if isinstance(self.resources[k], Pool))
+        """The indices of these."""
+        return tuple(k for k, _ in self.countables)
+
+    @cached_property
+    def contended_stocks(self) -> tuple[int, ...]:
+        """The stocks among them."""
+        return tuple(k for k in self.contended_resources if isinstance(self.resources[k], Stock))
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether what is free only grows, but for the jobs to schedule, and is processors, links and memory alone."""
-        return not (self.blocks or self.contended_pools)
+        """Whether what is free only grows, but for the jobs to schedule: no window takes anything."""
+        return not self.blocks and self.contended_pools == self.contended_stocks
 
     def rooms(self, job: Job) -> tuple[int, ...]:
-        """Return how many tasks of a job each class can hold, by processors, memory and constraints."""
-        if not (job.memory or self._restrictions):
+        """Return how many tasks of a job each class can hold, by processors, memory, resources and constraints."""
+        if not (job.memory or self._restrictions or self.instance.resources_asked):
             return self.capacities
         if job not in self._known_rooms:
-            rooms = zip(self._rooms_by_memory(job), self.classes, strict=True)
+            rooms = zip(map(min, self._rooms_by_memory(job), self._rooms_by_resources(job)), self.classes, strict=True)
             self._known_rooms[job] = tuple(
                 min([room, *(int(min(room, constraint.most_tasks(job, c))) for constraint in self._restrictions)])
                 if all(constraint.is_eligible(job, c) for constraint in self._restrictions)
@@ -613,6 +657,39 @@ class Problem:
                 for room, c in rooms
             )
         return self._known_rooms[job]
+
+    def _rooms_by_resources(self, job: Job) -> Sequence[int]:
+        if not job.asks_resources:
+            return self.capacities
+        own = self._resources_of_nodes
+        rooms = [c.num_nodes * tasks_on_node(c.group, own, job) if own else c.capacity for c in self.classes]
+        for _, stock in self.stocks:
+            for g in stock.classes:
+                rooms[g] = tasks_within(stock.limit, job, stock.resource, rooms[g])
+        return rooms
+
+    @cached_property
+    def stocks(self) -> tuple[tuple[int, Stock], ...]:
+        """The stocks among the resources, with their indices there."""
+        return tuple((k, resource) for k, resource in enumerate(self.resources) if isinstance(resource, Stock))
+
+    def most_tasks(self, job: Job) -> int:
+        """Return how many tasks of a job have room within the scope: by processors, memory, resources, constraints."""
+        rooms = self.rooms(job)
+        if not job.asks_resources or self.scope == "node":
+            return max(self.within_scope(rooms))
+        parts = [0] * len(self.instance.platform.clusters)
+        for room, node_class in zip(rooms, self.classes, strict=True):
+            parts[node_class.cluster] += room
+        for _, stock in self.stocks:
+            if stock.level == "cluster":
+                c = self.classes[stock.classes[0]].cluster
+                parts[c] = tasks_within(stock.limit, job, stock.resource, parts[c])
+        most = max(parts) if self.scope == "cluster" else sum(parts)
+        for _, stock in self.stocks:
+            if stock.level == "platform":
+                most = tasks_within(stock.limit, job, stock.resource, most)
+        return most
 
     def is_counted(self, job: Job) -> bool:
         """Return whether a constraint says how many tasks of a job a class may have."""
@@ -634,14 +711,19 @@ class Problem:
 
     @cached_property
     def is_restricted(self) -> bool:
-        """Whether memory or constraints keep some job from processors that it could have otherwise."""
-        return bool(self.contended_memories) or any(self.rooms(job) != self.capacities for job in self.jobs)
+        """Whether memory, resources or constraints keep some job from processors that it could have otherwise."""
+        is_shared = bool(self.contended_memories or self.contended_stocks)
+        return is_shared or any(self.rooms(job) != self.capacities for job in self.jobs)
 
     def shortage(self, job: Job) -> str:
-        """Return why memory or constraints leave a job too little room within the scope; nothing where they do not."""
-        most, tasks = max(self.within_scope(self.rooms(job))), least_tasks(job)
+        """Return why memory, resources or constraints leave a job too little room; nothing where they do not."""
+        most, tasks = self.most_tasks(job), least_tasks(job)
         if most >= tasks:
             return ""
+        if short := self.short_resource(job):
+            resource, enough = short
+            found = f"what there is of it within a {self.scope} is enough for {enough} of its {tasks} tasks"
+            return f"job {quoted(job.id)} takes {quoted(resource)}: {found}"
         if max(self.within_scope(self._rooms_by_memory(job))) >= tasks:
             return f"job {quoted(job.id)} has {tasks} tasks, the constraints leave it {most} processors"
         found = f"the nodes have that for {most}"
@@ -649,6 +731,17 @@ class Problem:
             found = f"no {self.scope} has that for more than {most}"
         asked = f"asks for {job.memory or 0.0:g} MB of memory per task"
         return f"job {quoted(job.id)} {asked}: {found} of its {tasks} tasks"
+
+    def short_resource(self, job: Job) -> tuple[str, int] | None:
+        """Return the first resource that is enough for too few tasks of a job where it may be, and for how many."""
+        if not job.asks_resources:
+            return None
+        for name in self.instance.resources_asked:
+            only = {key: {name: amounts[name]} if name in amounts else {} for key, amounts in _asked(job).items()}
+            most = self.most_tasks(job.replace(memory=None, **only))
+            if most < least_tasks(job) <= self.most_tasks(job.replace(memory=None, resources={}, task_resources={})):
+                return name, most
+        return None
 
     def within_scope(self, rooms: Sequence[int]) -> list[int]:
         """Return the sum over each part of the platform that the scope keeps a job within."""
@@ -843,6 +936,17 @@ class Problem:
         return {}
 
 
+def crowded_nodes(instance: Instance) -> list[int]:
+    """Return the nodes, by index, of which tasks may ask for more than there is of a resource: each is a class."""
+    names = of_nodes(instance.platform, instance.resources_asked)
+    return contended_nodes(instance.platform, [*instance.jobs, *(run.job for run in instance.running)], names)
+
+
+def _asked(job: Job) -> dict[str, Mapping[str, float]]:
+    """Return what a job takes of resources, as fields of it."""
+    return {"resources": job.resources, "task_resources": job.task_resources}
+
+
 def least_tasks(job: Job) -> int:
     """Return the tasks of a job in its narrowest shape."""
     return min([job.tasks, *(shape.tasks for shape in job.shapes)]) if job.shapes else job.tasks
@@ -939,6 +1043,7 @@ def discretise(
     kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
     reserved = reserved_nodes(instance.platform, instance.running, EXACT_METHODS)
     apart = [*reserved, *(nodes for constraint in kept for nodes in constraint.separates())]
+    apart += [{node} for node in crowded_nodes(instance)]
     classes = node_classes(instance.platform, scope, instance.largest_task_memory, apart)
     return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
 

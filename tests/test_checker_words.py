@@ -171,3 +171,65 @@ def test_a_rigid_job_has_no_other_shape():
     assert [str(violation) for violation in check(INSTANCE, schedule)] == [
         "shape: job A runs in its shape number 1, its last is number 0"
     ]
+
+
+# Four licences in all; C1 shares 100 W among its nodes, C2 has none; each node of C3 has 2 GPUs for its two cores.
+STOCKED = Platform(
+    [
+        Cluster("C1", [NodeGroup(2, 1.0)], 100.0, resources={"watts": 100.0}),
+        Cluster("C2", [NodeGroup(2, 1.0)], 100.0),
+        Cluster("C3", [NodeGroup(2, 1.0, cores=2, resources={"gpus": 2.0})], 100.0),
+    ],
+    resources={"licences": 4.0},
+)
+TAKERS = Instance(
+    STOCKED,
+    [
+        Job("A", 1, 10.0, resources={"licences": 2.0}),
+        Job("B", 2, 10.0, resources={"licences": 1.0}, task_resources={"licences": 0.5}),
+        Job("C", 1, 10.0, resources={"watts": 40.0}, task_resources={"watts": 30.0}),
+        Job("D", 1, 10.0, task_resources={"watts": 40.0}),
+        Job("E", 2, 10.0, task_resources={"gpus": 1.0}),
+        Job("F", 1, 10.0, task_resources={"gpus": 1.5}),
+    ],
+    [RunningJob(Job("R", 1, 20.0, resources={"licences": 1.0}), ["C2/0"], 10.0)],
+)
+TAKEN = {
+    "A": (10.0, "C3/0.0"),
+    "B": (10.0, "C3/1.0", "C3/1.1"),
+    "C": (0.0, "C1/0"),
+    "D": (10.0, "C1/1"),
+    "E": (0.0, "C3/0.0", "C3/1.0"),
+    "F": (20.0, "C3/0.1"),
+}
+TAKING_TOO_MUCH = {
+    "of a cluster": ({"D": (5.0, "C1/1")}, "C1", 110.0, 100.0),
+    "where there is none": ({"D": (30.0, "C2/1")}, "C2", 40.0, 0.0),
+    "of a node": ({"F": (5.0, "C3/0.1")}, "C3/0", 2.5, 2.0),
+}
+
+
+def taking(moves) -> Schedule:
+    placed = {**TAKEN, **moves}
+    return Schedule([Placement(job, start, start + 10.0, nodes) for job, (start, *nodes) in placed.items()])
+
+
+def test_what_shares_resources_is_valid():
+    assert check(TAKERS, taking({})) == []
+
+
+@pytest.mark.parametrize("name", TAKING_TOO_MUCH)
+def test_more_than_there_is_of_a_resource_is_found(name):
+    moves, where, amount, limit = TAKING_TOO_MUCH[name]
+    violations = check(TAKERS, taking(moves))
+    (violation,) = violations
+    assert (violation.rule, violation.where, violation.amount, violation.limit) == ("resources", where, amount, limit)
+
+
+def test_running_jobs_count_beside_those_of_the_schedule():
+    # R has one licence until 10 s; with the 2 of A and the 2 of B that is 5 of 4 from 5 s on.
+    moves = {"A": (5.0, "C2/1"), "B": (5.0, "C3/0.1", "C3/1.1")}
+    (violation,) = check(TAKERS, taking(moves))
+    assert (violation.rule, violation.where, violation.amount, violation.when) == ("resources", "", 5.0, 5.0)
+    assert set(violation.jobs) == {"A", "B", "R"}
+    assert "licences of the platform from 5 s to 10 s, there are 4" in violation.sentence

@@ -107,6 +107,16 @@ def three_clusters() -> Instance:
     return Instance(Platform(clusters), jobs)
 
 
+def with_licences() -> Instance:
+    """Return :func:`three_clusters` with a licence for ``C1`` and ``C2`` each, of which both jobs take one."""
+    instance = three_clusters()
+    clusters = [c.replace(resources={"licences": 1.0}) for c in instance.platform.clusters[:2]]
+    jobs = [job.replace(resources={"licences": 1.0}) for job in instance.jobs]
+    return instance.replace(
+        platform=instance.platform.replace(clusters=[*clusters, instance.platform.clusters[2]]), jobs=jobs
+    )
+
+
 def with_a_window() -> Instance:
     """Return :func:`three_clusters` with a window that takes one processor of a group."""
     instance = three_clusters()
@@ -161,6 +171,7 @@ def built(section_title: str) -> Iterator[pyo.ConcreteModel]:
         for objective in ("makespan", "total-response-time"):
             yield coalloc.build_model(three_clusters(), formulation=formulation, slot="50%", objective=objective)
         yield coalloc.build_model(with_a_window(), formulation=formulation, slot="50%")
+        yield coalloc.build_model(with_licences(), formulation=formulation, slot="50%")
     elif model == "pas":
         for links in ("strict", "shared"):
             yield coalloc.build_model(three_clusters(), model=model, formulation=formulation, links=links)

@@ -141,6 +141,7 @@ class _Question:
     def _bounds(self) -> Iterator[Reason]:
         platform = self.instance.platform
         num_bounds = 2 + len(platform.links) + sum(len(cluster.nodes) for cluster in platform.clusters) + 1
+        num_bounds += len(self.instance.resources_asked)
         bound = bound_of(self._criterion, BOUND_SHARE * self.time_limit / num_bounds)
         criterion = self._criterion(self.instance)
         yield why_bound(criterion, criterion.counted(bound(self.instance)))

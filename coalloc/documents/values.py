@@ -61,33 +61,39 @@ NONE: Any = ()
 """No elements, as the default of a :class:`Listed` field."""
 
 
-class SecondsByName(Mapping[str, float]):
-    """A time above 0 for each of some names, s: a mapping that never changes, and so may be a key itself."""
+class NumbersByName(Mapping[str, float]):
+    """A number for each of some names: a mapping that never changes, and so may be a key itself."""
 
-    __slots__ = ("_seconds",)
+    __slots__ = ("_hash", "_numbers")
+    number: ClassVar[Any]
+    """What each must be."""
 
-    def __init__(self, seconds: Mapping[str, float]) -> None:
-        self._seconds = dict(seconds)
+    def __init__(self, numbers: Mapping[str, float]) -> None:
+        self._numbers = dict(numbers)
+        self._hash = hash(frozenset(self._numbers.items()))
 
     def __getitem__(self, name: str) -> float:
-        return self._seconds[name]
+        return self._numbers[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._seconds)
+        return iter(self._numbers)
 
     def __len__(self) -> int:
-        return len(self._seconds)
+        return len(self._numbers)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._seconds.items()))
+        return self._hash
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self._numbers,)  # what texts hash to differs from process to process
 
     def __repr__(self) -> str:
-        return repr(self._seconds)
+        return repr(self._numbers)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Take any mapping, as the object of a file is one."""
-        plain = handler.generate_schema(dict[Text, PositiveSeconds])
+        plain = handler.generate_schema(dict[Text, cls.number])  # type: ignore[name-defined]
         return core_schema.no_info_wrap_validator_function(
             lambda given, checked: given if isinstance(given, cls) else cls(checked(given)),
             plain,
@@ -95,20 +101,37 @@ class SecondsByName(Mapping[str, float]):
         )
 
 
+class SecondsByName(NumbersByName):
+    """A time above 0 for each of some names, s."""
+
+    __slots__ = ()
+    number = PositiveSeconds
+
+
+class AmountsByName(NumbersByName):
+    """An amount from 0 on for each of some names, in the unit of what is named."""
+
+    __slots__ = ()
+    number = NonNegative
+
+
 NO_SECONDS: Any = SecondsByName({})
+NO_AMOUNTS: Any = AmountsByName({})
 
 if TYPE_CHECKING:
 
-    class SecondsField:
-        """A field of times by name, as type checkers see it: it takes any mapping, and holds one that never changes."""
+    class NumbersField:
+        """A field of numbers by name, as type checkers see it: any mapping goes in, one that never changes is held."""
 
-        def __get__(self, holder: object, owner: type) -> SecondsByName:
+        def __get__(self, holder: object, owner: type) -> NumbersByName:
             raise NotImplementedError
 
-        def __set__(self, holder: object, seconds: Mapping[str, float]) -> None: ...
+        def __set__(self, holder: object, numbers: Mapping[str, float]) -> None: ...
 
+    SecondsField = NumbersField
+    AmountsField = NumbersField
 else:
-    SecondsField = SecondsByName
+    SecondsField, AmountsField = SecondsByName, AmountsByName
 
 
 class Written:

@@ -8,11 +8,19 @@ from collections.abc import Callable, Iterator
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance import Cluster, Instance
+from coalloc.instance.resources import with_more
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.solvers.bounds.area import area
 from coalloc.solvers.bounds.methods import cost_bound
-from coalloc.solvers.bounds.simple import earliest_ends, fastest_durations, least_works, packing, simple_bound
+from coalloc.solvers.bounds.simple import (
+    earliest_ends,
+    fastest_durations,
+    least_works,
+    packing,
+    resource_packing,
+    simple_bound,
+)
 from coalloc.solvers.bounds.work import work
 from coalloc.solvers.result import PROOF_TOLERANCE
 
@@ -51,8 +59,16 @@ def _of_latest_end(criterion: Criterion, bound: float) -> Reason:
         ("speeds", area, "the node classes, at their speeds, are busy for so long"),
     ]
     for kind, method, words in others:
+        if kind == "memory" and not any(job.memory for job in problem.jobs):
+            continue
         if _reaches(method(problem), bound):
             return Reason("bound", kind, (), "", seconds, None, f"the objective is {seconds:g} s at least: {words}")
+    for name in problem.instance.resources_asked:
+        if _reaches(resource_packing(problem, name), bound):
+            words = f"what the jobs take of {quoted(name)} is more than there is for so long"
+            return Reason(
+                "bound", "resource", (), name, seconds, None, f"the objective is {seconds:g} s at least: {words}"
+            )
     words = "the sets of jobs that fit beside each other, on processors and links, need so long one after the other"
     return Reason("bound", "sets", (), "", seconds, None, f"the objective is {seconds:g} s at least: {words}")
 
@@ -132,6 +148,9 @@ def changes(instance: Instance) -> Iterator[tuple[str, str, str, Instance]]:
             larger = cluster.replace(nodes=(*cluster.nodes, group))
             words = f"with one node more of power {group.power:g} in {quoted(cluster.name)}"
             yield "cluster", cluster.name, words, _with_cluster(instance, cluster, larger)
+    for name in instance.resources_asked:
+        words = f"with twice as much of {quoted(name)}"
+        yield "resource", name, words, instance.replace(platform=with_more(platform, name, 2.0))
     first = min((job.arrival for job in instance.jobs), default=0.0)
     if any(job.arrival > first for job in instance.jobs):
         jobs = tuple(job.replace(arrival=first) for job in instance.jobs)
@@ -152,8 +171,10 @@ def what_moves(instance: Instance, bound: BoundOf, unit: str) -> list[Reason]:
             sentence = f"{words} the bound is {after:g} {unit}, {before - after:g} {unit} less"
             found.append(Reason("capacity", kind, (), where, after, before, sentence))
     if not found:
+        resources = " nor twice as much of one resource," if instance.resources_asked else ""
         sentence = (
-            "neither twice the bandwidth of one link, nor a node more in one cluster, nor earlier arrivals move it"
+            f"neither twice the bandwidth of one link, nor a node more in one cluster,{resources} nor earlier arrivals "
+            "move it"
         )
         return [Reason("capacity", "nothing", (), "", before, before, sentence)]
     return sorted(found, key=lambda reason: float(f"{reason.amount:.6g}"))  # those that are one stay in their order

@@ -34,6 +34,13 @@ def _no_room(problem: Problem, j: int) -> Reason | None:
         "eligibility": (problem.rooms(job), "on the clusters and nodes that it may use there is room for {}"),
     }
     for kind, (room, words) in rooms.items():
+        if kind == "eligibility" and (short := problem.short_resource(job)):
+            resource, enough = short
+            sentence = (
+                f"job {quoted(job.id)} has {tasks} tasks, and what a {problem.scope} has of {quoted(resource)} "
+                f"is enough for {enough}: {tasks - enough} too few"
+            )
+            return Reason("infeasible", "resource", (job.id,), resource, tasks, enough, sentence)
         most = max(problem.within_scope(room))
         if most < tasks:
             limit = words.format(most)
@@ -47,6 +54,9 @@ def _saturated(problem: Problem, spreading: Spreading, j: int) -> Reason | None:
     if fits_alone(problem, spreading, j):
         return None
     job = problem.jobs[j]
+    if problem.contended_stocks and job.asks_resources:
+        sentence = f"job {quoted(job.id)} saturates a link wherever there is enough of the resources that it takes"
+        return Reason("infeasible", "link", (job.id,), "", None, None, sentence)
     mildest = mildest_load(problem, j, problem.capacities, problem.limits)
     if mildest is None:
         sentence = f"job {quoted(job.id)} saturates a link wherever it runs"

@@ -16,6 +16,7 @@ from coalloc.allocation import Allocation, allocation_of
 from coalloc.display.wording import plural
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
+from coalloc.instance import Job
 from coalloc.instance.rounding import slots_up, time_tolerance
 from coalloc.problem import Problem
 from coalloc.rules.profile import Profile
@@ -134,12 +135,24 @@ class _Waiting:
             return Obstacle("processors", "", job.tasks, most)
         if self._holds(j, free, left):
             return None
+        if resource := self._short_resource(job, free, left):
+            return Obstacle("resource", resource, None, None)
         if max(problem.within_scope([int(room) for room in room_for(problem, job, free, left)])) < job.tasks:
             return Obstacle("memory", "", job.tasks, None)
         mildest = mildest_load(problem, j, free, left)
         if mildest is None:
             return Obstacle("link", "", None, None)
         return Obstacle("link", problem.instance.platform.links[mildest[0]].name, *mildest[1:])
+
+    def _short_resource(self, job: Job, free: Allocation, left: Sequence[float]) -> str:
+        """Return the first resource of which too little is left for a job, as far as it goes alone; or nothing."""
+        problem = self._problem
+        for name in problem.instance.resources_asked if job.asks_resources else ():
+            others = {k for k, stock in problem.stocks if stock.resource != name}
+            alone = [math.inf if k in others else amount for k, amount in enumerate(left)]
+            if max(problem.within_scope([int(room) for room in room_for(problem, job, free, alone)])) < job.tasks:
+                return name
+        return ""
 
     def _is_kept_back(self, j: int, since: float, until: float) -> bool:
         """Return whether a job would have enough during a step but for windows, and running jobs that start later."""
@@ -200,6 +213,7 @@ class _Waiting:
             "precedence": f"it comes after {others}, which ends at {limit:g} s",
             "processors": f"it has {plural(job.tasks, 'task')}, and never more than {free} free for it{within}",
             "memory": f"enough processors are free, but not {job.memory or 0.0:g} MB of memory for each of its tasks",
+            "resource": f"enough processors are free, but too little is left of {quoted(obstacle.where)} for it",
             "link": f"enough processors are free, but on them {link}",
             "reservation": f"it would fit, but takes {amount:g} s, and {others} {start} after {limit:g} s on what it "
             "would still hold",

@@ -59,7 +59,7 @@ class Grid:
     local: Local = "easy"
     power_management: bool = False
     scope: ClassVar[Scope] = "cluster"
-    unknown_words: ClassVar[frozenset[str]] = frozenset({"requires", "unavailable", "start"})
+    unknown_words: ClassVar[frozenset[str]] = frozenset({"requires", "unavailable", "start", "resources"})
     why_unknown: ClassVar[str] = "its broker counts on all processors of a site, for every job and at all times"
     _sites: Sites = field(init=False)
     _assignments: Assignments = field(init=False)

@@ -40,8 +40,10 @@ class Loras:
     mix: Literal[None, "SJF-JFirst", "FCFS-FFit", "SNPF-BFit"] = None
     scope: ClassVar[Scope] = "platform"
     shares_nodes: ClassVar[bool] = True
-    unknown_words: ClassVar[frozenset[str]] = frozenset({"eligible", "requires", "unavailable", "start"})
-    why_unknown: ClassVar[str] = "it looks at what is on nodes now, not at who may use them, nor at what is to come"
+    unknown_words: ClassVar[frozenset[str]] = frozenset({"eligible", "requires", "unavailable", "start", "resources"})
+    why_unknown: ClassVar[str] = (
+        "it looks at tasks and memory on nodes now, not at who may use them, nor at what is to come"
+    )
 
     def __post_init__(self) -> None:
         given = {"queue_order": self.queue_order, "selection": self.selection}

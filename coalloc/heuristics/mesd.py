@@ -64,7 +64,7 @@ class Mesd:
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs of the batch that can start; once all have, plan the queue and go on."""
-        free, admits = state.free_processors, _admission(state) if state.has_closings else always
+        free, admits = state.free_processors, _admission(state) if _is_over_time(state) else always
         started: list[Planned] = []
         while True:
             if not self._plan:
@@ -72,7 +72,7 @@ class Mesd:
                 queue = [job for job in state.queue if job.id not in begun]
                 if not queue or not self._can_plan(state, queue, free):
                     break
-                make = self._planned_beside_closings if state.has_closings else self._planned
+                make = self._planned_beside_closings if _is_over_time(state) else self._planned
                 self._plan = Turns(make(state, queue, free, started))
             now = self._plan.due(free, admits)
             for planned in now:
@@ -92,7 +92,7 @@ class Mesd:
 
     def _fits_now(self, state: State, job: Job, free: Processors) -> bool:
         """Return whether a job can start on free processors; beside closings it is planned if it fits the room."""
-        if not state.has_closings:
+        if not _is_over_time(state):
             return min(shape.tasks for shape in job.in_shapes) <= _most_tasks(state, job, free)
         return first_to_end_from(availability_of(state), job, 0, self._allocator(state)) is not None
 
@@ -173,6 +173,11 @@ class Mesd:
             free &= ~planned.processors
             heapq.heappush(releases, (now + seconds, planned.processors))
             yield planned
+
+
+def _is_over_time(state: State) -> bool:
+    """Return whether what fits depends on more than processors that become free: on closings, or resources."""
+    return state.has_closings or state.has_stocks
 
 
 def _admission(state: State) -> Admits:

@@ -118,7 +118,7 @@ class Admission:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._available = availability_of(state) if state.has_closings else None
+        self._available = availability_of(state) if state.has_closings or state.has_stocks else None
         self._members = [processors_of(node_class.processors) for node_class in state.classes]
 
     def admits(self, job: Job, processors: Processors, seconds: float) -> bool:

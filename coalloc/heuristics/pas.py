@@ -66,6 +66,8 @@ class Pas:
     allocation: PackageModel = "pas"
     work_limit: Count = 10_000
     scope: ClassVar[Scope] = "platform"
+    unknown_words: ClassVar[frozenset[str]] = frozenset({"resources"})
+    why_unknown: ClassVar[str] = "its packages are placed by processors, memory and links alone"
     _unproven: int = field(init=False, default=0)
 
     @property

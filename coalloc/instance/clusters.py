@@ -13,8 +13,10 @@ from pydantic import Field
 
 from coalloc.documents.values import (
     LEFT_OUT,
+    NO_AMOUNTS,
     NONE,
     SINCE_2,
+    AmountsField,
     Count,
     Listed,
     NonNegative,
@@ -59,6 +61,8 @@ class NodeGroup(Value):
         Places for tasks on each node (MPL): above 1 so many tasks share its only core.
     features
         What its nodes have, such as ``gpu``: jobs may require it.
+    resources
+        What each of its nodes has of resources by name, in units of your own, for all tasks on it together: GPUs, W.
     """
 
     count: Count
@@ -74,6 +78,7 @@ class NodeGroup(Value):
     memory: NonNegative | None = None
     multiprogramming: Count = field(default=1, metadata=LEFT_OUT)
     features: Listed[Text] = field(default=NONE, metadata=SINCE_2)
+    resources: AmountsField = field(default=NO_AMOUNTS, metadata=LEFT_OUT | SINCE_2)
 
     @property
     def effective_power(self) -> float:
@@ -105,6 +110,8 @@ class Cluster(Value):
         What its processors do per joule, MFLOPS/W; brokers compare clusters by it.
     power_states
         What its parts draw, and when they switch on and off.
+    resources
+        What it has of resources by name, in units of your own, for all tasks on its nodes together: licences, W.
     """
 
     name: Text
@@ -113,6 +120,7 @@ class Cluster(Value):
     switch: Text | None = None
     efficiency: Positive | None = None
     power_states: PowerStates | None = None
+    resources: AmountsField = field(default=NO_AMOUNTS, metadata=LEFT_OUT | SINCE_2)
 
     @property
     def num_nodes(self) -> int:

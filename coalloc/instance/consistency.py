@@ -58,6 +58,7 @@ def platform_faults(platform: object) -> list[Fault]:
         sentence = f"must have at most {MAX_PROCESSORS} processors in all, got {shown(processors)}"
         faults.append(Fault("clusters", sentence))
     own = [*_power_faults(clusters), *_power_states_faults(clusters), *shared_platform_faults(platform)]
+    own += _level_faults(platform)
     return faults + own + [*_window_faults(_list(platform, "unavailable"), clusters)]
 
 
@@ -148,6 +149,7 @@ def workload_faults(instance: object) -> list[Fault]:
     saying = _saying(jobs)
     faults += [*_eligible_faults(saying, platform), *_times_faults(saying, platform), *_after_faults(saying, ids)]
     faults += [*_shape_faults(saying, processors), *_running_shape_faults(running)]
+    faults += _resource_faults(saying, running, platform)
     faults += _closed_faults(running, platform)
     return faults + _running_faults(running, _clusters(platform)) + shared_workload_faults(instance)
 
@@ -172,7 +174,13 @@ def _saying(jobs: Sequence[Any]) -> list[tuple[int, Any]]:
         return [
             (i, job)
             for i, job in enumerate(jobs)
-            if job.after or job.eligible or job.requires or job.times or job.shapes
+            if job.after
+            or job.eligible
+            or job.requires
+            or job.times
+            or job.shapes
+            or job.resources
+            or job.task_resources
         ]
     except AttributeError:  # they are as they were parsed
         return list(enumerate(jobs))
@@ -238,6 +246,91 @@ def _running_shape_faults(running: Sequence[object]) -> Iterator[Fault]:
     for r, run in enumerate(running):
         if _list(_field(run, "job"), "shapes"):
             yield Fault(f"running[{r}].job.shapes", "must not be given: a job that is placed has its shape")
+
+
+class ResourcePlaces(NamedTuple):
+    """Equal places that have a resource: their path, how many there are, processors of each, and its capacity there."""
+
+    path: str
+    number: int
+    processors: float
+    capacity: float
+
+
+def _level_faults(platform: object) -> Iterator[Fault]:
+    """Yield a fault for every resource that is stated at two levels: it is not said then what there is of it."""
+    first: dict[str, tuple[int, str]] = {}
+    for level, path, stated in _stated_resources(platform):
+        for name in stated:
+            known, place = first.setdefault(name, (level, path))
+            if known != level:
+                sentence = f"must be of the platform, of clusters or of nodes alone, and is in {place} as well"
+                yield Fault(f"{path}.{name}", sentence)
+
+
+def _stated_resources(platform: object) -> Iterator[tuple[int, str, Mapping[str, float]]]:
+    """Yield what the platform (level 0), each cluster (1) and each node group (2) has of resources, with its path."""
+    yield 0, "resources", _amounts(platform, "resources")
+    for c, cluster in enumerate(_list(platform, "clusters")):
+        yield 1, f"clusters[{c}].resources", _amounts(cluster, "resources")
+        for g, group in enumerate(_list(cluster, "nodes")):
+            yield 2, f"clusters[{c}].nodes[{g}].resources", _amounts(group, "resources")
+
+
+def _resource_places(platform: object) -> dict[str, list[ResourcePlaces]]:
+    """Return where there is something of each resource; of counts that cannot be read any number of processors."""
+    found: dict[str, list[ResourcePlaces]] = {}
+    sizes: dict[str, tuple[int, float]] = {"resources": (1, _num_processors(platform) or math.inf)}
+    for c, cluster in enumerate(_list(platform, "clusters")):
+        groups = _groups(cluster)
+        sizes[f"clusters[{c}].resources"] = 1, sum(a * b for a, b in groups) if groups else math.inf
+        for g, pair in enumerate(groups or ()):
+            sizes[f"clusters[{c}].nodes[{g}].resources"] = pair
+    for _, path, stated in _stated_resources(platform):
+        for name, capacity in stated.items():
+            count, processors = sizes.get(path, (1, math.inf))
+            found.setdefault(name, []).append(ResourcePlaces(path, count, processors, capacity))
+    return found
+
+
+def _resource_faults(
+    jobs: Sequence[tuple[int, object]], running: Sequence[object], platform: object
+) -> Iterator[Fault]:
+    """Yield a fault for every resource that no part of the platform has, or has too little of for a job by itself."""
+    asking = [(f"jobs[{i}]", job, True) for i, job in jobs]
+    asking += [(f"running[{r}].job", _field(run, "job"), False) for r, run in enumerate(running)]
+    asking = [entry for entry in asking if _amounts(entry[1], "resources") or _amounts(entry[1], "task_resources")]
+    places = _resource_places(platform) if asking else {}
+    for path, job, is_waiting in asking:
+        whole, per_task = _amounts(job, "resources"), _amounts(job, "task_resources")
+        for name in dict.fromkeys([*whole, *per_task]):
+            place = f"{path}.{'resources' if name in whole else 'task_resources'}.{name}"
+            if name not in places:
+                yield Fault(place, f"must be a resource of the platform, its clusters or its nodes, got {quoted(name)}")
+                continue
+            tasks = min([n for n in (_count(s, "tasks") for s in (job, *_list(job, "shapes"))) if n], default=0)
+            room = sum(
+                p.number * _tasks_within(p, whole.get(name, 0.0), per_task.get(name, 0.0), tasks) for p in places[name]
+            )
+            if is_waiting and room < tasks:
+                yield Fault(place, f"must be less: what there is of it is enough for {room} of the {tasks} tasks")
+
+
+def _tasks_within(place: ResourcePlaces, whole: float, per_task: float, tasks: int) -> int:
+    """Return how many of the tasks of a job a place can have by one of its resources."""
+    limit, most = capacity_limit(place.capacity), int(min(place.processors, tasks))
+    if whole > limit:
+        return 0
+    return most if whole + most * per_task <= limit else int((limit - whole) // per_task)
+
+
+def _amounts(holder: object, key: str) -> Mapping[str, float]:
+    """Return the amounts from 0 on of a field of amounts by name, as far as they can be read."""
+    field = _field(holder, key)
+    if not isinstance(field, Mapping) or not field:
+        return {}
+    numbers = ((n, a) for n, a in field.items() if isinstance(a, (int, float)) and not isinstance(a, bool))
+    return {name: amount for name, amount in numbers if isinstance(name, str) and 0.0 <= amount < math.inf}
 
 
 def _after_faults(jobs: Sequence[tuple[int, object]], ids: Sequence[str | None]) -> Iterator[Fault]:

@@ -12,7 +12,7 @@ from coalloc.documents.errors import CoallocError, InstanceError
 from coalloc.documents.text import quoted
 from coalloc.documents.values import LEFT_OUT, NONE, SINCE_2, Listed, Seconds, Text, Value, value
 from coalloc.instance.consistency import workload_faults
-from coalloc.instance.job import Job
+from coalloc.instance.job import Job, resources_asked
 from coalloc.instance.platform import Platform
 from coalloc.instance.processor_names import NamesField
 from coalloc.instance.sharing import LocalUser, Sharing
@@ -98,6 +98,11 @@ class Instance(Value):
         """The most memory that a task asks for, of running jobs too, MB; 0 where no job to schedule asks for any."""
         asked = [job.memory or 0.0 for job in self.jobs]
         return max(*asked, *(run.job.memory or 0.0 for run in self.running), 0.0) if any(asked) else 0.0
+
+    @cached_property
+    def resources_asked(self) -> tuple[str, ...]:
+        """The names of the resources that a job to schedule takes something of, in order."""
+        return resources_asked(self.jobs)
 
     @cached_property
     def words(self) -> frozenset[str]:

@@ -7,14 +7,17 @@ parallel supercomputers", JSSPP (1996).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Self, cast
 
 from coalloc.documents.values import (
     LEFT_OUT,
+    NO_AMOUNTS,
     NO_SECONDS,
     NONE,
     SINCE_2,
+    AmountsField,
     Count,
     Listed,
     NonNegative,
@@ -97,6 +100,11 @@ class Job(Value):
         Run time on dedicated nodes by a feature that they have, s: there it stands for base time and power.
     shapes
         Other tasks and base times, of which it may take one when it starts, instead of its own: its first shape.
+    resources
+        What it takes as a whole of resources by name, in their units: once of each place that has the resource (the
+        platform, a cluster or a node) in which it has tasks.
+    task_resources
+        What each of its tasks takes of resources by name, in their units, where that task is.
     """
 
     id: Text
@@ -117,6 +125,8 @@ class Job(Value):
     requires: Listed[Text] = field(default=NONE, metadata=SINCE_2)
     times: SecondsField = field(default=NO_SECONDS, metadata=LEFT_OUT | SINCE_2)
     shapes: Listed[Shape] = field(default=NONE, metadata=SINCE_2)
+    resources: AmountsField = field(default=NO_AMOUNTS, metadata=LEFT_OUT | SINCE_2)
+    task_resources: AmountsField = field(default=NO_AMOUNTS, metadata=LEFT_OUT | SINCE_2)
 
     def __post_init__(self) -> None:
         if self.estimate is None:
@@ -126,6 +136,19 @@ class Job(Value):
     def is_choosy(self) -> bool:
         """Whether it says which clusters or nodes it may use."""
         return bool(self.eligible or self.requires)
+
+    @property
+    def asks_resources(self) -> bool:
+        """Whether it takes something of a resource."""
+        return bool(self.resources or self.task_resources) and any(
+            (*self.resources.values(), *self.task_resources.values())
+        )
+
+    def amount(self, resource: str, tasks: int) -> float:
+        """Return what it takes of a resource in a place in which it has so many tasks, in the unit of the resource."""
+        if tasks == 0:
+            return 0.0
+        return self.resources.get(resource, 0.0) + tasks * self.task_resources.get(resource, 0.0)
 
     @property
     def in_shapes(self) -> tuple[Self, ...]:
@@ -147,3 +170,9 @@ class Job(Value):
         if not self.times:
             return None
         return next((self.times[feature] for feature in group.features if feature in self.times), None)
+
+
+def resources_asked(jobs: Iterable[Job]) -> tuple[str, ...]:
+    """Return the names of the resources that jobs take something of, in order."""
+    takers = [job for job in jobs if job.asks_resources]
+    return tuple(sorted({name for job in takers for name in (*job.resources, *job.task_resources)}))

@@ -17,7 +17,7 @@ from pydantic import Field
 from coalloc.display.html import table
 from coalloc.display.wording import plural
 from coalloc.documents.errors import InstanceError
-from coalloc.documents.values import NONE, SINCE_2, Listed, Value, value
+from coalloc.documents.values import LEFT_OUT, NO_AMOUNTS, NONE, SINCE_2, AmountsField, Listed, Value, value
 from coalloc.instance.clusters import Cluster, NodeGroup, Switch
 from coalloc.instance.consistency import platform_faults
 from coalloc.instance.network import Link, links_of, network_of
@@ -57,6 +57,8 @@ class Platform(Value):
         How tasks share nodes with each other and with local users; None: as :class:`Sharing` has it by default.
     unavailable
         When parts of it are not there: no job overlaps one.
+    resources
+        What it has of resources by name, in units of your own, for all jobs together: licences, W.
 
     Raises
     ------
@@ -68,6 +70,7 @@ class Platform(Value):
     switches: Listed[Switch] = NONE
     sharing: Sharing | None = None
     unavailable: Listed[Window] = field(default=NONE, metadata=SINCE_2)
+    resources: AmountsField = field(default=NO_AMOUNTS, metadata=LEFT_OUT | SINCE_2)
 
     def __post_init__(self) -> None:
         faults = platform_faults(self)

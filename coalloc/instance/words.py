@@ -79,6 +79,10 @@ WORDS: Mapping[str, Word] = {
         "running jobs that start in the future: reservations with names",
         lambda instance: any(run.start > 0.0 for run in instance.running),
     ),
+    "resources": Word(
+        "amounts that a job takes of what there are so many of: licences, GPUs, watts",
+        lambda instance: any(job.asks_resources for job in instance.jobs),
+    ),
 }
 """Every word by its name."""
 

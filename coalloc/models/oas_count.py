@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 import pyomo.environ as pyo
 
+from coalloc.allocation import Stock
 from coalloc.execution import link_load
 from coalloc.models.time_grid import (
     Grid,
@@ -81,7 +82,8 @@ def build(
     _add_links(model, grid)
     per_node = "tasks on a node in slot t ask for no more than is free of its memory"
     add_resource_rows(model, "memory", by_slot(_memory_terms(model)), grid.left, f"(M2): {per_node}")
-    of_pool = "tasks take no more units of a pool in slot t than are left of it"
+    _add_presence(model)
+    of_pool = "tasks take no more units of a pool, or a stock, in slot t than are left of it"
     add_resource_rows(model, "pools", by_slot(_pool_terms(model)), grid.left, f"(W2): {of_pool}")
     active = ((j, range(t, t + _duration(problem, j, level)), w) for (j, level, t), w in model.w.items())
     add_packing_rows(model, active, grid)
@@ -143,14 +145,46 @@ def _memory_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]
             yield range(t, t + _duration(problem, j, level)), memory_of[g,], (problem.jobs[j].memory, n)
 
 
+def _add_presence(model: pyo.ConcreteModel) -> None:
+    """Add (R1): whether a job that starts so has tasks in the place of a stock of which it takes something by that."""
+    problem: Problem = model.problem
+    stocks = [(k, stock) for k, stock in problem.stocks if k in problem.contended_stocks]
+    local = {(j, k): stock for k, stock in stocks for j in range(len(problem.jobs)) if _is_local(problem, j, stock)}
+    model.u = pyo.Var(
+        [(j, level, t, k) for j, level, t in model.w for k, _ in stocks if (j, k) in local],
+        domain=pyo.Binary,
+        doc="1 where job j, if it starts so, has tasks in the place of stock k",
+    )
+
+    def present(m: pyo.ConcreteModel, j: int, level: int, t: int, k: int) -> pyo.Expression:
+        inside = [m.n[j, level, t, g] for g in local[j, k].classes if (j, level, t, g) in m.n]
+        most = min(problem.levels[j][level].tasks, sum(n.ub for n in inside))
+        return pyo.quicksum(inside) - most * m.u[j, level, t, k] <= 0
+
+    model.present = pyo.Constraint(list(model.u), rule=present, doc="(R1): a place in which it has tasks is one")
+
+
+def _is_local(problem: Problem, j: int, stock: Stock) -> bool:
+    """Return whether a job takes something by being in the place of a stock, and may be elsewhere."""
+    return stock.level != "platform" and stock.parts(problem.jobs[j])[0] > 0.0
+
+
 def _pool_terms(model: pyo.ConcreteModel) -> Iterator[tuple[range, int, Term]]:
     problem: Problem = model.problem
-    pools = [(k, problem.resources[k]) for k in problem.contended_pools]
+    pools = problem.countables
     for (j, level, t, g), n in model.n.items() if pools else ():
         for k, pool in pools:
-            units = pool.load(1, problem.jobs[j]) if g in pool.classes else 0.0
+            units = pool.parts(problem.jobs[j])[1] if g in pool.classes else 0.0
             if units:
                 yield range(t, t + _duration(problem, j, level)), k, (units, n)
+    whole = {(j, k): s.parts(job)[0] for k, s in problem.stocks for j, job in enumerate(problem.jobs)}
+    for (j, level, t, k), u in model.u.items():
+        yield range(t, t + _duration(problem, j, level)), k, (whole[j, k], u)
+    everywhere = [k for k, s in problem.stocks if s.level == "platform" and k in problem.contended_stocks]
+    for (j, level, t), w in model.w.items() if everywhere else ():
+        for k in everywhere:
+            if whole[j, k]:
+                yield range(t, t + _duration(problem, j, level)), k, (whole[j, k], w)
 
 
 def _add_links(model: pyo.ConcreteModel, grid: Grid) -> None:
@@ -229,6 +263,10 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
         allocation = counts.get((j, level, t))
         inside = -1 if allocation is None else sum(allocation[g] for g in problem.resources[k].classes)
         q.set_value(int(i == inside))
+    for (j, level, t, k), u in model.u.items():
+        u.set_value(
+            int(any(counts.get((j, level, t), ())[g] for g in problem.resources[k].classes if (j, level, t) in counts))
+        )
     set_parts(model, assignments, range(len(problem.jobs)))
     set_profile(model, assignments)
 

@@ -362,22 +362,38 @@ def _add_memories(model: pyo.ConcreteModel, theta: int) -> None:
 
 
 def _add_pools(model: pyo.ConcreteModel, theta: int) -> None:
-    """Add (W3): the tasks on the classes of a pool take no more units than are left of it."""
+    """Add (W3): what jobs take of a pool, or of a stock, is no more than is left of it, as a share of all there is."""
     problem: Problem = model.problem
     free = Grid(problem, theta, first=0).left
-    pools = {problem.resources[k].name: (k, problem.resources[k]) for k in problem.contended_pools}
-    jobs: dict[str, Job] = model.rigid
-    taken: dict[tuple[str, int], list[tuple[float, pyo.Var]]] = defaultdict(list)
-    for (j, t), placed in model.in_slot.items() if pools else ():
-        for name, (_, pool) in pools.items():
-            units = pool.load(1, jobs[j])
-            taken[name, t] += [(units, x) for r, x in placed if units and model.class_of[r] in pool.classes]
+    pools = {pool.name: (k, pool) for k, pool in problem.countables}
+    unit = {name: problem.limits[k] or 1.0 for name, (k, _) in pools.items()}
+    parts = {(j, name): pool.parts(job) for j, job in model.rigid.items() for name, (_, pool) in pools.items()}
+    inside = {
+        (j, name, t): [x for r, x in placed if model.class_of[r] in pool.classes]
+        for (j, t), placed in (model.in_slot.items() if pools else ())
+        for name, (_, pool) in pools.items()
+        if any(parts[j, name])
+    }
+    model.in_place = pyo.Var(
+        [(j, name, t) for (j, name, t), of_key in inside.items() if of_key and parts[j, name][0]],
+        bounds=(0, 1),
+        doc="1 where job j has tasks in the place of a stock in slot t",
+    )
+    model.present = pyo.Constraint(
+        [(*key, i) for key in model.in_place for i in range(len(inside[key]))],
+        rule=lambda m, j, name, t, i: m.in_place[j, name, t] >= inside[j, name, t][i],
+        doc="(R2), ours: a place in which it has a task is one",
+    )
+    taken: dict[tuple[str, int], list[pyo.Expression]] = defaultdict(list)
+    for (j, name, t), of_key in inside.items():
+        whole, per_task = parts[j, name]
+        taken[name, t] += [per_task / unit[name] * x for x in of_key if per_task]
+        if (j, name, t) in model.in_place:
+            taken[name, t].append(whole / unit[name] * model.in_place[j, name, t])
     model.pools = pyo.Constraint(
         [key for key, terms in taken.items() if terms],
-        rule=lambda _, name, t: (
-            pyo.quicksum(units * x for units, x in taken[name, t]) <= float(free[t - 1, pools[name][0]])
-        ),
-        doc="(W3), ours: tasks take no more units of a pool than are left of it",
+        rule=lambda _, name, t: pyo.quicksum(taken[name, t]) <= float(free[t - 1, pools[name][0]]) / unit[name],
+        doc="(W3), ours: jobs take no more units of a pool, or a stock, than are left of it",
     )
 
 
@@ -527,6 +543,11 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     set_parts(model, assignments, job_names(problem))
     for (j, level), picked in model.level.items() if problem.held_exactly else ():
         picked.set_value(int(j in held and problem.level_of(held[j][0].job, held[j][0].mode) == level))
+    pools = {problem.resources[k].name: problem.resources[k].classes for k in problem.contended_pools}
+    for (j, name, t), present in model.in_place.items():
+        present.set_value(
+            max(model.X[j, r, t].value for r, _ in model.in_slot[j, t] if model.class_of[r] in pools[name])
+        )
     below = {name: resource.classes for name, resource in zip(model.K, problem.resources, strict=False)}
     for (j, k, t, i), number in model.tasks_below.items():
         here = sum(model.X[j, r, t].value for r, _ in model.in_slot[j, t] if model.class_of[r] in below[k])

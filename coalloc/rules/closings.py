@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from coalloc.allocation import Allocation, NodeClass, allocation_of, counted_groups
 from coalloc.instance import Platform, RunningJob, Window
+from coalloc.rules.memories import STOCK_UNITS, Memories
 
 
 class Closing(NamedTuple):
@@ -28,12 +29,12 @@ Taking = tuple[float, float, int]
 
 
 def closings_of(
-    platform: Platform, classes: Sequence[NodeClass], running: Iterable[RunningJob], num_memories: int
+    platform: Platform, classes: Sequence[NodeClass], running: Iterable[RunningJob], memories: Memories
 ) -> list[Closing]:
     """Return when what of a platform is not there, by start; of each class and pool nothing is taken twice.
 
-    ``running`` are the jobs that run already, or start later; a room has ``num_memories`` units between its classes and
-    its pools. What runs already is left out of what windows take of a pool, so that no room falls below 0.
+    ``running`` are the jobs that run already, or start later; ``memories`` say what a room has. What runs already is
+    left out of what windows take of a pool, and those that start later of a stock, so that no room falls below 0.
     """
     pools = counted_groups(platform, classes)
     held = [(run, allocation_of(map(platform.processor_index.__getitem__, run.nodes), classes)) for run in running]
@@ -41,12 +42,16 @@ def closings_of(
     for place, takings in chain(
         ((g, _of_class(platform, classes, g, held)) for g in range(len(classes))),
         (
-            (len(classes) + num_memories + n, _of_pool(platform, classes, members, held))
+            (memories.first_stock + n, _of_stock(memories.first_stock + n, memories, held))
+            for n in range(len(memories.stocks))
+        ),
+        (
+            (memories.first_pool + n, _of_pool(platform, classes, members, held))
             for n, members in enumerate(pools.values())
         ),
     ):
         for start, end, count in takings:
-            taken = found.setdefault((start, end), [0] * (len(classes) + num_memories + len(pools)))
+            taken = found.setdefault((start, end), [0] * (memories.first_pool + len(pools)))
             taken[place] = count
     return [Closing(start, end, tuple(taken)) for (start, end), taken in sorted(found.items())]
 
@@ -61,6 +66,17 @@ def _of_class(platform: Platform, classes: Sequence[NodeClass], g: int, held: He
     spans = [(w.start, w.end, 1) for w, nodes in pairs if w.group is None and node in nodes]
     spans += [(run.start, run.end, 1) for run, counts in held if run.start > 0.0 and counts[g]]
     yield from _steps(spans, {}, 1, classes[g].capacity)
+
+
+def _of_stock(place: int, memories: Memories, held: Held) -> Iterator[Taking]:
+    """Yield how many units of a stock, by its place in a room, running jobs that start later take when."""
+    units = [(run, memories.taken(run.job, counts)[place]) for run, counts in held]
+    spans = [(run.start, run.end, taken) for run, taken in units if run.start > 0.0 and taken]
+    already: dict[float, int] = {}
+    for run, taken in units:
+        if run.start <= 0.0 and taken:
+            already[run.end] = already.get(run.end, 0) + taken
+    yield from _steps(spans, already, STOCK_UNITS, 1)
 
 
 def _of_pool(platform: Platform, classes: Sequence[NodeClass], members: Sequence[int], held: Held) -> Iterator[Taking]:

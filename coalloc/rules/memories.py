@@ -1,9 +1,10 @@
-"""What memory, eligibility and windows leave of free processors to a job, for decisions taken one instant at a time.
+"""What memory, resources, eligibility and windows leave of free processors to a job, at one instant.
 
 A *room* is what is free: processors of each class, then units of memory of each node of several cores of which there
-may be too little, then processors of each group of which windows take a number. Rooms are vectors of whole numbers, so
-what a job takes is one as well, and what holds for processors alone holds for all: they are added, taken away and
-compared number by number. Where there is always enough memory, and no such window, a room has processors only.
+may be too little, then units of each stock of a resource, then processors of each group of which windows take a number.
+Rooms are vectors of whole numbers, so what a job takes is one as well, and what holds for processors alone holds for
+all: they are added, taken away and compared number by number. Where there is always enough memory, and no stock nor
+such a window, a room has processors only.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
-from coalloc.allocation import Allocation, NodeClass, has_too_little
+from coalloc.allocation import Allocation, NodeClass, Stock, has_too_little
 from coalloc.instance import Job, NodeGroup
+from coalloc.instance.resources import tasks_on_node
 from coalloc.instance.rounding import capacity_limit
 
 UNITS = 2**40
 """Units that the memory of a node is counted in; what a task asks for is rounded up, by far less than is tolerated."""
+STOCK_UNITS = 2**60
+"""Units that a stock of a resource is counted in, of which many more jobs may take some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,8 @@ class Memories:
     ``shared`` are the classes, by index, that are one node of several cores: their tasks share the limit. Of the others
     every task has it for itself. ``places`` are the cluster and the node group of each class, none where every job may
     use all of them. ``pools`` are the classes of each group of which windows take processors, ``sizes`` its
-    processors; with ``is_within_node`` a job is on one class alone.
+    processors; with ``is_within_node`` a job is on one class alone. ``stocks`` are what places have of resources, and
+    ``nodes`` the group of each class, and names of resources that each of its nodes has, where jobs take of some.
     """
 
     limits: tuple[float, ...]
@@ -37,6 +43,8 @@ class Memories:
     pools: tuple[tuple[int, ...], ...] = ()
     sizes: tuple[int, ...] = ()
     is_within_node: bool = False
+    stocks: tuple[Stock, ...] = ()
+    nodes: tuple[tuple[NodeGroup, tuple[str, ...]], ...] = ()
 
     @property
     def is_ample(self) -> bool:
@@ -46,12 +54,22 @@ class Memories:
     @property
     def leave_all(self) -> bool:
         """Whether every job can use every free processor."""
-        return self.is_ample and not self.places and not self.pools
+        return self.is_ample and not (self.places or self.pools or self.stocks or self.nodes)
 
     @property
     def full(self) -> Allocation:
         """What is free besides processors of classes where nothing runs, and no window has begun."""
-        return (UNITS,) * len(self.shared) + self.sizes
+        return (UNITS,) * len(self.shared) + (STOCK_UNITS,) * len(self.stocks) + self.sizes
+
+    @property
+    def first_stock(self) -> int:
+        """Where a room has its first stock: behind classes and memories."""
+        return len(self.limits) + len(self.shared)
+
+    @property
+    def first_pool(self) -> int:
+        """Where a room has its first pool: behind the stocks."""
+        return self.first_stock + len(self.stocks)
 
     def megabytes(self, room: Sequence[int]) -> tuple[float, ...]:
         """Return the memory that is left on a node of each class, MB."""
@@ -68,7 +86,9 @@ class Memories:
             free = [count if job.may_use(*place) else 0 for count, place in zip(free, self.places, strict=True)]
         if job.memory:
             free = self.with_memory(job.memory, free, room[num_classes:])
-        return self._within_pools(free, room[num_classes + len(self.shared) :]) if self.pools else free
+        if self.nodes and job.asks_resources:
+            free = self._within_stocks(job, free, room[self.first_stock : self.first_pool])
+        return self._within_pools(free, room[self.first_pool :]) if self.pools else free
 
     def with_memory(self, asked: float, free: Sequence[int], left: Sequence[int]) -> Sequence[int]:
         """Return how many of the free processors have so much memory, MB each; ``left`` are units of it."""
@@ -80,11 +100,30 @@ class Memories:
 
     def taken(self, job: Job, counts: Sequence[int]) -> Allocation:
         """Return what a job takes of a room on so many processors of each class, which have the memory."""
-        if not self.shared and not self.pools:
+        if not self.shared and not self.pools and not self.stocks:
             return tuple(counts)
         asked = job.memory or 0.0
         units = (counts[g] * self._units(asked, g) if asked and counts[g] else 0 for g in self.shared)
-        return (*counts[: len(self.limits)], *units, *(sum([counts[g] for g in pool]) for pool in self.pools))
+        taken = (_units_taken(stock, job, sum([counts[g] for g in stock.classes])) for stock in self.stocks)
+        pools = (sum([counts[g] for g in pool]) for pool in self.pools)
+        return (*counts[: len(self.limits)], *units, *taken, *pools)
+
+    def _within_stocks(self, job: Job, free: Sequence[int], left: Sequence[int]) -> Sequence[int]:
+        """Return free processors cut to what is left of resources: those of the last classes first.
+
+        Of the platform as a whole there is enough for all tasks of the job, or for none.
+        """
+        cut = [count if tasks_on_node(*node_of, job) else 0 for count, node_of in zip(free, self.nodes, strict=True)]
+        for stock, units in zip(self.stocks, left, strict=True):
+            most = _tasks_of(stock, job, units)
+            if stock.level == "platform":
+                cut = cut if most >= job.tasks else [0] * len(cut)
+                continue
+            for g in stock.classes:
+                cut[g] = min(cut[g], max(0, most))
+                if not self.is_within_node:
+                    most -= cut[g]
+        return cut
 
     def _within_pools(self, free: Sequence[int], left: Sequence[int]) -> Sequence[int]:
         """Return free processors cut to what windows leave of their groups: of the last classes first."""
@@ -102,6 +141,28 @@ class Memories:
         return math.ceil(Fraction(asked) * UNITS / limit) if limit else UNITS
 
 
+@lru_cache(100_000)
+def _stock_units(amount: float, limit: float) -> int:
+    """Return an amount of a stock in units; more than all of it where there is none of it."""
+    return math.ceil(Fraction(amount) * STOCK_UNITS / Fraction(limit)) if limit else (STOCK_UNITS + 1) * (amount > 0.0)
+
+
+def _units_taken(stock: Stock, job: Job, tasks: int) -> int:
+    """Return the units that so many tasks of a job take of a stock."""
+    if tasks == 0 or not job.asks_resources:
+        return 0
+    whole, per_task = stock.parts(job)
+    return _stock_units(whole, stock.limit) + tasks * _stock_units(per_task, stock.limit)
+
+
+def _tasks_of(stock: Stock, job: Job, left: int) -> int:
+    """Return how many tasks of a job so many units of a stock are enough for."""
+    whole, per_task = (_stock_units(amount, stock.limit) for amount in stock.parts(job))
+    if whole > left:
+        return 0
+    return (left - whole) // per_task if per_task else job.tasks
+
+
 def memories_of(
     classes: Sequence[NodeClass],
     task_memory: float,
@@ -109,11 +170,14 @@ def memories_of(
     pools: Iterable[tuple[int, ...]] = (),
     *,
     is_within_node: bool = False,
+    stocks: Iterable[Stock] = (),
+    resources: tuple[str, ...] | None = None,
 ) -> Memories:
     """Return the memories of classes, where tasks ask for ``task_memory`` MB at most.
 
     ``clusters`` are the names of all where some jobs say which clusters or nodes they may use, ``pools`` the classes of
-    groups of which windows take processors.
+    groups of which windows take processors. ``stocks`` are what places have of resources that jobs take, and
+    ``resources`` those of them that nodes have; None where jobs take nothing.
     """
     limits = [
         capacity_limit(c.group.memory)
@@ -125,4 +189,5 @@ def memories_of(
     places = tuple((clusters[c.cluster], c.group) for c in classes if clusters)
     pools = tuple(pools)
     sizes = tuple(sum(classes[g].capacity for g in pool) for pool in pools)
-    return Memories(tuple(limits), tuple(shared), places, pools, sizes, is_within_node)
+    nodes = () if resources is None else tuple((c.group, resources) for c in classes)
+    return Memories(tuple(limits), tuple(shared), places, pools, sizes, is_within_node, tuple(stocks), nodes)

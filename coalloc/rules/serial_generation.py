@@ -17,6 +17,7 @@ from operator import le
 
 from coalloc.allocation import Allocation, allocation_of
 from coalloc.instance import CoallocError, Job
+from coalloc.instance.resources import tasks_within
 from coalloc.problem import Assignment, Mode, Problem, SpeedLevel
 from coalloc.rules.orders import ORDERS, ordered
 from coalloc.rules.profile import Profile
@@ -368,7 +369,25 @@ def room_for(problem: Problem, job: Job, free: Sequence[int], left: Sequence[flo
     """Return how many tasks of a job each class can take: by free processors, and what is left of each resource."""
     usable = [min(pair) for pair in zip(free, problem.rooms(job), strict=True)]
     memories = range(problem.num_links, problem.num_links + problem.num_memories)
-    return _with_memory(problem, job, usable, memories, left[memories.start : memories.stop])
+    room = _with_memory(problem, job, usable, memories, left[memories.start : memories.stop])
+    return _with_stocks(problem, job, room, left) if job.asks_resources else room
+
+
+def _with_stocks(problem: Problem, job: Job, room: Sequence[float], left: Sequence[float]) -> Sequence[float]:
+    """Return the tasks that each class can take, cut to what is left of each stock: of its last classes first.
+
+    Which classes of one cluster are cut is all the same to links, and of the platform as a whole all or none are.
+    """
+    cut, widest = list(room), max(shape.tasks for shape in problem.shapes(job))
+    for k, stock in problem.stocks:
+        total = int(sum(cut[g] for g in stock.classes))
+        most = tasks_within(left[k], job, stock.resource, total)
+        excess = 0 if stock.level == "platform" and most >= widest else total - most
+        for g in reversed(stock.classes):
+            taken = min(int(cut[g]), excess)
+            cut[g] -= taken
+            excess -= taken
+    return cut
 
 
 def _pools(problem: Problem, job: Job, pools: Sequence[int], left: Sequence[float]) -> list[Link]:

@@ -237,6 +237,7 @@ class Engine:
                 task_memory=0.0 if self._sharing else instance.largest_task_memory,
                 is_choosy=bool({"eligible", "requires"} & instance.words),
                 is_timed="times" in instance.words,
+                takers=instance.jobs if instance.resources_asked else (),
                 is_moldable=self._is_moldable,
                 running=instance.running,
                 sharing=self._sharing,

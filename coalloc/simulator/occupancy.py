@@ -6,13 +6,14 @@ and the tasks on a node ask for no more than its memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 from operator import add, index, sub
 
-from coalloc.allocation import Allocation, NodeClass, Scope, counted_groups
+from coalloc.allocation import Allocation, NodeClass, Scope, counted_groups, stocks_of
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job, Platform
+from coalloc.instance.resources import of_nodes, tasks_on_node
 from coalloc.rules.memories import memories_of
 from coalloc.simulator.decisions import DecisionError, Start, shown
 from coalloc.simulator.processors import Processors, lowest_of, preferred_of, processors_of
@@ -23,7 +24,8 @@ class Occupancy:
 
     That is: free processors of each class, then what else is left: units of memory of nodes, processors of pools.
     ``memories`` are those of its nodes; tasks ask for ``task_memory`` MB at most. ``is_choosy`` says whether some jobs
-    may not be everywhere.
+    may not be everywhere. ``resources`` are those that jobs take, ``crowded`` the nodes, by index, of which tasks of
+    several jobs may take more than there is.
     """
 
     def __init__(
@@ -34,10 +36,19 @@ class Occupancy:
         task_memory: float = 0.0,
         *,
         is_choosy: bool = False,
+        resources: Sequence[str] = (),
+        crowded: Collection[int] = (),
     ) -> None:
         names = [cluster.name for cluster in platform.clusters] if is_choosy else []
-        pools = counted_groups(platform, classes).values()
-        self.memories = memories_of(classes, task_memory, names, pools, is_within_node=scope == "node")
+        self.memories = memories_of(
+            classes,
+            task_memory,
+            names,
+            counted_groups(platform, classes).values(),
+            is_within_node=scope == "node",
+            stocks=stocks_of(platform, classes, resources, crowded),
+            resources=of_nodes(platform, resources) if resources else None,
+        )
         self._is_choosy, self._has_tail = is_choosy, bool(self.memories.full)
         self._num_classes = len(classes)
         self._index = platform.processor_index
@@ -86,6 +97,8 @@ class Occupancy:
         if self.memories.pools:
             self._refuse_closed(job, counts)
         taken = self.memories.taken(job, counts) if self._has_tail else counts
+        if self.memories.nodes and job.asks_resources:
+            self._refuse_short(job, counts, taken)
         self.free ^= processors
         self.room = tuple(map(sub, self.room, taken))
         return counts, processors, taken
@@ -122,13 +135,24 @@ class Occupancy:
 
     def _refuse_closed(self, job: Job, counts: Allocation) -> None:
         """Raise where the policy gives a job more processors of a group than windows leave now."""
-        for pool, left in zip(self.memories.pools, self._tail[len(self.memories.shared) :], strict=True):
+        for pool, left in zip(self.memories.pools, self.room[self.memories.first_pool :], strict=True):
             asked = sum(counts[g] for g in pool)
             if asked > left:
                 raise DecisionError(
                     f"the policy gave {quoted(job.id)} {asked} processors of {_classes(pool)}, of which a window "
                     f"leaves {left}"
                 )
+
+    def _refuse_short(self, job: Job, counts: Allocation, taken: Allocation) -> None:
+        """Raise where the policy puts a job where there is too little left of a resource that it takes."""
+        first = self.memories.first_stock
+        rows = zip(self.memories.stocks, taken[first:], self.room[first:], strict=False)  # pools come behind
+        short = [stock.name for stock, asked, left in rows if asked > left]
+        for g, (count, node_of) in enumerate(zip(counts, self.memories.nodes, strict=True)):
+            if count and not tasks_on_node(*node_of, job):
+                short.append(f"what nodes of class {g} have")
+        if short:
+            raise DecisionError(f"the policy started {quoted(job.id)}, which takes more than is left of {short[0]}")
 
     def _refuse_little_memory(self, job: Job, counts: Allocation) -> None:
         """Raise where a class has memory for fewer tasks than the policy puts there."""
@@ -210,10 +234,19 @@ class Pool(Occupancy):
 
 
 def occupancy_of(
-    platform: Platform, classes: Sequence[NodeClass], scope: Scope, task_memory: float = 0.0, *, is_choosy: bool = False
+    platform: Platform,
+    classes: Sequence[NodeClass],
+    scope: Scope,
+    task_memory: float = 0.0,
+    *,
+    is_choosy: bool = False,
+    resources: Sequence[str] = (),
+    crowded: Collection[int] = (),
 ) -> Occupancy:
     """Return the occupancy of an empty platform; see :class:`Occupancy`."""
-    occupancy = Occupancy(platform, classes, scope, task_memory, is_choosy=is_choosy)
+    occupancy = Occupancy(
+        platform, classes, scope, task_memory, is_choosy=is_choosy, resources=resources, crowded=crowded
+    )
     if len(classes) == 1 and occupancy.memories.leave_all:
         return Pool(platform, classes, scope)
     return occupancy
@@ -247,7 +280,7 @@ def refuse_unplaceable(jobs: Iterable[Job], most_tasks: Callable[[Job], int], pa
     lines = [
         f"job {quoted(job.id)} {_asked(job)}: no {part} has that for more than {most} of its {job.tasks} tasks"
         for job in jobs
-        if (job.memory or job.is_choosy) and (most := most_tasks(job)) < job.tasks
+        if (job.memory or job.is_choosy or job.asks_resources) and (most := most_tasks(job)) < job.tasks
     ]
     if lines:
         raise CoallocError("\n".join(lines))
@@ -258,6 +291,8 @@ def _asked(job: Job) -> str:
     asked = [f"asks for {job.memory:g} MB of memory per task"] if job.memory else []
     if job.is_choosy:
         asked.append(f"may use {' and '.join([*map(quoted, job.eligible), *map(quoted, job.requires)])} alone")
+    if job.asks_resources:
+        asked.append(f"takes {' and '.join(map(quoted, dict.fromkeys([*job.resources, *job.task_resources])))}")
     return " and ".join(asked)
 
 

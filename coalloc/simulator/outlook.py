@@ -63,10 +63,10 @@ class Outlook:
     ``sizes`` is the room where nothing runs and nothing is closed; the first ``num_classes`` are processors of classes.
     """
 
-    def __init__(self, closings: Sequence[Closing], sizes: Allocation, num_classes: int, num_memories: int) -> None:
+    def __init__(self, closings: Sequence[Closing], sizes: Allocation, num_classes: int, memories: Memories) -> None:
         self._coming, self._begun = list(closings), list[Closing]()
         self._sizes, self._num_classes = sizes, num_classes
-        self._first_pool = num_classes + num_memories
+        self._first_stock, self._first_pool = memories.first_stock, memories.first_pool
 
     @property
     def closings(self) -> tuple[Closing, ...]:
@@ -125,10 +125,13 @@ class Outlook:
             for p in self.pools(closing):
                 left = self._sizes[p] - closing.taken[p]
                 if taken[p] and taken[p] + sum(run.taken[p] for run in others if run.estimated_end > limit) > left:
-                    return (
-                        f"in a group of which a window leaves {left} processors at {closing.start:.12g} s, too few for "
-                        f"what would run then; by its estimate it would do so from {now:.12g} s to {end:.12g} s"
+                    at = f"at {closing.start:.12g} s"
+                    what = (
+                        f"in a group of which a window leaves {left} processors {at}, too few for what would run then"
                     )
+                    if p < self._first_pool:
+                        what = f"which takes of a resource of which a job that begins {at} leaves too little for it"
+                    return f"{what}; by its estimate it would do so from {now:.12g} s to {end:.12g} s"
         return ""
 
     def refuse(self, job: Job, taken: Allocation, now: float, end: float, others: Sequence[Expected]) -> None:
@@ -138,8 +141,8 @@ class Outlook:
             raise DecisionError(f"the policy started {quoted(job.id)} {fault}")
 
     def pools(self, closing: Closing) -> Iterator[int]:
-        """Yield the pools, by their places in a room, of which a closing takes processors."""
-        return (p for p in range(self._first_pool, len(self._sizes)) if closing.taken[p])
+        """Yield the stocks and pools, by their places in a room, of which a closing takes a part."""
+        return (p for p in range(self._first_stock, len(self._sizes)) if closing.taken[p])
 
     def _classes(self, closing: Closing) -> Iterator[int]:
         return (g for g in range(self._num_classes) if closing.taken[g])
@@ -149,7 +152,6 @@ def outlook_of(
     platform: Platform, classes: Sequence[NodeClass], running: Sequence[RunningJob], memories: Memories
 ) -> Outlook | None:
     """Return the closings of a site, None where there are none; ``running`` are the jobs that hold it, or will."""
-    num_memories = len(memories.shared)
-    closings = closings_of(platform, classes, running, num_memories)
+    closings = closings_of(platform, classes, running, memories)
     sizes = (*(node_class.capacity for node_class in classes), *memories.full)
-    return Outlook(closings, sizes, len(classes), num_memories) if closings else None
+    return Outlook(closings, sizes, len(classes), memories) if closings else None

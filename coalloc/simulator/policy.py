@@ -106,7 +106,7 @@ class State:
 
     @property
     def room(self) -> Allocation:
-        """Free processors of each class, then units of memory of nodes, then processors of groups.
+        """Free processors of each class, then units of memory of nodes, of stocks, then processors of groups.
 
         What an allocation rule chooses from (:meth:`allocator`), and what jobs take of it, is :attr:`free` where there
         is always memory enough, and no window takes a number of processors (:mod:`coalloc.rules.memories`).
@@ -122,6 +122,11 @@ class State:
     def shares_memory(self) -> bool:
         """Whether the cores of a node may share too little memory."""
         return bool(self._occupancy.memories.shared)
+
+    @property
+    def has_stocks(self) -> bool:
+        """Whether jobs take of resources of which several together may take too much."""
+        return bool(self._occupancy.memories.stocks)
 
     @property
     def lacks_memory(self) -> bool:

@@ -25,8 +25,8 @@ from coalloc.simulator.result import SimulationResult
 from coalloc.simulator.routing import Broker
 from coalloc.simulator.site import Partition
 
-UNKNOWN_WHERE_SHARED = frozenset({"times"})
-"""The words that no run on shared nodes knows: a node has one speed there, however many share it."""
+UNKNOWN_WHERE_SHARED = frozenset({"times", "resources"})
+"""The words that no run on shared nodes knows: a node has one speed there, and tasks share its memory alone."""
 
 SETS_AT_ONCE = 2_000
 """Sets of processors that are named in one go, so that memory stays small."""

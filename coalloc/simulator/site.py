@@ -23,7 +23,9 @@ from coalloc.allocation import Allocation, node_classes, reserved_nodes
 from coalloc.documents.text import quoted
 from coalloc.execution import Kinds, execution_time, kinds_of
 from coalloc.instance import CoallocError, Job, Platform, PowerStates, RunningJob
+from coalloc.instance.job import resources_asked
 from coalloc.instance.power import known_power_states
+from coalloc.instance.resources import contended_nodes, of_nodes
 from coalloc.instance.rounding import time_tolerance
 from coalloc.rules.closings import Closing
 from coalloc.simulator.clock import Clock
@@ -81,6 +83,7 @@ class Site:
         task_memory: float = 0.0,
         is_choosy: bool = False,
         is_timed: bool = False,
+        takers: Sequence[Job] = (),
         is_moldable: bool = False,
         running: Sequence[RunningJob] = (),
         sharing: NodeSharing | None = None,
@@ -91,11 +94,16 @@ class Site:
         is_whole = chosen == list(range(len(platform.clusters)))
         own = platform if is_whole else _part(platform, chosen)
         held = [run for run in running if all(name in own.processor_index for name in run.nodes)]
-        classes = node_classes(own, scope, task_memory, reserved_nodes(own, held, "simulate"))
+        resources = resources_asked(takers)
+        crowded = contended_nodes(own, [*takers, *(run.job for run in held)], of_nodes(own, resources))
+        apart = [*reserved_nodes(own, held, "simulate"), *({node} for node in crowded)]
+        classes = node_classes(own, scope, task_memory, apart)
         links = [*chosen, *range(len(platform.clusters), len(platform.links))]
         self.is_whole = is_whole
         self._blocks = () if is_whole else tuple(_blocks(platform, own, chosen))
-        self._occupancy = occupancy_of(own, classes, scope, task_memory, is_choosy=is_choosy)
+        self._occupancy = occupancy_of(
+            own, classes, scope, task_memory, is_choosy=is_choosy, resources=resources, crowded=crowded
+        )
         self.outlook = outlook_of(own, classes, held, self._occupancy.memories)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._is_uniform = len(set(self._slowness)) == 1
@@ -223,7 +231,8 @@ class Site:
         members = [processors_of(node_class.processors) for node_class in self.state.classes]
         memories = self._occupancy.memories
         pools = [processors_of(p for g in pool for p in self.state.classes[g].processors) for pool in memories.pools]
-        places = (*members, *(0 for _ in memories.shared), *pools)
+        stocks = [reduce(or_, map(members.__getitem__, stock.classes)) for stock in memories.stocks]
+        places = (*members, *(0 for _ in memories.shared), *stocks, *pools)
         for closing in self.outlook.closings if self.outlook is not None else ():
             own = reduce(or_, compress(places, closing.taken))
             processors = own if self.is_whole else self.on_platform(own)
@@ -273,13 +282,15 @@ class Site:
 
     def most_tasks(self, job: Job) -> int:
         """Return the most tasks that a job may have here, where it may be, by the memory that each asks for."""
-        key = job.memory, job.eligible, job.requires
+        key = job.memory, job.eligible, job.requires, job.resources, job.task_resources
         if key not in self._most_tasks:
             state, clusters = self.state, self.state.platform.clusters
             rooms = [
                 c.room(job.memory or 0.0) if job.may_use(clusters[c.cluster].name, c.group) else 0
                 for c in state.classes
             ]
+            if job.asks_resources:
+                rooms = list(map(min, rooms, state.usable(job, state.full_room)))
             self._most_tasks[key] = largest_part(state.classes, state.scope, rooms)
         return self._most_tasks[key]
 

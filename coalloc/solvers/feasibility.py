@@ -165,6 +165,8 @@ def _saturation(problem: Problem, spreading: Spreading, j: int) -> str:
     job = problem.jobs[j]
     if fits_alone(problem, spreading, j):
         return ""
+    if problem.contended_stocks and job.asks_resources:
+        return f"job {quoted(job.id)} fits nowhere: where there is enough of the resources that it takes links saturate"
     where = "runs" if problem.rooms(job) == problem.capacities else "finds memory"
     at_best = _at_best(problem, j, problem.capacities, problem.limits, "which carries {:g} MB/s")
     return f"job {quoted(job.id)} saturates a link wherever it {where}{at_best and ': ' + at_best}"
@@ -173,6 +175,8 @@ def _saturation(problem: Problem, spreading: Spreading, j: int) -> str:
 def fits_alone(problem: Problem, spreading: Spreading, j: int) -> bool:
     """Return whether a job that the platform holds saturates no link on some allocation."""
     job = problem.jobs[j]
+    if job.asks_resources and problem.contended_stocks and problem.count_allocations(job) <= MAX_MODES:
+        return bool(problem.modes_of(j))
     if least_tasks(job) <= _widest_cluster(problem, job):  # within one cluster no link is loaded
         return True
     if problem.scope != "platform":

@@ -47,7 +47,7 @@ from coalloc.solvers.search.packages import Work, is_cheaper
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-UNKNOWN_WORDS = frozenset({"deadline", "after", "times", "shapes", "unavailable", "start"})
+UNKNOWN_WORDS = frozenset({"deadline", "after", "times", "shapes", "unavailable", "start", "resources"})
 """The words that packages do not know."""
 MAX_PLACES = 200_000
 """Jobs times processors up to which the node formulation is built."""

@@ -1,8 +1,9 @@
 """Why an instance has no schedule: an irreducible set of what it asks for, each of which is needed.
 
-Every word that takes schedules away is a reason: a deadline, a precedence, where a job may be, a window, a reservation.
-Reasons are left out, many at a time and then singly, as long as it is proven that there is still no schedule; one
-stays if there is a schedule without it. What stays in the end has none, and without any one of it there would be one.
+Every word that takes schedules away is a reason: a deadline, a precedence, where a job may be, what there is of a
+resource, a window, a reservation. Reasons are left out, many at a time and then singly, as long as it is proven that
+there is still no schedule; one stays if there is a schedule without it. What stays in the end has none, and without any
+one of it there would be one.
 Source: deletion filtering, J. Chinneck, E. Dravnieks, "Locating minimal infeasible constraint sets in linear programs",
 ORSA Journal on Computing 3 (1991).
 """
@@ -15,8 +16,9 @@ from functools import partial
 
 from coalloc.documents.text import quoted
 from coalloc.instance import Instance, Job, RunningJob, Window
+from coalloc.instance.resources import total_of
 from coalloc.problem import Problem
-from coalloc.solvers.feasibility import too_late_together, why_crowded
+from coalloc.solvers.feasibility import too_late_together, why_crowded, why_infeasible
 
 MOST_REASONS = 400
 """Reasons beyond which none is left out: each may take a proof."""
@@ -50,6 +52,9 @@ def reasons_of(instance: Instance) -> Iterator[Reason]:
         if job.requires:
             features = " and ".join(map(quoted, job.requires))
             yield Reason(f"job {name} requires {features}", _of_job(job, lambda j: j.replace(requires=())))
+    for resource in instance.resources_asked:
+        total = total_of(instance.platform, resource)
+        yield Reason(f"there are {total:g} {quoted(resource)} in all", partial(_without_resource, resource))
     for window in instance.platform.unavailable:
         what = f"{window.processors} processors of group {window.group}" if window.processors else "nodes"
         closed = f"{what} of {quoted(window.cluster)} are not there from {window.start:g} to {window.end:g} s"
@@ -77,6 +82,17 @@ def _without_window(window: Window, instance: Instance) -> Instance:
     left = list(instance.platform.unavailable)
     left.remove(window)
     return instance.replace(platform=instance.platform.replace(unavailable=left))
+
+
+def _without_resource(resource: str, instance: Instance) -> Instance:
+    """Return an instance in which no job takes of a resource."""
+
+    def freed(job: Job) -> Job:
+        fields = {"resources": job.resources, "task_resources": job.task_resources}
+        return job.replace(**{key: {n: a for n, a in of.items() if n != resource} for key, of in fields.items()})
+
+    running = [run.replace(job=freed(run.job)) for run in instance.running]
+    return instance.replace(jobs=list(map(freed, instance.jobs)), running=running)
 
 
 def _without_running(run: RunningJob, instance: Instance) -> Instance:
@@ -115,4 +131,5 @@ def _with_reasons(instance: Instance, everything: Sequence[Reason], kept: Sequen
 def is_beyond_one_job(problem: Problem) -> bool:
     """Return whether what keeps a problem without a schedule may be more than a job by itself."""
     is_several = bool(why_crowded(problem)) or too_late_together(problem) is not None
-    return any(problem.before) or not problem.is_plain or is_several
+    is_shared = bool(problem.contended_stocks) and not why_infeasible(problem)
+    return any(problem.before) or not problem.is_plain or is_several or is_shared

@@ -106,7 +106,8 @@ class _Option:
     """An allocation of a job in one of its shapes, with its link loads (MB/s, one per link) and processing slowdown.
 
     ``memory`` (MB, one per class) is what its tasks ask of one node: all of the class where that is a node of several
-    cores, else one. ``groups`` are the processors of each group of which windows take some.
+    cores, else one. ``groups`` are the processors of each group of which windows take some, ``taken`` what its tasks
+    take of resources in each of the :func:`_places`.
     """
 
     allocation: Allocation
@@ -116,21 +117,65 @@ class _Option:
     memory: tuple[float, ...]
     job: Job
     groups: tuple[float, ...] = ()
+    taken: tuple[float, ...] = ()
 
     @property
     def demand(self) -> tuple[float, ...]:
-        """What it takes of every resource: processors of each class, bandwidth of each link, memory of each class."""
-        return (*self.allocation, *self.loads, *self.memory, *self.groups)
+        """What it takes: processors of each class, bandwidth of each link, memory of each class, of places, groups."""
+        return (*self.allocation, *self.loads, *self.memory, *self.taken, *self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What some classes have together of a resource; of nodes of one core each has it, and one task at a time."""
+
+    resource: str
+    classes: tuple[int, ...]
+    limit: float
+    is_alone: bool = False
+
+    def taken(self, job: Job, allocation: Allocation) -> float:
+        """Return what a rigid job takes of it: its amount as a whole, once, and that of each task that is there."""
+        inside = sum(allocation[g] for g in self.classes)
+        tasks = min(inside, 1) if self.is_alone else inside
+        if tasks == 0:
+            return 0.0
+        return job.resources.get(self.resource, 0.0) + tasks * job.task_resources.get(self.resource, 0.0)
+
+
+def _asked(instance: Instance) -> list[str]:
+    """Return the resources that jobs take something of."""
+    jobs = [*instance.jobs, *(run.job for run in instance.running)]
+    return sorted({name for job in jobs for name in (*job.resources, *job.task_resources)})
+
+
+def _places(instance: Instance, classes: Sequence[NodeClass]) -> list[_Place]:
+    """Return the places that may have something of a resource that jobs take: nothing of what they do not state."""
+    platform, found = instance.platform, []
+    for name in _asked(instance):
+        if name in platform.resources:
+            found.append(_Place(name, tuple(range(len(classes))), capacity_limit(platform.resources[name])))
+        elif any(name in cluster.resources for cluster in platform.clusters):
+            for number, cluster in enumerate(platform.clusters):
+                inside = tuple(g for g, c in enumerate(classes) if c.cluster == number)
+                found.append(_Place(name, inside, capacity_limit(cluster.resources.get(name, 0.0))))
+        else:
+            for g, c in enumerate(classes):
+                limit = capacity_limit(c.group.resources.get(name, 0.0))
+                found.append(_Place(name, (g,), limit, c.group.cores == 1))
+    return found
 
 
 def _classes(
     instance: Instance, scope: Scope = "platform", apart: Sequence[Collection[int]] = ()
 ) -> tuple[NodeClass, ...]:
-    """Return the node classes, with every node of several cores for itself where some job asks for memory.
+    """Return the node classes, with every node of several cores for itself where some job takes what nodes have.
 
     Nodes that constraints tell apart, in sets, are in different ones.
     """
     asks = any(job.memory for job in (*instance.jobs, *(run.job for run in instance.running)))
+    groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
+    asks |= any(name in group.resources for name in _asked(instance) for group in groups)
     node_of, index = instance.platform.processor_node, instance.platform.processor_index
     reserved: list[Collection[int]] = [
         {node_of[index[name]] for name in run.nodes} for run in instance.running if run.start > 0.0
@@ -171,7 +216,8 @@ def _option(job: Job, allocation: Allocation, instance: Instance, classes: Seque
         slowdown = max(_named_time(job, c) for c, count in used if count) / job.base_time
     on_one_node = (count if c.group.cores > 1 else min(count, 1) for c, count in used)
     memory = tuple(count * (job.memory or 0.0) for count in on_one_node)
-    return _Option(allocation, tasks, tuple(loads), slowdown, memory, job)
+    taken = tuple(place.taken(job, allocation) for place in _places(instance, classes))
+    return _Option(allocation, tasks, tuple(loads), slowdown, memory, job, taken=taken)
 
 
 def _shapes(job: Job) -> list[Job]:
@@ -203,8 +249,9 @@ def _options(
         for shape in _shapes(job)
         for allocation in _allocations(shape.tasks, allowed)
     )
-    room = (*limits, *_memories(classes))
-    return [o for o in options if all(load <= most for load, most in zip((*o.loads, *o.memory), room, strict=True))]
+    room = (*limits, *_memories(classes), *(place.limit for place in _places(instance, classes)))
+    loads = ((o, (*o.loads, *o.memory, *o.taken)) for o in options)
+    return [option for option, asked in loads if all(load <= most for load, most in zip(asked, room, strict=True))]
 
 
 def _shared_memories(classes: Sequence[NodeClass]) -> list[float]:
@@ -309,6 +356,7 @@ def brute_force_oas(
         (grid(run.end), _held(run, instance, classes, groups.values())) for run in instance.running if run.start <= 0.0
     ]
     sizes = [float(sum(capacities[g] for g in members)) for members in groups.values()]
+    stocks = [math.inf if place.is_alone else place.limit for place in _places(instance, classes)]
     blocks = _blocks(instance, classes, groups, slot, grid)
     unit = 1.0 if slot is None else slot
     earliest = (constraint.earliest_start(job) for constraint in constraints for job in instance.jobs)
@@ -328,7 +376,7 @@ def brute_force_oas(
     search = _OasSearch(
         choices,
         held,
-        np.array([*capacities, *limits, *_shared_memories(classes), *sizes], dtype=float),
+        np.array([*capacities, *limits, *_shared_memories(classes), *stocks, *sizes], dtype=float),
         _regular(instance, objective, unit),
         [_last_tick(job, slot) for job in instance.jobs],
         _preceding(instance),
@@ -374,7 +422,7 @@ def _blocks(
 ) -> list[_Block]:
     """Return the windows, and the running jobs that start later; what begins in a slot is in the way in all of it."""
     begins = _grid(slot, "down")
-    rest = (0.0,) * (len(instance.platform.links) + len(classes))
+    rest = (0.0,) * (len(instance.platform.links) + len(classes) + len(_places(instance, classes)))
     found = []
     for window, nodes in zip(instance.platform.unavailable, instance.platform.window_nodes, strict=True):
         closed = _members(classes, nodes, instance) if window.processors is None else ()

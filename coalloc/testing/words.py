@@ -5,14 +5,15 @@ What an instance of :mod:`coalloc.testing.small` says is kept; words are added t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from coalloc.execution import execution_time
-from coalloc.instance import Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape
+from coalloc.instance import Cluster, Instance, InstanceError, Job, NodeGroup, Platform, RunningJob, Shape
 from coalloc.instance.processor_names import ProcessorNames
+from coalloc.instance.resources import total_of
 from coalloc.instance.windows import Window
 from coalloc.instance.words import WORDS
 from coalloc.testing.small import SmallSize, small_instance
@@ -27,6 +28,8 @@ MOST_STRETCHED = 2.0
 
 WORD_SIZE = SmallSize(max_jobs=4, max_slots=18)
 """What brute force still enumerates in a moment whatever the words."""
+
+T = TypeVar("T", NodeGroup, Cluster)
 
 Draw = Callable[[np.random.Generator, Instance], Instance]
 
@@ -195,6 +198,55 @@ def _shape(rng: np.random.Generator, job: Job, tasks: int) -> Shape:
     return Shape(tasks, round(job.base_time * factor, 1), times=times)
 
 
+def _with_resources(rng: np.random.Generator, instance: Instance) -> Instance:
+    """Return an instance in which most jobs take of one or two resources: of the platform, of clusters or of nodes."""
+    names = [name for name in ("licences", "watts") if total_of(instance.platform, name) == 0.0]
+    for name in names[: int(rng.integers(1, 3))]:
+        instance = _with_resource(rng, instance, name)
+    return instance
+
+
+def _with_resource(rng: np.random.Generator, instance: Instance, name: str) -> Instance:
+    """Return an instance with one more resource; what a job takes too much of it does not take."""
+    unit = float(rng.choice((1.0, 37.5)))
+    level = str(rng.choice(("platform", "cluster", "node")))
+
+    def stocked(holder: T, most: int) -> T:
+        share = {} if rng.random() < 0.15 else {name: unit * float(rng.integers(1, most + 1))}
+        return holder.replace(resources={**holder.resources, **share})
+
+    platform = instance.platform
+    if level == "platform":
+        platform = platform.replace(resources={**platform.resources, name: unit * float(rng.integers(1, 7))})
+    elif level == "cluster":
+        platform = platform.replace(clusters=[stocked(cluster, 6) for cluster in platform.clusters])
+    else:
+        groups = [[stocked(group, 3) for group in cluster.nodes] for cluster in platform.clusters]
+        pairs = zip(platform.clusters, groups, strict=True)
+        platform = platform.replace(clusters=[cluster.replace(nodes=nodes) for cluster, nodes in pairs])
+    instance = instance.replace(platform=platform)
+    for j in range(len(instance.jobs)):
+        if rng.random() < 0.7:
+            instance = _where_possible(instance, jobs=_taking(rng, instance.jobs, j, {name: unit}))
+    if rng.random() < 0.5:
+        running = [
+            run.replace(job=run.job.replace(task_resources={**run.job.task_resources, name: unit}))
+            for run in instance.running
+        ]
+        instance = _where_possible(instance, running=running)
+    return instance
+
+
+def _taking(rng: np.random.Generator, jobs: Sequence[Job], j: int, unit: Mapping[str, float]) -> list[Job]:
+    """Return jobs of which one takes some units of a resource: as a whole, by each of its tasks, or both."""
+    kind = int(rng.integers(3))
+    whole = {name: size * float(rng.integers(1, 4)) for name, size in unit.items() if kind != 1}
+    per_task = {name: size * float(rng.choice((0.5, 1.0, 1.0, 2.0))) for name, size in unit.items() if kind != 0}
+    job = jobs[j]
+    taking = job.replace(resources={**job.resources, **whole}, task_resources={**job.task_resources, **per_task})
+    return [taking if i == j else other for i, other in enumerate(jobs)]
+
+
 DRAWS: Mapping[str, Draw] = {
     "deadline": _with_deadlines,
     "after": _with_precedences,
@@ -204,5 +256,6 @@ DRAWS: Mapping[str, Draw] = {
     "shapes": _with_shapes,
     "unavailable": _with_windows,
     "start": _with_reservations,
+    "resources": _with_resources,
 }
 """What adds each word."""

@@ -70,7 +70,7 @@ def test_all_faults_of_a_call():
         "base_time: is missing",
         "colour: is not a known key; known are id, tasks, base_time, processing_share, task_bandwidth, arrival, "
         "estimate, user, memory, energy_estimate, weight, due_date, deadline, after, eligible, "
-        "requires, times, shapes",
+        "requires, times, shapes, resources, task_resources",
     ]
 
 

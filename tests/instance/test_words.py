@@ -28,6 +28,10 @@ WORDED = {
         PLAIN.replace(unavailable=[Window("C1", 5.0, 10.0, nodes=["C1/0"])]), [Job("J1", 2, 10.0), Job("J2", 1, 5.0)]
     ),
     "start": Instance(PLAIN, [Job("J1", 2, 10.0)], [RunningJob(Job("R1", 1, 5.0), ["C1/1"], 10.0, start=5.0)]),
+    "resources": Instance(
+        PLAIN.replace(resources={"licences": 1.0}),
+        [Job("J1", 1, 10.0, resources={"licences": 1.0}), Job("J2", 1, 5.0, task_resources={"licences": 1.0})],
+    ),
 }
 """An instance that uses one word."""
 

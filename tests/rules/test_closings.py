@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from coalloc import Cluster, Job, NodeGroup, Platform, RunningJob, Window
-from coalloc.allocation import node_classes, reserved_nodes
+from coalloc.allocation import node_classes, reserved_nodes, stocks_of
+from coalloc.instance.job import resources_asked
 from coalloc.rules.closings import Closing, closings_of
+from coalloc.rules.memories import STOCK_UNITS, memories_of
 
 
 def closings(platform, running=(), num_memories=0):
     classes = node_classes(platform, reserved=reserved_nodes(platform, running, "this"))
-    return [c.capacity for c in classes], closings_of(platform, classes, running, num_memories)
+    stocks = stocks_of(platform, classes, resources_asked(run.job for run in running), [])
+    memories = replace(memories_of(classes, 0.0, stocks=stocks), shared=(0,) * num_memories)
+    return [c.capacity for c in classes], closings_of(platform, classes, running, memories)
 
 
 def pool(nodes, *windows):
@@ -46,3 +52,14 @@ def test_a_job_that_starts_later_takes_its_class_and_its_part_of_the_pool():
         [Closing(5.0, 7.0, (0, 0, 1)), Closing(5.0, 9.0, (0, 1, 0)), Closing(7.0, 9.0, (0, 0, 2))],
     )
     assert closings(pool(3)) == ([3], [])
+
+
+def test_a_job_that_starts_later_takes_its_part_of_a_stock():
+    # R has 3 of 4 licences to 6 s, S 2 from 5 s to 8 s: of these there is one left until R ends.
+    platform = pool(3).replace(resources={"licences": 4.0})
+    running = [
+        RunningJob(Job("R", 1, 1.0, resources={"licences": 3.0}), ["C1/0"], 6.0),
+        RunningJob(Job("S", 1, 1.0, task_resources={"licences": 2.0}), ["C1/1"], 8.0, start=5.0),
+    ]
+    found = {closing[:2]: closing.taken[-1] / STOCK_UNITS for closing in closings(platform, running)[1]}
+    assert {span: round(share, 6) for span, share in found.items() if share} == {(5.0, 6.0): 0.25, (6.0, 8.0): 0.5}

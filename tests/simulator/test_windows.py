@@ -245,7 +245,7 @@ def test_a_part_of_a_node_is_not_reserved():
 def test_what_does_not_know_windows_refuses_them(name):
     why = {
         "grid": "its broker counts on all processors of a site, for every job and at all times",
-        "loras": "it looks at what is on nodes now, not at who may use them, nor at what is to come",
+        "loras": "it looks at tasks and memory on nodes now, not at who may use them, nor at what is to come",
     }
     with pytest.raises(CoallocError) as caught:
         coalloc.simulate(Instance(pool(1, Window("C1", 5.0, 9.0)), [Job("A", 1, 1.0)]), name)

@@ -25,7 +25,10 @@ from coalloc.solvers.result import SolveStatus
 
 UNKNOWN_WORDS = frozenset(WORDS) - {"eligible", "requires"}
 """The words that energy and EDP do not know: all but where a job may be, which is as where it finds memory."""
-WHY_UNKNOWN = "its bounds and searches count on jobs of one run time by power, in any order, and on nodes always there"
+WHY_UNKNOWN = (
+    "its bounds and searches count on jobs of one run time by power, in any order, that take processors, links and "
+    "memory alone, and on nodes always there"
+)
 """Why not."""
 
 

@@ -33,7 +33,7 @@ from coalloc.solvers.bounds.column_generation import IMPROVEMENT, ColumnGenerati
 from coalloc.solvers.bounds.level_branching import MAX_NODES, Root, branch
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, SetList, may_list
 from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
-from coalloc.solvers.bounds.pricing import ListedPricing, Pricing, pricing_for
+from coalloc.solvers.bounds.pricing import ListedPricing, MipPricing, Pricing, pricing_for
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
 from coalloc.solvers.bounds.safe_side import rounded
 from coalloc.solvers.bounds.simple import simple_bound
@@ -45,8 +45,13 @@ TAIL_SHARE = 0.6
 """Share of the time left that one release gets while others wait."""
 SHARE, BRANCHING_SHARE = 0.2, 0.1
 """Shares of the remaining time of a portfolio after which the LPs, and branching, stop."""
-WIDE_SHARE = 0.4
+WIDE_SHARE = 0.7
 """Share of the time left in which the wide jobs of a release are covered by themselves."""
+SLOW_SHARE = 0.2
+"""Share of the time that an LP gets whose pricing is slow, once wide jobs prove more than the area.
+
+So many processors hold nearly every mixture of jobs, and the LP proves little more than the area itself.
+"""
 LIST_SHARE = 0.6
 """Share of that time in which its sets must be listed."""
 BRANCHING_REACH = 0.97
@@ -151,7 +156,8 @@ class FeasibleSets:
                 return
         work = Work(problem, jobs, self.best)
         areas = work.bounds(deadline)
-        yield rounded(problem, float(areas.max()))
+        of_area = rounded(problem, float(areas.max()))
+        yield of_area
         for index in np.argsort(-areas, kind="stable").tolist():
             suffix = release_suffix_of(problem, jobs, float(work.releases[index]), self.best)
             now = time.perf_counter()
@@ -159,8 +165,12 @@ class FeasibleSets:
                 return
             if suffix.jobs:
                 yield from self._wide(suffix, now + WIDE_SHARE * (deadline - now))
+                now = time.perf_counter()
                 last = deadline if len(areas) == 1 else now + TAIL_SHARE * (deadline - now)
-                yield from self._lp(work, index, suffix, last)
+                pricing = set_pricing(problem, suffix, last)
+                if isinstance(pricing, MipPricing) and self.best > of_area:
+                    last = now + SLOW_SHARE * (last - now)
+                yield from self._lp(work, index, suffix, pricing, last)
 
     def _at_once(self, suffix: ReleaseSuffix, sets: Sequence[Set], deadline: float) -> Iterator[float]:
         """Yield the bound of a suffix all of whose sets are known: one LP."""
@@ -201,12 +211,11 @@ class FeasibleSets:
             self._keep(wide, search)
             yield rounded(self._problem, wide.release + lower)
 
-    def _lp(self, work: Work, index: int, suffix: ReleaseSuffix, deadline: float) -> Iterator[float]:
+    def _lp(self, work: Work, index: int, suffix: ReleaseSuffix, pricing: Pricing, deadline: float) -> Iterator[float]:
         """Yield the bounds of one suffix until they cannot exceed the best, or its LP is solved."""
         prices = work.best_prices(index, deadline)
         of_job = work.job_values(prices)
         values = np.array([of_job[j] if j >= 0 else 0.0 for j in suffix.numbers])
-        pricing = set_pricing(self._problem, suffix, deadline)
         sets = sets_of_schedules(suffix, self._schedules)
         search = ColumnGeneration(
             suffix, all_levels(suffix.jobs), pricing, values=values, speed_prices=prices.speeds, sets=sets

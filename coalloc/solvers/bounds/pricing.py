@@ -68,9 +68,15 @@ class Pricing(Protocol):
 
 
 def pricing_for(capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> Pricing:
-    """Return the exact pricing while its table is small, else the MIP."""
+    """Return the exact pricing while its table is small, else, or where jobs take of resources, the MIP."""
     entries = math.prod(c + 1 for c in capacities) * sum(len(job.durations) for job in jobs)
-    return TablePricing(capacities, jobs) if entries <= MAX_TABLE else MipPricing(capacities, jobs)
+    is_small = entries <= MAX_TABLE and not any(job.takes for job in jobs)
+    return TablePricing(capacities, jobs) if is_small else MipPricing(capacities, jobs)
+
+
+def _num_resources(jobs: Sequence[LevelledJob]) -> int:
+    """Return how many resources jobs take of."""
+    return max((len(job.takes[0]) for job in jobs if job.takes), default=0)
 
 
 def useful_levels(prices: Sequence[float], job: LevelledJob) -> Iterator[tuple[int, float]]:
@@ -191,18 +197,20 @@ class MipPricing:
         self._members = [(j, level) for j, job in enumerate(jobs) for level in range(len(job.durations))]
         self._mip = quiet_highs(mip_rel_gap=MIP_GAP)
         lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = len(self._members), len(capacities) + len(jobs)
+        num_resources = _num_resources(jobs)
+        lp.num_col_, lp.num_row_ = len(self._members), len(capacities) + len(jobs) + num_resources
         lp.sense_ = highspy.ObjSense.kMaximize
         lp.col_cost_ = np.zeros(len(self._members))
         lp.col_lower_, lp.col_upper_ = np.zeros(len(self._members)), np.ones(len(self._members))
         lp.integrality_ = [highspy.HighsVarType.kInteger] * len(self._members)
         lp.row_lower_ = np.full(lp.num_row_, -highspy.kHighsInf)
-        lp.row_upper_ = np.concatenate([np.cumsum(capacities), np.ones(len(jobs))])
+        lp.row_upper_ = np.concatenate([np.cumsum(capacities), np.ones(len(jobs) + num_resources)])
         starts, rows, coefficients = [0], [], []
         for j, level in self._members:
             used = [(s, float(need)) for s, need in enumerate(jobs[j].needs[level]) if need]
-            rows += [*(s for s, _ in used), len(capacities) + j]
-            coefficients += [*(need for _, need in used), 1.0]
+            taken = [(i, share) for i, share in enumerate(jobs[j].takes[level]) if share] if jobs[j].takes else []
+            rows += [*(s for s, _ in used), len(capacities) + j, *(len(capacities) + len(jobs) + i for i, _ in taken)]
+            coefficients += [*(need for _, need in used), 1.0, *(share for _, share in taken)]
             starts.append(len(rows))
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_, lp.a_matrix_.index_ = np.array(starts, dtype=np.int32), np.array(rows, dtype=np.int32)
@@ -243,7 +251,13 @@ class GreedyPricing:
     """
 
     def __init__(self, capacities: Sequence[int], jobs: Sequence[LevelledJob], speed_prices: Floats) -> None:
-        self._room = np.cumsum(capacities).tolist()
+        nothing = (0.0,) * _num_resources(jobs)
+        self._room = [*np.cumsum(capacities).tolist(), *(1.0 for _ in nothing)]
+        self._last = len(capacities) - 1
+        self._needs = [
+            [(*needs, *(job.takes[level] if job.takes else nothing)) for level, needs in enumerate(job.needs)]
+            for job in jobs
+        ]
         self._jobs = jobs
         prices = speed_prices if speed_prices.any() else np.ones_like(speed_prices)
         costs = prices + 1e-3 * float(prices.mean())
@@ -266,10 +280,10 @@ class GreedyPricing:
         """Yield the members that fit, in order."""
         left, taken = list(self._room), set()
         for j, level in members:
-            needs = self._jobs[j].needs[level]
+            needs = self._needs[j][level]
             if j not in taken and all(need <= free for need, free in zip(needs, left, strict=True)):
                 left = [free - need for need, free in zip(needs, left, strict=True)]
                 taken.add(j)
                 yield j, level
-                if left[-1] == 0:
+                if left[self._last] == 0:
                     return

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from coalloc.execution import link_load
 from coalloc.instance import Job
+from coalloc.instance.resources import total_of
 from coalloc.problem import Problem, SpeedLevel
 from coalloc.rules.serial_generation import fillings
 
@@ -28,12 +29,14 @@ Member = tuple[int, int]
 class LevelledJob:
     """A job by levels, fastest first: ticks, and processors taken of each prefix, shape (num_levels, num_speeds).
 
-    Where ``is_rigid`` a slower level needs no more of any prefix than a faster one.
+    Where ``is_rigid`` a slower level needs no more of any prefix than a faster one. ``takes`` are the least shares
+    that it takes of all that there is of each resource, shape (num_levels, num_resources); of what runs, none.
     """
 
     durations: tuple[float, ...]
     needs: tuple[tuple[int, ...], ...]
     is_rigid: bool = True
+    takes: tuple[tuple[float, ...], ...] = ()
 
     @property
     def least_tasks(self) -> int:
@@ -81,8 +84,15 @@ def levelled_jobs(problem: Problem, *, use_links: bool) -> list[LevelledJob]:
             tuple(level.tasks if s >= prefix else 0 for s in range(len(order)))
             for level, prefix in zip(kept, prefixes, strict=True)
         )
-        jobs.append(LevelledJob(tuple(level.duration for level in kept), needs, not job.shapes))
+        takes = tuple(_shares(problem, job, level.tasks) for level in kept) if job.asks_resources else ()
+        jobs.append(LevelledJob(tuple(level.duration for level in kept), needs, not job.shapes, takes))
     return jobs
+
+
+def _shares(problem: Problem, job: Job, tasks: int) -> tuple[float, ...]:
+    """Return the share that a job takes at least of each resource: all places that have it as one."""
+    totals = ((name, total_of(problem.instance.platform, name)) for name in problem.instance.resources_asked)
+    return tuple(job.amount(name, tasks) / total if total else 0.0 for name, total in totals)
 
 
 def _possible_levels(problem: Problem, job: Job, levels: Sequence[SpeedLevel]) -> Sequence[SpeedLevel]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coalloc.instance.resources import total_of
 from coalloc.objectives import Criterion
 from coalloc.problem import Problem
 from coalloc.rules.dual_feasible import weightings
@@ -29,6 +30,10 @@ def longest_job(problem: Problem) -> float:
     return max(earliest_ends(problem), default=0)
 
 
+Shapes = list[list[tuple[float, float]]]
+"""What each job takes in each of its shapes, and its least ticks then."""
+
+
 def packing(problem: Problem) -> float:
     """Return the best bound of dual feasible functions, the plain area bound among them.
 
@@ -37,14 +42,21 @@ def packing(problem: Problem) -> float:
     """
     if not problem.jobs:
         return 0.0
-    shapes = [fastest_shapes(problem, j) for j in range(len(problem.jobs))]
-    tasks = [tasks for of_job in shapes for tasks, _ in of_job] + [sum(busy.allocation) for busy in problem.busy]
-    sizes, size_of = np.unique(tasks, return_inverse=True)
+    shapes: Shapes = [fastest_shapes(problem, j) for j in range(len(problem.jobs))]
+    held = [sum(busy.allocation) for busy in problem.busy]
+    return _packed(problem, shapes, held, sum(problem.capacities))
+
+
+def _packed(problem: Problem, shapes: Shapes, held: Sequence[float], capacity: float) -> float:
+    """Return :func:`packing` of jobs by a size and ticks in each shape, beside what running jobs hold of a capacity."""
+    amounts = [size for of_job in shapes for size, _ in of_job] + [*held]
+    sizes, size_of = np.unique(amounts, return_inverse=True)
     order = np.argsort(np.array(problem.releases, dtype=float), kind="stable")
     releases = np.array(problem.releases, dtype=float)[order]
     durations = np.array([duration for of_job in shapes for _, duration in of_job], dtype=float)
     ends = np.array([busy.end for busy in problem.busy], dtype=float)
-    weights = np.array(weightings(sizes.tolist(), sum(problem.capacities)))[:, size_of]
+    is_whole = all(float(size).is_integer() for size in (*sizes, capacity))
+    weights = np.array(weightings(sizes.tolist(), int(capacity)) if is_whole else [sizes / capacity])[:, size_of]
     works, busy = weights[:, : len(durations)] * durations, weights[:, len(durations) :]
     if problem.is_moldable:  # a job takes the shape that weighs least in all
         works = np.minimum.reduceat(works, np.cumsum([0, *map(len, shapes[:-1])]), axis=1)
@@ -77,7 +89,7 @@ def fastest_durations(problem: Problem) -> list[float]:
     return [levels[0].duration for levels in problem.levels]
 
 
-def fastest_shapes(problem: Problem, j: int) -> list[tuple[int, float]]:
+def fastest_shapes(problem: Problem, j: int) -> list[tuple[float, float]]:
     """Return tasks and least ticks of each shape of a job, by index, that the platform holds."""
     levels = problem.levels[j]
     if not problem.jobs[j].shapes:
@@ -96,9 +108,27 @@ def earliest_ends(problem: Problem) -> list[float]:
 
 
 def simple_bound(problem: Problem) -> float:
-    """Return the best of :func:`longest_job`, :func:`packing`, and what memory and the scope add."""
+    """Return the best of :func:`longest_job`, :func:`packing`, and what memory, resources and the scope add."""
     by_scope = [work(problem)] if problem.parts and problem.jobs else []
-    return max([longest_job(problem), packing(problem), *by_scope, *_by_memory(problem)])
+    return max([longest_job(problem), packing(problem), *by_scope, *_by_memory(problem), *_by_resources(problem)])
+
+
+def _by_resources(problem: Problem) -> Iterator[float]:
+    """Yield packing by each resource that jobs take."""
+    return (resource_packing(problem, name) for name in problem.instance.resources_asked)
+
+
+def resource_packing(problem: Problem, resource: str) -> float:
+    """Return packing by a resource: all places that have it as one, of which a job takes as in one place alone."""
+    total = total_of(problem.instance.platform, resource)
+    if total <= 0.0:
+        return 0.0
+    shapes: Shapes = [
+        [(job.amount(resource, int(tasks)), ticks) for tasks, ticks in fastest_shapes(problem, j)]
+        for j, job in enumerate(problem.jobs)
+    ]
+    started = (run for run in problem.instance.running if run.start <= 0.0)
+    return _packed(problem, shapes, [run.job.amount(resource, run.job.tasks) for run in started], total)
 
 
 def _by_memory(problem: Problem) -> Iterator[float]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from coalloc.execution import link_load
 from coalloc.instance import Job
 from coalloc.problem import Problem, SpeedLevel
+from coalloc.solvers.bounds.link_sets import LOADING_TIME
 from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix
 
 MAX_PROCESSORS = 1_000
@@ -28,6 +29,12 @@ MAX_CLUSTERS = 8
 """Clusters up to which they are."""
 MAX_WIDE = 300
 """Wide jobs up to which they are."""
+NUM_CLUSTERS = 3
+"""Clusters up to which machine code can look at pairs."""
+FEWEST_COMPILED = 100
+"""Wide jobs from which on it is worth its loading."""
+MAX_COMPILED = 1_000
+"""Those where machine code looks at pairs."""
 LOAD_NOISE = 1e-9
 """Share by which two loads may exceed a bandwidth: the last digits of one sum."""
 
@@ -44,6 +51,7 @@ class WidePairs:
         self._problem = problem
         self._known: dict[tuple[int, float, int, float], bool] = {}
         self._tables: dict[str, NDArray[np.float64]] = {}
+        self._is_compiled = False
 
     def suffix(self, suffix: ReleaseSuffix) -> ReleaseSuffix | None:
         """Return a suffix with its wide jobs alone; None where links do not contend or the size is not for this."""
@@ -51,7 +59,8 @@ class WidePairs:
         processors = sum(problem.capacities)
         rigid = [(i, problem.jobs[j]) for i, j in enumerate(suffix.numbers) if j >= 0 and not problem.jobs[j].shapes]
         kept = [i for i, job in rigid if 3 * job.tasks > processors]
-        is_fit = processors <= MAX_PROCESSORS and len(self._regions) <= MAX_CLUSTERS and 2 <= len(kept) <= MAX_WIDE
+        most = MAX_COMPILED if len(self._regions) <= NUM_CLUSTERS else MAX_WIDE
+        is_fit = processors <= MAX_PROCESSORS and len(self._regions) <= MAX_CLUSTERS and 2 <= len(kept) <= most
         if not (problem.contended_links and is_fit):
             return None
         jobs, numbers = [suffix.jobs[i] for i in kept], [suffix.numbers[i] for i in kept]
@@ -63,6 +72,8 @@ class WidePairs:
         After the deadline, an instant of ``time.perf_counter()``, two that were not looked at are let pass: the
         shortest, which could overlap least.
         """
+        has_time = deadline - time.perf_counter() >= LOADING_TIME
+        self._is_compiled = len(self._regions) <= NUM_CLUSTERS and len(suffix.jobs) >= FEWEST_COMPILED and has_time
         singles: list[tuple[Member, ...]] = [((i, 0),) for i in range(len(suffix.jobs))]
         longest = sorted(range(len(suffix.jobs)), key=lambda i: (-suffix.jobs[i].durations[0], i))
         pairs = sorted(combinations(longest, 2), key=lambda pair: -suffix.jobs[pair[1]].durations[0])
@@ -98,9 +109,25 @@ class WidePairs:
 
     def _is_held(self, one: Option, other: Option) -> bool:
         """Return whether all clusters together hold both jobs."""
+        if self._is_compiled:
+            return self._is_held_by_few(one, other)
         x, y = (self._problem.jobs[j].tasks for j, _ in (one, other))
         held = [self._held(region, one, other) for region in self._regions]
         return _are_held_in_turn(held, x, y) or _are_held(held, x, y)
+
+    def _is_held_by_few(self, one: Option, other: Option) -> bool:
+        """Return what :meth:`_is_held` does, by machine code."""
+        from coalloc.solvers.bounds.wide_jobs_kernel import are_held
+
+        problem, of_either = self._problem, {*one[1].classes, *other[1].classes}
+        capacities, limits = np.zeros(NUM_CLUSTERS, dtype=np.int64), np.full(NUM_CLUSTERS, np.inf)
+        rooms = np.zeros((NUM_CLUSTERS, 2), dtype=np.int64)
+        for c, (classes, links) in enumerate(self._regions):
+            capacities[c] = sum([problem.capacities[g] for g in classes if g in of_either])
+            rooms[c] = [self._room(classes, j, level) for j, level in (one, other)]
+            limits[c] = min([problem.limits[k] * (1.0 + LOAD_NOISE) + LOAD_NOISE for k in links], default=np.inf)
+        loads, of_other = (self._loads(problem.jobs[j]) for j, _ in (one, other))
+        return bool(are_held(capacities, rooms, limits, loads, of_other))
 
     @cached_property
     def _regions(self) -> list[tuple[Sequence[int], Sequence[int]]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 from typing import Any, Protocol
@@ -24,7 +24,7 @@ from coalloc.solvers.context import Context
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FEWEST_JOBS = 24
+FEWEST_JOBS = 15
 """Jobs from which on compiled growth is worth its loading."""
 LEAST_TIME = 20.0
 """Time limit, s, from which on it is: compiling takes some seconds, once."""
@@ -186,7 +186,7 @@ class Tables:
     """A problem as the kernel takes it: tuples of plain arrays.
 
     A *member* is a level of a job, the most efficient of a job first; a *shape* a job with so many tasks; a *place* a
-    class in an order in which a level is filled, behind which those links *close* whose last class it is.
+    class in an order in which a level is filled, behind which those links and stocks *close* whose last class it is.
     """
 
     arrays: tuple[Any, ...]
@@ -240,12 +240,13 @@ def _members(
 
 
 def _fillings(generation: Generation, sets: Sequence[tuple[int, ...]]) -> tuple[tuple[Any, ...], Ints]:
-    """Return the places and closings of all orders, the classes below links, and the first order by rule and set.
+    """Return the places and closings of all orders, the classes of what is shared, and the first order.
 
     The orders of a rule and a set end where those of the next set begin.
     """
     problem = generation.problem
-    links = [problem.resources[k].classes for k in problem.contended_links]
+    memories = problem.contended_memories
+    shared = {i: problem.resources[k].classes for i, k in enumerate(problem.contended_resources) if k not in memories}
     orders: list[Sequence[int]] = []
     first = np.zeros((len(FILLING_RULES), len(sets) + 1), dtype=np.int64)
     for rule in range(len(FILLING_RULES)):
@@ -253,7 +254,7 @@ def _fillings(generation: Generation, sets: Sequence[tuple[int, ...]]) -> tuple[
             first[rule, number] = len(orders)
             orders += generation.orders(rule, classes)
         first[rule, -1] = len(orders)
-    closing = [links_closed for order in orders for links_closed in _closed(order, links)]
+    closing = [closed for order in orders for closed in _closed(order, shared)]
     below = np.array(
         [[g in problem.resources[k].classes for g in range(len(problem.classes))] for k in problem.contended_resources]
     ).reshape(-1, len(problem.classes))
@@ -267,10 +268,10 @@ def _fillings(generation: Generation, sets: Sequence[tuple[int, ...]]) -> tuple[
     return fillings, first
 
 
-def _closed(order: Sequence[int], links: Sequence[tuple[int, ...]]) -> list[list[int]]:
-    """Return for each place of an order the links whose last class is there."""
+def _closed(order: Sequence[int], shared: Mapping[int, tuple[int, ...]]) -> list[list[int]]:
+    """Return for each place of an order the resources, by place among the contended, whose last class is there."""
     closed: list[list[int]] = [[] for _ in order]
-    for k, below in enumerate(links):
+    for k, below in shared.items():
         places = [i for i, g in enumerate(order) if g in below]
         if places:
             closed[places[-1]].append(k)

@@ -8,10 +8,11 @@ from itertools import combinations, product
 import pytest
 from hypothesis import given, settings
 
+import coalloc
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.problem import Problem, discretise
 from coalloc.rules.profile import SUBTRACTION_NOISE
-from coalloc.solvers.bounds import feasible_set
+from coalloc.solvers.bounds import feasible_set, wide_jobs
 from coalloc.solvers.bounds.feasible_set import feasible_set_bound
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
 from coalloc.solvers.bounds.wide_jobs import WidePairs
@@ -52,6 +53,26 @@ def test_the_bound_counts_turns_where_sets_are_not_listed(monkeypatch: pytest.Mo
 def test_only_jobs_of_more_than_a_third_of_the_processors_are_wide() -> None:
     problem = three_of_four_tasks(19.0, tasks=3)
     assert WidePairs(problem).suffix(first_suffix(problem)) is None
+
+
+MANY = (
+    {"jobs": 30, "nodes": 4},
+    {"jobs": 30, "nodes": 10, "clusters": 2},
+    {"jobs": 40, "nodes": 15, "link_bandwidth": 50.0},
+    {"jobs": 40, "nodes": 12, "link_bandwidth": 80.0, "bsbw_low": 0.02},
+)
+
+
+@pytest.mark.parametrize("parameters", MANY)
+def test_machine_code_finds_the_same_pairs(monkeypatch: pytest.MonkeyPatch, parameters: dict[str, float]) -> None:
+    problem = discretise(coalloc.generate("thesis-oas", seed=2, **parameters), None)
+    suffix = WidePairs(problem).suffix(first_suffix(problem))
+    assert suffix is not None
+    listed = WidePairs(problem).sets(suffix, math.inf)
+    monkeypatch.setattr(wide_jobs, "FEWEST_COMPILED", 2)
+    assert WidePairs(problem).sets(suffix, math.inf) == listed
+    several = sum(len(of_set) == 2 for of_set in listed)
+    assert 0 < several < math.comb(len(suffix.jobs), 2)  # some fit, and some do not
 
 
 def test_pairs_that_are_not_looked_at_in_time_are_let_pass() -> None:

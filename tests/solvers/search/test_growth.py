@@ -63,6 +63,20 @@ def test_so_it_does_where_memory_is_shared_and_jobs_run_already(seed: int) -> No
     assert_equal(problem, before=math.inf)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_so_it_does_where_resources_are_shared(seed: int) -> None:
+    instance, rng = with_memory(seed), np.random.default_rng(seed)
+    jobs = [
+        job.replace(resources={"licences": float(rng.integers(3))}, task_resources={"watts": float(rng.integers(1, 5))})
+        for job in instance.jobs
+    ]
+    clusters = [cluster.replace(resources={"watts": 30.0}) for cluster in instance.platform.clusters]
+    platform = instance.platform.replace(clusters=clusters, resources={"licences": 4.0})
+    problem = discretise(instance.replace(platform=platform, jobs=jobs), None)
+    assert len(problem.contended_stocks) == 3
+    assert_equal(problem, before=math.inf)
+
+
 def test_so_it_does_where_jobs_may_have_several_shapes() -> None:
     platform = Platform(
         (Cluster("C1", (NodeGroup(3, 1.0), NodeGroup(2, 0.5)), 10.0), Cluster("C2", (NodeGroup(4, 0.7),), 9.0))
