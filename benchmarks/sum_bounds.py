@@ -3,7 +3,7 @@
 The instances are seeds 0 to 1999 of :mod:`coalloc.testing.small`, up to 3 jobs with weights and due dates, and with
 arrivals and running jobs where the family has them: odd seeds in slots, even ones in continuous time. Every tenth is
 bounded by the machine code of many jobs as well, and every fifth follows with jobs of one task that are all there at
-once, for which positions are. Protocol: benchmarks/README.md.
+once, for which positions are, and on equal processors, for which prices of jobs are. Protocol: benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from coalloc.testing.small import NODE_MODEL_SIZE, small_instance, with_due_date
 NUM_SEEDS, SEEDS_PER_CALL = 2000, 50
 WALKED_EVERY = 10
 """Of so many seeds one is bounded by machine code as well."""
-ONE_TASK_EVERY = 5
-"""Of so many seeds one follows with jobs of one task."""
+VARIED_EVERY = 5
+"""Of so many seeds one follows with jobs of one task, and on equal processors."""
 SUMS = tuple(o.name for o in OBJECTIVES.values() if isinstance(o, RegularObjective) and o.aggregate == "sum")
 WITHOUT_DUE_DATES = tuple(name for name in SUMS if name != "weighted-tardiness")
 LIMIT = 3600.0
@@ -55,13 +55,24 @@ def rows_of_seed(seed: int) -> Iterator[Row]:
     instance, slot = small_instance(seed, NODE_MODEL_SIZE)
     slot = slot if seed % 2 else None
     yield from _rows("weights, due dates", with_due_dates(instance, seed), slot, seed)
-    if seed % ONE_TASK_EVERY == 0:
+    if seed % VARIED_EVERY == 0:
         yield from _rows("one task, at once", of_one_task(instance), slot, seed)
+        equal = on_equal_processors(instance)
+        yield from _rows("equal processors", with_due_dates(equal, seed), slot, seed)
 
 
 def of_one_task(instance: coalloc.Instance) -> coalloc.Instance:
     """Return an instance with its jobs on one processor each, all there at once, beside no others."""
     return instance.replace(jobs=[job.replace(tasks=1, arrival=0.0) for job in instance.jobs], running=())
+
+
+def on_equal_processors(instance: coalloc.Instance) -> coalloc.Instance:
+    """Return an instance on one cluster of as many processors, none of which are held, the job of most tasks twice."""
+    group = coalloc.NodeGroup(instance.platform.num_processors, 1.0)
+    widest = max(instance.jobs, key=lambda job: job.tasks)
+    jobs = [*instance.jobs[:2], widest.replace(id="again")]
+    platform = coalloc.Platform((coalloc.Cluster("C1", (group,), 1000.0),))
+    return instance.replace(platform=platform, jobs=jobs, running=())
 
 
 def _rows(family: str, instance: coalloc.Instance, slot: float | None, seed: int) -> Iterator[Row]:

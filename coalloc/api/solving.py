@@ -312,9 +312,10 @@ def lower_bound(
         for schedules of any makespan, in slots or not.
     method
         Makespan: ``"longest-job"``, ``"work"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"``
-        of them all. Sums: ``"prices"`` (default, and best), prices of processors over time at which each job takes its
-        cheapest start, where costs are ramps (:meth:`coalloc.objectives.RegularObjective.ramp`); ``"longest-job"`` is
-        each job alone; the others are that and, for a sum of ends, the squashed area. Energy and EDP: ``"lp"`` alone.
+        of them all. Sums: ``"prices"`` (default), prices of processors over time at which each job takes its cheapest
+        start, where costs are ramps (:meth:`coalloc.objectives.RegularObjective.ramp`); ``"best"`` goes on with prices
+        of jobs, which takes longer; ``"longest-job"`` is each job alone; the others are that and, for a sum of ends,
+        the squashed area. Energy and EDP: ``"lp"`` alone.
     slot
         Seconds, or ``"50%"`` of the mean base time: a bound on schedules in whole slots; ``None``: on all.
     time_limit

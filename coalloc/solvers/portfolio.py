@@ -12,7 +12,7 @@ from contextlib import nullcontext
 
 from coalloc.solvers import list_schedules, model_run, one_dimension
 from coalloc.solvers.backends import cpsat, pumpkin
-from coalloc.solvers.bounds import busy_times, feasible_set, positions, prices, simple
+from coalloc.solvers.bounds import busy_times, feasible_set, own_prices, positions, prices, processor_patterns, simple
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import (
@@ -34,10 +34,12 @@ METHODS: tuple[Method, ...] = (
     positions.METHOD,
     feasible_set.METHOD,
     one_dimension.METHOD,
+    processor_patterns.METHOD,
     pumpkin.BEGUN,
     busy_times.METHOD,
     branch_and_bound_of_sums.METHOD,
     prices.METHOD,
+    own_prices.METHOD,
     beam_worker.METHOD,
     branch_and_bound.METHOD,
     feasible_set.BRANCHING,
@@ -46,6 +48,7 @@ METHODS: tuple[Method, ...] = (
     sampling.SHORT,
     pool_annealing.METHOD,
     beam_search.METHOD,
+    beam_search.SHORT,
     annealing.METHOD,
     large_neighbourhoods.METHOD,
     pumpkin.METHOD,

@@ -203,12 +203,12 @@ def sum_bound(criterion: Criterion, time_limit: float = math.inf) -> float:
         return criterion.objective.of_costs(criterion.alone)
     for _ in prices.improve(deadline):
         pass
-    return _cost(criterion, prices)
+    return cost_of(criterion, prices.excess)
 
 
-def _cost(criterion: Criterion, prices: Prices) -> float:
-    """Return the bound as a cost: the next whole number where costs are whole."""
-    cost = sum(criterion.alone) + prices.excess
+def cost_of(criterion: Criterion, excess: float) -> float:
+    """Return a bound on the excess as one on the cost: the next whole number where costs are whole."""
+    cost = sum(criterion.alone) + excess
     return math.ceil(cost - WHOLE) if criterion.is_integral else cost
 
 
@@ -219,7 +219,7 @@ def _run(context: Context) -> None:
         return
     context.keep(prices)
     for _ in prices.improve(context.deadline):
-        context.prove(_cost(context.criterion, prices), METHOD.name)
+        context.prove(cost_of(context.criterion, prices.excess), METHOD.name)
         if context.is_closed:
             return
 

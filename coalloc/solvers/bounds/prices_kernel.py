@@ -20,7 +20,7 @@ def _share(grid, cell, instant):
 
 
 @compiled
-def _walk(way, columns, kind, needs, places, grid, sums, cut, best, count, seen):
+def walk(way, columns, kind, needs, places, grid, sums, cut, best, count, seen):
     """Write down the starts of a way behind the first ``count``; return the cheapest value so far, and their number."""
     values, cells, shares = seen
     release, duration, floor, slope, least = columns[:, way]
@@ -70,7 +70,7 @@ def add_soft_minima(span, first, columns, kind, needs, places, grid, sums, heat,
     for j in range(span[0], span[1]):
         best, count = math.inf, 0
         for way in range(first[j], first[j + 1]):
-            best, count = _walk(way, columns, kind, needs, places, grid, sums, cut, best, count, seen)
+            best, count = walk(way, columns, kind, needs, places, grid, sums, cut, best, count, seen)
         weight = 0.0
         for k in range(count):
             values[k] = math.exp((best - values[k]) / temperature) if values[k] < best + cut else 0.0

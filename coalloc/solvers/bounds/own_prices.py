@@ -1,0 +1,266 @@
+"""The bound of own prices on a sum of costs: each job pays its own, and the best set that fits gets them back.
+
+With prices ``pi_jk >= 0`` of a tick of job j in cell k of a grid, and 0 elsewhere,
+
+    sum_j min over ways and starts s of (cost(s) + what pi_j sums up to from s to s + d)
+    - sum_k width_k * max over sets S that fit in cell k of sum_{j in S} pi_jk
+
+is a lower bound on the sum of the costs, whatever the prices. Prices of processors
+(:mod:`coalloc.solvers.bounds.priced_starts`) are the case ``pi_jk = tasks_j y_k``, in which jobs that do not fit beside
+each other may still run at once in parts; here they may not, and a knapsack in each cell says so. It begins at the
+prices of processors and climbs along subgradients that are averaged over the steps, with steps as long as they help.
+Derivation: docs/mathematics.md, "Prices of jobs over time". Source of the averaging: F. Barahona, R. Anbil, "The volume
+algorithm: producing primal solutions with a subgradient method", Mathematical Programming 87 (2000).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.objectives import Criterion
+from coalloc.solvers.bounds.priced_starts import ROUNDING, Pricing, Supply, Ways, ways_of
+from coalloc.solvers.bounds.prices import Prices, cost_of
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FEWEST_JOBS = 10
+"""Jobs from which on it is worth the loading of its machine code; fewer are searched exactly."""
+LEAST_TIME = 5.0
+"""Time limit, s, from which on it is."""
+CELLS_PER_JOB = (2, 6)
+"""Cells of the grids, one after the other, per job; no more than prices of processors have."""
+FEWEST_CELLS = 64
+"""Cells of a grid, at least, where prices of processors have as many."""
+MARGIN = 3.0
+"""How many times what a job pays at prices of processors it may pay at its own: what its span is long enough for."""
+MOST_ENTRIES = 20_000_000
+"""Prices of jobs up to which it is tried."""
+MOST_SUMS = 500_000_000
+"""Sums of the knapsacks of one step up to which it is: seconds."""
+TEMPERATURE = 0.002
+"""Temperature of the soft minima that the subgradient is taken of, in mean costs of a job's run time."""
+CUT = 12.0
+"""Temperatures above the least value from which on a start has no share."""
+WEIGHT = 0.015
+"""Weight of the newest subgradient in the average."""
+FIRST_GAINS = (0.05, 0.005)
+"""What the first step on each grid should gain, as a share of the bound."""
+LAST_GAIN = 5e-5
+"""The share at which a grid is left."""
+LONGER, SHORTER = 1.1, 0.7
+"""Factors of what a step should gain: after one that has raised the bound, after so many in a row that have not."""
+FAILURES = 20
+"""How many."""
+STEPS = 50
+"""Steps between two looks at what others have found."""
+SHARE = 0.35
+"""Share of the remaining time of a portfolio after which it stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Where jobs have prices: from cell ``low`` on, shape ``(num_jobs,)``, at ``offsets`` of one array of prices.
+
+    ``cell`` and ``job`` say what each of these places is, ``width`` (ticks) how long its cell lasts, ``tasks`` what its
+    job takes; ``cells`` and ``entries`` list the places by cells: those of cell k are
+    ``entries[cells[k]:cells[k + 1]]``.
+    """
+
+    low: Ints
+    offsets: Ints
+    cell: Ints
+    job: Ints
+    width: Floats
+    tasks: Ints
+    cells: Ints
+    entries: Ints
+
+    @classmethod
+    def between(cls, low: Ints, high: Ints, tasks: Ints, grid: Floats) -> Spans:
+        """Return the spans of jobs from cells ``low`` up to, but not with, cells ``high``."""
+        offsets = np.concatenate([[0], np.cumsum(high - low)])
+        job = np.repeat(np.arange(len(low)), high - low)
+        cell = np.arange(offsets[-1]) - offsets[job] + low[job]
+        entries = np.argsort(cell, kind="stable")
+        cells = np.searchsorted(cell[entries], np.arange(len(grid)))
+        return cls(low, offsets, cell, job, np.diff(grid)[cell], tasks[job], cells, entries)
+
+
+class OwnPrices:
+    """The bound of one criterion, and the prices that prove it so far; ``excess`` as that of prices of processors.
+
+    ``prices`` has a price a tick for each place of ``spans``. ``is_final`` once no step or finer grid is worth it.
+    """
+
+    def __init__(self, ways: Ways, supply: Supply, first: Prices) -> None:
+        self._ways = ways
+        needs = np.minimum.reduceat(ways.needs[ways.kind, -1], ways.first).astype(np.int64)
+        unit = reduce(math.gcd, needs.tolist())
+        self._tasks, self._unit = needs // unit, unit
+        self._supply = supply
+        self._fine, self._processors = first.pricing.grid, first.prices
+        self._first = np.append(ways.first, len(ways.job))
+        self._columns = np.array([ways.release, ways.duration, ways.floor, ways.slope, ways.least])
+        self._temperature = TEMPERATURE * float((ways.slope * ways.duration)[ways.first].mean())
+        self._levels = list(zip(CELLS_PER_JOB, FIRST_GAINS, strict=True))
+        self.excess, self.is_final = 0.0, False
+        self.grid, self.prices = self._fine, np.empty(0)
+        self._next_grid()
+
+    @classmethod
+    def of(cls, criterion: Criterion, first: Prices) -> OwnPrices | None:
+        """Return the bound at prices of processors; None where speeds differ, or there is too much to look at."""
+        found = ways_of(criterion)
+        if found is None or first.excess <= 0.0 or found[0].needs.shape[1] != 1 or found[0].needs.min() < 1.0:
+            return None
+        own = cls(*found, first)
+        num_sums = len(own.prices) * int(own._capacities.max())
+        return own if len(own.prices) <= MOST_ENTRIES and num_sums <= MOST_SUMS else None
+
+    def improve(self, deadline: float) -> Iterator[float]:
+        """Yield ever better bounds on the excess, until the deadline (``time.perf_counter()``, s) or the last grid.
+
+        Called again, it goes on where it stopped.
+        """
+        while not self.is_final and time.perf_counter() < deadline:
+            for _ in range(STEPS):
+                self._step()
+                if self._gain < LAST_GAIN * self._best or time.perf_counter() > deadline:
+                    break
+            yield self.excess
+            if self._gain < LAST_GAIN * self._best:
+                self.is_final = not self._next_grid()
+
+    def _next_grid(self) -> bool:
+        """Take the prices to the next grid; return whether there is one that is finer."""
+        if not self._levels or (len(self.prices) and len(self.grid) == len(self._fine)):
+            return False
+        cells_per_job, first_gain = self._levels.pop(0)
+        cells = max(FEWEST_CELLS, cells_per_job * self._ways.num_jobs)
+        every = 1 << max(0, ((len(self._fine) - 1) // cells).bit_length() - 1)  # a finer grid has the coarser one's
+        before, grid = self.grid, np.unique(np.append(self._fine[::every], self._fine[-1]))
+        sums = np.concatenate([[0.0], np.cumsum(self._processors[0] * np.diff(self._fine))])
+        mean = np.diff(np.interp(grid, self._fine, sums)) / np.diff(grid)
+        pricing = Pricing(self._ways, self._supply, grid)
+        if not len(self.prices):
+            self.spans = self._spans(pricing, mean[None, :])
+            self.prices = self._tasks[self.spans.job] * self._unit * mean[self.spans.cell]
+        else:
+            middle = (grid[:-1] + grid[1:]) / 2.0
+            old = np.searchsorted(before, middle, side="right") - 1
+            low, high = (np.searchsorted(grid, before[cells]) for cells in self._cells_of_spans())
+            spans = Spans.between(low, high, self._tasks, grid)
+            self.prices = self.prices[self.spans.offsets[spans.job] + old[spans.cell] - self.spans.low[spans.job]]
+            self.spans = spans
+        self.grid = grid
+        self._prepare()
+        self._gain, self._failures = first_gain * max(self._best, 0.0), 0
+        return True
+
+    def _cells_of_spans(self) -> tuple[Ints, Ints]:
+        """Return the first cell of each span, and the one after its last."""
+        return self.spans.low, self.spans.low + np.diff(self.spans.offsets)
+
+    def _spans(self, pricing: Pricing, prices: Floats) -> Spans:
+        """Return the cells from the release of each job to the end of its latest start that may be cheapest."""
+        ways = self._ways
+        reach = np.maximum(pricing.reach(prices, MARGIN), 0.0)
+        ends = np.maximum.reduceat(ways.release + reach + ways.duration, ways.first)
+        low = np.searchsorted(pricing.grid, ways.release[ways.first], side="right") - 1
+        high = np.minimum(np.searchsorted(pricing.grid, ends), pricing.num_cells)
+        return Spans.between(low, np.maximum(low, high), self._tasks, pricing.grid)
+
+    def _prepare(self) -> None:
+        """Begin a climb on the grid."""
+        ways, grid = self._ways, self.grid
+        through = np.maximum(self._supply.ends, 0.0)[None, :] >= grid[1:, None]  # what holds processors all the cell
+        free = self._supply.capacities[-1] - through @ self._supply.held[:, -1]
+        self._capacities = (free / self._unit).astype(np.int64)
+        low, high = self._cells_of_spans()
+        instants = np.array([ways.release, ways.release + ways.duration])
+        cells = np.searchsorted(grid, instants, side="right") - 1
+        self._places = np.clip(cells - low[ways.job], 0, (high - low)[ways.job])
+        most = int(np.diff(self._first).max()) * (2 * int((high - low).max()) + 3)
+        self._seen = np.empty(most), np.empty((most, 3), dtype=np.int64), np.empty((most, 2))
+        self._best, self._direction = self.value(self.prices)
+
+    def _step(self) -> None:
+        """Try prices along the direction, and take them if the bound at them is better."""
+        width, direction = self.spans.width, self._direction
+        norm = float((direction * direction) @ width)
+        if norm <= 0.0 or self._best <= 0.0:
+            self._gain = -1.0
+            return
+        trial = np.maximum(0.0, self.prices + (self._gain / norm) * direction)
+        value, subgradient = self.value(trial)
+        self._direction = (1.0 - WEIGHT) * direction + WEIGHT * subgradient
+        if value > self._best:
+            self._best, self.prices, self._failures = value, trial, 0
+            self._gain = min(LONGER * self._gain, FIRST_GAINS[0] * value)
+        elif self._failures + 1 < FAILURES:
+            self._failures += 1
+        else:
+            self._gain, self._failures = SHORTER * self._gain, 0
+
+    def value(self, prices: Floats) -> tuple[float, Floats]:
+        """Return what prices prove of the excess, and a subgradient per tick of each place, of soft minima."""
+        from coalloc.solvers.bounds.own_prices_kernel import choose_sets, share_cells
+
+        spans, grid = self.spans, self.grid
+        shares, chosen = np.empty(len(prices)), np.empty(len(prices))
+        heat = (self._temperature, CUT * self._temperature)
+        total, magnitude = share_cells(
+            prices, self._first, self._columns, self._places, spans.low, spans.offsets, grid, heat, shares, self._seen
+        )
+        values = np.empty(len(grid) - 1)
+        choose_sets(prices, spans.cells, spans.entries, spans.tasks, self._capacities, chosen, values)
+        brought = math.fsum((values * np.diff(grid)).tolist())
+        value = total - brought - ROUNDING * (magnitude + brought)
+        self.excess = max(self.excess, value)
+        return value, shares - chosen
+
+
+def own_prices_bound(criterion: Criterion, time_limit: float = math.inf) -> float:
+    """Return the bound on the cost, as good as the time (s) allows: prices of processors first, for half of it."""
+    began = time.perf_counter()
+    first = Prices.of(criterion)
+    if first is None:
+        return criterion.objective.of_costs(criterion.alone)
+    for _ in first.improve(began + time_limit / 2.0):
+        pass
+    own = OwnPrices.of(criterion, first)
+    for _ in own.improve(began + time_limit) if own is not None else ():
+        pass
+    return cost_of(criterion, max(first.excess, 0.0 if own is None else own.excess))
+
+
+def _run(context: Context) -> None:
+    """Climb as long as there is time; later attempts go on."""
+    first = context.kept(Prices)
+    own = context.kept(OwnPrices) or (OwnPrices.of(context.criterion, first) if first is not None else None)
+    if own is None:
+        return
+    context.keep(own)
+    steps = context.limited(1 << 62)
+    for _, excess in zip(range(-(-steps // STEPS)), own.improve(context.deadline), strict=False):
+        context.prove(cost_of(context.criterion, excess), METHOD.name)
+        if context.is_closed:
+            return
+
+
+def _accepts(context: Context) -> bool:
+    is_long = context.call.options.seconds >= LEAST_TIME
+    return context.criterion.is_sum and is_long and len(context.problem.jobs) >= FEWEST_JOBS
+
+
+METHOD = Method("prices of jobs over time", _run, _accepts, share=SHARE, stage="bound", repeats=True)

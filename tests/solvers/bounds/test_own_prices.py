@@ -1,0 +1,152 @@
+"""The bound of own prices: by hand, at prices of any kind, and against brute force."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import coalloc
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.objectives import OBJECTIVES, Criterion, RegularObjective
+from coalloc.problem import discretise
+from coalloc.solvers.bounds import own_prices
+from coalloc.solvers.bounds.own_prices import OwnPrices, own_prices_bound
+from coalloc.solvers.bounds.prices import Prices, sum_bound
+from coalloc.testing.brute_force import brute_force_oas
+
+SUMS = [o.name for o in OBJECTIVES.values() if isinstance(o, RegularObjective) and o.aggregate == "sum"]
+
+
+def of_processors(number, *jobs, running=()):
+    return Instance(Platform((Cluster("C1", (NodeGroup(number, 1.0),), 10.0),)), jobs, running)
+
+
+def criterion_of(instance, objective="total-response-time", slot=None):
+    return Criterion.of(discretise(instance, slot), objective)
+
+
+def at_first(criterion):
+    """Return prices of processors after their first climbs, and the bound that begins there."""
+    prices = Prices.of(criterion)
+    if prices is None:
+        return None, None
+    next(prices.improve(math.inf))
+    return prices, OwnPrices.of(criterion, prices)
+
+
+def test_jobs_that_do_not_fit_beside_each_other_wait():
+    # Three processors, two jobs of two tasks: one after the other, 10 + 20. Prices of processors let one run at 0
+    # beside half of the other, whose other half runs at 10: no more than 10 + (10 + 20) / 2.
+    criterion = criterion_of(of_processors(3, Job("A", 2, 10.0), Job("B", 2, 10.0)))
+    prices = Prices.of(criterion)
+    assert list(prices.improve(math.inf))
+    assert 20.0 + prices.excess <= 25.0
+    assert 29.7 <= own_prices_bound(criterion) <= 30.0
+
+
+def test_what_own_prices_prove_by_hand():
+    # Three processors; A has two tasks for 10 s and B two for 20 s. At prices of 1 for A and 0.5 for B, from 0 to 20 s,
+    # A pays 10 at 0 (at x it costs x and pays 10, or 20 - x from 10 on), and B pays 10 at 0 (at x it costs x and pays
+    # 0.5 * (20 - x)). The better set, A alone, gets 1 back: 10 + 10 - 20 = 0. At 0.5 for A from 10 s on, it still is
+    # cheapest at 0 (at x it costs x and pays 10 - x / 2), but gets less back: 10 + 10 - 10 * 1 - 10 * 0.5 = 5.
+    criterion = criterion_of(of_processors(3, Job("A", 2, 10.0), Job("B", 2, 20.0)))
+    _, own = at_first(criterion)
+    is_early = own.grid[own.spans.cell + 1] <= 10.0
+    is_within = own.grid[own.spans.cell + 1] <= 20.0
+    straddling = np.diff(own.grid).max()  # prices of a cell that ends after 10 or 20 s are those after it
+    rates = np.where(own.spans.job == 0, 1.0, 0.5)
+    value, _ = own.value(np.where(is_within, rates, 0.0))
+    assert value == pytest.approx(0.0, abs=straddling)
+    value, _ = own.value(np.where(is_within, np.where(is_early, rates, 0.5), 0.0))
+    assert value == pytest.approx(5.0, abs=straddling)
+
+
+def test_running_jobs_take_processors_from_sets():
+    # Two of four processors are held until 20: jobs of two tasks run one after the other, 10 + 20 and not 10 + 10; a
+    # third ends at 30, when two run at once.
+    running = (RunningJob(Job("R", 2, 20.0), ("C1/0", "C1/1"), 20.0),)
+    jobs = [Job(name, 2, 10.0) for name in "ABC"]
+    criterion = criterion_of(of_processors(4, *jobs, running=running))
+    _, own = at_first(criterion)
+    assert 0.98 * 60.0 <= own_prices_bound(criterion) <= 60.0
+    assert set(own._capacities.tolist()) == {1, 2}  # in units of two processors, what all tasks are multiples of
+
+
+def test_speeds_that_differ_are_left_to_prices_of_processors():
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0), NodeGroup(1, 0.5)), 10.0),))
+    criterion = criterion_of(Instance(platform, (Job("A", 1, 10.0), Job("B", 1, 10.0), Job("C", 1, 10.0))))
+    prices, own = at_first(criterion)
+    assert own is None
+    assert own_prices_bound(criterion) == sum_bound(criterion) >= 30.0 + prices.excess
+
+
+def small_on_equal_processors(seed):
+    """Return four jobs on up to five equal processors, some of which may be held at first."""
+    rng = np.random.default_rng(seed)
+    number = int(rng.integers(2, 6))
+    jobs = [
+        Job(f"J{i}", int(rng.integers(1, number + 1)), float(rng.integers(2, 9)), arrival=float(rng.integers(0, 6)))
+        for i in range(4)
+    ]
+    weighted = [job.replace(weight=float(rng.integers(1, 4)), due_date=float(rng.integers(5, 15))) for job in jobs]
+    held = (RunningJob(Job("R", 1, 5.0), ("C1/0",), 5.0),) if seed % 3 == 0 else ()
+    return of_processors(number, *weighted, running=held), 2.0 if seed % 2 else None
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_no_own_prices_prove_more_than_the_optimum(name):
+    bounded = 0
+    for seed in range(6):
+        instance, slot = small_on_equal_processors(seed)
+        criterion = criterion_of(instance, name, slot)
+        _, own = at_first(criterion)
+        if own is None:  # no prices of processors prove anything
+            continue
+        bounded += 1
+        best = brute_force_oas(instance, slot, name).objective
+        rng = np.random.default_rng(seed)
+        for scale in (1e-3, 0.05, 1.0):
+            value, _ = own.value(rng.exponential(size=len(own.prices)) * scale)
+            assert criterion.reported(sum(criterion.alone) + value) <= best + 1e-6 * abs(best) + 1e-9
+        assert criterion.reported(own_prices_bound(criterion)) <= best + 1e-6 * abs(best) + 1e-9
+    assert bounded >= 3
+
+
+def test_a_finer_grid_keeps_the_prices(monkeypatch):
+    monkeypatch.setattr(own_prices, "FEWEST_CELLS", 8)
+    monkeypatch.setattr(own_prices, "CELLS_PER_JOB", (2, 16))
+    jobs = [Job(f"J{i}", 2 + i % 2, 10.0 + i, arrival=3.0 * i) for i in range(4)]
+    criterion = criterion_of(of_processors(4, *jobs))
+    prices = Prices.of(criterion)
+    assert list(prices.improve(math.inf))
+    own = OwnPrices.of(criterion, prices)
+    coarse = len(own.grid)
+    before = 0.0
+    for excess in own.improve(math.inf):
+        if len(own.grid) > coarse:
+            break
+        before = excess
+    assert len(own.grid) > coarse
+    assert own.value(own.prices)[0] >= before - 1e-6 * before
+
+
+def test_the_best_bound_on_a_sum_has_own_prices():
+    # 26 jobs of two tasks on three processors: one after the other, 10 + 21 + 33 + ... Prices of processors let half
+    # as many again run at once.
+    instance = of_processors(3, *(Job(f"J{i}", 2, 10.0 + i) for i in range(26)))
+    best = sum((26 - i) * (10.0 + i) for i in range(26))
+    assert coalloc.lower_bound(instance, "total-response-time", method="prices") <= 0.8 * best
+    assert 0.98 * best <= coalloc.lower_bound(instance, "total-response-time", method="best") <= best
+
+
+def test_a_search_for_a_sum_is_proven_by_own_prices():
+    # On five processors no two jobs of three and four tasks run at once; each arrives while the first runs, so the
+    # order by arrival, in which they get longer, is best. Prices of processors leave more than a third open.
+    jobs = [Job(f"J{i}", 3 + i % 2, 10.0 + i, arrival=4.0 * i / 12) for i in range(30)]
+    result = coalloc.solve(of_processors(5, *jobs), objective="total-response-time", time_limit=60.0, gap=0.05)
+    ends = np.cumsum([job.base_time for job in jobs])
+    assert result.objective == pytest.approx(sum(ends) - sum(job.arrival for job in jobs))
+    assert result.gap <= 0.05
+    assert any(point.source == "prices of jobs over time" for point in result.trace)
