@@ -3,8 +3,8 @@
 Of any set of jobs one ends at the least latest end C of the set or later, and so costs at least what the one of them
 costs that suffers least from ending at C: with lateness, C less the latest due date of the set. Sets are those of the
 jobs that are due by each due date; their areas, by dual feasible functions, say which are best, and bounds on the
-latest ends of these are those of the makespan. Derivation: docs/mathematics.md, "Bounds". Source of the sets: J. Carlier,
-"The one-machine sequencing problem", European Journal of Operational Research 11 (1982): for one machine.
+latest ends of these are those of the makespan. Derivation: docs/mathematics.md, "Bounds". Source of the sets:
+J. Carlier, "The one-machine sequencing problem", European Journal of Operational Research 11 (1982): for one machine.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def _improve(criterion: Criterion, deadline: float) -> Iterator[float]:
     problem = criterion.problem
     if not is_for(criterion) or len(problem.jobs) < 2:
         return
-    best, found = -math.inf, ()
+    best = -math.inf
+    found: tuple[int, ...] = ()
     for due in _sets_by_area(criterion):
         part = _part(problem, due)
         cost = _least_cost(criterion, due, simple_bound(part))
@@ -61,7 +62,7 @@ def _improve(criterion: Criterion, deadline: float) -> Iterator[float]:
             best, found = cost, due
         if time.perf_counter() > deadline:
             return
-    if len(found):
+    if found:
         end = feasible_set_bound(_part(problem, found), time_limit=deadline - time.perf_counter())
         yield _least_cost(criterion, found, end)
 
