@@ -12,7 +12,16 @@ from contextlib import nullcontext
 
 from coalloc.solvers import list_schedules, model_run, one_dimension, unrelated_machines
 from coalloc.solvers.backends import cpsat, pumpkin
-from coalloc.solvers.bounds import busy_times, feasible_set, own_prices, positions, prices, processor_patterns, simple
+from coalloc.solvers.bounds import (
+    busy_times,
+    due_dates,
+    feasible_set,
+    own_prices,
+    positions,
+    prices,
+    processor_patterns,
+    simple,
+)
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import (
@@ -34,6 +43,7 @@ METHODS: tuple[Method, ...] = (
     latest_ends.METHOD,
     positions.METHOD,
     feasible_set.METHOD,
+    due_dates.METHOD,
     one_dimension.METHOD,
     processor_patterns.METHOD,
     pumpkin.BEGUN,
