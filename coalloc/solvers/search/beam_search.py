@@ -44,8 +44,8 @@ MOST_URGENCY = 0.1
 
 ROUNDS = 4
 """Rounds in a portfolio, per job."""
-SHARE = 0.75
-"""Share of the remaining time of a portfolio after which it stops."""
+SHARE, SHORT_SHARE = 0.75, 0.15
+"""Shares of the remaining time of a portfolio after which it stops: the second where complete methods come next."""
 
 Floats = NDArray[np.float64]
 
@@ -207,4 +207,12 @@ def accepts(context: Context) -> bool:
     return context.is_free and context.is_large and bool(context.dual_prices)
 
 
+def _accepts_fewer(context: Context) -> bool:
+    """Accept fewer jobs where machine code makes the schedules: thousands in a second."""
+    is_latest_end = context.criterion.objective.is_latest_end
+    is_guided = context.is_free and is_latest_end and bool(context.dual_prices)
+    return is_guided and not context.is_large and is_worth_compiling(context)
+
+
 METHOD = Method("beam search", _run, accepts, share=SHARE, repeats=True)
+SHORT = Method("beam search", _run, _accepts_fewer, share=SHORT_SHARE, repeats=True)
