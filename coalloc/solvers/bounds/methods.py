@@ -9,6 +9,7 @@ from coalloc.objectives import Criterion, RegularObjective
 from coalloc.problem import Problem
 from coalloc.solvers.bounds.area import area
 from coalloc.solvers.bounds.busy_times import busy_times_bound
+from coalloc.solvers.bounds.due_dates import due_dates_bound, is_for
 from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
 from coalloc.solvers.bounds.level_branching import MAX_NODES
 from coalloc.solvers.bounds.own_prices import own_prices_bound
@@ -65,8 +66,8 @@ def cost_bound(criterion: Criterion, method: str, time_limit: float = math.inf) 
     """Return a lower bound on the cost by a criterion, by one of :func:`methods_of`; stops at the time limit (s).
 
     A sum of ends has each job alone and, but for ``longest-job``, the squashed area; any other sum or maximum has
-    each job alone. ``prices`` and ``best`` raise a sum by prices over time, ``best`` by those of jobs as well,
-    and of few jobs by busy times too.
+    each job alone. ``feasible-set``, ``prices`` and ``best`` raise a maximum by the jobs that are due early; ``prices``
+    and ``best`` a sum by prices over time, ``best`` by those of jobs as well, and of few jobs by busy times too.
     """
     objective, deadline = criterion.objective, time.perf_counter() + time_limit
     if objective.is_latest_end:
@@ -74,12 +75,14 @@ def cost_bound(criterion: Criterion, method: str, time_limit: float = math.inf) 
     if method == "longest-job":
         return objective.of_costs(criterion.alone)
     quick = quick_bound(criterion)
+    if method in ("feasible-set", "prices", "best") and is_for(criterion):
+        quick = max(quick, due_dates_bound(criterion, time_limit))
     if method not in ("prices", "best") or not criterion.is_sum:
         return quick
     at_positions = positions(criterion)
     if at_positions is not None:
         return safe_cost(criterion, at_positions)
-    if method == "prices":
-        return max(quick, sum_bound(criterion, deadline - time.perf_counter()))
-    quick = max(quick, busy_times_bound(criterion, time_limit))
-    return max(quick, own_prices_bound(criterion, deadline - time.perf_counter()))
+    if method == "best":
+        quick = max(quick, busy_times_bound(criterion, time_limit))
+    by_prices = own_prices_bound if method == "best" else sum_bound
+    return max(quick, by_prices(criterion, deadline - time.perf_counter()))
