@@ -1,48 +1,112 @@
-"""Agreement of ``solve`` with brute force on random instances that mix the words of an instance.
+"""Agreement of ``solve`` with brute force on 2000 random instances that mix the words of an instance.
 
 Each seed is one instance of :mod:`coalloc.testing.words`; it is solved in slots and in continuous time, for two
-objectives, by the portfolio with CP-SAT and without, and by each formulation. A solve disagrees where "optimal" is said
-of another objective than that of brute force, "infeasible" is said wrongly, a bound is above the optimum, an objective
-below it, or the checker refuses the schedule of brute force. Where time ran out, bound and objective must enclose the
-optimum.
-
-    python benchmarks/words.py --seeds 0 200 --methods portfolio mode count node "no CP-SAT"
+objectives, by the portfolio with CP-SAT and without, and in slots by each formulation. A solve disagrees where
+"optimal" is said of another objective than that of brute force, "infeasible" is said wrongly, a bound is above the
+optimum, an objective below it, or the checker refuses the schedule of brute force. Where time ran out, bound and
+objective must enclose the optimum. Protocol: benchmarks/README.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import sys
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
+from agreement import TOLERANCE
+from sampling import RESULTS, command_of, exit_with, run_shown
 
 import coalloc
+from coalloc.bench.calls import Call
+from coalloc.bench.outcomes import Outcome, Row, is_failed
+from coalloc.bench.provenance import code_sentence
+from coalloc.bench.running import outcomes_of
+from coalloc.bench.tables import Table, markdown
+from coalloc.documents.storage import write_atomically
+from coalloc.instance.words import WORDS
 from coalloc.solvers.backends import cpsat
 from coalloc.testing import brute_force_oas, small_word_instance
 from coalloc.testing.brute_force import BruteForceResult, Objective
-from coalloc.testing.small import NODE_MODEL_SIZE
+from coalloc.testing.small import NODE_MODEL_SIZE, SmallSize
 from coalloc.testing.words import with_words
 
-METHODS = ("portfolio", "no CP-SAT", "mode", "count", "node")
+NUM_SEEDS, SEEDS_PER_CALL = 2000, 10
+PORTFOLIO, WITHOUT_CPSAT = "portfolio", "no CP-SAT"
+METHODS = (PORTFOLIO, WITHOUT_CPSAT, "mode", "count", "node")
 OBJECTIVES: tuple[Objective, ...] = ("makespan", "total-response-time")
-CONTINUOUS_LIMIT = 1.0
-"""Seconds in continuous time, where the search may go on to its limit; what is compared holds whenever it stops."""
-TOLERANCE = 1e-6
+SOLVE_LIMIT, CONTINUOUS_LIMIT = 60.0, 2.0
+"""Seconds of a solve in slots, and in continuous time, where a search may go on to its limit."""
+LIMIT = 3600.0
+"""Seconds after which a process is killed."""
 
 
-def cases(method: str, seed: int, word: str) -> Iterator[tuple[coalloc.Instance, float | None, Objective]]:
-    """Yield instance, slot (s) and objective of all solves of a seed; every instance says something by a word."""
-    instance, slot = small_word_instance(seed, NODE_MODEL_SIZE if method == "node" else None)
+def compared(argument: Mapping[str, Any]) -> Row:
+    """Return a row for each solve of some seeds, under ``rows``."""
+    first = argument["first"]
+    rows = [row for seed in range(first, first + argument["seeds"]) for row in rows_of_seed(seed, argument["word"])]
+    return {"status": "compared", "rows": rows}
+
+
+def drawn(seed: int, size: SmallSize | None, word: str) -> tuple[coalloc.Instance, float]:
+    """Return the instance of a seed and its slot, s; it says something by a word, if one is given."""
+    instance, slot = small_word_instance(seed, size)
     if word and word not in instance.words:
         instance = with_words(instance, np.random.default_rng([seed, 3]), [word])
+    return instance, slot
+
+
+def rows_of_seed(seed: int, word: str = "") -> Iterator[Row]:
+    """Yield what each method says of an instance, beside brute force."""
+    instance, slot = drawn(seed, None, word)
     for objective in OBJECTIVES:
-        yield instance, slot, objective
-        if method in ("portfolio", "no CP-SAT"):
-            yield instance, None, objective
+        for grid in (slot, None):
+            best = brute_force_oas(instance, grid, objective)
+            for method in METHODS[:2] if grid is None else METHODS[:4]:
+                yield _row(method, instance, grid, objective, best) | {"seed": seed}
+    small, slot = drawn(seed, NODE_MODEL_SIZE, word)
+    for objective in OBJECTIVES:
+        best = brute_force_oas(small, slot, objective)
+        yield _row("node", small, slot, objective, best) | {"seed": seed}
+
+
+def _row(
+    method: str, instance: coalloc.Instance, slot: float | None, objective: Objective, best: BruteForceResult
+) -> Row:
+    began = time.perf_counter()
+    status, fault = verdict(method, instance, slot, objective, best)
+    return {
+        "method": method,
+        "time": "continuous" if slot is None else "slots",
+        "objective": objective,
+        "words": sorted(instance.words),
+        "status": status,
+        "seconds": time.perf_counter() - began,
+        "disagreement": fault,
+    }
+
+
+def verdict(
+    method: str, instance: coalloc.Instance, slot: float | None, objective: Objective, best: BruteForceResult
+) -> tuple[str, str]:
+    """Return the status that a method gives an instance, and in what it disagrees with brute force."""
+    keywords: dict[str, Any] = {"slot": slot, "objective": objective}
+    keywords["time_limit"] = CONTINUOUS_LIMIT if slot is None else SOLVE_LIMIT
+    if method not in (PORTFOLIO, WITHOUT_CPSAT):
+        keywords["formulation"] = method
+    has_cpsat = cpsat.is_installed() and method != WITHOUT_CPSAT
+    try:
+        with mock.patch.object(cpsat, "is_installed", return_value=has_cpsat):
+            result = coalloc.solve(instance, **keywords)
+    except coalloc.CoallocError as error:
+        return "error", f"raised: {error}"
+    return result.status.value, disagreement(instance, best, result)
 
 
 def disagreement(instance: coalloc.Instance, best: BruteForceResult, result: coalloc.SolveResult) -> str:
@@ -65,49 +129,89 @@ def disagreement(instance: coalloc.Instance, best: BruteForceResult, result: coa
     return "; ".join(fault for fault, is_so in faults.items() if is_so)
 
 
-def run(method: str, seeds: range, limit: float, word: str) -> tuple[Counter[str], int]:
-    """Solve all seeds by a method; return how often each status came, and how many solves disagree."""
-    statuses: Counter[str] = Counter()
-    wrong = 0
-    is_installed = cpsat.is_installed
-    for seed in seeds:
-        for instance, slot, objective in cases(method, seed, word):
-            best = brute_force_oas(instance, slot, objective)
-            options: dict[str, Any] = {"slot": slot, "objective": objective}
-            options["time_limit"] = CONTINUOUS_LIMIT if slot is None else limit
-            if method in ("mode", "count", "node"):
-                options["formulation"] = method
-            if method == "no CP-SAT":
-                cpsat.is_installed = lambda: False
-            try:
-                result = coalloc.solve(instance, **options)
-                fault = disagreement(instance, best, result)
-                statuses[f"{result.status.value}{'' if slot else ', continuous'}"] += 1
-            except coalloc.CoallocError as error:
-                fault = f"crashed: {error}"
-            finally:
-                cpsat.is_installed = is_installed
-            if fault:
-                wrong += 1
-                print(f"{method}, seed {seed}, {objective}, slot {slot}, {sorted(instance.words)}: {fault}", flush=True)
-    return statuses, wrong
+def report(rows: Sequence[Row], seeds: int, command: str) -> str:
+    """Return the page in Markdown."""
+    ran, wrong = {row["seed"] for row in rows}, [row for row in rows if row["disagreement"]]
+    pairs = pairs_of(rows)
+    missing = [f"`{one}` with `{other}`" for one, other in combinations(WORDS, 2) if not pairs[one, other]]
+    lines = [f"- seed {r['seed']}, {r['method']}, {r['time']}, {r['objective']}: {r['disagreement']}" for r in wrong]
+    sections = [
+        "# Words beside brute force",
+        f"{code_sentence(('highspy', 'ortools', 'python'))}. Seeds 0 to {seeds - 1}, {len(ran)} of {seeds} compared: "
+        f"{len(rows)} solves, {len(wrong)} disagree. Made by `{command}`; the protocol is in "
+        "[../README.md](../README.md).",
+        f"Formulation `node` has smaller instances of the same seeds. Limits: {SOLVE_LIMIT:g} s in slots, "
+        f"{CONTINUOUS_LIMIT:g} s in continuous time.",
+        method_table(rows),
+        "## Pairs of words",
+        "In how many of the instances that were solved each word occurs (in the diagonal), and each pair of words. "
+        f"Pairs that do not occur: {', '.join(missing) or 'none'}.",
+        pair_table(pairs),
+        "## Disagreements",
+        "\n".join(lines) if lines else "None.",
+    ]
+    return "\n\n".join(sections) + "\n"
 
 
-def main() -> int:
-    """Run what is asked for; return 1 where something disagrees."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seeds", type=int, nargs=2, default=(0, 50), metavar=("FIRST", "STOP"))
-    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds of a solve in slots")
-    parser.add_argument("--word", default="", help="a word that every instance uses")
-    asked = parser.parse_args()
-    total = 0
-    for method in asked.methods:
-        statuses, wrong = run(method, range(*asked.seeds), asked.limit, asked.word)
-        total += wrong
-        print(f"{method}: {dict(sorted(statuses.items()))}, {wrong} disagreements", flush=True)
-    return int(total > 0)
+def method_table(rows: Sequence[Row]) -> str:
+    """Return a line for each method and kind of time: how often it proves what, and how often it is wrong."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["method"], row["time"]), []).append(row)
+    heads = ("method", "time", "solves", "optimal", "infeasible", "not proven", "disagree", "seconds, in all")
+    lines = []
+    for (method, kind), group in groups.items():
+        statuses = Counter(row["status"] for row in group)
+        proven = statuses["optimal"], statuses["infeasible"]
+        wrong, seconds = sum(bool(r["disagreement"]) for r in group), math.fsum(r["seconds"] for r in group)
+        lines.append([method, kind, len(group), *proven, len(group) - sum(proven), wrong, seconds])
+    return markdown(Table.of(heads, lines))
+
+
+def pairs_of(rows: Sequence[Row]) -> Counter[tuple[str, str]]:
+    """Return in how many instances each pair of words occurs, and each word, with itself."""
+    instances = {(row["seed"], row["method"] == "node"): row["words"] for row in rows}
+    found: Counter[tuple[str, str]] = Counter()
+    for words in instances.values():
+        found.update((one, other) for one in words for other in words)
+    return found
+
+
+def pair_table(pairs: Counter[tuple[str, str]]) -> str:
+    """Return the counts of the pairs, a line and a column for each word."""
+    heads = ("word", *(f"`{word}`" for word in WORDS))
+    return markdown(Table.of(heads, [[f"`{one}`", *(pairs[one, other] for other in WORDS)] for one in WORDS]))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help=f"seeds 0, 1, ... (default {NUM_SEEDS})")
+    parser.add_argument("--word", default="", choices=("", *WORDS), help="every instance says something by this word")
+    parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
+    parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="processes at a time (default 1)")
+    parser.add_argument("--output", type=Path, default=RESULTS / "words.md", help="the page")
+    parser.add_argument("--store", type=Path, default=RESULTS / "words.sqlite", help="where seeds are kept")
+    options = parser.parse_args(arguments)
+    firsts = range(0, options.seeds, SEEDS_PER_CALL)
+    calls = [
+        Call(compared, {"first": n, "seeds": min(SEEDS_PER_CALL, options.seeds - n), "word": options.word}, LIMIT)
+        for n in firsts
+    ]
+    if not options.report:
+        run_shown(calls, options.store, options.jobs, _line)
+    outcomes = [outcome for outcome in outcomes_of(calls, options.store) if outcome is not None]
+    rows = [row for outcome in outcomes for row in outcome.get("rows", ())]
+    write_atomically(options.output, report(rows, options.seeds, command_of("words", parser, options)))
+    print(f"wrote {options.output}: {len(rows)} solves")
+    return 1 if any(row["disagreement"] for row in rows) or any(map(is_failed, outcomes)) else 0
+
+
+def _line(call: Call, outcome: Outcome) -> str:
+    first = call.argument["first"]
+    wrong = [row for row in outcome.get("rows", ()) if row["disagreement"]]
+    verdict = outcome.get("message") or (f"{len(wrong)} disagree" if wrong else "agrees")
+    return f"seeds {first} to {first + call.argument['seeds'] - 1}: {verdict}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -315,7 +315,8 @@ def lower_bound(
         of them all. Sums: ``"prices"`` (default), prices of processors over time at which each job takes its cheapest
         start, where costs are ramps (:meth:`coalloc.objectives.RegularObjective.ramp`); ``"best"`` goes on with prices
         of jobs, which takes longer; ``"longest-job"`` is each job alone; the others are that and, for a sum of ends,
-        the squashed area. Energy and EDP: ``"lp"`` alone.
+        the squashed area. Maxima: ``"prices"`` (default), ``"feasible-set"`` and ``"best"`` are the latest ends of jobs
+        that are due early, less their due dates. Energy and EDP: ``"lp"`` alone.
     slot
         Seconds, or ``"50%"`` of the mean base time: a bound on schedules in whole slots; ``None``: on all.
     time_limit

@@ -10,9 +10,18 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from coalloc.solvers import list_schedules, model_run, one_dimension
+from coalloc.solvers import list_schedules, model_run, one_dimension, unrelated_machines
 from coalloc.solvers.backends import cpsat, pumpkin
-from coalloc.solvers.bounds import busy_times, feasible_set, own_prices, positions, prices, simple
+from coalloc.solvers.bounds import (
+    busy_times,
+    due_dates,
+    feasible_set,
+    own_prices,
+    positions,
+    prices,
+    processor_patterns,
+    simple,
+)
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import (
@@ -29,11 +38,14 @@ from coalloc.solvers.search import (
 
 METHODS: tuple[Method, ...] = (
     simple.METHOD,
+    unrelated_machines.METHOD,
     list_schedules.METHOD,
     latest_ends.METHOD,
     positions.METHOD,
     feasible_set.METHOD,
+    due_dates.METHOD,
     one_dimension.METHOD,
+    processor_patterns.METHOD,
     pumpkin.BEGUN,
     busy_times.METHOD,
     branch_and_bound_of_sums.METHOD,
@@ -47,6 +59,7 @@ METHODS: tuple[Method, ...] = (
     sampling.SHORT,
     pool_annealing.METHOD,
     beam_search.METHOD,
+    beam_search.SHORT,
     annealing.METHOD,
     large_neighbourhoods.METHOD,
     pumpkin.METHOD,

@@ -24,7 +24,7 @@ from coalloc.solvers.context import Context
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FEWEST_JOBS = 24
+FEWEST_JOBS = 15
 """Jobs from which on compiled growth is worth its loading."""
 LEAST_TIME = 20.0
 """Time limit, s, from which on it is: compiling takes some seconds, once."""
