@@ -58,7 +58,11 @@ Length = Annotated[
     str, Option("--window", metavar="LENGTH", help="Length of the windows: 7d, 12h, 3600.", rich_help_panel=PERIOD)
 ]
 TimeLimit = Annotated[
-    float, Option(help="Seconds for bounds and searches of a window; 20 times that for all.", rich_help_panel=RUNNING)
+    float,
+    Option(
+        help="Seconds for bounds and searches of a window; 20 times that for a period of several.",
+        rich_help_panel=RUNNING,
+    ),
 ]
 RunSeed = Annotated[int, Option(min=0, help="Seed of the searches.", rich_help_panel=RUNNING)]
 Processes = Annotated[

@@ -26,6 +26,7 @@ from coalloc.bench.protocol import Task, digest
 from coalloc.bench.provenance import decisive_versions
 from coalloc.bench.running import Progress, outcomes_of, run_calls
 from coalloc.bench.workers import LocalWorkers, Workers
+from coalloc.display.wording import duration_text
 from coalloc.documents.arguments import Seed, picture_of, public, require
 from coalloc.documents.kinds import document_of
 from coalloc.documents.storage import FilePath
@@ -65,6 +66,7 @@ MEMORY = 8_000.0
 MOST_WINDOWS = 100_000
 
 AS_IT_RAN = "as it ran"
+WHOLE = "the whole period"
 
 POLICIES: Mapping[str, Mapping[str, Any]] = {
     "easy": {"policy": "easy"},
@@ -169,7 +171,7 @@ def audit(
     policies
         Policies, by label, whose schedules are held against the bounds, with the users' estimates and with run times.
     time_limit
-        Seconds for bounds and searches of a window; the bounds of the whole period get 20 times as many.
+        Seconds for bounds and searches of a window; the bounds of a period of several get 20 times as many.
     seed
         Of the searches.
     store
@@ -210,7 +212,8 @@ def audit(
         rows, starts = study.answers(calls, path, _workers(processes, scheduler))
     label = AS_IT_RAN if named is None else str(named[0])
     about = (log.instance.name, label, history.num_processors, log.epoch, tuple(account))
-    return Audit(*about, rows[0], tuple(rows[1:]), tuple(starts))
+    held = starts if len(starts) > 1 else [*starts, *starts]
+    return Audit(*about, rows[0], tuple(study.windows(rows)), tuple(held))
 
 
 @dataclass(frozen=True)
@@ -223,19 +226,23 @@ class _Study:
     say: Callable[[str], None] = field(compare=False)
 
     def calls(self, begin: float, end: float, length: float) -> list[_Call]:
-        """Return the whole period, then its windows."""
+        """Return the whole period, then its windows; of a period that is one window the period alone."""
         whole = window_of(self.history, begin, end)
         if whole is None:
             raise CoallocError(f"no job waits or arrives in the period: {_arrivals_text(self.history, self.epoch)}")
+        if end - begin <= length:
+            return [_Call(whole, WHOLE, self.options, is_whole=True)]
         longer = {**self.options, "time_limit": WHOLE_TIMES * self.options["time_limit"]}
         parts = cut(self.history, begin, end, length)
         windows = [_Call(part, self._label(part), self.options, is_whole=False) for part in parts]
-        return [_Call(whole, "the whole period", longer, is_whole=True), *windows]
+        return [_Call(whole, WHOLE, longer, is_whole=True), *windows]
 
     def answers(
         self, calls: Sequence[_Call], path: Path, workers: Callable[[], Workers]
     ) -> tuple[list[Row], list[dict[str, float]]]:
         """Return the row and the best starts (s) of each call, after running what is not kept."""
+        kept = outcomes_of(calls, path) if path.exists() else [None] * len(calls)
+        self._announce([call for call, outcome in zip(calls, kept, strict=True) if not outcome])
         done = run_calls(calls, path, workers, self._tell)
         ended = list(zip(calls, outcomes_of(calls, path), strict=True))
         faults = [
@@ -251,8 +258,22 @@ class _Study:
         pairs = zip(ended, rows, strict=True)
         return rows, [best_starts(call.window, outcome or {}, row) for (call, outcome), row in pairs]
 
+    def windows(self, rows: Sequence[Row]) -> list[Row]:
+        """Return the rows of the windows: the period itself where it is the only one."""
+        whole, *windows = rows
+        return windows or [{**whole, "window": instant_text(whole["begin"], self.epoch), "kind": "window"}]
+
     def _label(self, window: Window) -> str:
         return instant_text(window.begin, self.epoch)
+
+    def _announce(self, calls: Sequence[_Call]) -> None:
+        """Say how long what has to be run may take."""
+        limits = {call.is_whole: duration_text(call.options["time_limit"]) for call in calls}
+        num_windows = sum(not call.is_whole for call in calls)
+        whole = [f"{limits[True]} for {WHOLE}"] if True in limits else []
+        parts = [*whole, *([f"{limits[False]} for each of {counted(num_windows, 'window')}"] if num_windows else [])]
+        if parts:
+            self.say(f"bounds and searches take up to {', '.join(parts)}")
 
     def _tell(self, call: _Call, _: Outcome, state: Progress) -> None:
         self.say(f"{call.label} ({state.in_store} of {state.planned})")

@@ -283,7 +283,7 @@ class Audit:
         """Return the (name, text) lines that printing shows."""
         whole = self.whole
         of_jobs = f"{plural(whole['jobs'], 'job')} on {plural(self.num_processors, 'processor')}, {self.policy}"
-        found = [("trace", f"{self.name}: {of_jobs}")]
+        found = [*(("warning", warning) for warning in self.warnings), ("trace", f"{self.name}: {of_jobs}")]
         found += [
             ("period", f"{duration_text(whole['end'] - whole['begin'])} in {plural(len(self.windows), 'window')}")
         ]
@@ -297,7 +297,7 @@ class Audit:
         found.append(("utilisation", f"{used['as_it_was']} as it was, {used['best']} held, {used['bound']} at most"))
         for share, range in self.shares.items():
             found.append((f"wait by {share}", f"{amount(range.low)} to {amount(range.high)}: {SHARES[share]}"))
-        return found + [("warning", warning) for warning in self.warnings]
+        return found
 
     def __str__(self) -> str:
         width = max(len(name) for name, _ in self.lines())

@@ -114,8 +114,9 @@ def test_what_is_kept_is_not_run_again(found, store):
 
 
 def test_an_interrupt_keeps_what_has_ended(tmp_path):
-    def stop(_):
-        raise KeyboardInterrupt
+    def stop(line):
+        if not line.startswith("bounds and searches take up to"):
+            raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as interrupt:
         ask(tmp_path / "new.sqlite", progress=stop)
@@ -151,12 +152,38 @@ TRACE = """; UnixStartTime: 0
 def test_a_log_is_audited_as_it_ran(tmp_path):
     path = tmp_path / "log.swf"
     path.write_text(TRACE)
-    found = audit(path, processors=4, time_limit=0.02, policies={"fcfs": {"policy": "fcfs"}}, before="1970-01-02")
+    found = audit(path, processors=4, time_limit=0.4, policies={"fcfs": {"policy": "fcfs"}}, before="1970-01-02")
     # Job 2 waits for all four processors until 100 s: nothing better is possible but to run it first (80 s for job 1).
     assert found.account[-1] == "1 job left out: when it started is not known"
     assert (found.whole["jobs"], found.whole["wait_as_it_was"]) == (2, 45.0)
     assert found.whole["wait_best"] == 30.0  # job 1 waits until 60 s, when job 2 has ended
     assert found.windows[0]["window"] == "1970-01-01 00:00"
+
+
+def test_a_period_of_one_window_is_run_once_at_the_limit_of_a_window(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text(TRACE)
+    said = []
+    found = audit(path, processors=4, time_limit=0.02, policies={"fcfs": {"policy": "fcfs"}}, progress=said.append)
+    assert said == ["bounds and searches take up to 0.02 s for the whole period", "the whole period (1 of 1)"]
+    (window,) = found.windows
+    assert {**window, "window": "the whole period", "kind": "period"} == found.whole
+    assert found.starts["window"].tolist() == ["the whole period"] * 2 + ["1970-01-01 00:00"] * 2
+
+
+def test_each_limit_is_said_beforehand(tmp_path):
+    said = []
+    ask(tmp_path / "new.sqlite", progress=said.append)
+    assert said[0].startswith("bounds and searches take up to ")
+    assert said[0].endswith("for each of 2 windows")
+
+
+def test_that_a_log_is_not_possible_stands_first(tmp_path):
+    # Jobs 1 and 2 ran beside each other from 10 to 60 s on four and two of four processors.
+    path = tmp_path / "log.swf"
+    path.write_text(TRACE.replace("2 10 90", "2 10 0"))
+    found = audit(path, processors=4, time_limit=0.02, policies={"fcfs": {"policy": "fcfs"}})
+    assert str(found).startswith("warning               The log uses up to 6 processors at once; the platform has 4.")
 
 
 @pytest.mark.parametrize(
