@@ -107,30 +107,7 @@ def counting() -> Figure:
     return figure
 
 
-def resources() -> Figure:
-    """Four jobs, two of which need the only licence, under power caps: who runs when, and what is taken."""
-    gpus = NodeGroup(2, power=1.0, cores=4, resources={"gpus": 2})
-    clusters = [
-        Cluster("C1", [gpus], 125.0, resources={"watts": 500}),
-        Cluster("C2", [NodeGroup(4, power=1.0)], 125.0, resources={"watts": 300}),
-    ]
-    jobs = [
-        Job("train", 2, 300.0, task_resources={"gpus": 1, "watts": 150}),
-        Job("infer", 2, 200.0, task_resources={"gpus": 1, "watts": 100}),
-        Job("mesh", 2, 100.0, resources={"licences": 1}, task_resources={"watts": 50}),
-        Job("flow", 4, 100.0, resources={"licences": 1}, task_resources={"watts": 50}),
-    ]
-    instance = Instance(Platform(clusters, resources={"licences": 1}), jobs)
-    return coalloc.gantt(instance, coalloc.solve(instance).schedule, title="Four jobs, a licence, and two power caps")
-
-
-FIGURES = {
-    "coallocation": coallocation,
-    "saturation": saturation,
-    "slot-error": slot_error,
-    "counting": counting,
-    "resources": resources,
-}
+FIGURES = {"coallocation": coallocation, "saturation": saturation, "slot-error": slot_error, "counting": counting}
 
 
 def main() -> None:

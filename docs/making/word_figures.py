@@ -122,6 +122,23 @@ def shapes() -> Figure:
     return side_by_side(("own tasks alone", rigid, solved(rigid)), ("cfd takes 4 tasks", free, solved(free)), 200.0)
 
 
+def resources() -> Figure:
+    """Four jobs, two of which need the only licence, under power caps: who runs when, and what is taken."""
+    gpus = NodeGroup(2, power=1.0, cores=4, resources={"gpus": 2})
+    clusters = [
+        Cluster("C1", [gpus], 125.0, resources={"watts": 500}),
+        Cluster("C2", [NodeGroup(4, power=1.0)], 125.0, resources={"watts": 300}),
+    ]
+    jobs = [
+        Job("train", 2, 300.0, task_resources={"gpus": 1, "watts": 150}),
+        Job("infer", 2, 200.0, task_resources={"gpus": 1, "watts": 100}),
+        Job("mesh", 2, 100.0, resources={"licences": 1}, task_resources={"watts": 50}),
+        Job("flow", 4, 100.0, resources={"licences": 1}, task_resources={"watts": 50}),
+    ]
+    instance = Instance(Platform(clusters, resources={"licences": 1}), jobs)
+    return coalloc.gantt(instance, solved(instance), title="Four jobs, a licence, and two power caps")
+
+
 def unavailable() -> Figure:
     """Two nodes are not there from 300 s to 900 s: no job overlaps that."""
     window = Window("C1", start=300.0, end=900.0, nodes=["C1/0-1"])
@@ -165,6 +182,7 @@ FIGURES: Mapping[str, Callable[[], Figure]] = {
     "word-requires": requires,
     "word-times": times,
     "word-shapes": shapes,
+    "word-resources": resources,
     "word-unavailable": unavailable,
     "word-start": start,
     "word-fixed": fixed,
