@@ -11,8 +11,8 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import read_instance, read_platform, trace_format
-from coalloc.cli.options import OUTPUT, Json, Quiet
+from coalloc.cli.inputs import platform_of_trace, read_instance, trace_format
+from coalloc.cli.options import OUTPUT, Broken, Json, Quiet
 from coalloc.cli.output import Written, check_writable, note, say, say_json
 from coalloc.cli.studying import policies_of
 from coalloc.cli.tables import keep_rows, write_table
@@ -25,7 +25,13 @@ File = Annotated[
     Argument(metavar="TRACE", help="Trace (SWF, or of sacct --parsable2; may be gzip), or with --policy an instance."),
 ]
 Processors = Annotated[
-    int | None, Option(min=1, metavar="N", help="The platform is one pool of N ...", rich_help_panel=PERIOD)
+    int | None,
+    Option(
+        min=1,
+        metavar="N",
+        help="One pool of N, else as the header says ...",
+        rich_help_panel=PERIOD,
+    ),
 ]
 PlatformFile = Annotated[
     Path | None, Option("--platform", metavar="PLATFORM", help="... or this.", rich_help_panel=PERIOD)
@@ -125,6 +131,7 @@ def audit(
     platform: PlatformFile = None,
     unit: Unit = "cpus",
     partition: Partition = None,
+    broken: Broken = "error",
     policy: Audited = None,
     after: After = None,
     before: Before = None,
@@ -157,7 +164,7 @@ def audit(
     length = seconds_of(window)
     if not length:
         raise BadParameter(f"must be a length like 7d, 12h or 3600, got {window!r}", param_hint="--window")
-    asked = _of_trace(trace, processors, platform, unit, partition)
+    asked = _of_trace(trace, processors, platform, quiet=quiet, unit=unit, partition=partition, broken=broken)
     if against:
         asked["policies"] = policies_of(against, "--against")
     study = partial(
@@ -201,17 +208,24 @@ def audit(
 
 
 def _of_trace(
-    trace: str, processors: int | None, platform: Path | None, unit: str, partition: str | None
+    trace: str,
+    processors: int | None,
+    platform: Path | None,
+    *,
+    quiet: bool,
+    **options: str | None,
 ) -> dict[str, Any]:
     """Return what ``coalloc.audit`` needs to know of a trace, or of an instance."""
+    from coalloc.documents.text import visible
+
     if trace_format(trace) is None:
         if processors is not None or platform is not None:
             raise BadParameter("is for traces: an instance has its own platform", param_hint="--processors, --platform")
         return {"trace": read_instance(trace)}
-    if (processors is None) == (platform is None):
-        raise BadParameter("a trace needs one of --processors N and --platform FILE", param_hint="TRACE")
-    where = {"processors": processors} if platform is None else {"platform": read_platform(platform)}
-    return {"trace": trace, "unit": unit, "partition": partition, **where}
+    where, said = platform_of_trace(trace, processors, platform, "TRACE")
+    if said and not quiet:
+        note(f"{visible(trace)}: {said}")
+    return {"trace": trace, "platform": where, **options}
 
 
 def _policy(text: str | None) -> dict[str, Any] | None:

@@ -9,13 +9,14 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import read_instance, read_platform, read_schedule
+from coalloc.cli.inputs import platform_of_trace, read_instance, read_schedule
 from coalloc.cli.instance_output import write_or_say_instance
 from coalloc.cli.options import Output, Quiet
 from coalloc.cli.output import check_writable, note, say
 
 if TYPE_CHECKING:
-    from coalloc import Instance, Platform
+    from coalloc import Instance
+    from coalloc.workloads.swf_writing import Known
 
 SOURCES, TARGETS = ("instance", "swf", "sacct", "irmasim"), ("instance", "swf")
 """What can be converted, from and to."""
@@ -43,7 +44,12 @@ PlatformFile = Annotated[
 ]
 Processors = Annotated[
     int | None,
-    Option(metavar="N", min=1, help="One pool of N nodes of power 1, in place of a platform.", rich_help_panel=READING),
+    Option(
+        metavar="N",
+        min=1,
+        help="One pool of N nodes of power 1; else as the header of a trace says.",
+        rich_help_panel=READING,
+    ),
 ]
 Slice = Annotated[
     str | None,
@@ -120,18 +126,27 @@ def convert(
     quiet: Quiet = False,
 ) -> ExitCode:
     """Make an instance from consecutive jobs of a trace, or a trace from an instance and its schedule."""
+    from coalloc.documents.text import visible
+    from coalloc.workloads.convert import convert_sacct, convert_swf, known_of_sacct, known_of_swf
+
     _check_formats(source, target, schedule)
     _check_platform(source, platform, processors)
     _check_slice(source, slice)
     check_writable({"--output": output}, inputs=(file, platform, schedule))
     accounts: list[str] = []
+    known: Known | None = None
+    if source in ("swf", "sacct"):
+        where, said = platform_of_trace(file, processors, platform, "--platform")
+        accounts += [f"{visible(file)}: {said}"] if said else []
     if source == "instance":
         instance = read_instance(file)
     elif source == "irmasim":
         assert platform is not None  # _check_platform has seen to it
         instance = coalloc.read_irmasim(platform, file, name)
     elif source == "sacct":
-        instance, accounts = _read_sacct(file, _platform(platform, processors), oversize, broken, name)
+        instance, export = convert_sacct(file, where, oversize=oversize, broken=broken, name=name)
+        accounts.append(str(export))
+        known = known_of_sacct(instance, export)
     else:
         # The reader names the options that there are.
         options: dict[str, Any] = {
@@ -140,12 +155,15 @@ def convert(
             "oversize": oversize,
             "broken": broken,
             "name": name,
+            "keeps_records": target == "swf",
         }
-        instance, accounts = _read_trace(file, slice, _platform(platform, processors), seed, options)
+        instance, report = convert_swf(file, slice, where, seed, **options)
+        accounts.append(str(report))
+        known = known_of_swf(file, instance, report) if target == "swf" else None
     if target == "instance":
         write_or_say_instance(instance, output)
     else:
-        accounts += _write_trace(instance, schedule, output)
+        accounts += _write_trace(instance, schedule, known, output)
     if not quiet:
         for account in accounts:
             note(account)
@@ -170,8 +188,6 @@ def _check_platform(source: str, platform: Path | None, processors: int | None) 
     given = [option for option in (platform, processors) if option is not None]
     if source == "instance" and given:
         raise BadParameter("an instance has its platform", param_hint="--platform")
-    if source in ("swf", "sacct") and len(given) != 1:
-        raise BadParameter("a trace needs either a platform or --processors", param_hint="--platform")
     if source == "irmasim" and (platform is None or processors is not None):
         raise BadParameter("a workload of IRMaSim needs a platform file of IRMaSim", param_hint="--platform")
 
@@ -182,42 +198,15 @@ def _check_slice(source: str, slice: str | None) -> None:
         raise BadParameter("goes with --from swf", param_hint="--slice")
 
 
-def _platform(platform: Path | None, processors: int | None) -> Platform:
-    """Return the platform of a file, or one pool."""
-    from coalloc.workloads.swf import chosen_platform
-
-    return chosen_platform(processors, None if platform is None else read_platform(platform))
-
-
-def _read_trace(
-    file: str, slice: str | None, platform: Platform, seed: int, options: dict[str, Any]
-) -> tuple[Instance, list[str]]:
-    """Return the instance of a trace, and what the reader changed."""
-    from coalloc.workloads.convert import convert_swf
-
-    instance, report = convert_swf(file, slice, platform, seed, **options)
-    return instance, [str(report)]
-
-
-def _read_sacct(
-    file: str, platform: Platform, oversize: str, broken: str, name: str | None
-) -> tuple[Instance, list[str]]:
-    """Return the instance of an export of sacct, and what the reader dropped and changed."""
-    from coalloc.workloads.convert import convert_sacct
-
-    instance, report = convert_sacct(file, platform, oversize=oversize, broken=broken, name=name)
-    return instance, [str(report)]
-
-
-def _write_trace(instance: Instance, schedule: Path | None, output: Path | None) -> list[str]:
+def _write_trace(instance: Instance, schedule: Path | None, known: Known | None, output: Path | None) -> list[str]:
     """Write or print the trace of an instance, and return what it does not hold."""
     from coalloc.documents.text import visible
     from coalloc.workloads.swf_writing import swf_text, write_swf_with_report
 
     placed = None if schedule is None else read_schedule(schedule)
     if output is None:
-        text, report = swf_text(instance, placed)
+        text, report = swf_text(instance, placed, known)
         say(text.rstrip("\n"))
         return list(report.sentences)
-    report = write_swf_with_report(instance, output, placed)
+    report = write_swf_with_report(instance, output, placed, known)
     return [f"{visible(str(output))}: {sentence}" for sentence in report.sentences]

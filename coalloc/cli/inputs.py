@@ -48,6 +48,34 @@ def trace_format(file: str) -> Format | None:
     return "sacct" if is_sacct(file) else None
 
 
+def platform_of_trace(file: str, processors: int | None, platform: Path | None, hint: str) -> tuple[Platform, str]:
+    """Return the platform on which a trace runs, and a sentence where nobody named it and its header says it.
+
+    ``hint`` is where a message says that one is needed.
+    """
+    from typer import BadParameter
+
+    from coalloc.workloads.swf import pool
+    from coalloc.workloads.swf_records import header_processors, read_header
+
+    if processors is not None and platform is not None:
+        raise BadParameter("a trace needs one of --processors N and --platform FILE, not both", param_hint=hint)
+    if platform is not None:
+        return read_platform(platform), ""
+    if processors is not None:
+        return pool(processors), ""
+    said = header_processors(read_header(file)) if trace_format(file) != "sacct" and is_twice_readable(file) else None
+    if said is None:
+        raise BadParameter("a trace needs one of --processors N and --platform FILE", param_hint=hint)
+    number, name = said
+    return pool(number), f"one pool of {number} processors, as its header says ({name})"
+
+
+def is_twice_readable(file: str) -> bool:
+    """Return whether a file can be read from its beginning again: a pipe cannot."""
+    return os.path.isfile(file)
+
+
 def read_platform(path: Path) -> Platform:
     """Return the platform of a file; ``example:NAME`` names a bundled one, or that of a bundled instance."""
     name = str(path).removeprefix(EXAMPLE)

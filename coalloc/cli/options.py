@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -36,6 +36,7 @@ GanttFile = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FIGURE", help="Gantt picture: .png, .svg, .pdf or .html.", rich_help_panel=OUTPUT),
 ]
+Broken = Annotated[Literal["error", "drop"], typer.Option(help="Lines of a trace that cannot be read: error, or drop.")]
 Json = Annotated[bool, typer.Option("--json", help="Print pure JSON on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but faults.")]
 Output = Annotated[

@@ -8,15 +8,15 @@ from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import read_instance, read_platform, trace_format
+from coalloc.cli.inputs import platform_of_trace, read_instance, trace_format
 from coalloc.cli.measuring import After, Before, Epoch, Grouped, Measuring, TimeZone, groups_text
-from coalloc.cli.options import OUTPUT, GanttFile, Json, Quiet, ScheduleFile
+from coalloc.cli.options import OUTPUT, Broken, GanttFile, Json, Quiet, ScheduleFile
 from coalloc.cli.output import Written, check_writable, note, say, say_fields, say_json
 from coalloc.cli.pairs import parameters_of
 from coalloc.cli.progress import shown_run
@@ -48,7 +48,12 @@ Parameters = Annotated[
 ]
 Processors = Annotated[
     int | None,
-    Option(min=1, metavar="N", help="A trace runs on one pool of so many processors ...", rich_help_panel=INPUT),
+    Option(
+        min=1,
+        metavar="N",
+        help="A trace runs on a pool of N, else as its header says ...",
+        rich_help_panel=INPUT,
+    ),
 ]
 PlatformFile = Annotated[
     Path | None, Option("--platform", metavar="PLATFORM", help="... or on this platform.", rich_help_panel=INPUT)
@@ -120,6 +125,7 @@ def simulate(
     parameter: Parameters = None,
     processors: Processors = None,
     platform: PlatformFile = None,
+    broken: Broken = "error",
     passes: Passes = "batch",
     kill: Kill = False,
     seed: RunSeed = 0,
@@ -164,7 +170,7 @@ def simulate(
     engine: dict[str, Any] = {"passes": passes, "kill": kill, "seed": seed}
     is_own = SEPARATOR in policy
     named = own_policy(policy, options) if is_own else policy_named(policy, options)  # a long trace is not read first
-    instance = _read(file, processors, platform, quiet)
+    instance = _read(file, processors, platform, broken, quiet)
     if energy or power is not None:
         from coalloc.instance.power import require_metered
 
@@ -193,7 +199,9 @@ def simulate(
     return ExitCode.DONE
 
 
-def _read(file: str, processors: int | None, platform: Path | None, quiet: bool) -> Instance:
+def _read(
+    file: str, processors: int | None, platform: Path | None, broken: Literal["error", "drop"], quiet: bool
+) -> Instance:
     """Return the instance of a file, or of a trace on the platform that the options name."""
     if trace_format(file) is None:
         if processors is not None or platform is not None:
@@ -201,14 +209,11 @@ def _read(file: str, processors: int | None, platform: Path | None, quiet: bool)
         return read_instance(file)
     from coalloc.documents.text import visible
     from coalloc.workloads.logs import read_log
-    from coalloc.workloads.swf import pool
 
-    if (processors is None) == (platform is None):
-        raise BadParameter("a trace runs on one of --processors N and --platform FILE", param_hint="FILE")
-    where = read_platform(platform) if platform is not None else pool(processors or 1)
-    log = read_log(file, where)
+    where, said = platform_of_trace(file, processors, platform, "FILE")
+    log = read_log(file, where, broken=broken)
     if not quiet:
-        for sentence in log.account:
+        for sentence in filter(None, [said, *log.account]):
             note(f"{visible(file)}: {sentence}")
     return log.instance
 

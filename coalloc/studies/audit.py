@@ -42,7 +42,7 @@ from coalloc.studies.comparison import contestants_of
 from coalloc.studies.interruption import Interrupted
 from coalloc.workloads.logs import Log, read_log
 from coalloc.workloads.sacct_records import Unit
-from coalloc.workloads.swf import chosen_platform
+from coalloc.workloads.swf import Broken, chosen_platform
 from coalloc.workloads.swf_rules import counted
 
 WEEK = 7 * 86_400.0
@@ -138,6 +138,7 @@ def audit(
     platform: Platform | None = None,
     unit: Unit = "cpus",
     partition: str | None = None,
+    broken: Broken = "error",
     policy: str | Mapping[str, Any] | None = None,
     after: float | str | None = None,
     before: float | str | None = None,
@@ -161,6 +162,8 @@ def audit(
         How an instance was run.
     unit, partition
         As for :func:`coalloc.read_sacct`.
+    broken
+        Lines of a trace that cannot be read are an ``"error"``, or ``"drop"``.
     policy
         The schedule of a policy in place of the log's: its name, or a mapping ``{"policy": name, option: value}``.
     after, before
@@ -199,7 +202,7 @@ def audit(
     if not time_limit > 0.0:
         raise CoallocError(f"time_limit: must be above 0 s, got {picture_of(time_limit)}")
     named = _named(policy)
-    log = _log(trace, processors, platform, unit, partition)
+    log = _log(trace, processors, platform, unit=unit, partition=partition, broken=broken)
     refuse_unequal(log.instance)
     history, account = _history(log, schedule, named)
     begin, end = _period(history, log.epoch, after, before)
@@ -290,11 +293,17 @@ def _named(policy: str | Mapping[str, Any] | None) -> tuple[str, Mapping[str, An
 
 
 def _log(
-    trace: FilePath | Instance, processors: int | None, platform: Platform | None, unit: Unit, partition: str | None
+    trace: FilePath | Instance,
+    processors: int | None,
+    platform: Platform | None,
+    *,
+    unit: Unit,
+    partition: str | None,
+    broken: Broken,
 ) -> Log:
     """Return the log of a trace, or an instance of which no start is known."""
     if not isinstance(trace, Instance):
-        return read_log(trace, chosen_platform(processors, platform), unit=unit, partition=partition)
+        return read_log(trace, chosen_platform(processors, platform), unit=unit, partition=partition, broken=broken)
     if processors is not None or platform is not None:
         raise CoallocError("processors and platform are for traces: an instance has its own platform")
     return Log(trace, np.full(len(trace.jobs), np.nan), None, ())

@@ -14,7 +14,7 @@ from coalloc.documents.storage import FilePath
 from coalloc.instance import Instance, Platform
 from coalloc.workloads.sacct import SacctOptions, read_sacct_with_report
 from coalloc.workloads.sacct_records import Unit, is_sacct
-from coalloc.workloads.swf import SwfOptions, read_swf_with_report
+from coalloc.workloads.swf import Broken, SwfOptions, read_swf_with_report
 from coalloc.workloads.swf_records import read_header
 
 Format = Literal["swf", "sacct"]
@@ -39,8 +39,17 @@ def format_of(path: FilePath) -> Format:
     return "sacct" if is_sacct(os.fspath(path)) else "swf"
 
 
-def read_log(path: FilePath, platform: Platform, *, unit: Unit = "cpus", partition: str | None = None) -> Log:
+def read_log(
+    path: FilePath,
+    platform: Platform,
+    *,
+    unit: Unit = "cpus",
+    partition: str | None = None,
+    broken: Broken = "error",
+) -> Log:
     """Return the log in a trace: SWF, or an export of ``sacct``, of which ``unit`` and ``partition`` are options.
+
+    ``broken``: lines that cannot be read are an ``"error"``, or ``"drop"``.
 
     Raises
     ------
@@ -48,9 +57,9 @@ def read_log(path: FilePath, platform: Platform, *, unit: Unit = "cpus", partiti
         The file cannot be read, or is neither; each fault has its line.
     """
     if format_of(path) == "sacct":
-        instance, account = read_sacct_with_report(path, platform, SacctOptions(unit, partition))
+        instance, account = read_sacct_with_report(path, platform, SacctOptions(unit, partition, broken=broken))
         return Log(instance, np.array(account.starts, dtype=np.float64), account.epoch, account.sentences)
-    instance, report = read_swf_with_report(path, platform, SwfOptions())
+    instance, report = read_swf_with_report(path, platform, SwfOptions(broken=broken))
     waits = np.array(report.waits, dtype=np.float64)
     arrivals = np.array([job.arrival for job in instance.jobs], dtype=np.float64)
     return Log(instance, np.where(waits >= 0.0, arrivals + waits, np.nan), _epoch(path), report.sentences)

@@ -19,7 +19,7 @@ from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
 from coalloc.workloads.sacct_records import Drop, SacctRecord, Unit, read_records
-from coalloc.workloads.swf import Broken, chosen_platform
+from coalloc.workloads.swf import Broken, chosen_platform, with_remedy
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord
 from coalloc.workloads.swf_rules import Change, Oversize, SwfJob, apply_rules, counted
 
@@ -127,7 +127,7 @@ class _Reading:
             else:
                 self.add(id, found)
         if self.broken and self.options.broken == "error":
-            raise InstanceError(self.broken, self.source)
+            raise InstanceError(with_remedy(self.broken), self.source)
 
     def note_broken(self, fault: Fault) -> None:
         """Count a broken line, and remember the first few."""

@@ -120,7 +120,7 @@ class SwfReport:
     ``num_records`` were read (up to the end of the slice) and ``num_jobs`` are in the instance.
     ``changes`` counts the jobs dropped on the way, and what was changed on those in the instance;
     ``broken`` are the first of ``num_broken`` lines that were left out. ``waits`` of the jobs of the instance are as
-    they stand in the trace, s: -1 where it does not say one.
+    they stand in the trace, s: -1 where it does not say one; ``records`` are their lines, where they are kept.
     """
 
     source: str
@@ -131,6 +131,7 @@ class SwfReport:
     broken: tuple[Fault, ...]
     num_broken: int
     waits: Sequence[float]
+    records: Sequence[SwfRecord] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -152,6 +153,12 @@ class SwfReport:
         return "\n".join(f"{visible(self.source)}: {sentence}" for sentence in self.sentences)
 
 
+def with_remedy(faults: Sequence[Fault]) -> list[Fault]:
+    """Return the faults of broken lines; the last says how to leave such lines out."""
+    *others, last = faults
+    return [*others, Fault(last.path, f'{last.sentence} (broken="drop", --broken drop, leaves broken lines out)')]
+
+
 @dataclass(slots=True)
 class _Reading:
     """A trace while it is read: what has been seen, and the jobs kept so far."""
@@ -160,6 +167,8 @@ class _Reading:
     platform: Platform
     options: SwfOptions
     rng: np.random.Generator
+    keeps_records: bool = False
+    records: list[SwfRecord] = field(default_factory=list)
     jobs: list[Job] = field(default_factory=list)
     waits: array[float] = field(default_factory=lambda: array("d"))
     changes: Counter[Change] = field(default_factory=Counter)
@@ -179,7 +188,7 @@ class _Reading:
             if self.position == self.options.stop:
                 break
         if self.broken and self.options.broken == "error":
-            raise InstanceError(self.broken, self.source)
+            raise InstanceError(with_remedy(self.broken), self.source)
         if self.options.slice is not None and (not self.jobs or self.position < (self.options.stop or 0)):
             sentence = f"{shown(self.options.slice)} is beyond the {self.position} valid jobs of the trace"
             raise InstanceError([Fault("slice", sentence)], self.source)
@@ -190,7 +199,8 @@ class _Reading:
         if len(self.broken) < MAX_FAULTS:
             self.broken.append(fault)
         elif self.options.broken == "error":
-            raise InstanceError([*self.broken, Fault("", f"more than {MAX_FAULTS} lines are broken")], self.source)
+            more = Fault("", f"more than {MAX_FAULTS} lines are broken")
+            raise InstanceError(with_remedy([*self.broken, more]), self.source)
 
     def add(self, record: SwfRecord) -> None:
         """Add the job of a record if it is valid and in the slice."""
@@ -204,6 +214,8 @@ class _Reading:
             self.changes.update(changes)
             self.jobs.append(self.job_of(record, job, share, bsbw))
             self.waits.append(record.wait)
+            if self.keeps_records:
+                self.records.append(record)
         self.position += 1
 
     def draw_communication(self) -> tuple[float, float]:
@@ -251,13 +263,16 @@ class _Reading:
             tuple(self.broken),
             self.num_broken,
             self.waits,
+            self.records,
         )
 
 
 def read_swf_with_report(
-    path: FilePath, platform: Platform, options: SwfOptions | None = None
+    path: FilePath, platform: Platform, options: SwfOptions | None = None, *, keeps_records: bool = False
 ) -> tuple[Instance, SwfReport]:
     """Return the instance of a trace on a platform, and the account of what was changed.
+
+    ``keeps_records``: the account has the line of each job, for a trace that is written again.
 
     Raises
     ------
@@ -266,7 +281,7 @@ def read_swf_with_report(
         18 numbers, got 5``; see ``SwfOptions.broken``), or if the trace ends before the slice does.
     """
     options = options or SwfOptions()
-    reading = _Reading(os.fspath(path), platform, options, np.random.default_rng(options.seed))
+    reading = _Reading(os.fspath(path), platform, options, np.random.default_rng(options.seed), keeps_records)
     reading.read()
     return reading.instance(), reading.report()
 

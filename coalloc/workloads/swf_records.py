@@ -9,10 +9,11 @@ import math
 import os
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, get_type_hints
 
 from coalloc.documents.storage import FilePath
+from coalloc.documents.text import quoted
 from coalloc.instance import Fault, InstanceError
 from coalloc.workloads.trace_lines import numbered_lines
 
@@ -97,6 +98,18 @@ def read_header(path: FilePath) -> dict[str, str]:
     return found
 
 
+def header_processors(header: Mapping[str, str]) -> tuple[int, str] | None:
+    """Return how many processors the comments of a trace say there are, and where; None where they do not.
+
+    Traces of machines whose nodes are one processor each may say ``MaxNodes`` alone.
+    """
+    for name in ("MaxProcs", "MaxNodes"):
+        number = re.match(r"[1-9]\d{0,8}(?!\d)", header.get(name, ""))
+        if number is not None:
+            return int(number.group()), name
+    return None
+
+
 def read_records(path: FilePath, *, unnumbered: bool = False) -> Iterator[SwfRecord | Fault]:
     """Yield the records of a trace in their order, and a fault with its line number for each broken line.
 
@@ -149,4 +162,4 @@ def _parsed(line: bytes, line_number: int, seen: JobNumbers, unnumbered: bool) -
 
 def _found(fields: list[bytes]) -> str:
     odd = next((field for field in fields if not re.fullmatch(NUMBER, field)), None)
-    return f"{len(fields)}" if odd is None else f"{odd[:20]!r} among {len(fields)}"
+    return f"{len(fields)}" if odd is None else f"{quoted(odd[:20].decode(errors='replace'))} among {len(fields)}"

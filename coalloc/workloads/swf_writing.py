@@ -89,16 +89,31 @@ def write_swf(instance: Instance, path: FilePath, schedule: Schedule | None = No
         LOGGER.warning("%s: %s", visible(os.fspath(path)), sentence)
 
 
-def write_swf_with_report(instance: Instance, path: FilePath, schedule: Schedule | None = None) -> SwfWriteReport:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a log says of the jobs of an instance beyond the instance: a record by job id, and when its clock began.
+
+    ``header`` are the lines of the header that hold for the jobs that are written as well, by name.
+    """
+
+    records: Mapping[str, SwfRecord]
+    header: Mapping[str, str]
+
+
+def write_swf_with_report(
+    instance: Instance, path: FilePath, schedule: Schedule | None = None, known: Known | None = None
+) -> SwfWriteReport:
     """Write a trace as :func:`write_swf` does, and return what it does not hold."""
-    text, report = swf_text(instance, schedule)
+    text, report = swf_text(instance, schedule, known)
     content = text.encode()
     write_atomically(path, compressed(content) if os.fspath(path).endswith(".gz") else content)
     return report
 
 
-def swf_text(instance: Instance, schedule: Schedule | None = None) -> tuple[str, SwfWriteReport]:
-    """Return the trace as a text, and what it does not hold."""
+def swf_text(
+    instance: Instance, schedule: Schedule | None = None, known: Known | None = None
+) -> tuple[str, SwfWriteReport]:
+    """Return the trace as a text, and what it does not hold; ``known``: of what log, and how, the jobs have run."""
     if schedule is not None:
         _check_jobs(instance, schedule)
     jobs = sorted(instance.jobs, key=lambda job: job.arrival)
@@ -106,11 +121,12 @@ def swf_text(instance: Instance, schedule: Schedule | None = None) -> tuple[str,
     losses[Loss.RUNNING] = len(instance.running)
     losses[Loss.ORDER] = sum(written is not given for written, given in zip(jobs, instance.jobs, strict=True))
     records = []
-    for record in _records(jobs, schedule, losses):
+    written = _records(jobs, schedule, losses) if known is None else _kept(jobs, known, losses)
+    for record in written:
         losses.update(_record_losses(record))
         records.append(_line(record))
     report = SwfWriteReport(len(jobs), +losses)
-    return "\n".join([*_header(instance, report), *records, ""]), report
+    return "\n".join([*_header(instance, report, known), *records, ""]), report
 
 
 def _check_jobs(instance: Instance, schedule: Schedule) -> None:
@@ -157,6 +173,24 @@ def _records(jobs: Sequence[Job], schedule: Schedule | None, losses: Counter[Los
         else:
             losses[Loss.UNSCHEDULED] += 1
             yield record._replace(run=UNKNOWN, allocated_processors=UNKNOWN)
+
+
+def _kept(jobs: Sequence[Job], known: Known, losses: Counter[Loss]) -> Iterator[SwfRecord]:
+    """Yield the records of jobs as their log has them, but for what reading it has changed."""
+    made = list(_records(jobs, None, losses))
+    numbers = {record.number for record in made}
+    for job, record in zip(jobs, made, strict=True):
+        was = known.records[job.id]
+        follows = was.preceding_job in numbers
+        yield SwfRecord._make(new if old == UNKNOWN else old for old, new in zip(was, record, strict=True))._replace(
+            number=record.number,
+            submit=record.submit,
+            run=record.run,
+            allocated_processors=record.allocated_processors,
+            requested_time=record.requested_time,
+            preceding_job=was.preceding_job if follows else UNKNOWN,
+            think_time=was.think_time if follows else UNKNOWN,
+        )
 
 
 def _numbering(names: Sequence[str], loss: Loss, losses: Counter[Loss]) -> Callable[[str], int]:
@@ -211,8 +245,9 @@ def _number(number: float) -> str:
     return str(int(number)) if abs(number) <= LARGEST_WHOLE and number == int(number) else repr(number)
 
 
-def _header(instance: Instance, report: SwfWriteReport) -> Iterable[str]:
+def _header(instance: Instance, report: SwfWriteReport, known: Known | None) -> Iterable[str]:
     """Return the header comments; names are data, and stay on their line."""
+    of_log = {"UnixStartTime": "0"} | ({} if known is None else dict(known.header))
     platform = instance.platform
     clusters = ", ".join(str(cluster.num_processors) for cluster in platform.clusters)
     yield "; Version: 2.2"
@@ -221,7 +256,7 @@ def _header(instance: Instance, report: SwfWriteReport) -> Iterable[str]:
     yield f"; MaxJobs: {report.num_jobs}"
     yield f"; MaxRecords: {report.num_jobs}"
     yield "; Preemption: No"
-    yield "; UnixStartTime: 0"
+    yield from (f"; {name}: {shortened(visible(text), 1000)}" for name, text in of_log.items())
     yield f"; MaxNodes: {sum(cluster.num_nodes for cluster in platform.clusters)}"
     yield f"; MaxProcs: {platform.num_processors}"
     yield f"; Note: instance {shortened(visible(instance.name), 1000)}"

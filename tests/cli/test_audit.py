@@ -83,3 +83,17 @@ def test_an_instance_needs_a_policy_and_has_its_platform(tmp_path):
     tiny = write(tmp_path / "tiny.json", TINY)
     assert "name a policy" in run("audit", tiny).stderr
     assert "an instance has its own platform" in run("audit", tiny, "--processors", 2).stderr
+
+
+def test_a_log_with_a_broken_line_is_audited_without_it(tmp_path):
+    # Job 2 waits for the processors of job 1, as its line says: 90 s, 45 s on average.
+    log = write(
+        tmp_path / "t.swf",
+        "; MaxProcs: 4\nabc\n"
+        "1 0 0 100 4 -1 -1 4 200 -1 1 1 -1 -1 -1 -1 -1 -1\n"
+        "2 10 90 50 2 -1 -1 2 60 -1 1 1 -1 -1 -1 -1 -1 -1\n",
+    )
+    assert "--broken drop" in run("audit", log, *LIMITS).stderr
+    audited = run("audit", log, *LIMITS, "--broken", "drop", "--json")
+    assert json.loads(audited.stdout)["period"]["wait_as_it_was"] == 45.0
+    assert audited.stderr.startswith(f"{log}: one pool of 4 processors, as its header says (MaxProcs)\n")

@@ -59,7 +59,10 @@ def test_generate_lists_generators_with_parameters():
     ("arguments", "line"),
     [
         (["nothing"], "coalloc: there is no generator 'nothing'; there are cisne, feitelson96, lublin, paper-oas"),
-        (["thesis-oas", "-p", "job=3"], "coalloc: job: is not a known key; known are jobs, clusters, nodes, "),
+        (
+            ["thesis-oas", "-p", "job=3"],
+            "coalloc: job: is not a known key (did you mean jobs?); known are jobs, clusters, nodes, ",
+        ),
         (["thesis-oas", "-p", "jobs=0"], "coalloc: jobs: must be at least 1, got 0"),
         (["thesis-oas", "-p", "jobs=true"], "coalloc: jobs: must be a whole number, got true"),
         (["thesis-oas", "-p", "mean_base_time=NaN"], "coalloc: mean_base_time: must be "),
@@ -152,10 +155,11 @@ def test_what_cannot_be_converted(trace, platform, options, line):
 
 
 @pytest.mark.parametrize("options", [[], ["--platform", "p.json", "--processors", 4]])
-def test_a_trace_needs_one_platform(trace, options):
-    refused = run("convert", "--from", "swf", trace, *options)
+def test_a_trace_needs_one_platform(tmp_path, options):
+    silent = write(tmp_path / "silent.swf", TRACE.replace("; MaxProcs: 4", "; Version: 2.2"))
+    refused = run("convert", "--from", "swf", silent, *options)
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "a trace needs either a platform or --processors" in refused.stderr
+    assert "a trace needs one of --processors N and --platform FILE" in refused.stderr
 
 
 def test_a_trace_may_run_on_one_pool(trace, tmp_path):
@@ -225,7 +229,7 @@ def test_an_instance_and_its_schedule_become_a_trace(tmp_path):
 def test_a_slice_of_a_trace_is_printed_as_a_trace(trace, platform):
     printed = run("convert", "--from", "swf", trace, "--slice", "1:2", "--platform", platform, "--to", "swf", "-q")
     assert (printed.exit_code, printed.stderr) == (0, "")
-    assert printed.stdout.splitlines()[-1] == "4 0 -1 60 3 -1 -1 3 60 -1 -1 9 -1 -1 -1 -1 -1 -1"
+    assert printed.stdout.splitlines()[-1] == "4 0 -1 60 3 -1 -1 3 60 -1 1 9 -1 -1 -1 -1 -1 -1"
 
 
 def test_examples_are_listed_and_written(tmp_path):
@@ -295,3 +299,50 @@ def test_a_parameter_of_a_generator_as_an_option_names_the_remedy():
     assert refused.exit_code == 2
     (line,) = refused.stderr.splitlines()
     assert "--jobs: parameters of a generator are given as -p jobs=VALUE; see" in line
+
+
+BROKEN = """; UnixStartTime: 1000000
+; TimeZone: 3600
+; MaxProcs: 16
+1 0 0 100 4 -1 -1 4 200 -1 1 1 7 -1 2 -1 -1 -1
+2 10 90 50 2 -1 -1 2 60 -1 1 1 -1 -1 -1 -1 1 5
+abc 0 0 100 4
+3 20 5 50 2 -1 -1 2 -1 -1 5 -1 -1 -1 -1 -1 9 5
+"""
+"""Line 6 is broken; job 3 follows a job that is not there, and asks for no time."""
+
+
+def test_a_trace_without_its_broken_lines_says_what_it_said(tmp_path):
+    path = write(tmp_path / "t.swf", BROKEN)
+    assert "leaves broken lines out" in run("convert", "--from", "swf", "--to", "swf", path).stderr
+    result = run("convert", "--from", "swf", "--to", "swf", path, "--broken", "drop")
+    lines = result.stdout.splitlines()
+    assert [line for line in lines if not line.startswith(";")] == [
+        "1 0 0 100 4 -1 -1 4 200 -1 1 1 7 -1 2 -1 -1 -1",
+        "2 10 90 50 2 -1 -1 2 60 -1 1 1 -1 -1 -1 -1 1 5",
+        "3 20 5 50 2 -1 -1 2 50 -1 5 -1 -1 -1 -1 -1 -1 -1",
+    ]
+    assert {"; UnixStartTime: 1000000", "; TimeZone: 3600", "; MaxProcs: 16"} <= set(lines)
+    assert f"{path}: one pool of 16 processors, as its header says (MaxProcs)" in result.stderr
+
+
+def test_a_slice_of_a_trace_begins_later(tmp_path):
+    path = write(tmp_path / "t.swf", BROKEN)
+    result = run("convert", "--from", "swf", "--to", "swf", path, "--broken", "drop", "--slice", "1:3")
+    lines = result.stdout.splitlines()
+    # Job 2 arrived at 10 s, which is 0 s now; that it came after job 1 says nothing without it.
+    assert "; UnixStartTime: 1000010" in lines
+    assert "2 0 90 50 2 -1 -1 2 60 -1 1 1 -1 -1 -1 -1 -1 -1" in lines
+
+
+def test_an_export_of_slurm_becomes_a_trace_with_its_waits(tmp_path):
+    export = write(
+        tmp_path / "october.txt",
+        "JobID|Submit|Start|End|NCPUS|State\n"
+        "1|1970-01-02T00:00:00|1970-01-02T00:00:30|1970-01-02T00:01:40|2|COMPLETED\n",
+    )
+    lines = run("convert", "--from", "sacct", "--to", "swf", export, "--processors", 2).stdout.splitlines()
+    (job,) = (line for line in lines if not line.startswith(";"))
+    assert job.split()[2:5] == ["30", "70", "2"]
+    began = next(float(line.split(":")[1]) for line in lines if line.startswith("; UnixStartTime"))
+    assert began + float(job.split()[1]) == 86400.0

@@ -142,8 +142,8 @@ def test_bad_input_is_one_line_and_exit_code_2(tiny, tmp_path, arguments, senten
     assert not (tmp_path / "jobs.csv").exists()
 
 
-def test_a_trace_needs_somewhere_to_run(trace):
-    result = run("simulate", trace)
+def test_a_trace_needs_somewhere_to_run(tmp_path):
+    result = run("simulate", write(tmp_path / "silent.swf", SWF.replace("; MaxProcs: 2\n", "")))
     assert result.exit_code == 2
     assert "--processors N and --platform FILE" in result.stderr
 
@@ -258,3 +258,19 @@ def test_a_fault_names_the_policy_as_it_was_given(tmp_path):
     shown = run("simulate", str(tmp_path / "shared.json"), "--policy", "easy")
     assert shown.exit_code == 2
     assert "policy 'easy' knows nothing of shared nodes" in shown.stderr
+
+
+def test_a_trace_with_a_broken_line_runs_without_it_on_what_its_header_says(tmp_path):
+    path = write(tmp_path / "t.swf", f"; MaxProcs: 4\nabc\n{SWF}")
+    refused = run("simulate", path)
+    assert refused.exit_code == 2
+    assert "line 2: must have 18 numbers, got 'abc' among 1" in refused.stderr
+    assert "--broken drop" in refused.stderr
+    done = run("simulate", path, "--broken", "drop", "--json")
+    assert (
+        json.loads(done.stdout)["metrics"]["jobs"]
+        == json.loads(run("simulate", write(tmp_path / "whole.swf", SWF), "--processors", 4, "--json").stdout)[
+            "metrics"
+        ]["jobs"]
+    )
+    assert f"{path}: one pool of 4 processors, as its header says (MaxProcs)" in done.stderr

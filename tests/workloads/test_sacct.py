@@ -145,7 +145,8 @@ def test_a_broken_line_is_named_with_its_field(tmp_path, rows, sentence):
     path = export(tmp_path, *rows)
     with pytest.raises(InstanceError) as refused:
         read_sacct(path, 8)
-    assert str(refused.value) == f"{path}: {sentence}"
+    remedy = '(broken="drop", --broken drop, leaves broken lines out)'
+    assert str(refused.value) == f"{path}: {sentence} {remedy}"
     _, report = read_sacct_with_report(path, pool(8), SacctOptions(broken="drop"))
     assert report.sentences[-2:] == ("1 broken line left out", sentence)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coalloc.instance import Fault, InstanceError
-from coalloc.workloads.swf_records import JobNumbers, SwfRecord, read_header, read_records
+from coalloc.workloads.swf_records import JobNumbers, SwfRecord, header_processors, read_header, read_records
 from coalloc.workloads.trace_lines import MAX_LINE_BYTES
 
 LINE = "7 10 2 300 4 290.50 -1 8 400 -1 1 12 3 -1 0 -1 -1 -1"
@@ -34,13 +34,13 @@ def test_a_record_has_its_18_fields(tmp_path, name):
     [
         ("8 10 2 300 4", "line 2: must have 18 numbers, got 5"),
         (LINE.replace("7", "8") + " 1", "line 2: must have 18 numbers, got 19"),
-        (LINE.replace("300", "3x0"), "line 2: must have 18 numbers, got b'3x0' among 18"),
-        (LINE.replace("300", "nan"), "line 2: must have 18 numbers, got b'nan' among 18"),
-        (LINE.replace("300", "3_0"), "line 2: must have 18 numbers, got b'3_0' among 18"),
+        (LINE.replace("300", "3x0"), "line 2: must have 18 numbers, got '3x0' among 18"),
+        (LINE.replace("300", "nan"), "line 2: must have 18 numbers, got 'nan' among 18"),
+        (LINE.replace("300", "3_0"), "line 2: must have 18 numbers, got '3_0' among 18"),
         (LINE.replace("300", "1e999"), "line 2: must have finite numbers"),
         (LINE.replace(" 4 ", " 4.5 "), "line 2: must have a whole number as allocated_processors, got 4.5"),
         (LINE, "line 2: repeats the job number 7 of line 1"),
-        ("\x1b[31m" + LINE, r"line 2: must have 18 numbers, got b'\x1b[31m7' among 18"),
+        ("\x1b[31m" + LINE, r"line 2: must have 18 numbers, got '\x1b[31m7' among 18"),
     ],
 )
 def test_a_broken_line_is_reported_with_its_number_and_reading_goes_on(tmp_path, line, sentence):
@@ -145,3 +145,17 @@ def test_numbers_of_jobs_that_are_dropped_may_repeat(tmp_path):
     trace = write(tmp_path, "\n".join([LINE.replace("7", "0", 1), LINE.replace("7", "0", 1), LINE, LINE]))
     assert [isinstance(item, Fault) for item in read_records(trace)] == [False, True, False, True]
     assert [isinstance(item, Fault) for item in read_records(trace, unnumbered=True)] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ({"MaxProcs": "16", "MaxNodes": "4"}, (16, "MaxProcs")),
+        ({"MaxNodes": "240 (of two sockets)"}, (240, "MaxNodes")),
+        ({"MaxProcs": "-1", "MaxNodes": "0"}, None),
+        ({"MaxProcs": "many"}, None),
+        ({}, None),
+    ],
+)
+def test_the_header_may_say_how_many_processors_there_are(header, found):
+    assert header_processors(header) == found
