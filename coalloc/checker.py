@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from operator import attrgetter
-from typing import Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,7 @@ RULES = {
     "resources": "the jobs take together no more of a resource than a place (the platform, a cluster, a node) has of "
     "it at any instant at which a job of the schedule takes some there; a place that states none has none",
     **shared_nodes.RULES,
+    "constraint": "nothing breaks a constraint that is given; they are asked where each job is placed once",
     "start-up": "with power management the first job at a cluster after it was off starts at its startup_time or later "
     "after the cluster can begin to start up: once it is off, and a job has arrived there that waits",
 }
@@ -117,6 +118,14 @@ class Violation:
         return f"{self.rule}: {self.sentence}"
 
 
+@runtime_checkable
+class Faulting(Protocol):
+    """A constraint of whoever asks: what it says of a schedule."""
+
+    def faults(self, instance: Instance, schedule: Iterable[Any], /) -> Iterable[str]:
+        """Return a sentence for each way in which a schedule breaks it."""
+
+
 @public
 def check(
     instance: Instance,
@@ -127,6 +136,7 @@ def check(
     *,
     power_management: bool = False,
     deadlines: Literal["enforce", "report"] = "enforce",
+    constraints: Sequence[Faulting] = (),
 ) -> list[Violation]:
     """Return every violation of the rules; an empty list if the schedule is valid.
 
@@ -144,6 +154,8 @@ def check(
     deadlines
         ``enforce``: a deadline that is missed is a violation; ``report``: it is not, metrics count it
         (``deadlines_missed``).
+    constraints
+        What else restricts a schedule, as for :func:`coalloc.solve`: objects with ``faults(instance, schedule)``.
 
     Raises
     ------
@@ -162,8 +174,9 @@ def check(
         loads = _loads(rows, instance)
         named = _named_parts(rows, instance) if "times" in instance.words else {}
         overlaps = list(_overlap_violations(rows))
+        of_jobs = list(_job_violations(rows, instance))
         return [
-            *_job_violations(rows, instance),
+            *of_jobs,
             *_shape_violations(instance, schedule),
             *_processor_violations(rows),
             *_scope_violations(rows, scope),
@@ -177,6 +190,7 @@ def check(
             *(_link_violations(rows, loads, instance.platform.links, saturation) if links == "strict" else ()),
             *_node_violations(rows, instance, loads, is_held_once=not overlaps),
             *(_resource_violations(rows, instance.platform) if "resources" in instance.words else ()),
+            *(_constraint_violations(instance, schedule, constraints) if not of_jobs else ()),
             *(_startup_violations(rows, instance.platform) if power_management else ()),
         ]
 
@@ -1202,6 +1216,18 @@ def _full_nodes(rows: _Rows, use: _NodeUse, amount: Floats, limits: Floats) -> I
         load = np.bincount(use.row[low:high], amount[low:high], len(rows.ids)).astype(np.float64)
         number = n - int(rows.groups.node[g]) + int(rows.groups.node_in_cluster[g])
         yield n, f"{rows.groups.cluster_names[rows.groups.cluster[g]]}/{number}", g, load
+
+
+# ------------------------------------------------------------------------------ constraints of whoever asks
+
+
+def _constraint_violations(
+    instance: Instance, schedule: Schedule, constraints: Sequence[Faulting]
+) -> Iterator[Violation]:
+    """Yield what each constraint says of a schedule that has every job once."""
+    for constraint in constraints:
+        for sentence in constraint.faults(instance, schedule):
+            yield Violation("constraint", (), "", None, 1, 0, f"{type(constraint).__name__}: {visible(sentence)}")
 
 
 # ------------------------------------------------------------------------------ start-ups

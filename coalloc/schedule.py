@@ -99,6 +99,8 @@ class Schedule(Value):
 
     def __getitem__(self, job: str) -> Placement:
         """Return the placement of a job by its id; ``KeyError`` where it has none."""
+        if job not in self._by_job:
+            raise KeyError(f"no placement of job {job!r}; schedule.placements lists all")
         return self._by_job[job]
 
     def to_frame(self) -> pd.DataFrame:
@@ -158,6 +160,8 @@ class Schedule(Value):
         """Return what to do where something else is given as a schedule."""
         if given is None:
             return "a result without a schedule has none to look at"
+        if isinstance(getattr(given, "schedule", None), Schedule):
+            return "its .schedule is one"
         return "coalloc.read_schedule(path) reads one" if isinstance(given, (str, os.PathLike)) else ""
 
 

@@ -443,6 +443,11 @@ def test_a_result_without_a_schedule_has_none_to_look_at(look):
         look(overloaded(), result.schedule)
 
 
+def test_a_result_in_place_of_its_schedule_is_refused_with_the_remedy():
+    with pytest.raises(CoallocError, match=r"must be a Schedule, got SolveResult; its .schedule is one$"):
+        coalloc.check(tiny(), coalloc.solve(tiny()))
+
+
 def test_something_else_than_a_schedule_is_refused():
     with pytest.raises(CoallocError, match="schedule: must be a Schedule, got Instance"):
         coalloc.check(tiny(), tiny())

@@ -12,6 +12,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
 from coalloc.allocation import NodeClass
 from coalloc.constraint import Constraint, NotTogether, PlacedJob, Row, Times
+from coalloc.documents.errors import InternalError
 from coalloc.objectives import RegularObjective
 from coalloc.testing import SmallSize, brute_force_oas, small_instance
 
@@ -171,6 +172,81 @@ def test_every_formulation_knows_the_rows_of_a_constraint(formulation: str) -> N
     instance = Instance(platform, [Job("J1", 1, 10.0), Job("J2", 1, 10.0)])
     result = coalloc.solve(instance, slot=10.0, formulation=formulation, constraints=[Apart("J1", "J2")])
     assert (result.status, result.objective) == ("optimal", 20.0)
+
+
+class Late(RegularObjective):
+    """Seconds by which jobs end after an instant; early ones take some off."""
+
+    name = "late"
+
+    def cost(self, job: Job, start: float, end: float) -> float:
+        """Return the seconds."""
+        return end - 1e9
+
+
+class Early(Late):
+    """The sooner the worse."""
+
+    least = float("-inf")
+
+    def cost(self, job: Job, start: float, end: float) -> float:
+        """Return minus the end."""
+        return -end
+
+
+class Endless(Late):
+    """A cost that is no number."""
+
+    def cost(self, job: Job, start: float, end: float) -> float:
+        """Return infinity."""
+        return float("inf")
+
+
+@pytest.mark.parametrize("slot", [None, "100%"])
+@pytest.mark.parametrize(
+    ("objective", "sentence"),
+    [
+        (Late(), r"objective 'late': costs may be as low as -2e\+09 in all, below its least, 0: say least"),
+        (Early(), "objective 'late' is not regular: job 'J1' costs -10 where it ends at 10 s, and less, -15, at 15 s"),
+        (Endless(), "objective 'late': the cost of job 'J1' is not finite"),
+    ],
+)
+def test_an_objective_that_is_not_what_it_says_is_refused(objective: Late, sentence: str, slot: str | None) -> None:
+    # Two jobs of 10 s on one node end in turn by 20 s: starts at 0, 5, 10, 15 and 20 s are looked at.
+    instance = Instance(Platform([Cluster("C1", [NodeGroup(1, 1.0)], 1.0)]), [Job("J1", 1, 10.0), Job("J2", 1, 10.0)])
+    with pytest.raises(CoallocError, match=sentence):
+        coalloc.solve(instance, objective=objective, slot=slot)
+
+
+class OnlyFaults(Apart):
+    """What is forbidden, told to nobody before a schedule is there."""
+
+    next_start = Constraint.next_start
+    rows = Constraint.rows
+
+
+@pytest.mark.parametrize("slot", [None, "100%"])
+def test_a_constraint_that_searches_cannot_know_is_named(slot: str | None) -> None:
+    # Two jobs of 10 s on two nodes: every search starts both at 0.
+    instance = Instance(Platform([Cluster("C1", [NodeGroup(2, 1.0)], 1.0)]), [Job("J1", 1, 10.0), Job("J2", 1, 10.0)])
+    with pytest.raises(
+        CoallocError, match="constraint OnlyFaults forbids by faults what it lets pass elsewhere"
+    ) as told:
+        coalloc.solve(instance, constraints=[OnlyFaults("J1", "J2")], slot=slot)
+    assert not isinstance(told.value, InternalError)
+
+
+def test_check_asks_constraints_where_every_job_is_placed_once() -> None:
+    instance = Instance(Platform([Cluster("C1", [NodeGroup(2, 1.0)], 1.0)]), [Job("J1", 1, 10.0), Job("J2", 1, 10.0)])
+    together = coalloc.solve(instance).schedule
+    assert together is not None
+    (violation,) = coalloc.check(instance, together, constraints=[Apart("J1", "J2")])
+    assert str(violation) == "constraint: Apart: J1 and J2 run at the same time"
+    apart = coalloc.solve(instance, constraints=[Apart("J1", "J2")]).schedule
+    assert apart is not None
+    assert coalloc.check(instance, apart, constraints=[Apart("J1", "J2")]) == []
+    half = apart.replace(placements=apart.placements[:1])
+    assert [v.rule for v in coalloc.check(instance, half, constraints=[Apart("J1", "J2")])] == ["missing-job"]
 
 
 def test_what_is_no_constraint_is_refused() -> None:

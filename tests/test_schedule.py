@@ -85,3 +85,8 @@ def test_counts_that_fit_can_always_be_coloured(instance, scope):
     coloured = assign_nodes(reduced, classes, intervals)
     renamed = tuple(p.replace(nodes=nodes) for p, nodes in zip(schedule, coloured, strict=True))
     assert check(reduced, Schedule(renamed), scope=scope) == []
+
+
+def test_a_job_that_is_not_placed_is_named():
+    with pytest.raises(KeyError, match=r"no placement of job 0; schedule.placements lists all"):
+        Schedule((Placement("J1", 0.0, 1.0, ("C1/0",)),))[0]

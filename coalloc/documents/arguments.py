@@ -212,6 +212,8 @@ def _remedy(hint: Any, given: object) -> str:
     """Return what people may have meant who give this in place of a type."""
     if isinstance(given, type):
         return f"; give {given.__name__}(...)"
+    if typing.get_origin(hint) is collections.abc.Sequence and admits(typing.get_args(hint)[0], given):
+        return "; give a list of it"
     options = typing.get_args(hint) if typing.get_origin(hint) in UNIONS else (hint,)
     found = [option.remedy_for(given) for option in options if hasattr(option, "remedy_for")]
     return "".join(f"; {sentence}" for sentence in found if sentence)

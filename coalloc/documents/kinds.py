@@ -26,6 +26,8 @@ V = TypeVar("V")
 
 PREFIX = "coalloc-"
 ENVELOPE = ("format", "version")
+TRACES = (".swf", ".swf.gz")
+"""How names of files end that hold traces."""
 
 Document = dict[str, Any]
 """A parsed file: an object, whatever faults its fields have."""
@@ -85,7 +87,8 @@ def load_document(path: FilePath, limit: int = FILE_LIMIT) -> tuple[Document, li
     except InstanceError:
         raise
     except ValueError as error:
-        raise InstanceError([Fault("", str(error))], os.fspath(path)) from None
+        remedy = "; coalloc.read_swf reads traces" if os.fspath(path).lower().endswith(TRACES) else ""
+        raise InstanceError([Fault("", f"{error}{remedy}")], os.fspath(path)) from None
     return document, faults
 
 
@@ -189,13 +192,17 @@ def _absents(owner: Any) -> dict[str, object]:
 # ------------------------------------------------------------------------------ versions
 
 
+def _younger(since: int, version: int) -> str:
+    return f'is of version {since} of the format, the file says version {version}: give "version": {since}'
+
+
 def _younger_fields(part: Any, version: int, path: str = "") -> Iterator[Fault]:
     """Yield a fault for each field that says something which files of a version do not have."""
     owner: Any = type(part)
     young, holders = _ages(owner)
     for name, (since, default) in young.items():
         if since > version and getattr(part, name) != default:
-            yield Fault(f"{path}{name}", f"is of version {since} of the format, the file says version {version}")
+            yield Fault(f"{path}{name}", _younger(since, version))
     for name in holders:
         inner = getattr(part, name)
         if isinstance(inner, tuple):

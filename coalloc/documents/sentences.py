@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import functools
 import math
 import typing
@@ -42,6 +43,9 @@ WITHOUT_PICTURE = {
     "too_short": "must not be empty",
 }
 """Faults that need no picture of what came."""
+
+LIKENESS = 0.75
+"""How like a known key, from 0 to 1, an unknown one must be to be a misspelling of it."""
 
 UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
 
@@ -85,7 +89,7 @@ def _detail_faults(detail: Any, owner: Any, envelope: tuple[str, ...]) -> list[F
         return []  # the list is not empty, but each of its elements has faults of its own
     if detail["type"] in UNKNOWN_KEY:
         holder = tuple(0 if isinstance(part, int) else part for part in loc[:-1])
-        return [Fault(path, _unknown_key(owner, holder, envelope))]
+        return [Fault(path, _unknown_key(str(loc[-1]), owner, holder, envelope))]
     return [Fault(path, _sentence(detail))]
 
 
@@ -134,10 +138,12 @@ def shown(got: object) -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def _unknown_key(owner: Any, holder: tuple[str | int, ...], envelope: tuple[str, ...]) -> str:
+def _unknown_key(key: str, owner: Any, holder: tuple[str | int, ...], envelope: tuple[str, ...]) -> str:
     """Return the sentence for a key that the object at ``holder`` below ``owner`` does not know."""
     known = [*(() if holder else envelope), *_fields(_type_at(owner, holder))]
-    return f"is not a known key; known are {', '.join(known)}" if known else "is not a known key"
+    near = difflib.get_close_matches(key, known, 1, LIKENESS)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    return f"is not a known key{hint}; known are {', '.join(known)}" if known else "is not a known key"
 
 
 def _type_at(owner: Any, loc: Sequence[str | int]) -> Any:

@@ -24,6 +24,9 @@ MAX_DEPTH = 100
 MAX_DIGITS = 308
 """Most characters of a whole number: every float is below 1.8e308."""
 
+COMMENTS = ("//", "/*", "#")
+"""How comments begin elsewhere."""
+
 CHUNK = 1 << 20
 NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
@@ -66,8 +69,20 @@ def parse(content: bytes) -> tuple[object, list[Fault]]:
             parse_constant=hooks.not_finite,
         )
     except json.JSONDecodeError as error:
-        raise ValueError(f"is not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
+        raise ValueError(f"is not JSON: {_cause(error)} (line {error.lineno}, column {error.colno})") from None
     return document, list(_faults(document, ())) if hooks.found_faults else []
+
+
+def _cause(error: json.JSONDecodeError) -> str:
+    """Return why a text is not JSON: what other dialects allow by its name, else what the parser says."""
+    before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos :].lstrip()
+    if after.startswith(COMMENTS):
+        return "it has no comments"
+    if (before + after).endswith(",") or (before.endswith(",") and after.startswith(("]", "}"))):
+        return "a comma stands before the end"
+    if after.startswith(",") and after[1:].lstrip().startswith(("]", "}")):
+        return "a comma stands before the end"
+    return error.msg
 
 
 class _Hooks:

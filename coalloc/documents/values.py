@@ -84,6 +84,11 @@ class NumbersByName(Mapping[str, float]):
     def __hash__(self) -> int:
         return self._hash
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, NumbersByName):
+            return self._numbers == other._numbers
+        return super().__eq__(other)
+
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._numbers,)  # what texts hash to differs from process to process
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coalloc.objectives.objective import Objective, Ramp, RegularObjective
-from coalloc.objectives.registry import regular_objective
+from coalloc.objectives.registry import OBJECTIVES, regular_objective
+from coalloc.objectives.regularity import refuse_irregular
 from coalloc.problem import Assignment, Problem, numbered
 
 ROUNDING = 1e-9
@@ -30,8 +31,11 @@ class Criterion:
 
     @classmethod
     def of(cls, problem: Problem, objective: str | Objective) -> Criterion:
-        """Return the criterion of an objective, or of its name."""
-        return cls(problem, regular_objective(objective))
+        """Return the criterion of an objective, or of its name; raise where one of the user's own is not regular."""
+        found = regular_objective(objective)
+        if OBJECTIVES.get(found.name) is not found:
+            refuse_irregular(problem, found)
+        return cls(problem, found)
 
     @property
     def is_sum(self) -> bool:

@@ -34,6 +34,7 @@ from coalloc.plot.layout import (
     is_joined,
     most_loaded,
     numbered_nodes,
+    strips_title,
 )
 
 HEADER, STRIP, STRIP_GAP, STRIPS_TITLE, FOOTER = 100, 44, 14, 26, 48
@@ -423,8 +424,8 @@ def strip_notes(layout: Layout, curves: tuple[LinkCurve, ...]) -> Iterator[dict[
         yield note("No link is loaded.", **left, xanchor="left", yref="paper", y=0, yanchor="top", yshift=-26)
         return
     more = len(layout.curves) - len(curves)
-    title = f"Link load, share of capacity (the {MOST_STRIPS} most loaded of {len(layout.curves)} links)"
-    title = title if more else "Link load, share of capacity"
+    title = strips_title(layout.curves)
+    title += f" (the {MOST_STRIPS} most loaded of {len(layout.curves)})" if more else ""
     yield note(f"<b>{title}</b>", **left, xanchor="left", yref="y2 domain", y=1, yanchor="bottom", yshift=3)
     for i, curve in enumerate(curves):
         peak = f"peak {share_text(curve.peak)}"

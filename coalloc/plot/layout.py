@@ -11,7 +11,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -133,11 +133,15 @@ class StoppedPart:
 
 @dataclass(frozen=True, slots=True)
 class LinkCurve:
-    """Load of a link over time, as share of its capacity: ``shares[i]`` from ``edges[i]`` to ``edges[i + 1]`` (s)."""
+    """Load of a link over time, as share of its capacity: ``shares[i]`` from ``edges[i]`` to ``edges[i + 1]`` (s).
+
+    Where ``is_resource`` it is what jobs take of a resource of the platform or of a cluster.
+    """
 
     name: str
     edges: tuple[float, ...]
     shares: tuple[float, ...]
+    is_resource: bool = False
 
     @property
     def peak(self) -> float:
@@ -155,9 +159,9 @@ class Layout:
     """What a Gantt picture shows under a ``title``, between ``start`` and ``end`` (s), on ``rows`` rows with the gaps.
 
     ``makespan`` is ``None`` for an empty schedule; ``slot_lines`` and ``arrivals`` are instants, s;
-    ``curves`` has the links that are ever loaded, in the order of the platform. ``presences`` are those of local users
-    before the last end, ``stopped`` the tasks that stood still on shared nodes. Windows that take a number of
-    processors, of which nobody says which, count in ``num_windows`` and have no bar.
+    ``curves`` has the links that are ever loaded, in the order of the platform, then resources that jobs take of.
+    ``presences`` are those of local users before the last end, ``stopped`` the tasks that stood still on shared nodes.
+    Windows that take a number of processors, of which nobody says which, count in ``num_windows`` and have no bar.
     """
 
     title: str
@@ -228,7 +232,7 @@ def layout_of(instance: Instance, schedule: Schedule, title: str | None = None) 
         title=instance.name if title is None else title,
         bands=bands,
         bars=bars,
-        curves=link_curves(instance.platform, bars),
+        curves=(*link_curves(instance.platform, bars), *resource_curves(instance.platform, bars)),
         start=start,
         end=end if end > start else start + 1.0,
         makespan=last_end - instance.origin if len(schedule) else None,
@@ -401,6 +405,27 @@ def link_curves(platform: Platform, bars: Iterable[Bar]) -> tuple[LinkCurve, ...
         if of_link
     )
     return tuple(curve for curve in curves if curve.shares)
+
+
+def resource_curves(platform: Platform, bars: Sequence[Bar]) -> tuple[LinkCurve, ...]:
+    """Return what jobs take of each resource of the platform and of its clusters that any takes something of."""
+    everywhere = range(len(platform.clusters))
+    places = [(name, capacity, name, everywhere) for name, capacity in platform.resources.items()]
+    for c, cluster in enumerate(platform.clusters):
+        places += [(f"{name} of {cluster.name}", n, name, range(c, c + 1)) for name, n in cluster.resources.items()]
+    found = []
+    for title, capacity, name, inside in places:
+        amounts = [(bar.start, bar.end, bar.job.amount(name, sum(bar.tasks[c] for c in inside))) for bar in bars]
+        taken = [part for part in amounts if part[2] > 0.0 and part[1] > part[0]]
+        if taken:
+            found.append(replace(link_curve(title, capacity, taken), is_resource=True))
+    return tuple(curve for curve in found if curve.shares)
+
+
+def strips_title(curves: Sequence[LinkCurve]) -> str:
+    """Return what stands above the strips of curves."""
+    has_resources = any(curve.is_resource for curve in curves)
+    return f"{'Load of links and resources' if has_resources else 'Link load'}, share of capacity"
 
 
 def most_loaded(curves: Sequence[LinkCurve], count: int) -> tuple[LinkCurve, ...]:

@@ -30,6 +30,7 @@ from coalloc.plot.layout import (
     is_joined,
     most_loaded,
     numbered_nodes,
+    strips_title,
 )
 
 if TYPE_CHECKING:
@@ -454,9 +455,9 @@ def draw_makespan(axes: Axes, sheet: Sheet) -> None:
 def draw_strips(figure: Figure, chart: Axes, sheet: Sheet, writer: Writer) -> list[Axes]:
     """Draw the load of each link under the chart, or say that there is none."""
     hidden = sorted((curve.peak for curve in sheet.layout.curves), reverse=True)[MOST_STRIPS:]
-    title = "Link load, share of capacity" if sheet.strips else "No link is loaded."
+    title = strips_title(sheet.layout.curves) if sheet.strips else "No link is loaded."
     if hidden:
-        title += f" (the {MOST_STRIPS} most loaded links; {len(hidden)} more peak at {share_text(hidden[0])} or less)"
+        title += f" (the {MOST_STRIPS} most loaded; {len(hidden)} more peak at {share_text(hidden[0])} or less)"
     strips = []
     for i, curve in enumerate(sheet.strips):
         top = sheet.strips_top + i * (sheet.strip + sheet.strip_gap)

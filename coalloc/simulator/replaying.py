@@ -178,10 +178,21 @@ def _spans(platform: Platform, nodes: Sequence[ProcessorNames]) -> list[list[Spa
 
 
 def _refuse_impossible(problem: Problem, item: _PlacedMode) -> None:
-    """Raise where a job saturates a link by itself, or finds too little memory."""
+    """Raise where a job saturates a link by itself, or finds too little memory, or of a resource, where it is."""
     job = problem.jobs[item.job]
+    for k, stock in problem.stocks:
+        if item.mode.loads[k] > stock.limit:
+            raise CoallocError(
+                f"job {visible(job.id)} by itself takes {item.mode.loads[k]:g} of the {visible(stock.name)}, there are "
+                f"{stock.limit:g}"
+            )
     if any(map(gt, item.mode.allocation, problem.rooms(job))):
-        raise CoallocError(f"job {visible(job.id)} asks for {job.memory:g} MB of memory per task: its nodes have less")
+        by_memory = any(
+            n > c.room(job.memory or 0.0) for n, c in zip(item.mode.allocation, problem.classes, strict=True)
+        )
+        asked = f"asks for {job.memory or 0.0:g} MB of memory per task: its nodes have less"
+        why = asked if by_memory else "is on nodes that have too little of a resource that it takes"
+        raise CoallocError(f"job {visible(job.id)} {why}")
     for k, link in enumerate(problem.instance.platform.links):
         load = item.mode.loads[k]
         if load > problem.limits[k]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from coalloc.checker import Violation, check
 from coalloc.constraint import Constraint
-from coalloc.documents.errors import InternalError
+from coalloc.documents.errors import CoallocError, InternalError
 from coalloc.documents.text import visible
 from coalloc.instance import Instance
 from coalloc.instance.rounding import time_tolerance
@@ -100,9 +100,23 @@ class Call:
 
     def faults(self, schedule: Schedule, links: Links = "strict") -> list[str]:
         """Return what the checker, and the constraints of the problem, say of a schedule: sentences."""
+        return [*self._violations(schedule, links), *(sentence for _, sentence in self._own_faults(schedule))]
+
+    def refuse(self, schedule: Schedule, links: Links = "strict") -> None:
+        """Raise where a schedule that a solver made breaks a rule: ours, or that of a constraint which let it pass."""
+        fail_on(self._violations(schedule, links))
+        for constraint, sentence in self._own_faults(schedule):
+            raise CoallocError(
+                f"constraint {type(constraint).__name__} forbids by faults what it lets pass elsewhere: its next_start "
+                f"(for searches) and rows (for models) have to say it as well. It says: {visible(sentence)}"
+            )
+
+    def _violations(self, schedule: Schedule, links: Links) -> list[str]:
         found = check(self.instance, schedule, links, self.options.saturation, self.options.scope)
-        own = (sentence for c in self.constraints for sentence in c.faults(self.instance, schedule))
-        return [*(violation.sentence for violation in found), *own]
+        return [violation.sentence for violation in found]
+
+    def _own_faults(self, schedule: Schedule) -> Iterator[tuple[Constraint, str]]:
+        return ((c, sentence) for c in self.constraints for sentence in c.faults(self.instance, schedule))
 
     def offer(self, schedule: Schedule, objective: float, source: str) -> None:
         """Take a schedule where it is better than the best known."""
@@ -140,7 +154,7 @@ class Call:
         """Return the result; the schedule must pass the checker under ``links``, or it is our fault."""
         if self.schedule is not None:
             with self.timed("check"):
-                fail_on(self.faults(self.schedule, links))
+                self.refuse(self.schedule, links)
         if self.objective is not None and self.lower_bound is not None:
             self.lower_bound = bound_below(self.objective, self.lower_bound)
         status = status or self._status()

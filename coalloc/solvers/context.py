@@ -16,7 +16,7 @@ from coalloc.documents.errors import InternalError
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule, schedule_of
-from coalloc.solvers.call import Call, fail_on
+from coalloc.solvers.call import Call
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
 
@@ -108,14 +108,14 @@ class Context:
         """Take assignments of the problem if they are better than the best; one that is not valid is our fault."""
         if assignments and self.criterion.value(assignments) < self.cost:
             schedule = schedule_of(self.problem, assignments)
-            fail_on(self.call.faults(schedule))
+            self.call.refuse(schedule)
             self._offer(assignments, schedule, source)
 
     def exchange(self, assignments: Sequence[Assignment]) -> None:
         """Take assignments instead of the best where they are as good; one that is not valid is our fault."""
         if self.criterion.value(assignments) <= self.cost:
             schedule = schedule_of(self.problem, assignments)
-            fail_on(self.call.faults(schedule))
+            self.call.refuse(schedule)
             self.best, self.call.schedule = list(assignments), schedule
             self.call.objective = self.criterion.objective.of_schedule(self.call.instance, schedule)
 

@@ -107,54 +107,7 @@ def counting() -> Figure:
     return figure
 
 
-def resources() -> Figure:
-    """Four jobs, two of which need the only licence, under power caps: who runs when, and what is in use."""
-    gpus = NodeGroup(2, power=1.0, cores=4, resources={"gpus": 2})
-    clusters = [
-        Cluster("C1", [gpus], 125.0, resources={"watts": 500}),
-        Cluster("C2", [NodeGroup(4, power=1.0)], 125.0, resources={"watts": 300}),
-    ]
-    jobs = [
-        Job("train", 2, 300.0, task_resources={"gpus": 1, "watts": 150}),
-        Job("infer", 2, 200.0, task_resources={"gpus": 1, "watts": 100}),
-        Job("mesh", 2, 100.0, resources={"licences": 1}, task_resources={"watts": 50}),
-        Job("flow", 4, 100.0, resources={"licences": 1}, task_resources={"watts": 50}),
-    ]
-    instance = Instance(Platform(clusters, resources={"licences": 1}), jobs)
-    schedule = coalloc.solve(instance).schedule
-    instants = sorted({time for p in schedule for time in (p.start, p.end)})
-    minutes = [time / 60.0 for time in instants]  # as the chart above counts
-    figure = Figure(figsize=(8.0, 4.6), layout="constrained")
-    above, *below = figure.subplots(3, 1, sharex=True, height_ratios=[3, 1, 1])
-    coalloc.gantt(instance, schedule, ax=above)
-    above.set(title="", xlabel="")
-    of_job = instance.job_by_id
-
-    def watts(placement):
-        inside = sum(name.startswith("C1/") for name in placement.nodes)
-        return of_job[placement.job].amount("watts", inside)
-
-    uses = {
-        "licences": (lambda p: of_job[p.job].resources.get("licences", 0), 1),
-        "watts of C1": (watts, 500),
-    }
-    for ax, (name, (used, capacity)) in zip(below, uses.items(), strict=True):
-        totals = [sum(used(p) for p in schedule if p.start <= t < p.end) for t in instants]
-        ax.step(minutes, totals, where="post", color=BLUE)
-        ax.fill_between(minutes, totals, step="post", color=BLUE, alpha=0.2)
-        ax.axhline(capacity, color=ORANGE, linestyle="--")
-        ax.set(ylabel=name, ylim=(0, 1.3 * capacity))
-    below[-1].set_xlabel("time, min")
-    return figure
-
-
-FIGURES = {
-    "coallocation": coallocation,
-    "saturation": saturation,
-    "slot-error": slot_error,
-    "counting": counting,
-    "resources": resources,
-}
+FIGURES = {"coallocation": coallocation, "saturation": saturation, "slot-error": slot_error, "counting": counting}
 
 
 def main() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -65,13 +66,33 @@ def properties(schema: dict[str, Any], objects: dict[str, Any]) -> Iterator[str]
         yield f"| `{name}` | {' | '.join(cells)} |"
 
 
+def example() -> str:
+    """Return an instance file that shows most of what people begin with."""
+    clusters = [
+        coalloc.Cluster("C1", [coalloc.NodeGroup(6, power=1.0)], link_bandwidth=125.0),
+        coalloc.Cluster("C2", [coalloc.NodeGroup(8, power=0.6, cores=2)], link_bandwidth=50.0),
+    ]
+    jobs = [
+        coalloc.Job("J1", tasks=8, base_time=600.0, processing_share=0.8, task_bandwidth=10.0),
+        coalloc.Job("J2", tasks=2, base_time=1800.0, arrival=300.0),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mine.json"
+        coalloc.write_instance(coalloc.Instance(coalloc.Platform(clusters), jobs, name="mine"), path)
+        return path.read_text(encoding="utf-8").rstrip()
+
+
 def files_page() -> str:
     """Return the page on all kinds of files."""
     lines = ["# Files", "", MADE, ""]
     lines += [
         "Instances, platforms, schedules and results are JSON, or JSON compressed with gzip. Every property with its",
         "type, limits, default and unit; unknown ones are faults. `coalloc schema KIND` prints the JSON Schema of",
-        "which this page is made.",
+        "which this page is made. Two jobs on two clusters:",
+        "",
+        "```json",
+        *example().splitlines(),
+        "```",
         "",
     ]
     shared: dict[str, dict[str, Any]] = {}

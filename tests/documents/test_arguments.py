@@ -120,6 +120,17 @@ def test_a_number_is_no_truth_value():
         told(1)
 
 
+def test_one_in_place_of_a_list_is_told_so():
+    @public
+    def listed(names: Sequence[str]) -> Sequence[str]:
+        return names
+
+    with pytest.raises(CoallocError, match=r"^names: must be a list, got 'a'; give a list of it$"):
+        listed("a")
+    with pytest.raises(CoallocError, match=r"^names: must be a list, got 3$"):
+        listed(3)
+
+
 def test_mappings_and_iterables():
     @public
     def listed(options: Mapping[str, int], names: Iterable[str]) -> list[str]:

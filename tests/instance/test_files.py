@@ -330,6 +330,17 @@ def test_text_that_is_no_document(tmp_path, text, line):
     assert got.startswith(line)
 
 
+def test_a_trace_is_told_apart(tmp_path):
+    (tmp_path / "t.swf").write_text("1 0 0 10 1\n")
+    with pytest.raises(InstanceError, match=r"is not JSON: .*; coalloc.read_swf reads traces$"):
+        read_instance(tmp_path / "t.swf")
+
+
+def test_a_misspelt_key_gets_the_known_one(tmp_path):
+    with pytest.raises(InstanceError, match=r"arrivals: is not a known key \(did you mean arrival\?\); known are id, "):
+        Job("J1", 1, 1.0, arrivals=5.0)
+
+
 def test_a_hundred_million_brackets(tmp_path):
     path = tmp_path / "bomb.json"
     path.write_bytes(b"[" * 100_000_000)

@@ -22,6 +22,7 @@ from coalloc.plot.layout import (
     most_loaded,
     numbered_nodes,
     pieces_of,
+    strips_title,
 )
 from coalloc.schedule import Placement, Schedule
 from tests.plot.schedules import SHARED, SHARED_SCHEDULE, list_schedule, random_instance
@@ -244,3 +245,18 @@ def test_windows_and_reservations_are_not_counted_as_running():
     assert layout.given == "running already, reserved or not there"
     lines = [hover_text(layout, bar).split("<br>")[1] for bar in layout.bars[:3]]
     assert lines == ["running already until 30 s", "reserved from 70 s until 90 s", "not there from 50 s until 80 s"]
+
+
+def test_resources_of_the_platform_and_of_clusters_have_curves_behind_the_links():
+    # Until 10 s A takes its 2 licences as a whole, and 3 W for each task in C1; R has 1 licence until 5 s.
+    clusters = [Cluster(name, [NodeGroup(2, 1.0)], 10.0, resources={"watts": 12.0}) for name in ("C1", "C2")]
+    job = Job("A", 2, 10.0, resources={"licences": 2.0}, task_resources={"watts": 3.0})
+    running = [RunningJob(Job("R", 1, 5.0, resources={"licences": 1.0}), ["C2/0"], 5.0)]
+    instance = Instance(Platform(clusters, resources={"licences": 4.0, "unused": 1.0}), [job], running)
+    layout = layout_of(instance, Schedule([Placement("A", 0.0, 10.0, ["C1/0", "C1/1"])]))
+    assert [(c.name, c.is_resource, c.edges, c.shares) for c in layout.curves] == [
+        ("licences", True, (0.0, 5.0, 10.0), (0.75, 0.5)),
+        ("watts of C1", True, (0.0, 10.0), (0.5,)),
+    ]
+    assert strips_title(layout.curves) == "Load of links and resources, share of capacity"
+    assert strips_title(()) == "Link load, share of capacity"

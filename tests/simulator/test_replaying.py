@@ -209,3 +209,20 @@ def test_a_reservation_loads_links_while_starts_are_kept() -> None:
     instance = Instance(TWO_CLUSTERS, [Job("A", 2, 20.0, 0.5, task_bandwidth=10.0)], running)
     given = Schedule([Placement("A", 0.0, 1.0, ["C1/0", "C2/0"])])
     assert coalloc.replay(instance, given)["A"].end == pytest.approx(25.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"resources": {"licences": 2.0}}, "job J1 by itself takes 2 of the licences of C1, there are 1"),
+        ({"task_resources": {"gpus": 1.0}}, "job J1 is on nodes that have too little of a resource"),
+    ],
+)
+def test_what_cannot_be_where_the_schedule_has_it_is_refused_in_one_line(changes, said):
+    clusters = [
+        Cluster("C1", [NodeGroup(1, 1.0)], 10.0, resources={"licences": 1.0}),
+        Cluster("C2", [NodeGroup(1, 1.0, resources={"gpus": 1.0})], 10.0, resources={"licences": 2.0}),
+    ]
+    instance = Instance(Platform(clusters), [Job("J1", 1, 10.0, **changes)])
+    with pytest.raises(CoallocError, match=said):
+        coalloc.replay(instance, Schedule([Placement("J1", 0.0, 10.0, ["C1/0"])]), starts="left")

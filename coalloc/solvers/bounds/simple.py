@@ -30,6 +30,9 @@ def longest_job(problem: Problem) -> float:
     return max(earliest_ends(problem), default=0)
 
 
+MOST_WHOLE = 1e12
+"""Capacity up to which dual feasible functions are exact in whole numbers of 64 bits."""
+
 Shapes = list[list[tuple[float, float]]]
 """What each job takes in each of its shapes, and its least ticks then."""
 
@@ -49,13 +52,13 @@ def packing(problem: Problem) -> float:
 
 def _packed(problem: Problem, shapes: Shapes, held: Sequence[float], capacity: float) -> float:
     """Return :func:`packing` of jobs by a size and ticks in each shape, beside what running jobs hold of a capacity."""
-    amounts = [size for of_job in shapes for size, _ in of_job] + [*held]
+    amounts = [size for of_job in shapes for size, _ in of_job] + [min(size, capacity) for size in held]
     sizes, size_of = np.unique(amounts, return_inverse=True)
     order = np.argsort(np.array(problem.releases, dtype=float), kind="stable")
     releases = np.array(problem.releases, dtype=float)[order]
     durations = np.array([duration for of_job in shapes for _, duration in of_job], dtype=float)
     ends = np.array([busy.end for busy in problem.busy], dtype=float)
-    is_whole = all(float(size).is_integer() for size in (*sizes, capacity))
+    is_whole = capacity <= MOST_WHOLE and all(float(size).is_integer() for size in (*sizes, capacity))
     weights = np.array(weightings(sizes.tolist(), int(capacity)) if is_whole else [sizes / capacity])[:, size_of]
     works, busy = weights[:, : len(durations)] * durations, weights[:, len(durations) :]
     if problem.is_moldable:  # a job takes the shape that weighs least in all

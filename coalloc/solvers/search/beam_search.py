@@ -15,6 +15,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +25,9 @@ from coalloc.solvers.bounds.area import efficiencies_at, level_costs
 from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.growth import Partials, growth_of, is_worth_compiling
+from coalloc.solvers.search.growth import CompiledGrowth, Partials, growth_of, is_worth_compiling
 from coalloc.solvers.search.sampling import Planner, Traits, drawn, mixed
 
-SURVIVORS = 12
-"""Schedules that go on from a stage."""
-CHILDREN = 60
-"""Schedules that are made in a stage."""
 LEAST_STAGES, MORE_STAGES = 10, 90
 """Stages of a round at least, and at most how many more; no more of these than half the number of jobs."""
 PATIENCE = 30
@@ -48,6 +45,19 @@ SHARE, SHORT_SHARE = 0.75, 0.15
 """Shares of the remaining time of a portfolio after which it stops: the second where complete methods come next."""
 
 Floats = NDArray[np.float64]
+
+
+class Width(NamedTuple):
+    """How many schedules go on from a stage, and how many are made in one."""
+
+    survivors: int
+    children: int
+
+
+NARROW, BROAD = Width(12, 60), Width(24, 240)
+"""The usual width of a search, and that where machine code makes so many schedules that more breadth pays."""
+MOST_FOR_BREADTH = 400
+"""Jobs up to which it does: of more, rounds are few even so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,8 @@ class BeamSearch:
         self._rng = np.random.default_rng(seed)
         costs = level_costs(problem, deadline - time.perf_counter())
         self._growth = growth_of(problem, efficiencies_at(costs), is_compiled=is_compiled)
+        is_fast = isinstance(self._growth, CompiledGrowth) and len(problem.jobs) <= MOST_FOR_BREADTH
+        self._width = BROAD if is_fast else NARROW
         self._path: list[_Stage] = []
         self._end, self._idle = math.inf, 0
         self._planner = Planner(problem, lower_bound)
@@ -134,14 +146,14 @@ class BeamSearch:
         """Return the stage after a stage."""
         instant, *left = stage.left
         num_parents = len(stage.traits.width)
-        parents = np.repeat(np.arange(num_parents), CHILDREN // num_parents)
+        parents = np.repeat(np.arange(num_parents), self._width.children // num_parents)
         traits = mixed(stage.traits.chosen(parents), self._rng)
         plans = self._planner.plans(traits, self._rng)
         grown, kept = self._growth.grown(
             stage.population, parents.tolist(), plans, until=instant, before=self._end, deadline=self.deadline
         )
         losses = _losses(grown, dual_prices, instant)
-        survivors = _survivors(losses, np.isfinite(grown.starts).sum(axis=1))
+        survivors = _distinct(losses, np.isfinite(grown.starts).sum(axis=1))[: self._width.survivors]
         least = float(losses[survivors[0]]) if survivors else math.inf
         return _Stage(grown.chosen(survivors), traits.chosen(kept).chosen(survivors), least, left)
 
@@ -167,13 +179,13 @@ def _losses(partials: Partials, dual_prices: Floats, instant: float) -> Floats:
     return losses
 
 
-def _survivors(losses: Floats, num_started: NDArray[np.intp]) -> list[int]:
-    """Return the best, by number, no two that have done the same."""
+def _distinct(losses: Floats, num_started: NDArray[np.intp]) -> list[int]:
+    """Return schedules, by number, no two that have done the same, the best first."""
     # Equal in what they did and in how many started: nearly always the same jobs, and else one of many is lost.
     different: dict[tuple[float, int], int] = {}
     for number in np.argsort(losses, kind="stable").tolist():
         different.setdefault((float(losses[number]), int(num_started[number])), number)
-    return list(different.values())[:SURVIVORS]
+    return list(different.values())
 
 
 def _scaled(values: Floats, total: float) -> Floats:

@@ -46,11 +46,14 @@ def found_in(stages: BeamSearch, rounds: int) -> list[list[Assignment]]:
     return [assignments for assignments in found if assignments is not None]
 
 
-def test_pairs_that_waste_nothing_survive() -> None:
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_pairs_that_waste_nothing_survive(is_compiled: bool) -> None:
     problem = perfect_pairs()
     assert last_end(list_schedule(problem, range(8))) == 50.0  # 1 + 2, 3, 4 + 1, 2 + 3, 4: five times 10 s
     sets = FeasibleSets(problem)
-    stages = BeamSearch(problem, lower_bound=sets.bound(), dual_prices=sets.dual_prices, seed=0)
+    stages = BeamSearch(
+        problem, lower_bound=sets.bound(), dual_prices=sets.dual_prices, seed=0, is_compiled=is_compiled
+    )
     assert last_end(found_in(stages, 3)[-1]) == 40.0
 
 
