@@ -176,8 +176,8 @@ class Mesd:
 
 
 def _is_over_time(state: State) -> bool:
-    """Return whether what fits depends on more than processors that become free: on closings, or resources."""
-    return state.has_closings or state.has_stocks
+    """Return whether what fits depends on more than processors that become free: on closings, pools or resources."""
+    return state.has_closings or state.has_stocks or state.has_pools
 
 
 def _admission(state: State) -> Admits:

@@ -144,6 +144,11 @@ class State:
         return self._outlook is not None
 
     @property
+    def has_pools(self) -> bool:
+        """Whether windows take a number of processors of groups, if only of those that running jobs hold."""
+        return bool(self._occupancy.memories.pools)
+
+    @property
     def closings(self) -> tuple[Closing, ...]:
         """When what is not there: windows and reservations that are not over, by start."""
         return () if self._outlook is None else self._outlook.closings

@@ -187,3 +187,14 @@ def test_nothing_starts_before_the_batch_has(instance: Instance, kill: bool) -> 
 def test_the_same_run_again(instance: Instance, slowdown: str, second_step: bool) -> None:
     runs = [coalloc.simulate(instance, "mesd", slowdown=slowdown, second_step=second_step) for _ in range(2)]
     assert runs[0].schedule == runs[1].schedule
+
+
+def test_a_window_that_takes_what_runs_already_is_no_closing():
+    # The window takes the one processor of C1, which R1 holds all the while: that of C2 is free for J1 at once.
+    window = coalloc.Window("C1", start=5.0, end=20.0, group=0, processors=1)
+    clusters = [coalloc.Cluster(name, [coalloc.NodeGroup(1, 1.0)], 1.0) for name in ("C1", "C2")]
+    platform = coalloc.Platform(clusters, unavailable=[window])
+    running = [coalloc.RunningJob(coalloc.Job("R1", 1, 30.0), ["C1/0"], end=30.0)]
+    instance = coalloc.Instance(platform, [coalloc.Job("J1", 1, 50.0)], running=running)
+    placement = coalloc.simulate(instance, "mesd").schedule["J1"]
+    assert (placement.start, list(placement.nodes)) == (0.0, ["C2/0"])
