@@ -190,6 +190,15 @@ WORKS = (
         seeds=LARGE_SEEDS,
     ),
     Work(
+        "jobs-1000",
+        "1000 jobs, 999 nodes, 5 %",
+        (5,),
+        120.0,
+        Target(worst_gap=0.02),
+        {"jobs": 1000, "nodes": 333},
+        methods=(PORTFOLIO,),
+    ),
+    Work(
         "pyjobshop",
         "8 jobs, 12 nodes, beside PyJobShop",
         PEER_SLOTS,
