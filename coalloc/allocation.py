@@ -141,27 +141,27 @@ class Stock:
 
 
 def stocks_of(
-    platform: Platform, classes: Sequence[NodeClass], resources: Iterable[str], crowded: Collection[int]
+    platform: Platform, classes: Sequence[NodeClass], resources: Sequence[str], crowded: Collection[int]
 ) -> Iterator[Stock]:
     """Yield what each place has of each of some resources; of nodes those that are ``crowded`` (by index) alone.
 
-    On the others as many tasks fit as of one job do. A place that states nothing of a resource has nothing of it.
+    On the others as many tasks fit as of one job do. A place that states nothing of a resource has nothing of it. Those
+    of nodes come first, then those of clusters: whoever cuts what is free to one after the other keeps all that fits.
     """
     nodes = [platform.processor_node[c.processors[0]] for c in classes]
-    for name in resources:
-        level = level_of(platform, name)
-        if level == "platform":
-            yield Stock(name, tuple(range(len(classes))), capacity_limit(platform.resources[name]), name, level)
-        elif level == "cluster":
-            for c, cluster in enumerate(platform.clusters):
-                inside = tuple(g for g, node_class in enumerate(classes) if node_class.cluster == c)
-                limit = capacity_limit(cluster.resources.get(name, 0.0))
-                yield Stock(f"{name} of {cluster.name}", inside, limit, name, level)
-        else:
-            for g, node in enumerate(nodes):
-                if node in crowded:
-                    limit = capacity_limit(classes[g].group.resources.get(name, 0.0))
-                    yield Stock(f"{name} of {platform.nodes[node].name}", (g,), limit, name, level)
+    names = {level: [n for n in resources if level_of(platform, n) == level] for level in get_args(Level)}
+    for name in names["node"]:
+        for g, node in enumerate(nodes):
+            if node in crowded:
+                limit = capacity_limit(classes[g].group.resources.get(name, 0.0))
+                yield Stock(f"{name} of {platform.nodes[node].name}", (g,), limit, name, "node")
+    for name in names["cluster"]:
+        for c, cluster in enumerate(platform.clusters):
+            inside = tuple(g for g, node_class in enumerate(classes) if node_class.cluster == c)
+            limit = capacity_limit(cluster.resources.get(name, 0.0))
+            yield Stock(f"{name} of {cluster.name}", inside, limit, name, "cluster")
+    for name in names["platform"]:
+        yield Stock(name, tuple(range(len(classes))), capacity_limit(platform.resources[name]), name, "platform")
 
 
 def reserved_nodes(platform: Platform, running: Iterable[RunningJob], what: str) -> list[frozenset[int]]:

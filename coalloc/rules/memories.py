@@ -86,9 +86,12 @@ class Memories:
             free = [count if job.may_use(*place) else 0 for count, place in zip(free, self.places, strict=True)]
         if job.memory:
             free = self.with_memory(job.memory, free, room[num_classes:])
-        if self.nodes and job.asks_resources:
-            free = self._within_stocks(job, free, room[self.first_stock : self.first_pool])
-        return self._within_pools(free, room[self.first_pool :]) if self.pools else free
+        takes, left = self.nodes and job.asks_resources, room[self.first_stock : self.first_pool]
+        if takes:
+            free = self._within_nodes(job, free, left)
+        if self.pools:
+            free = self._within_pools(free, room[self.first_pool :])
+        return self._within_stocks(job, free, left) if takes else free
 
     def with_memory(self, asked: float, free: Sequence[int], left: Sequence[int]) -> Sequence[int]:
         """Return how many of the free processors have so much memory, MB each; ``left`` are units of it."""
@@ -108,19 +111,28 @@ class Memories:
         pools = (sum([counts[g] for g in pool]) for pool in self.pools)
         return (*counts[: len(self.limits)], *units, *taken, *pools)
 
-    def _within_stocks(self, job: Job, free: Sequence[int], left: Sequence[int]) -> Sequence[int]:
-        """Return free processors cut to what is left of resources: those of the last classes first.
-
-        Of the platform as a whole there is enough for all tasks of the job, or for none.
-        """
+    def _within_nodes(self, job: Job, free: Sequence[int], left: Sequence[int]) -> Sequence[int]:
+        """Return free processors cut to what their nodes have left of resources."""
         cut = [count if tasks_on_node(*node_of, job) else 0 for count, node_of in zip(free, self.nodes, strict=True)]
         for stock, units in zip(self.stocks, left, strict=True):
-            most = _tasks_of(stock, job, units)
-            if stock.level == "platform":
-                cut = cut if most >= job.tasks else [0] * len(cut)
-                continue
-            for g in stock.classes:
-                cut[g] = min(cut[g], max(0, most))
+            if stock.level == "node":
+                (g,) = stock.classes
+                cut[g] = min(cut[g], max(0, _tasks_of(stock, job, units)))
+        return cut
+
+    def _within_stocks(self, job: Job, free: Sequence[int], left: Sequence[int]) -> Sequence[int]:
+        """Return free processors cut to what is left of resources of clusters: those of the last classes first.
+
+        Of the platform as a whole there is enough for all tasks of the job, or for none. All that holds for fewer
+        classes has cut them before.
+        """
+        cut = list(free)
+        for stock, units in zip(self.stocks, left, strict=True):
+            most = max(0, _tasks_of(stock, job, units))
+            if stock.level == "platform" and most < job.tasks:
+                return [0] * len(cut)
+            for g in stock.classes if stock.level == "cluster" else ():
+                cut[g] = min(cut[g], most)
                 if not self.is_within_node:
                     most -= cut[g]
         return cut
@@ -156,11 +168,11 @@ def _units_taken(stock: Stock, job: Job, tasks: int) -> int:
 
 
 def _tasks_of(stock: Stock, job: Job, left: int) -> int:
-    """Return how many tasks of a job so many units of a stock are enough for."""
+    """Return how many tasks of a job so many units of a stock are enough for: any number where tasks take none."""
     whole, per_task = (_stock_units(amount, stock.limit) for amount in stock.parts(job))
     if whole > left:
         return 0
-    return (left - whole) // per_task if per_task else job.tasks
+    return (left - whole) // per_task if per_task else STOCK_UNITS
 
 
 def memories_of(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from operator import sub
 
 import pytest
 
-from coalloc.allocation import node_classes
+from coalloc.allocation import node_classes, stocks_of
 from coalloc.instance import Cluster, Job, NodeGroup, Platform
 from coalloc.rules.allocation_rules import allocator
 from coalloc.rules.memories import UNITS, Memories, memories_of
@@ -83,3 +84,40 @@ def test_memory_counts_before_a_pool() -> None:
     assert pooled.full == (UNITS, 4)
     assert tuple(pooled.usable(job(1, 400.0), (4, 2, 2, UNITS, 1))) == (2, 0, 1)
     assert pooled.taken(job(1, 400.0), (0, 0, 1)) == (0, 0, 1, 0, 1)
+
+
+def test_stocks_cut_what_is_free_and_are_units_of_the_room():
+    # C1 has 4 licences for its two classes; the node of two cores has one GPU, that of one core has none.
+    groups = [NodeGroup(3, 1.0), NodeGroup(1, 1.0, cores=2, resources={"gpus": 1.0})]
+    platform = Platform([Cluster("C1", groups, 1.0, resources={"licences": 4.0})], resources={"watts": 10.0})
+    classes = node_classes(platform, reserved=[{3}])
+    stocks = stocks_of(platform, classes, ("gpus", "licences", "watts"), [3])
+    memories = memories_of(classes, 0.0, stocks=stocks, resources=("gpus",))
+    room = (3, 2, *memories.full)
+    # With 1 as a whole and 1 for each task there is enough for 3: those of the first class.
+    taker = Job("J1", 2, 1.0, resources={"licences": 1.0}, task_resources={"licences": 1.0})
+    assert memories.usable(taker, room) == [3, 0]
+    left = tuple(map(sub, room, memories.taken(taker, (2, 0))))
+    assert left[:2] == (1, 2)
+    assert memories.usable(taker, left) == [0, 0]
+    assert memories.usable(taker.replace(resources={}), left) == [1, 0]
+    assert memories.usable(Job("J2", 2, 1.0, task_resources={"gpus": 1.0}), room) == [0, 1]
+    # Where tasks take nothing of it a stock cuts nothing, so that a job may be on the classes that it prefers.
+    assert memories.usable(Job("J5", 2, 1.0, resources={"licences": 1.0}), room) == [3, 2]
+    # Of what the platform has there is enough for all tasks, or for none.
+    assert memories.usable(Job("J3", 2, 1.0, task_resources={"watts": 5.0}), room) == [3, 2]
+    assert memories.usable(Job("J4", 3, 1.0, task_resources={"watts": 5.0}), room) == [0, 0]
+
+
+def test_what_nodes_and_groups_leave_is_cut_before_what_clusters_do():
+    # Of the three nodes the first has no watts, and a window leaves one processor of the second group; the cluster has
+    # licences for two tasks: there is room for two, whatever the names of the resources.
+    first = NodeGroup(1, 1.0, cores=2, resources={"watts": 0.0})
+    groups = [first, NodeGroup(2, 1.0, resources={"watts": 1.0}), NodeGroup(1, 0.5, resources={"watts": 1.0})]
+    platform = Platform([Cluster("C1", groups, 1.0, resources={"licences": 2.0})])
+    classes = node_classes(platform, reserved=[{0}])
+    stocks = list(stocks_of(platform, classes, ("licences", "watts"), [0]))
+    assert [stock.name for stock in stocks] == ["watts of C1/0", "licences of C1"]
+    memories = memories_of(classes, 0.0, pools=[(1,)], stocks=stocks, resources=("watts",))
+    taker = Job("J1", 2, 1.0, task_resources={"licences": 1.0, "watts": 1.0})
+    assert memories.usable(taker, (2, 2, 1, *memories.full[:-1], 1)) == [0, 1, 1]

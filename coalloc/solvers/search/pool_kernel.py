@@ -1,9 +1,10 @@
 """Annealing of lists on one pool of equal processors, compiled: what :mod:`coalloc.solvers.search.pool_annealing` runs.
 
 Each job of a list starts as early as the profile of free processors allows. A move takes a job to another place of the
-list, or swaps two. Only what follows the first place is decoded anew, beside those before it that have not ended by
-the earliest release to come; and only until every job that starts at another time than before has ended by the
-earliest release to come, for from there on nothing changes. Compiled by numba, for which functions take plain arrays.
+list, or swaps two; most moves for a sum are of a job that waits and one that starts meanwhile. Only what follows the
+first place is decoded anew, beside those before it that have not ended by the earliest release to come; and only until
+every job that starts at another time than before has ended by the earliest release to come, for from there on nothing
+changes. Compiled by numba, for which functions take plain arrays.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from coalloc.solvers.machine_code import compiled
 
 INSERT = 0.7
 """Probability that a move takes a job to another place; else it swaps two."""
+AIMED = 0.8
+"""Probability that a move for a sum is aimed: at a job that waits and one that starts while it does."""
+TRIALS = 8
+"""Jobs that are drawn, at most, for one that waits."""
 EARLINESS = 0.1
 """Weight of the mean end of the tasks beside the latest end."""
 TIDIED = 1_000
@@ -184,6 +189,26 @@ def _places(seed, n, widest):
 
 
 @compiled
+def aimed_places(order, jobs, starts, seed):
+    """Return the places of a job that waits and of one that starts meanwhile, in either order; equal where none does.
+
+    The list is about in the order of its starts.
+    """
+    n = len(order)
+    for _ in range(TRIALS):
+        i = int(_draw(seed) * n)
+        release = jobs[order[i], 0]
+        if i == 0 or starts[order[i]] <= release:
+            continue
+        first = i - 1
+        while first > 0 and starts[order[first - 1]] >= release:
+            first -= 1
+        k = first + int(_draw(seed) * (i - first))
+        return (i, k) if _draw(seed) < 0.5 else (k, i)
+    return 0, 0
+
+
+@compiled
 def anneal(order, best_order, best, jobs, capacity, held, steps, heats, seed, widest):
     """Anneal a list for so many steps from one temperature (cost) to another; return the best cost.
 
@@ -206,7 +231,8 @@ def anneal(order, best_order, best, jobs, capacity, held, steps, heats, seed, wi
             best = now
             best_order[:] = order
         heat = heats[0] * (heats[1] / heats[0]) ** (step / steps)
-        i, k = _places(seed, n, widest)
+        is_aimed = _draw(seed) < AIMED
+        i, k = aimed_places(order, jobs, state[0], seed) if is_aimed else _places(seed, n, widest)
         if i == k:
             continue
         is_insert = _draw(seed) < INSERT

@@ -12,6 +12,7 @@ from coalloc.problem import discretise
 from coalloc.rules.serial_generation import list_schedule
 from coalloc.solvers import list_schedules, portfolio
 from coalloc.solvers.search.pool_annealing import METHOD, PoolAnnealing, pool_of
+from coalloc.solvers.search.pool_kernel import aimed_places
 from coalloc.testing.brute_force import brute_force_oas
 
 
@@ -85,3 +86,14 @@ def test_what_is_no_pool():
     two = Platform((Cluster("C1", (NodeGroup(2, 1.0), NodeGroup(2, 0.5)), 10.0),))
     assert pool_of(criterion_of(Instance(two, [Job("A", 1, 1.0)]))) is None
     assert pool_of(criterion_of(pool(3, 0), "maximum-lateness")) is None
+
+
+def test_aimed_moves_are_those_of_jobs_that_wait():
+    # The job at place 3 waits from 5 to 20, and those at places 1 and 2 start meanwhile; that at 0 started before.
+    releases, starts = np.array([0.0, 5.0, 6.0, 5.0, 30.0]), np.array([0.0, 5.0, 6.0, 20.0, 30.0])
+    jobs = np.column_stack([releases, *np.ones((5, 5))])
+    order, seed = np.arange(5), np.array([7], dtype=np.uint64)
+    drawn = {aimed_places(order, jobs, starts, seed) for _ in range(300)}
+    assert {pair for pair in drawn if pair[0] != pair[1]} == {(3, 1), (3, 2), (1, 3), (2, 3)}
+    nobody_waits = {aimed_places(order, jobs, releases, seed) for _ in range(20)}
+    assert nobody_waits == {(0, 0)}
