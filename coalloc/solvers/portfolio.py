@@ -47,6 +47,7 @@ METHODS: tuple[Method, ...] = (
     one_dimension.METHOD,
     processor_patterns.METHOD,
     pumpkin.BEGUN,
+    branch_and_bound.IN_TIME,
     busy_times.METHOD,
     branch_and_bound_of_sums.METHOD,
     prices.METHOD,

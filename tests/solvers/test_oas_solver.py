@@ -31,9 +31,10 @@ from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.method import Method
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
-from coalloc.solvers.search import beam_worker, sampling
+from coalloc.solvers.search import beam_worker, branch_and_bound, sampling
 from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.testing.brute_force import brute_force_oas
+from tests.explanations.test_infeasible import many_ends_by
 from tests.extras import AUTO
 from tests.small_instances import TINY, slotted_instances, small_instance
 from tests.strategies import LAW
@@ -534,3 +535,11 @@ def test_a_bound_after_every_job_has_to_have_ended_is_a_proof(monkeypatch: pytes
     assert solve_oas(late, SolveOptions(time_limit=1.0), explains=False).status is SolveStatus.INFEASIBLE
     free = late.replace(jobs=[late.jobs[0].replace(deadline=None), *late.jobs[1:]])
     assert solve_oas(free, SolveOptions(time_limit=0.2), explains=False).status is SolveStatus.UNKNOWN
+
+
+def test_that_nothing_ends_in_time_is_proven_whatever_schedules_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without deadlines the least makespan is 2733.3 s; by 2800 s there is a schedule, by 2700 s none.
+    monkeypatch.setattr(portfolio, "METHODS", (branch_and_bound.IN_TIME,))
+    options = SolveOptions(objective="total-response-time", time_limit=10.0, work_limit=10_000)
+    assert solve_oas(many_ends_by(2700.0), options, explains=False).status is SolveStatus.INFEASIBLE
+    assert solve_oas(many_ends_by(2800.0), options, explains=False).schedule is not None

@@ -158,4 +158,29 @@ def _accepts(context: Context) -> bool:
     return is_latest_end and may_search(context.problem)
 
 
+def _seek(context: Context) -> None:
+    """Look for any schedule that ends in time, or the proof that there is none, whatever schedules cost."""
+    problem, sets = context.problem, FeasibleSets(context.problem)
+    sets.bound(time_limit=0.5 * context.time_left)
+
+    def search(on_schedule: OnSchedule) -> BranchAndBound:
+        return BranchAndBound(
+            problem,
+            sets.dual_prices,
+            busy_prices=sets.busy_prices,
+            best=math.inf,
+            target=max(problem.latest_ends),
+            on_schedule=on_schedule,
+        )
+
+    search_below(context, search, MAX_NODES, IN_TIME.name)
+
+
+def _may_seek(context: Context) -> bool:
+    is_bounded = bool(context.problem.jobs) and all(map(math.isfinite, context.problem.latest_ends))
+    is_other = is_bounded and not context.best and not context.criterion.objective.is_latest_end
+    return is_other and may_search(context.problem)
+
+
 METHOD = Method("branch and bound", _run, _accepts, share=SHARE)
+IN_TIME = Method("branch and bound for what ends in time", _seek, _may_seek, share=SHARE)
