@@ -14,6 +14,7 @@ from coalloc.allocation import NodeClass
 from coalloc.constraint import Constraint, NotTogether, PlacedJob, Row, Times
 from coalloc.documents.errors import InternalError
 from coalloc.objectives import RegularObjective
+from coalloc.solvers.backends import cpsat
 from coalloc.testing import SmallSize, brute_force_oas, small_instance
 
 FEW = SmallSize(max_jobs=4, max_slots=16)
@@ -234,6 +235,27 @@ def test_a_constraint_that_searches_cannot_know_is_named(slot: str | None) -> No
     ) as told:
         coalloc.solve(instance, constraints=[OnlyFaults("J1", "J2")], slot=slot)
     assert not isinstance(told.value, InternalError)
+
+
+def test_what_no_bound_knows_is_proven_where_the_optimum_without_it_keeps_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # No bound alone is tight here, and the exact search does not know that jobs are apart. Without that it proves
+    # 4033.3 s, and of the schedules of that length some have J4 and J5 one after the other.
+    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+    clusters = [Cluster("C1", [NodeGroup(6, 1.0)], 125.0), Cluster("C2", [NodeGroup(8, 0.6)], 50.0)]
+    jobs = [
+        Job("J1", 8, 1200.0, 0.7, 15.0),
+        Job("J2", 4, 900.0, 0.8, 10.0),
+        Job("J3", 3, 1500.0, 0.9, 5.0, arrival=60.0),
+        Job("J4", 5, 600.0, 0.6, 20.0, arrival=120.0),
+        Job("J5", 2, 2400.0, arrival=200.0),
+        Job("J6", 10, 700.0, 0.8, 4.0, arrival=300.0),
+        Job("J7", 1, 300.0, arrival=600.0),
+        Job("J8", 6, 800.0, 0.75, 12.0, arrival=900.0),
+    ]
+    result = coalloc.solve(Instance(Platform(clusters), jobs), constraints=[Apart("J4", "J5")], time_limit=60.0)
+    assert (result.status, result.objective) == ("optimal", pytest.approx(4033.3333333))
 
 
 def test_check_asks_constraints_where_every_job_is_placed_once() -> None:

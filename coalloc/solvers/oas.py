@@ -41,6 +41,7 @@ from coalloc.solvers.moved_in_time import move_of, moved, moved_back, moved_sche
 from coalloc.solvers.portfolio import close
 from coalloc.solvers.reasons import irreducible, is_beyond_one_job
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
+from coalloc.solvers.search.extension_search import keeps
 from coalloc.solvers.slot_choice import missing_slot
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 
 EXPLAINING = 20.0
 """Seconds that the explanation of why there is no schedule takes at most, beyond the search itself."""
+RELAXED, RELAXED_SECONDS = 0.2, 60.0
+"""Share of the time that a solve without the constraints takes at most, and its seconds where there is no limit."""
 TEST_SHARE = 0.25
 """Share of what is left of them that one test takes at most."""
 LEAST_TEST = 0.1
@@ -120,6 +123,7 @@ def solve_oas(
             call.raise_bound(0.0, "no jobs")
         elif formulation == "auto":
             _take_start(context, start)
+            _relax(context, options, objective, constraints)
             close(context)
             start_early(context)
         elif isinstance(formulation, str):
@@ -311,6 +315,31 @@ def _completed(context: Context, placed: Sequence[Assignment]) -> list[Assignmen
     found = completions(problem, placed, context.instant(1.0))
     valid = [completion for completion in found if start_in_order(problem, on_grid(problem, completion))]
     return min(valid, key=criterion.value, default=[])
+
+
+def _relax(context: Context, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]) -> None:
+    """Solve without the constraints that the exact search does not know: that bounds, and may keep them by chance."""
+    call, problem = context.call, context.problem
+    known = [constraint for constraint in constraints if keeps(constraint, problem)]
+    if len(known) == len(constraints) or call.remaining <= 0.0:
+        return
+    seconds = RELAXED * call.remaining if math.isfinite(call.remaining) else RELAXED_SECONDS
+    with call.timed("bound"):
+        relaxed = solve_oas(
+            call.instance,
+            replace(options, time_limit=seconds),
+            objective=objective,
+            constraints=known,
+            run_model=context.run_model,
+            explains=False,
+        )
+    if relaxed.status is SolveStatus.INFEASIBLE:
+        context.exclude()
+    if relaxed.lower_bound is not None:
+        call.raise_bound(relaxed.lower_bound, "without the constraints")
+    if relaxed.schedule is not None:
+        moved = start_in_order(problem, on_grid(problem, assignments_of(problem, relaxed.schedule)))
+        context.take_if_valid(moved, "without the constraints")
 
 
 def _run_named(context: Context, formulation: Formulation) -> None:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from operator import le
 from typing import NamedTuple
 
-from coalloc.constraint import Precedences
+from coalloc.constraint import Constraint, Precedences
 from coalloc.fixed import Fixings
 from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import Assignment, Problem, TimeSumRow
@@ -86,7 +86,7 @@ class StoppedError(Exception):
 
 def may_search(problem: Problem, kind_of: Sequence[int] = ()) -> bool:
     """Return whether a problem is of the size, and the kind, that the search is for; ``kind_of`` as running sets."""
-    if not _keeps_all(problem):
+    if not all(keeps(constraint, problem) for constraint in problem.constraints):
         return False
     waits = bool(problem.busy or problem.blocks or any(problem.before))
     if waits and any(levels[0].duration == 0 for levels in problem.levels):
@@ -95,10 +95,10 @@ def may_search(problem: Problem, kind_of: Sequence[int] = ()) -> bool:
     return num_waiting <= MAX_WAITING and sum(map(problem.count_allocations, problem.jobs)) <= MAX_CHOICES
 
 
-def _keeps_all(problem: Problem) -> bool:
-    """Return whether the search keeps to all that restricts schedules: times of single jobs, and what comes before."""
-    known = (Precedences, Fixings)
-    return all(isinstance(c, known) or not (c.couples or any(c.rows(problem.instance))) for c in problem.constraints)
+def keeps(constraint: Constraint, problem: Problem) -> bool:
+    """Return whether the search keeps to a constraint: to times of single jobs, to what comes before, what is fixed."""
+    is_known = isinstance(constraint, (Precedences, Fixings))
+    return is_known or not (constraint.couples or any(constraint.rows(problem.instance)))
 
 
 class ExtensionSearch(ABC):
