@@ -165,7 +165,7 @@ class _Question:
         num_bounds = 2 + len(platform.links) + sum(len(cluster.nodes) for cluster in platform.clusters) + 1
         num_bounds += len(self.instance.resources_asked)
         bound = bound_of(self._criterion, BOUND_SHARE * self.time_limit / num_bounds)
-        criterion, reached = self._criterion(self.instance), bound(self.instance)
+        criterion, reached = self._criterion(self.instance), bound(self.instance).value
         yield why_bound(criterion, criterion.counted(reached))
         if known is not None and known - reached > PROOF_TOLERANCE * max(1.0, abs(known)):
             yield self._beyond(known)
@@ -199,7 +199,7 @@ class _Question:
     def _gap(self, schedule: Schedule) -> Reason:
         """Return how far the objective of a schedule is from the bound."""
         value, unit = self.objective.of_schedule(self.instance, schedule), self.objective.unit
-        bound = bound_of(self._criterion, BOUND_SHARE * self.time_limit)(self.instance)
+        bound = bound_of(self._criterion, BOUND_SHARE * self.time_limit)(self.instance).value
         if value - bound <= PROOF_TOLERANCE * max(1.0, abs(value)):
             compared = "and meets the bound: no schedule has a lesser one"
         else:

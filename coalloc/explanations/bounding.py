@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
@@ -30,8 +32,15 @@ SAME = PROOF_TOLERANCE
 INTEGRALITY = 1e-9
 """How far above a whole number of slots a bound may be, relatively, before it is rounded up."""
 
-BoundOf = Callable[[Instance], float]
-"""The bound of an instance, as it is reported."""
+
+class Bounded(NamedTuple):
+    """The bound of an instance, as it is reported, and whether the time limit cut it short."""
+
+    value: float
+    is_cut: bool
+
+
+BoundOf = Callable[[Instance], Bounded]
 
 
 def why_bound(criterion: Criterion, bound: float) -> Reason:
@@ -123,9 +132,10 @@ def _of_costs(criterion: Criterion, bound: float) -> Reason:
 def bound_of(criterion_of: Callable[[Instance], Criterion], time_limit: float) -> BoundOf:
     """Return what bounds an instance, in the unit that is reported."""
 
-    def bound(instance: Instance) -> float:
-        criterion = criterion_of(instance)
-        return criterion.reported(cost_bound(criterion, "feasible-set", time_limit))
+    def bound(instance: Instance) -> Bounded:
+        began, criterion = time.perf_counter(), criterion_of(instance)
+        value = criterion.reported(cost_bound(criterion, "feasible-set", time_limit))
+        return Bounded(value, time.perf_counter() - began >= time_limit)
 
     return bound
 
@@ -164,17 +174,25 @@ def _with_cluster(instance: Instance, old: Cluster, new: Cluster) -> Instance:
 
 def what_moves(instance: Instance, bound: BoundOf, unit: str) -> list[Reason]:
     """Return each change that moves the bound, the one that does most first; one reason where none does."""
-    before, found = bound(instance), list[Reason]()
+    before, found, cut = bound(instance).value, list[Reason](), list[str]()
     for kind, where, words, changed in changes(instance):
-        after = bound(changed)
-        if before - after > SAME * max(1.0, abs(before)):
-            sentence = f"{words} the bound is {after:g} {unit}, {before - after:g} {unit} less"
-            found.append(Reason("capacity", kind, (), where, after, before, sentence))
-    if not found:
+        after, is_cut = bound(changed)
+        if before - after <= SAME * max(1.0, abs(before)):
+            continue
+        if is_cut:  # it may be less for want of time alone
+            cut.append(words)
+            continue
+        sentence = f"{words} the bound is {after:g} {unit}, {before - after:g} {unit} less"
+        found.append(Reason("capacity", kind, (), where, after, before, sentence))
+    if not found and not cut:
         resources = " nor twice as much of one resource," if instance.resources_asked else ""
         sentence = (
             f"neither twice the bandwidth of one link, nor a node more in one cluster,{resources} nor earlier arrivals "
             "move it"
         )
         return [Reason("capacity", "nothing", (), "", before, before, sentence)]
-    return sorted(found, key=lambda reason: float(f"{reason.amount:.6g}"))  # those that are one stay in their order
+    found.sort(key=lambda reason: float(f"{reason.amount:.6g}"))  # those that are one stay in their order
+    if cut:
+        sentence = f"the time limit cut the bound short {'; '.join(cut)}: nothing is said of that"
+        found.append(Reason("capacity", "cut", (), "", None, before, sentence))
+    return found

@@ -50,6 +50,7 @@ KINDS: Mapping[tuple[About, str], str] = {
     ("capacity", "cluster"): "the bound (limit) falls to amount with a node more in a cluster",
     ("capacity", "resource"): "the bound (limit) falls to amount with twice as much of a resource",
     ("capacity", "releases"): "the bound (limit) falls to amount if all jobs arrive with the first",
+    ("capacity", "cut"): "the time limit cut the bound of some changes short, so that nothing is said of them",
     ("capacity", "nothing"): "no such change moves the bound",
     ("wait", "precedence"): "a job that comes before has not ended",
     ("wait", "processors"): "fewer processors are free (limit) than the job has tasks (amount)",

@@ -6,6 +6,7 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc.explanations.bounding import Bounded, what_moves
 from coalloc.testing.small import small_instance
 
 
@@ -18,6 +19,22 @@ def bound_reason(instance, **options):
     """Return what bounds an instance, without the gap."""
     (reason,) = (r for r in coalloc.explain(instance, **options).of("bound") if r.kind != "gap")
     return reason
+
+
+def test_what_the_time_limit_cut_short_moves_nothing():
+    # Bounds by hand: 100 as it is, 90 with more on the link of C1; 80 on that of C2 was cut, and may be 100 as well.
+    instance = Instance(star((2, 1.0, 1.0), (2, 0.5, 1.0)), [Job("J1", 1, 40.0)])
+
+    def bound(changed):
+        wide = [cluster.name for cluster in changed.platform.clusters if cluster.link_bandwidth > 1.0]
+        return {"C1": Bounded(90.0, False), "C2": Bounded(80.0, True)}.get("".join(wide), Bounded(100.0, False))
+
+    moves, cut = what_moves(instance, bound, "s")
+    assert (moves.kind, moves.where, moves.amount) == ("link", "C1", 90.0)
+    assert (cut.kind, cut.amount) == ("cut", None)
+    assert cut.sentence.startswith(
+        "the time limit cut the bound short with 2 instead of 1 MB/s on the link of 'C2': nothing"
+    )
 
 
 def test_the_longest_job():
