@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
 from coalloc.allocation import NodeClass
 from coalloc.constraint import Constraint, NotTogether, PlacedJob, Row, Times
 from coalloc.documents.errors import InternalError
@@ -260,12 +260,10 @@ def test_what_no_bound_knows_is_proven_where_the_optimum_without_it_keeps_it(
 
 def test_check_asks_constraints_where_every_job_is_placed_once() -> None:
     instance = Instance(Platform([Cluster("C1", [NodeGroup(2, 1.0)], 1.0)]), [Job("J1", 1, 10.0), Job("J2", 1, 10.0)])
-    together = coalloc.solve(instance).schedule
-    assert together is not None
+    together = Schedule((Placement("J1", 0.0, 10.0, ("C1/0",)), Placement("J2", 0.0, 10.0, ("C1/1",))))
     (violation,) = coalloc.check(instance, together, constraints=[Apart("J1", "J2")])
     assert str(violation) == "constraint: Apart: J1 and J2 run at the same time"
-    apart = coalloc.solve(instance, constraints=[Apart("J1", "J2")]).schedule
-    assert apart is not None
+    apart = Schedule((together["J1"], Placement("J2", 10.0, 20.0, ("C1/1",))))
     assert coalloc.check(instance, apart, constraints=[Apart("J1", "J2")]) == []
     half = apart.replace(placements=apart.placements[:1])
     assert [v.rule for v in coalloc.check(instance, half, constraints=[Apart("J1", "J2")])] == ["missing-job"]

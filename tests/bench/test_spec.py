@@ -129,7 +129,10 @@ def test_every_fault_has_its_line(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("limit = 3\n" + INSTANCE + METHOD, "limit: is not a known key; known are instances, methods, name, limits"),
+        (
+            "limit = 3\n" + INSTANCE + METHOD,
+            "limit: is not a known key (did you mean limits?); known are instances, methods, name, limits",
+        ),
         (METHOD, "instances: is missing"),
         ("instances = 3\n" + METHOD, "instances: must be a list, got 3"),
         ("instances = [3]\n" + METHOD, "instances[0]: must be an object, got 3"),

@@ -128,7 +128,11 @@ def test_power_management_needs_power_states(tiny, tmp_path):
     [
         (("--links", "loose"), "coalloc: links: must be 'strict', 'shared' or 'ignore', got 'loose'\n"),
         (("--scope", "rack"), "coalloc: scope: must be 'platform', 'cluster' or 'node', got 'rack'\n"),
-        (("--saturation", "-1"), "coalloc: saturation: must be finite and at least 0, got -1.0\n"),
+        (
+            ("--saturation", "-1"),
+            "coalloc: invalid value for '--saturation': must be a share such as 50% or 0.5, got '-1'; "
+            "see `coalloc check --help`\n",
+        ),
     ],
 )
 def test_options_that_there_are_not(tiny, tmp_path, option, line):

@@ -127,7 +127,10 @@ NODES = ("platform", "machine", "clusters", 0, "nodes")
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        (("platform", ("nodes",), {}), "platform.json: nodes: is not a known key; known are platform, node, processor"),
+        (
+            ("platform", ("nodes",), {}),
+            "platform.json: nodes: is not a known key (did you mean node?); known are platform, node, processor",
+        ),
         (("platform", (*PF, "watts"), 1), "platform.json: processor.pf.watts: is not a known key"),
         (("platform", (*PF, "dynamic_power")), "platform.json: processor.pf.dynamic_power: is missing"),
         (("platform", (*PF, "dynamic_power"), -1), "platform.json: processor.pf.dynamic_power: must be at least 0"),

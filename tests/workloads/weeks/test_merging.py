@@ -154,7 +154,10 @@ def test_a_specification_places_a_trace_whose_header_does_not(tmp_path, merged):
 @pytest.mark.parametrize(
     ("change", "faults"),
     [
-        (("platform =", "platforms ="), ["platform: is missing", "platforms: is not a known key; known are "]),
+        (
+            ("platform =", "platforms ="),
+            ["platform: is missing", "platforms: is not a known key (did you mean platform?); known are "],
+        ),
         (('"grid.json"', '"no.json"'), ["platform: 'no.json': cannot be read: no such file or directory"]),
         (('swf = "b.swf"', 'swf = "b.swf"\nzone = 1'), ["traces[1].zone: is not a known key; known are swf, site,"]),
         (('"b.swf"', '"no.swf"'), ["traces[1].swf: 'no.swf': cannot be read: no such file or directory"]),
