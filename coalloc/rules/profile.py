@@ -1,7 +1,7 @@
 """What is free over time: processors per class, and what is left of links and memories, as step functions.
 
 A profile serves slots and seconds alike: its times are the ticks of a :class:`Problem`. It keeps a
-column of steps per class, per set of classes that some job may use, and per link or memory of which there can be
+column of steps per class, per set of classes that was asked for, and per link or memory of which there can be
 too little at all, so that a scan over time and a least value are loops over plain lists.
 """
 
@@ -35,8 +35,7 @@ class Profile:
         self._slack = [SUBTRACTION_NOISE * max(1.0, self._limits[k]) for k in self._contended]
         self._times: list[float] = [-math.inf]
         self._classes: list[list[float]] = [[capacity] for capacity in problem.capacities]
-        self._sets = list(problem.class_sets)
-        self._rooms: list[list[float]] = [[sum(problem.capacities[g] for g in members)] for members in self._sets]
+        self._rooms: dict[tuple[int, ...], list[float]] = {}
         self._left: list[list[float]] = [[self._limits[k]] for k in self._contended]
         self.couples, self.placed = problem.couples, dict[int, tuple[float, float]]()
         for busy in problem.busy:
@@ -47,11 +46,11 @@ class Profile:
     def copy(self) -> Profile:
         """Return a profile of its own with the same bookings."""
         twin = Profile.__new__(Profile)
-        twin._limits, twin._contended, twin._slack, twin._sets = self._limits, self._contended, self._slack, self._sets
+        twin._limits, twin._contended, twin._slack = self._limits, self._contended, self._slack
         twin._times = self._times.copy()
         twin.couples, twin.placed = self.couples, self.placed.copy()
         twin._classes = [column.copy() for column in self._classes]
-        twin._rooms = [column.copy() for column in self._rooms]
+        twin._rooms = {members: column.copy() for members, column in self._rooms.items()}
         twin._left = [column.copy() for column in self._left]
         return twin
 
@@ -60,7 +59,7 @@ class Profile:
         i = bisect_left(self._times, time)
         if i == len(self._times) or self._times[i] != time:
             self._times.insert(i, time)
-            for columns in (self._classes, self._rooms, self._left):
+            for columns in (self._classes, self._rooms.values(), self._left):
                 for column in columns:
                     column.insert(i, column[i - 1])
         return i
@@ -72,7 +71,7 @@ class Profile:
         first, last = self._split(start), self._split(end)
         for column, count in zip(self._classes, allocation, strict=True):
             _take(column, first, last, count)
-        for column, members in zip(self._rooms, self._sets, strict=True):
+        for members, column in self._rooms.items():
             _take(column, first, last, sum([allocation[g] for g in members]))
         for column, k in zip(self._left, self._contended, strict=True):
             _take(column, first, last, loads[k])
@@ -82,11 +81,11 @@ class Profile:
     ) -> Iterator[tuple[float, int, int]]:
         """Yield (start, first step, step after the last) where ``tasks`` processors are free at every step.
 
-        ``classes`` must be all classes, or those of a speed level of some job, and the processors may be others from
-        step to step: a necessary condition. Starts are ``release`` and every later change, in order; a job of no
-        duration occupies nothing, so it starts at its release and has no step.
+        The processors are of ``classes`` (by index), and may be others from step to step: a necessary condition.
+        Starts are ``release`` and every later change, in order; a job of no duration occupies nothing, so it starts
+        at its release and has no step.
         """
-        times, room = self._times, self._rooms[self._sets.index(tuple(classes))]
+        times, room = self._times, self._room(tuple(classes))
         num_steps = len(times)
         first = step = bisect_right(times, release) - 1
         start = release
@@ -108,6 +107,12 @@ class Profile:
                 return
             start = times[first]
             step = max(step, first)
+
+    def _room(self, classes: tuple[int, ...]) -> list[float]:
+        """Return how many processors of some classes are free at each step; kept from the first time on."""
+        if classes not in self._rooms:
+            self._rooms[classes] = list(map(sum, zip(*(self._classes[g] for g in classes), strict=True)))
+        return self._rooms[classes]
 
     def least_free(self, first: int, last: int) -> list[float]:
         """Return the least free processors of each class over steps (all, where there is no step)."""

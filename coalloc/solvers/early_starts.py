@@ -20,8 +20,6 @@ from coalloc.solvers.search.annealing import improve
 
 MOST_MOVED, MOST_LISTED = 2_000, 60
 """Jobs up to which a schedule is moved left, and up to which other lists are tried."""
-MOST_ROOMS = 2_000_000
-"""Jobs times sets of classes, whose rooms a profile keeps, up to which a schedule is moved left: about a second."""
 LISTS = 2
 """Lists that annealing tries, per job."""
 
@@ -29,8 +27,7 @@ LISTS = 2
 def start_early(context: Context) -> None:
     """Exchange the best assignments for such as are as good and end earlier, while there is time."""
     problem, criterion, call = context.problem, context.criterion, context.call
-    is_small = len(problem.jobs) <= MOST_MOVED and len(problem.jobs) * len(problem.class_sets) <= MOST_ROOMS
-    if not (context.best and is_small and call.remaining > 0.0):
+    if not context.best or len(problem.jobs) > MOST_MOVED or call.remaining <= 0.0:
         return
     response = Criterion.of(problem, "total-response-time")
     found = [context.best, start_in_order(problem, on_grid(problem, context.best))]

@@ -68,6 +68,19 @@ def test_a_link_that_nothing_can_saturate_is_not_kept() -> None:
     assert free(profile, 10.0, 20.0) == ([3, 1], [10, 20])
 
 
+def test_a_set_of_classes_is_counted_the_same_whenever_it_is_first_asked_for() -> None:
+    # Of 2 + 2 nodes 1 + 2 are held from 0 to 10 s: 3 are free together from 10 s on, 1 at once.
+    problem = discretise(Instance(Platform((Cluster("C", (NodeGroup(2, 1.0), NodeGroup(2, 0.5)), 1.0),)), ()), None)
+    first, late = Profile(problem), Profile(problem)
+    before = list(first.windows(0.0, 5.0, (0, 1), 3))
+    for profile in (first, late):
+        profile.occupy(0.0, 10.0, (1, 2), ())
+    assert [start for start, *_ in before] == [0.0]
+    for tasks, start in ((3, 10.0), (1, 0.0)):
+        assert next(first.windows(0.0, 5.0, (0, 1), tasks)) == next(late.windows(0.0, 5.0, (0, 1), tasks))
+        assert next(late.copy().windows(0.0, 5.0, (0, 1), tasks))[0] == start
+
+
 def test_running_jobs_are_booked_from_the_beginning() -> None:
     # R: one task in each cluster, 1 * 3 * 1/1 = 3 MB/s on both links until 7 s.
     running = (RunningJob(Job("R", 2, 50.0, 1.0, 3.0), ("C1/1", "C2/0"), 7.0),)
