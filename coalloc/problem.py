@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -163,6 +163,24 @@ class Busy:
     allocation: Allocation
     loads: tuple[float, ...]
     start: float = -math.inf
+
+
+def taken_in_pieces(
+    blocks: Iterable[Busy], running: Iterable[Busy], amount: Callable[[Busy], float], limit: float
+) -> Iterator[tuple[float, float, float]]:
+    """Yield (start, end, amount) of what blocks take beside what runs already, from one change to the next.
+
+    Together with that they take what there is at most.
+    """
+    own, running = [block for block in blocks if amount(block)], list(running)
+    changes = {instant for block in own for instant in (block.start, block.end)}
+    changes |= {busy.end for busy in running} if own else set()
+    for start, end in pairwise(sorted(changes)):
+        held = sum(amount(busy) for busy in running if busy.end > start)
+        asked = sum(amount(block) for block in own if block.start <= start < block.end)
+        taken = min(asked, limit - held)
+        if taken > 0.0:
+            yield start, end, taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,16 +451,10 @@ class Problem:
 
     def _held(self, g: int, blocks: Sequence[Busy]) -> Iterator[Busy]:
         """Yield what blocks take of a class beside what runs already, from one change to the next."""
-        own = [block for block in blocks if block.allocation[g]]
-        changes = {instant for block in own for instant in (block.start, block.end)}
-        changes |= {busy.end for busy in self.busy} if own else set()
-        for start, end in pairwise(sorted(changes)):
-            held = sum(busy.allocation[g] for busy in self.busy if busy.end > start)
-            taken = sum(block.allocation[g] for block in own if block.start <= start < block.end)
-            taken = min(taken, self.capacities[g] - held)
-            if taken > 0:
-                allocation = tuple(taken if i == g else 0 for i in range(len(self.classes)))
-                yield Busy("", end, allocation, (0.0,) * len(self.resources), start)
+        pieces = taken_in_pieces(blocks, self.busy, lambda busy: busy.allocation[g], self.capacities[g])
+        for start, end, taken in pieces:
+            allocation = tuple(int(taken) if i == g else 0 for i in range(len(self.classes)))
+            yield Busy("", end, allocation, (0.0,) * len(self.resources), start)
 
     def _tick_before(self, seconds: float) -> float:
         """Return when what starts at so many seconds begins to be in the way, ticks."""

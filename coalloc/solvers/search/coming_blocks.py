@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from coalloc.instance.rounding import time_tolerance
-from coalloc.problem import Busy, Problem
+from coalloc.problem import Busy, Problem, taken_in_pieces
 
 
 def coming_blocks(problem: Problem) -> list[Busy]:
@@ -33,13 +32,6 @@ def begin(problem: Problem, block: Busy) -> float:
 
 def _taken(problem: Problem, k: int, blocks: Sequence[Busy]) -> Iterator[Busy]:
     """Yield what blocks take of a resource beside what runs already, from one change to the next."""
-    own = [block for block in blocks if block.loads[k]]
-    changes = {instant for block in own for instant in (block.start, block.end)}
-    changes |= {busy.end for busy in problem.busy} if own else set()
-    for start, end in pairwise(sorted(changes)):
-        held = sum(busy.loads[k] for busy in problem.busy if busy.end > start)
-        asked = sum(block.loads[k] for block in own if block.start <= start < block.end)
-        taken = min(asked, problem.limits[k] - held)
-        if taken > 0.0:
-            loads = tuple(taken if i == k else 0.0 for i in range(len(problem.resources)))
-            yield Busy("", end, (0,) * len(problem.classes), loads, start)
+    for start, end, taken in taken_in_pieces(blocks, problem.busy, lambda busy: busy.loads[k], problem.limits[k]):
+        loads = tuple(taken if i == k else 0.0 for i in range(len(problem.resources)))
+        yield Busy("", end, (0,) * len(problem.classes), loads, start)
