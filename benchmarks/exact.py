@@ -8,16 +8,14 @@ itself, and goes to a store, so that an interrupted run resumes (:mod:`coalloc.b
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import random
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +32,8 @@ from exact_report import (
     table_by_slot,
 )
 from formulations import run_formulation
-from sampling import HERE, RESULTS, code_columns, command_of, exit_with, hidden, run_shown
+from peers import asked, judged
+from sampling import RESULTS, code_columns, command_of, exit_with, hidden, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -302,17 +301,7 @@ def solve_by_pyjobshop(sample: Sample, peer_python: str) -> Row:
     instance = sample.instance
     problem = discretise(instance, slot_seconds(instance, sample.slot_option))
     document = document_of(problem) | {"time_limit": sample.limit, "threads": sample.threads, "seed": 0}
-    child = subprocess.run(
-        [peer_python, str(HERE / "pyjobshop_peer.py")],
-        input=json.dumps(document),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if child.returncode:
-        last = (child.stderr.strip().splitlines() or ["no message"])[-1]
-        return {"status": "crashed", "message": f"exit code {child.returncode}: {last}"}
-    return row_of_peer(problem, json.loads(child.stdout))
+    return asked(peer_python, "pyjobshop_peer.py", document, partial(row_of_peer, problem))
 
 
 def document_of(problem: Problem) -> dict[str, Any]:
@@ -341,16 +330,8 @@ def row_of_peer(problem: Problem, answer: Mapping[str, Any]) -> Row:
     """Return what the peer said as a row, its objective recomputed from its schedule."""
     lower_bound = problem.seconds(math.ceil(answer["lower_bound"] - 1e-6))
     objective, message = makespan_of(problem, answer["chosen"])
-    proven = objective is not None and objective <= lower_bound
-    return {
-        "status": "optimal" if proven else "unknown" if objective is None else "feasible",
-        "stopped_by": "proof" if proven else "time",
-        "time": answer["time"],
-        "objective": objective,
-        "lower_bound": lower_bound,
-        "message": message,
-        "peer": answer["peer"],
-    }
+    row = judged(answer, objective, lower_bound, message)
+    return {**row, "stopped_by": "proof" if row["status"] == "optimal" else "time", "peer": answer["peer"]}
 
 
 def makespan_of(problem: Problem, chosen: Sequence[tuple[int, int]]) -> tuple[float | None, str]:

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from peers import asked, judged, solved
 from sampling import HERE, RESULTS, code_columns, command_of, exit_with, run_shown
 
 import coalloc
@@ -118,22 +117,9 @@ def solve(argument: Mapping[str, Any]) -> Row:
     """Return status, time (s), objective and bound (s) of one solve: a sample, with the ``folder`` of instances."""
     sample = Sample(**{name: part for name, part in argument.items() if name != "folder"})
     strip = read_strip(Path(argument["folder"], sample.family, f"{sample.instance}.txt"))
-    return solve_by_portfolio(strip, sample) if sample.method == OURS else solve_by_peer(strip, sample)
-
-
-def solve_by_portfolio(strip: Strip, sample: Sample) -> Row:
-    """Solve with ``coalloc.solve``; what a process loads at first use is not measured."""
-    coalloc.solve(coalloc.generate("thesis-oas", seed=0, jobs=1), slot="50%", threads=sample.threads)
-    instance = strip.instance
-    began = time.perf_counter()
-    result = coalloc.solve(instance, slot=1.0, time_limit=sample.limit, threads=sample.threads)
-    return {
-        "status": result.status.value,
-        "time": time.perf_counter() - began,
-        "objective": result.objective,
-        "lower_bound": result.lower_bound,
-        "message": result.message,
-    }
+    if sample.method == OURS:
+        return solved(strip.instance, sample.limit, sample.threads)
+    return solve_by_peer(strip, sample)
 
 
 def solve_by_peer(strip: Strip, sample: Sample) -> Row:
@@ -144,31 +130,13 @@ def solve_by_peer(strip: Strip, sample: Sample) -> Row:
         "time_limit": sample.limit,
         "threads": sample.threads,
     }
-    child = subprocess.run(
-        [sys.executable, str(HERE / "rigid_peer.py"), sample.method],
-        input=json.dumps(document),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if child.returncode:
-        last = (child.stderr.strip().splitlines() or ["no message"])[-1]
-        return {"status": "crashed", "message": f"exit code {child.returncode}: {last}"}
-    return row_of_peer(strip, json.loads(child.stdout))
+    return asked(sys.executable, "rigid_peer.py", document, partial(row_of_peer, strip), sample.method)
 
 
 def row_of_peer(strip: Strip, answer: Mapping[str, Any]) -> Row:
     """Return what a peer said as a row, its objective recomputed from its starts."""
     objective, message = latest_end(strip, answer["starts"])
-    lower_bound = float(answer["lower_bound"])
-    proven = objective is not None and objective <= lower_bound
-    return {
-        "status": "optimal" if proven else "unknown" if objective is None else "feasible",
-        "time": answer["time"],
-        "objective": objective,
-        "lower_bound": lower_bound,
-        "message": message,
-    }
+    return judged(answer, objective, float(answer["lower_bound"]), message)
 
 
 def latest_end(strip: Strip, starts: Sequence[int]) -> tuple[float | None, str]:

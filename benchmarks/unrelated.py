@@ -8,16 +8,15 @@ where one contradicts another, and where ours proves less or bounds worse. Proto
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from peers import asked, judged, solved
 from sampling import HERE, RESULTS, code_columns, command_of, exit_with, run_shown
 
 import coalloc
@@ -80,37 +79,15 @@ def solve(argument: Mapping[str, Any]) -> Row:
     """Return status, time (s), objective and bound (s) of one solve: a sample, with ``folder`` and ``peer_python``."""
     sample = Sample(**{name: part for name, part in argument.items() if name not in ("folder", "peer_python")})
     times = read_times(Path(argument["folder"], f"{sample.instance}.txt"))
-    return by_portfolio(times, sample) if sample.method == OURS else by_peer(times, sample, argument["peer_python"])
-
-
-def by_portfolio(times: Sequence[Sequence[int]], sample: Sample) -> Row:
-    """Solve with ``coalloc.solve``; what a process loads at first use is not measured."""
-    coalloc.solve(coalloc.generate("thesis-oas", seed=0, jobs=1), slot="50%", threads=sample.threads)
-    instance = instance_of(times)
-    began = time.perf_counter()
-    result = coalloc.solve(instance, slot=1.0, time_limit=sample.limit, threads=sample.threads)
-    return {
-        "status": result.status.value,
-        "time": time.perf_counter() - began,
-        "objective": result.objective,
-        "lower_bound": result.lower_bound,
-        "message": result.message,
-    }
+    if sample.method == OURS:
+        return solved(instance_of(times), sample.limit, sample.threads)
+    return by_peer(times, sample, argument["peer_python"])
 
 
 def by_peer(times: Sequence[Sequence[int]], sample: Sample, peer_python: str) -> Row:
     """Solve with the peer in a process of its own, on the Python that has it."""
-    child = subprocess.run(
-        [peer_python, str(HERE / "unrelated_peer.py")],
-        input=json.dumps({"times": times, "time_limit": sample.limit, "threads": sample.threads}),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if child.returncode:
-        last = (child.stderr.strip().splitlines() or ["no message"])[-1]
-        return {"status": "crashed", "message": f"exit code {child.returncode}: {last}"}
-    return row_of_peer(times, json.loads(child.stdout))
+    document = {"times": times, "time_limit": sample.limit, "threads": sample.threads}
+    return asked(peer_python, "unrelated_peer.py", document, partial(row_of_peer, times))
 
 
 def row_of_peer(times: Sequence[Sequence[int]], answer: Mapping[str, Any]) -> Row:
@@ -121,16 +98,8 @@ def row_of_peer(times: Sequence[Sequence[int]], answer: Mapping[str, Any]) -> Ro
         for row, machine in zip(times, answer["machines"], strict=True):
             loads[machine] += row[machine]
         objective = float(max(loads))
-    lower_bound = float(answer["lower_bound"])
-    proven = objective is not None and objective <= lower_bound
-    return {
-        "status": "optimal" if proven else "unknown" if objective is None else "feasible",
-        "time": answer["time"],
-        "objective": objective,
-        "lower_bound": lower_bound,
-        "message": "" if objective is not None else "no schedule",
-        "peer": answer["peer"],
-    }
+    message = "" if objective is not None else "no schedule"
+    return {**judged(answer, objective, float(answer["lower_bound"]), message), "peer": answer["peer"]}
 
 
 # --- running and reporting -------------------------------------------------------------------------
