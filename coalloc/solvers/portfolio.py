@@ -32,6 +32,7 @@ from coalloc.solvers.search import (
     branch_and_bound_of_sums,
     large_neighbourhoods,
     latest_ends,
+    list_annealing,
     pool_annealing,
     sampling,
 )
@@ -59,6 +60,7 @@ METHODS: tuple[Method, ...] = (
     sampling.METHOD,
     sampling.SHORT,
     pool_annealing.METHOD,
+    list_annealing.METHOD,
     beam_search.METHOD,
     annealing.METHOD,
     large_neighbourhoods.METHOD,

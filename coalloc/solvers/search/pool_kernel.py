@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from coalloc.solvers.machine_code import compiled
+from coalloc.solvers.search.moves_kernel import draw, move, places
 
 INSERT = 0.7
 """Probability that a move takes a job to another place; else it swaps two."""
@@ -170,25 +171,6 @@ def _sort(order, starts):
 
 
 @compiled
-def _draw(seed):
-    """Return a random number from 0 to 1, and the next state of the generator (xorshift, G. Marsaglia 2003)."""
-    x = seed[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    seed[0] = x
-    return (x >> np.uint64(11)) / 9007199254740992.0
-
-
-@compiled
-def _places(seed, n, widest):
-    """Return two places of ``n``, at most ``widest`` apart, mostly few."""
-    i = int(_draw(seed) * n)
-    width = int(math.exp(_draw(seed) * math.log(widest)))
-    return i, min(n - 1, max(0, i + (width if _draw(seed) < 0.5 else -width)))
-
-
-@compiled
 def aimed_places(order, jobs, starts, seed):
     """Return the places of a job that waits and of one that starts meanwhile, in either order; equal where none does.
 
@@ -196,15 +178,15 @@ def aimed_places(order, jobs, starts, seed):
     """
     n = len(order)
     for _ in range(TRIALS):
-        i = int(_draw(seed) * n)
+        i = int(draw(seed) * n)
         release = jobs[order[i], 0]
         if i == 0 or starts[order[i]] <= release:
             continue
         first = i - 1
         while first > 0 and starts[order[first - 1]] >= release:
             first -= 1
-        k = first + int(_draw(seed) * (i - first))
-        return (i, k) if _draw(seed) < 0.5 else (k, i)
+        k = first + int(draw(seed) * (i - first))
+        return (i, k) if draw(seed) < 0.5 else (k, i)
     return 0, 0
 
 
@@ -231,17 +213,17 @@ def anneal(order, best_order, best, jobs, capacity, held, steps, heats, seed, wi
             best = now
             best_order[:] = order
         heat = heats[0] * (heats[1] / heats[0]) ** (step / steps)
-        is_aimed = _draw(seed) < AIMED
-        i, k = aimed_places(order, jobs, state[0], seed) if is_aimed else _places(seed, n, widest)
+        is_aimed = draw(seed) < AIMED
+        i, k = aimed_places(order, jobs, state[0], seed) if is_aimed else places(seed, n, widest)
         if i == k:
             continue
-        is_insert = _draw(seed) < INSERT
-        _move(order, i, k, is_insert)
-        limit = now - heat * math.log(1.0 - _draw(seed))
+        is_insert = draw(seed) < INSERT
+        move(order, i, k, is_insert)
+        limit = now - heat * math.log(1.0 - draw(seed))
         first, last = min(i, k), max(i, k)
         cost, end = _decode(order, first, last, jobs, alone, state, profile, capacity, held, limit)
         if cost > limit:
-            _move(order, k, i, is_insert)
+            move(order, k, i, is_insert)
             continue
         _keep(order, first, end, jobs, alone, state)
         now = cost
@@ -259,19 +241,6 @@ def starts_of(order, jobs, capacity, held):
     profile = (np.empty(2 * (n + len(held)) + 4), np.empty(2 * (n + len(held)) + 4))
     _begin(order, jobs, np.zeros(n), state, profile, capacity, held)
     return state[0]
-
-
-@compiled
-def _move(order, i, k, is_insert):
-    """Take the job at place ``i`` to place ``k``, or swap the two."""
-    j = order[i]
-    if is_insert:
-        step = 1 if k > i else -1
-        for p in range(i, k, step):
-            order[p] = order[p + step]
-        order[k] = j
-    else:
-        order[i], order[k] = order[k], j
 
 
 @compiled
@@ -314,15 +283,15 @@ def anneal_latest_end(order, best_order, best, jobs, capacity, held, steps, heat
             best_order[:] = order
         starts[:] = new
         heat = heats[0] * (heats[1] / heats[0]) ** (step / steps)
-        i, k = _places(seed, n, widest)
+        i, k = places(seed, n, widest)
         if i == k:
             continue
-        is_insert = _draw(seed) < INSERT
-        _move(order, i, k, is_insert)
-        limit = now - heat * math.log(1.0 - _draw(seed))
+        is_insert = draw(seed) < INSERT
+        move(order, i, k, is_insert)
+        limit = now - heat * math.log(1.0 - draw(seed))
         cost, end = _decode_to_end(order, min(i, k), jobs, starts, new, profile, capacity, held, weights, limit)
         if cost > limit:
-            _move(order, k, i, is_insert)
+            move(order, k, i, is_insert)
             new[:] = starts
             continue
         now, latest = cost, end

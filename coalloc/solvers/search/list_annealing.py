@@ -1,0 +1,188 @@
+"""Annealing of lists on several classes of processors, compiled: for sums, and the latest end of a few dozen jobs.
+
+The lists are those of :mod:`coalloc.solvers.search.annealing`: an order of the jobs, and the way of each. Machine code
+(:mod:`coalloc.solvers.search.list_kernel`) makes some hundred times as many schedules of them. Rounds, each longer than
+the one before, begin at the best list.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.objectives import Criterion
+from coalloc.problem import Assignment, Problem
+from coalloc.rules.serial_generation import FILLING_RULES, Generation, named_orders
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+from coalloc.solvers.search.annealing import earliness_weights
+from coalloc.solvers.search.growth import is_worth_compiling, may_compile
+from coalloc.solvers.search.problem_tables import Tables
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FIRST_ROUND = 100
+"""Steps of the first round, per job."""
+LONGER = 4
+"""How many times as long each round is as the one before."""
+ROUNDS = 8
+"""Rounds at most."""
+LOOK = 0.05
+"""Seconds between two looks at the clock, about."""
+HEATS = (0.004, 0.0005)
+"""Temperatures at which a round begins and ends, as shares of the best objective."""
+EARLY = 0.3
+"""How much early ends count (:data:`coalloc.solvers.search.annealing.EARLINESS`), of what they do in a short search."""
+FRAME = 0.9
+"""Share of the time left that the last round is planned to take."""
+SHARE = 0.4
+"""Share of the remaining time of a portfolio after which it stops; the latest end of many jobs is for beam search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a list costs, as the kernel takes it.
+
+    ``ramps``, shape ``(shapes, classes, 3)``, are floor, slope and intercept of what a job costs by its start (ticks)
+    on its slowest class; ``weights`` and ``alone``, by job, what a tick of its end costs beside, and its least cost.
+    """
+
+    is_sum: bool
+    ramps: Floats
+    weights: Floats
+    alone: Floats
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> Costs | None:
+        """Return the costs of a criterion; None where they are no ramps."""
+        problem, rows = criterion.problem, []
+        for j, job in enumerate(problem.jobs):
+            for shape in problem.shapes(job):
+                ramps = [criterion.ramp(j, duration) for duration in problem.class_ticks(shape)]
+                if None in ramps:
+                    return None
+                rows.append(ramps)
+        weights = EARLY * np.array(earliness_weights(criterion))
+        return cls(criterion.is_sum, np.array(rows, dtype=float), weights, np.array(criterion.alone, dtype=float))
+
+
+class ListAnnealing:
+    """Rounds of annealing of one problem, from a list; the ``best`` has the objective ``value``."""
+
+    def __init__(self, problem: Problem, costs: Costs, seed: int) -> None:
+        self._generation, self._problem = Generation(problem), problem
+        self._tables = Tables.of(self._generation, [[-float(n) for n in range(len(of))] for of in problem.levels])
+        self._costs = (costs.is_sum, costs.ramps, costs.weights, costs.alone)
+        num_jobs, num_classes, num_loads = len(problem.jobs), len(problem.classes), len(problem.contended_resources)
+        steps = 2 * (num_jobs + len(problem.busy)) + 4
+        self._space = (
+            (np.empty(steps), np.empty((steps, num_classes), np.int64), np.empty((steps, num_loads))),
+            (np.empty(num_classes, np.int64), np.empty(num_loads), np.empty(num_classes, np.int64), self._filling()),
+        )
+        self._placed, self._tried = (_unplaced(num_jobs, num_classes, num_loads) for _ in range(2))
+        self._seed = np.array([np.random.default_rng(seed).integers(1, 2**63)], dtype=np.uint64)
+        self.best: tuple[Ints, Ints] = np.arange(num_jobs), np.zeros(num_jobs, np.int64)
+        self.value = math.inf
+
+    def _filling(self) -> tuple[Any, ...]:
+        """Return room for what :func:`coalloc.solvers.search.filling_kernel.find` notes."""
+        num_classes = len(self._problem.classes)
+        return (
+            np.zeros(num_classes, np.int64),
+            *(np.zeros(num_classes + 1, np.int64) for _ in range(4)),
+            np.zeros(self._tables.num_closings, np.int64),
+        )
+
+    def consider(self, order: Sequence[int] | Ints, ways: Sequence[int] | Ints) -> None:
+        """Take a list where it is better than the best."""
+        self._anneal(np.array(order, dtype=np.int64), np.array(ways, dtype=np.int64), (0, 0, 1), (0.0, 0.0))
+
+    def round(self, steps: int, deadline: float = math.inf) -> None:
+        """Anneal for so many steps, or until the deadline (``time.perf_counter()``, s)."""
+        order, ways = (part.copy() for part in self.best)
+        first, last = (abs(self.value) * heat for heat in HEATS)
+        done, at_once = 0, 1
+        while done < steps:
+            began = time.perf_counter()
+            if began > deadline:
+                return
+            until = min(steps, done + at_once)
+            self._anneal(order, ways, (done, until, steps), (first, last))
+            done, at_once = until, 1 + int(at_once * min(2.0, LOOK / max(1e-9, time.perf_counter() - began)))
+
+    def _anneal(self, order: Ints, ways: Ints, steps: tuple[int, int, int], heats: tuple[float, float]) -> None:
+        """Anneal a list from one step to before another, of so many; it becomes the last one."""
+        from coalloc.solvers.search.list_kernel import anneal
+
+        kept = self._tables.arrays, self._costs, self._placed, self._tried, self._space
+        self.value = anneal(order, ways, *self.best, self.value, *kept, steps, heats, self._seed)
+
+    def assignments(self) -> list[Assignment]:
+        """Return the schedule of the best list, in the order of starts."""
+        self.consider(*self.best)
+        starts, allocations = self._placed[0][:, 0].tolist(), self._placed[1].tolist()
+        in_order = sorted((start, j) for j, start in enumerate(starts))
+        return [Assignment(j, start, self._generation.mode(j, tuple(allocations[j]))) for start, j in in_order]
+
+
+def _unplaced(num_jobs: int, num_classes: int, num_loads: int) -> tuple[Any, ...]:
+    """Return room for start, end and cost of each job, its allocation and its loads."""
+    return np.zeros((num_jobs, 3)), np.zeros((num_jobs, num_classes), np.int64), np.zeros((num_jobs, num_loads))
+
+
+def _levels(problem: Problem, assignments: Sequence[Assignment]) -> list[int]:
+    """Return for each job the level that is the first to have all classes of its allocation, in its shape."""
+    found = [0] * len(problem.jobs)
+    for a in assignments:
+        used, tasks = {g for g, count in enumerate(a.mode.allocation) if count}, sum(a.mode.allocation)
+        levels = enumerate(problem.levels[a.job])
+        found[a.job] = next(n for n, level in levels if level.tasks == tasks and used <= set(level.classes))
+    return found
+
+
+def _consider_first(annealing: ListAnnealing, problem: Problem, assignments: Sequence[Assignment]) -> None:
+    """Consider the order of a schedule, with its levels or any, and the named orders."""
+    num_rules, order = len(FILLING_RULES), [a.job for a in sorted(assignments, key=lambda a: (a.start, a.job))]
+    widest = [len(levels) - 1 for levels in problem.levels]
+    alone = [level + len(of) for level, of in zip(_levels(problem, assignments), problem.levels, strict=True)]
+    for rule in range(num_rules):
+        for levels in (widest, alone):
+            annealing.consider(order, [level * num_rules + rule for level in levels])
+    for named in named_orders(problem):
+        annealing.consider(named, [level * num_rules for level in widest])
+
+
+def _run(context: Context) -> None:
+    """Anneal in rounds from the best assignments."""
+    problem, costs = context.problem, Costs.of(context.criterion)
+    if costs is None:
+        return
+    annealing = ListAnnealing(problem, costs, context.call.options.seed + context.attempt)
+    _consider_first(annealing, problem, context.best)
+    annealing.round(1, context.deadline)  # compiles
+    steps = context.limited(FIRST_ROUND * len(problem.jobs))
+    for _ in range(ROUNDS if context.call.options.work_limit is None else 1):
+        began = time.perf_counter()
+        annealing.round(steps, context.deadline)
+        spent = max(1e-9, time.perf_counter() - began)
+        context.take(annealing.assignments(), METHOD.name)
+        fitting = int(FRAME * context.time_left / spent * steps)
+        if context.is_closed or fitting < steps:
+            return
+        steps = fitting if fitting < LONGER * (LONGER + 1) * steps else LONGER * steps
+
+
+def _accepts(context: Context) -> bool:
+    problem = context.problem
+    is_asked = context.is_free and not context.is_large and len(problem.classes) > 1 and bool(context.best)
+    return is_asked and is_worth_compiling(context) and may_compile(problem)
+
+
+METHOD = Method("annealing of lists", _run, _accepts, share=SHARE, repeats=True)

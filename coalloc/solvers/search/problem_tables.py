@@ -1,0 +1,165 @@
+"""A problem as plain arrays: what machine code makes its schedules of, by parallel and by serial generation alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.problem import Problem
+from coalloc.rules.serial_generation import FILLING_RULES, Generation
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """A problem as the kernel takes it: tuples of plain arrays.
+
+    A *member* is a level of a job, the most efficient of a job first; a *shape* a job with so many tasks; a *place* a
+    class in an order in which a level is filled, behind which those links and stocks *close* whose last class it is.
+    """
+
+    arrays: tuple[Any, ...]
+    num_closings: int
+
+    @classmethod
+    def of(cls, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> Tables:
+        """Return the tables of a problem."""
+        problem = generation.problem
+        sets = {classes: number for number, classes in enumerate(sorted(problem.class_sets))}
+        in_order = ((j, shape.tasks) for j, job in enumerate(problem.jobs) for shape in problem.shapes(job))
+        shapes = {key: number for number, key in enumerate(in_order)}
+        fillings, orders = _fillings(generation, list(sets))
+        arrays = (
+            (
+                np.array(problem.releases, dtype=float),
+                np.array([min(level.tasks for level in levels) for levels in problem.levels]),
+                np.unique(np.array(problem.releases, dtype=float)),
+            ),
+            _members(problem, efficiencies, sets, shapes),
+            orders,
+            fillings,
+            _loads(problem),
+            _memories(problem),
+            _platform(problem, list(sets)),
+        )
+        return cls(arrays, len(fillings[3]))
+
+
+def _members(
+    problem: Problem,
+    efficiencies: Sequence[Sequence[float]],
+    sets: dict[tuple[int, ...], int],
+    shapes: dict[tuple[int, int], int],
+) -> tuple[Any, ...]:
+    """Return the first member of each job, and the members: job, efficiency, ticks with level, tasks, set, shape."""
+    ranked = [
+        (j, efficiency, number, levels[number])
+        for j, (of_job, levels) in enumerate(zip(efficiencies, problem.levels, strict=True))
+        for efficiency, number in sorted(((e, n) for n, e in enumerate(of_job)), key=lambda pair: (-pair[0], pair[1]))
+    ]
+    return (
+        np.cumsum([0, *map(len, problem.levels)]),
+        np.array([j for j, _, _, _ in ranked]),
+        np.array([efficiency for _, efficiency, _, _ in ranked], dtype=float),
+        np.array([(level.duration, number) for _, _, number, level in ranked], dtype=float),
+        np.array([level.tasks for _, _, _, level in ranked]),
+        np.array([sets[level.classes] for _, _, _, level in ranked]),
+        np.array([shapes[j, level.tasks] for j, _, _, level in ranked]),
+    )
+
+
+def _fillings(generation: Generation, sets: Sequence[tuple[int, ...]]) -> tuple[tuple[Any, ...], Ints]:
+    """Return the places and closings of all orders, the classes of what is shared, and the first order.
+
+    The orders of a rule and a set end where those of the next set begin.
+    """
+    problem = generation.problem
+    memories = problem.contended_memories
+    shared = {i: problem.resources[k].classes for i, k in enumerate(problem.contended_resources) if k not in memories}
+    orders: list[Sequence[int]] = []
+    first = np.zeros((len(FILLING_RULES), len(sets) + 1), dtype=np.int64)
+    for rule in range(len(FILLING_RULES)):
+        for number, classes in enumerate(sets):
+            first[rule, number] = len(orders)
+            orders += generation.orders(rule, classes)
+        first[rule, -1] = len(orders)
+    closing = [closed for order in orders for closed in _closed(order, shared)]
+    below = np.array(
+        [[g in problem.resources[k].classes for g in range(len(problem.classes))] for k in problem.contended_resources]
+    ).reshape(-1, len(problem.classes))
+    fillings = (
+        np.cumsum([0, *map(len, orders)]),
+        np.array(list(chain.from_iterable(orders)), dtype=np.int64),
+        np.cumsum([0, *map(len, closing)]),
+        np.array(list(chain.from_iterable(closing)), dtype=np.int64),
+        below,
+    )
+    return fillings, first
+
+
+def _closed(order: Sequence[int], shared: Mapping[int, tuple[int, ...]]) -> list[list[int]]:
+    """Return for each place of an order the resources, by place among the contended, whose last class is there."""
+    closed: list[list[int]] = [[] for _ in order]
+    for k, below in shared.items():
+        places = [i for i, g in enumerate(order) if g in below]
+        if places:
+            closed[places[-1]].append(k)
+    return closed
+
+
+def _loads(problem: Problem) -> tuple[Ints, Floats]:
+    """Return where the loads of each shape on each contended resource begin, and all of them: equal ones once."""
+    shapes = [shape for job in problem.jobs for shape in problem.shapes(job)]
+    tables = [[problem.load_table(shape, k) for k in problem.contended_resources] for shape in shapes]
+    different = {id(table): table for of_shape in tables for table in of_shape}
+    firsts = dict(zip(different, np.cumsum([0, *map(len, different.values())]).tolist(), strict=False))
+    offsets = np.array([[firsts[id(table)] for table in of_shape] for of_shape in tables], dtype=np.int64)
+    return offsets.reshape(len(shapes), len(problem.contended_resources)), np.array(
+        list(chain.from_iterable(different.values())), dtype=float
+    )
+
+
+def _memories(problem: Problem) -> tuple[Any, ...]:
+    """Return the class of each contended memory, MB of a task of each shape, how many links come before, and rooms.
+
+    Those are how many tasks of each shape a class takes by what constraints say.
+    """
+    return (
+        np.array([problem.resources[k].classes[0] for k in problem.contended_memories], dtype=np.int64),
+        np.array([shape.memory or 0.0 for job in problem.jobs for shape in problem.shapes(job)]),
+        len(problem.contended_links),
+        np.array(
+            [
+                problem.rooms(job) if problem.is_counted(job) else problem.capacities
+                for job in problem.jobs
+                for _ in problem.shapes(job)
+            ],
+            dtype=np.int64,
+        ),
+    )
+
+
+def _platform(problem: Problem, sets: Sequence[tuple[int, ...]]) -> tuple[Any, ...]:
+    """Return the classes of each set, ticks of each shape by its slowest class, limits, what runs already, capacities.
+
+    What runs already are processors, loads and ends.
+    """
+    num_classes = len(problem.classes)
+    return (
+        np.array([[g in classes for g in range(num_classes)] for classes in sets]),
+        np.array([problem.class_ticks(shape) for job in problem.jobs for shape in problem.shapes(job)], dtype=float),
+        np.array([problem.limits[k] for k in problem.contended_resources], dtype=float),
+        np.array([busy.allocation for busy in problem.busy], dtype=np.int64).reshape(-1, num_classes),
+        np.array([[busy.loads[k] for k in problem.contended_resources] for busy in problem.busy], dtype=float).reshape(
+            len(problem.busy), len(problem.contended_resources)
+        ),
+        np.array([busy.end for busy in problem.busy], dtype=float),
+        np.array(problem.capacities, dtype=np.int64),
+    )

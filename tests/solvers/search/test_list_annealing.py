@@ -1,0 +1,155 @@
+"""Annealing of lists on several classes: its schedules are those of serial generation, and it finds optima."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import coalloc
+from coalloc.constraint import Constraint
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.objectives import Criterion
+from coalloc.problem import Problem, discretise
+from coalloc.rules.profile import Profile
+from coalloc.rules.serial_generation import FILLING_RULES, Generation, book
+from coalloc.solvers import list_schedules, portfolio
+from coalloc.solvers.search.list_annealing import METHOD, Costs, ListAnnealing
+from coalloc.testing.brute_force import brute_force_oas
+
+LINKS = {"jobs": 20, "max_tasks": 6, "bsbw_low": 0.1, "link_bandwidth": 100.0}
+TREE = {"jobs": 20, "clusters": 4, "nodes": 3, "switch_bandwidth": 60.0}
+POWERS = {"jobs": 20, "clusters": 6, "nodes": 2, "interarrival_mean": 2e5}
+OBJECTIVES = ("makespan", "total-weighted-response-time", "mean-bounded-slowdown")
+
+
+class FewOfEach(Constraint):
+    """No more than two tasks of a job on a class."""
+
+    def most_tasks(self, job, node_class):
+        return 2
+
+    def faults(self, instance, schedule):
+        for placed in schedule:
+            held = [name.partition("/")[0] for name in placed.nodes.texts]
+            if any(held.count(cluster) > 2 for cluster in held):
+                yield f"job {placed.job} has more than two tasks on a class"
+
+
+def crowded(seed: int) -> Instance:
+    """Return jobs of several shapes that share memory, links and licences, beside one that runs."""
+    rng = np.random.default_rng(seed)
+    groups = NodeGroup(3, 1.0, cores=4, memory=100.0), NodeGroup(2, 0.5, cores=4, memory=60.0)
+    platform = Platform((Cluster("C1", groups[:1], 30.0), Cluster("C2", groups[1:], 20.0)), resources={"licences": 3.0})
+    jobs = tuple(
+        Job(
+            f"J{i}",
+            int(rng.integers(1, 9)),
+            float(rng.integers(1, 50)),
+            0.5,
+            5.0,
+            memory=float(rng.integers(0, 50)),
+            resources={"licences": float(rng.integers(0, 3))},
+            shapes=(coalloc.Shape(9, 20.0),) if rng.random() < 0.3 else (),
+        )
+        for i in range(12)
+    )
+    return Instance(platform, jobs, (RunningJob(Job("R", 2, 50.0), ("C1/0.0", "C2/0.1"), 17.0),))
+
+
+def annealing_of(problem: Problem, name: str = "makespan", seed: int = 0) -> ListAnnealing:
+    return ListAnnealing(problem, Costs.of(Criterion.of(problem, name)), seed)
+
+
+def listed(problem: Problem, order: list[int], ways: list[int]) -> list[tuple[int, float, tuple[int, ...]]]:
+    """Return job, start and allocation by serial generation; levels from their number on stand for one alone."""
+    generation, profile, found = Generation(problem), Profile(problem), []
+    for j in order:
+        level, rule = divmod(ways[j], len(FILLING_RULES))
+        num_levels = len(problem.levels[j])
+        placed = generation.place(profile, j, (level if level < num_levels else ~(level - num_levels), rule))
+        book(profile, placed)
+        found.append((j, placed.start, placed.mode.allocation))
+    return sorted(found)
+
+
+def assert_equal(problem: Problem) -> None:
+    """Make schedules of random lists in Python and compiled."""
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        order = rng.permutation(len(problem.jobs)).tolist()
+        ways = [int(rng.integers(2 * len(levels) * len(FILLING_RULES))) for levels in problem.levels]
+        annealing = annealing_of(problem)
+        annealing.consider(order, ways)
+        assert sorted((a.job, a.start, a.mode.allocation) for a in annealing.assignments()) == listed(
+            problem, order, ways
+        )
+
+
+@pytest.mark.parametrize("slot", [None, 3e4])
+@pytest.mark.parametrize("parameters", [LINKS, TREE, POWERS], ids=["links", "tree", "powers"])
+def test_lists_become_the_schedules_of_serial_generation(parameters, slot):
+    assert_equal(discretise(coalloc.generate("thesis-oas", seed=1, **parameters), slot))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_so_they_do_whatever_is_shared(seed):
+    assert_equal(discretise(crowded(seed), None))
+
+
+def test_so_they_do_where_a_constraint_counts_tasks():
+    instance = coalloc.generate("thesis-oas", seed=1, jobs=10, max_tasks=6)
+    assert_equal(discretise(instance, 3e4, constraints=(FewOfEach(),)))
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_what_a_list_costs_after_many_steps_is_what_its_schedule_costs(name):
+    criterion = Criterion.of(discretise(coalloc.generate("thesis-oas", seed=3, **POWERS), None), name)
+    annealing = annealing_of(criterion.problem, name)
+    annealing.consider(range(20), [0] * 20)
+    before = annealing.value
+    annealing.round(3_000)
+    assert annealing.value < before
+    order, ways = (part.tolist() for part in annealing.best)
+    assert criterion.value(annealing.assignments()) == pytest.approx(annealing.value)
+    assert sorted((a.job, a.start, a.mode.allocation) for a in annealing.assignments()) == listed(
+        criterion.problem, order, ways
+    )
+
+
+def test_what_costs_no_ramp_is_left_to_others():
+    # A job without a due date is never late, which no ramp says.
+    problem = discretise(coalloc.generate("thesis-oas", seed=1, jobs=4), None)
+    assert Costs.of(Criterion.of(problem, "maximum-lateness")) is None
+
+
+@pytest.mark.parametrize("name", ["makespan", "total-response-time"])
+@pytest.mark.parametrize("seed", range(3))
+def test_few_jobs_come_to_the_optimum(seed, name):
+    instance = coalloc.generate("thesis-oas", seed=seed, jobs=4, nodes=2, max_tasks=4)
+    problem = discretise(instance, 1e5)
+    annealing = annealing_of(problem, name)
+    annealing.consider(range(4), [0] * 4)
+    annealing.round(5_000)
+    best = brute_force_oas(instance, 1e5, name).objective
+    assert Criterion.of(problem, name).reported(annealing.value) == pytest.approx(best)
+
+
+def test_the_same_seed_makes_the_same_list():
+    found = []
+    for seed in (5, 5, 6):
+        annealing = annealing_of(discretise(coalloc.generate("thesis-oas", seed=2, **TREE), None), seed=seed)
+        annealing.consider(range(20), [0] * 20)
+        annealing.round(300)
+        found.append(annealing.best[0].tolist())
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize("constraints", [(), (FewOfEach(),)], ids=["free", "counted"])
+def test_solve_takes_its_schedules(monkeypatch, constraints):
+    monkeypatch.setattr(portfolio, "METHODS", (list_schedules.METHOD, METHOD))
+    instance = coalloc.generate("thesis-oas", seed=1, jobs=24, max_tasks=6)
+    result = coalloc.solve(
+        instance, objective="total-response-time", work_limit=2_000, time_limit=60.0, constraints=constraints
+    )
+    assert result.trace[-1].source == METHOD.name
+    assert coalloc.check(instance, result.schedule, constraints=constraints) == []
