@@ -338,7 +338,8 @@ def lower_bound(
     ------
     CoallocError
         An argument is unknown, and the message lists those that there are; an option is for another objective or
-        platform; a job fits nowhere within the scope, or saturates a link wherever it does; no schedule keeps the limit.
+        platform; a job fits nowhere within the scope, or saturates a link wherever it does; no schedule keeps the
+        limit.
     """
     asked = _asked(objective)
     asked.refuse(instance)

@@ -30,7 +30,8 @@ MAX_TRIED = 1_000
 
 def why_infeasible(problem: Problem) -> list[str]:
     """Return a sentence for each job that fits nowhere, saturates a link, or cannot end in time."""
-    late = why_without_place(problem) or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
+    nowhere = why_without_place(problem)
+    late = nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
     return late or [*(_all_too_late(problem) or _some_too_late(problem)), *filter(None, [why_crowded(problem)])]
 
 
