@@ -33,7 +33,7 @@ from coalloc.schedule import Placement, Schedule
 from coalloc.site_meter import Working
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
-from coalloc.solvers.feasibility import why_nowhere
+from coalloc.solvers.feasibility import why_without_place
 from coalloc.solvers.lexicographic import solve_in_order
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
@@ -338,7 +338,8 @@ def lower_bound(
     ------
     CoallocError
         An argument is unknown, and the message lists those that there are; an option is for another objective or
-        platform; a job fits nowhere within the scope; no schedule keeps the limit.
+        platform; a job fits nowhere within the scope, or saturates a link wherever it does; no schedule keeps the
+        limit.
     """
     asked = _asked(objective)
     asked.refuse(instance)
@@ -354,7 +355,7 @@ def lower_bound(
         raise CoallocError(f"fixed is for regular objectives, not for {asked.name!r}")
     kept = _kept(instance, fixed, options.slot, scope)
     problem = discretise(instance, options.slot, saturation=options.saturation, scope=scope, constraints=kept)
-    nowhere = [reason for job in instance.jobs if (reason := why_nowhere(problem, job))]
+    nowhere = why_without_place(problem)
     if nowhere:
         raise CoallocError("\n".join(nowhere))
     if not isinstance(asked, RegularObjective):

@@ -386,6 +386,18 @@ def search_below(
 
     ``search_with`` returns the search that tells its schedules to whom it is given; ``name`` is that of its method.
     """
+    search, is_seen = run_search(context, search_with, max_nodes, name)
+    if is_seen:
+        if context.best:
+            context.prove(search.proven, name)
+        else:
+            context.exclude()
+
+
+def run_search(
+    context: Context, search_with: Callable[[OnSchedule], ExtensionSearch], max_nodes: int, name: str
+) -> tuple[ExtensionSearch, bool]:
+    """Return a search, as :func:`search_below` makes it, once it has run, and whether it has seen everything."""
 
     def is_taken(assignments: list[Assignment]) -> bool:
         context.take_if_valid(assignments, name)
@@ -396,11 +408,7 @@ def search_below(
         return context.is_closed
 
     search = search_with(is_taken)
-    if search.run(context.limited(max_nodes), context.deadline, is_closed):
-        if context.best:
-            context.prove(search.proven, name)
-        else:
-            context.exclude()
+    return search, search.run(context.limited(max_nodes), context.deadline, is_closed)
 
 
 class _Member(NamedTuple):
