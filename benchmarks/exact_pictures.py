@@ -23,6 +23,7 @@ METHOD_COLOURS = {
     "portfolio, no CP-SAT": AMBER,
     "PyJobShop": PINK,
     "node model": GREEN,
+    "CP-SAT, count model": SKY,
 }
 SOURCE_COLOURS = tuple(colour for colour in BASE if colour != YELLOW)
 """Colours of dots by who found the news; yellow dots would be hard to see."""

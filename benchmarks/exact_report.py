@@ -183,23 +183,30 @@ def pairs(rows: Sequence[Row], ours: str, theirs: str) -> list[Pair]:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a row is to reach against another method: so many times faster, in the geometric mean.
+    """What a row is to reach against another method: so many times faster in the geometric mean, where that is asked.
 
-    With ``where_proven`` only pairs count in which the other method proved its result; else what
-    it did not prove counts with its limit, which understates the ratio.
+    With ``where_proven`` only pairs count for the ratio in which the other method proved its result; else what
+    it did not prove counts with its limit, which understates the ratio. ``never_weaker`` asks that no bound is below
+    the other's, ``never_fewer`` that as many are proven.
     """
 
     other: str
-    ratio: float
-    where_proven: bool
-    never_weaker: bool
+    ratio: float | None = None
+    where_proven: bool = False
+    never_weaker: bool = False
+    never_fewer: bool = False
 
     @property
     def sentence(self) -> str:
         """The target in words."""
-        where = ", where that one proves" if self.where_proven else ""
-        weaker = ", never a weaker bound" if self.never_weaker else ""
-        return f"{self.ratio:g} times faster than {self.other}{where}{weaker}"
+        faster = "" if self.ratio is None else f"{self.ratio:g} times faster than {self.other}"
+        parts = [
+            f"{faster}, where that one proves" if self.where_proven else faster,
+            "never a weaker bound" if self.never_weaker else "",
+            "as many proven" if self.never_fewer else "",
+        ]
+        said = ", ".join(filter(None, parts))
+        return said if faster else f"beside {self.other}: {said}"
 
     def counted(self, found: Sequence[Pair]) -> list[Pair]:
         """Return the pairs that count for the ratio."""
@@ -209,11 +216,14 @@ class Comparison:
         """Return what is missed and by how much, in words."""
         mean = geometric_mean([pair.ratio for pair in self.counted(found)])
         missed = []
-        if mean is not None and mean < self.ratio * (1.0 - AGREEMENT):
+        if self.ratio is not None and mean is not None and mean < self.ratio * (1.0 - AGREEMENT):
             missed.append(f"{mean:.3g} times, not {self.ratio:g}")
         num_weaker = sum(pair.is_weaker for pair in found)
         if self.never_weaker and num_weaker:
             missed.append(f"a weaker bound in {num_weaker} of {len(found)}")
+        ours, theirs = sum(is_proven(pair.ours) for pair in found), sum(is_proven(pair.theirs) for pair in found)
+        if self.never_fewer and ours < theirs:
+            missed.append(f"{ours} proven, not {theirs}")
         return missed
 
 
@@ -223,22 +233,27 @@ class Comparison:
 def contradictions(rows: Iterable[Row]) -> list[str]:
     """Return a sentence for each bound above an objective that is reached on the same instance.
 
-    The objective is that of the same slot, whatever the method; a bound in continuous time must not be
-    above any.
+    The value is that of the same objective in the same slot, whatever the method; a bound in continuous time must not
+    be above any.
     """
     rows = [row for row in rows if row.get("lower_bound") is not None or row.get("objective") is not None]
-    reached: dict[tuple[Any, Any], float] = {}
+    reached: dict[tuple[Any, ...], float] = {}
     for row in rows:
         if row.get("objective") is not None:
-            for key in ((row["instance_sha256"], row["slot"]), (row["instance_sha256"], None)):
+            for key in (_place(row, row["slot"]), _place(row, None)):
                 reached[key] = min(row["objective"], reached.get(key, math.inf))
     sentences = []
     for row in rows:
-        best, bound = reached.get((row["instance_sha256"], row["slot"]), math.inf), row.get("lower_bound")
+        best, bound = reached.get(_place(row, row["slot"]), math.inf), row.get("lower_bound")
         if bound is not None and bound > best * (1.0 + AGREEMENT):
             where = f"{row['instance']}, {slot_text(row['slot'])}"
             sentences.append(f"{where}: {row['method']} says {bound:.9g} s at least, {best:.9g} s is reached")
     return sentences
+
+
+def _place(row: Row, slot: int | None) -> tuple[Any, ...]:
+    """Return what values must share to be held against each other."""
+    return row["instance_sha256"], row.get("criterion"), slot
 
 
 def slot_text(slot: int | None) -> str:

@@ -365,7 +365,17 @@ class Problem:
     @cached_property
     def couples(self) -> bool:
         """Whether a constraint ties jobs to each other, or to an instant by which they must have ended."""
-        return any(c.couples for c in self.constraints) or not all(math.isinf(end) for end in self.latest_ends)
+        return self.ties_jobs or not all(math.isinf(end) for end in self.latest_ends)
+
+    @property
+    def ties_jobs(self) -> bool:
+        """Whether a constraint ties jobs to each other."""
+        return bool(self._coupling)
+
+    @cached_property
+    def _coupling(self) -> tuple[Constraint, ...]:
+        """The constraints that tie jobs to each other: the others forbid no start for what is placed."""
+        return tuple(constraint for constraint in self.constraints if constraint.couples)
 
     @cached_property
     def kinds(self) -> tuple[int, ...]:
@@ -416,11 +426,13 @@ class Problem:
         ``placed`` are starts and ends (ticks) of other jobs, by index. Infinity where there is none.
         """
         times: Times = {
-            self.jobs[k].id: (self.seconds(start), self.seconds(end)) for k, (start, end) in placed.items() if k != j
+            self.jobs[k].id: (self.seconds(start), self.seconds(end))
+            for k, (start, end) in (placed.items() if self._coupling else ())
+            if k != j
         }
         while start + duration <= self.latest_ends[j]:
             later = self.seconds(start)
-            for constraint in self.constraints:
+            for constraint in self._coupling:
                 later = max(later, constraint.next_start(self.jobs[j], later, later + self.seconds(duration), times))
             if math.isinf(later) or self.ticks(later) <= start:
                 return start if math.isfinite(later) else math.inf
@@ -920,12 +932,18 @@ class Problem:
 
     def _timed_levels_of(self, job: Job) -> list[SpeedLevel]:
         """Return the speed levels of a job that names times: the classes on which it takes at most so many ticks."""
-        rooms, ticks = self.rooms(job), [self.ticks(seconds) for seconds in self.class_times(job)]
-        levels = []
-        for duration in sorted({ticks[g] for g, room in enumerate(rooms) if room}):
-            inside = [room if ticks[g] <= duration else 0 for g, room in enumerate(rooms)]
-            if max(self.within_scope(inside)) >= job.tasks:
-                levels.append(SpeedLevel(duration, tuple(g for g, room in enumerate(inside) if room), job.tasks))
+        rooms, joining = self.rooms(job), dict[float, list[int]]()
+        for g, seconds in enumerate(self.class_times(job)):
+            if rooms[g]:
+                joining.setdefault(self.ticks(seconds), []).append(g)
+        levels, allowed, inside, is_wide = list[SpeedLevel](), list[int](), [0] * len(rooms), False
+        for duration in sorted(joining):
+            allowed = sorted(allowed + joining[duration])
+            for g in joining[duration]:
+                inside[g] = rooms[g]
+            is_wide = is_wide or max(self.within_scope(inside)) >= job.tasks  # and so with more classes
+            if is_wide:
+                levels.append(SpeedLevel(duration, tuple(allowed), job.tasks))
         return levels
 
     def _prefixes(self, rooms: tuple[int, ...]) -> list[tuple[float, tuple[int, ...], int]]:
@@ -981,9 +999,10 @@ def _num_compositions(most: int, limits: Sequence[int]) -> list[int]:
 
 def compositions(total: int, limits: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Yield every vector of whole numbers with this total, each between 0 and its limit."""
+    if total == 0:
+        yield (0,) * len(limits)
+        return
     if not limits:
-        if total == 0:
-            yield ()
         return
     rest = sum(limits[1:])
     for count in range(max(0, total - rest), min(total, limits[0]) + 1):

@@ -106,3 +106,20 @@ def test_no_bound_is_above_a_known_optimum(jobs, clusters):
         if slot is None:
             assert bound == pytest.approx(900.0)
             assert bound <= 900.0
+
+
+@pytest.mark.parametrize("objective", ["makespan", "total-response-time"])
+def test_a_job_that_saturates_a_link_wherever_it_runs_has_no_bound(objective):
+    # 3 tasks on two clusters of 2 nodes: 2 and 1, so that 2 * 10 * 1/2 = 10 MB/s cross links of 5.
+    platform = Platform([Cluster(name, [NodeGroup(2, 1.0)], 5.0) for name in ("C1", "C2")])
+    instance = Instance(platform, [Job("J1", 3, 20.0, task_bandwidth=10.0), Job("J2", 4, 10.0)])
+    with pytest.raises(CoallocError, match="'J1' saturates a link wherever it runs"):
+        coalloc.lower_bound(instance, objective)
+
+
+def test_an_empty_name_is_no_default():
+    instance = four_nodes(Job("J1", 1, 10.0))
+    with pytest.raises(CoallocError, match="method of lower_bound must be one of"):
+        coalloc.lower_bound(instance, method="")
+    with pytest.raises(CoallocError, match="objective: must not be empty"):
+        coalloc.solve(instance, objective="")

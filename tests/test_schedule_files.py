@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coalloc.documents.values import LARGEST
 from coalloc.instance import InstanceError
 from coalloc.schedule import Placement, Schedule
 from coalloc.schedule_files import read_schedule, write_schedule
@@ -24,7 +25,7 @@ placements = st.builds(
 schedules = st.builds(
     Schedule,
     st.lists(placements, max_size=4),
-    st.none() | st.floats(0, exclude_min=True, allow_nan=False, allow_infinity=False),
+    st.none() | st.floats(0, LARGEST, exclude_min=True),
     texts,
 )
 

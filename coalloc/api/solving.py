@@ -33,7 +33,7 @@ from coalloc.schedule import Placement, Schedule
 from coalloc.site_meter import Working
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
-from coalloc.solvers.feasibility import why_nowhere
+from coalloc.solvers.feasibility import why_without_place
 from coalloc.solvers.lexicographic import solve_in_order
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
@@ -338,12 +338,14 @@ def lower_bound(
     ------
     CoallocError
         An argument is unknown, and the message lists those that there are; an option is for another objective or
-        platform; a job fits nowhere within the scope; no schedule keeps the limit.
+        platform; a job fits nowhere within the scope, or saturates a link wherever it does; no schedule keeps the
+        limit.
     """
     asked = _asked(objective)
     asked.refuse(instance)
     methods = methods_of(asked) if isinstance(asked, RegularObjective) else ("lp",)
-    method = method or (default_method(asked) if isinstance(asked, RegularObjective) else "lp")
+    if method is None:
+        method = default_method(asked) if isinstance(asked, RegularObjective) else "lp"
     if method not in methods:
         raise CoallocError(f"method of lower_bound must be one of {', '.join(methods)}, got {method!r}")
     limit = None if time_limit == math.inf else time_limit
@@ -354,7 +356,7 @@ def lower_bound(
         raise CoallocError(f"fixed is for regular objectives, not for {asked.name!r}")
     kept = _kept(instance, fixed, options.slot, scope)
     problem = discretise(instance, options.slot, saturation=options.saturation, scope=scope, constraints=kept)
-    nowhere = [reason for job in instance.jobs if (reason := why_nowhere(problem, job))]
+    nowhere = why_without_place(problem)
     if nowhere:
         raise CoallocError("\n".join(nowhere))
     if not isinstance(asked, RegularObjective):
@@ -419,7 +421,7 @@ def _name_of_objective(model: Model, objective: str | Objective | tuple[str | Ob
         return ", ".join(_name_of_objective(model, one) for one in objective) or "none"
     if isinstance(objective, Objective):
         return objective.name
-    return objective or DEFAULT_OBJECTIVES.get(model, "makespan")
+    return DEFAULT_OBJECTIVES.get(model, "makespan") if objective is None else objective
 
 
 def _name_of(formulation: Any) -> str:

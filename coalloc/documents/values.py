@@ -25,10 +25,13 @@ from coalloc.documents.sentences import faults_of
 
 Text = Annotated[str, Field(strict=True, min_length=1)]
 Count = Annotated[int, Field(strict=True, ge=1)]
-Seconds = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False, description="seconds")]
-PositiveSeconds = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False, description="seconds")]
-NonNegative = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
-Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+LARGEST = 1e100
+"""Largest number that a quantity may be: products and sums of such numbers stay finite."""
+
+Seconds = Annotated[float, Field(strict=True, ge=0, le=LARGEST, allow_inf_nan=False, description="seconds")]
+PositiveSeconds = Annotated[float, Field(strict=True, gt=0, le=LARGEST, allow_inf_nan=False, description="seconds")]
+NonNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST, allow_inf_nan=False)]
+Positive = Annotated[float, Field(strict=True, gt=0, le=LARGEST, allow_inf_nan=False)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
 PositiveShare = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from operator import add
 
 from coalloc.problem import Problem
 
@@ -19,6 +20,10 @@ SUBTRACTION_NOISE = 1e-12
 The limit has the checker's tolerance in it, a thousand times as much. What needs the noise on top of that the checker
 refuses: such a schedule is an error, and never a result.
 """
+
+MOST_ROOMS = 100
+"""Sets of classes whose free processors a profile keeps before it forgets them all: every booking changes each of them,
+and where jobs name their times every job has sets of its own."""
 
 
 class Profile:
@@ -109,10 +114,28 @@ class Profile:
             step = max(step, first)
 
     def _room(self, classes: tuple[int, ...]) -> list[float]:
-        """Return how many processors of some classes are free at each step; kept from the first time on."""
+        """Return how many processors of some classes are free at each step; of several, kept for a while."""
+        if len(classes) == 1:
+            return self._classes[classes[0]]
         if classes not in self._rooms:
-            self._rooms[classes] = list(map(sum, zip(*(self._classes[g] for g in classes), strict=True)))
+            made = self._made_room(classes)
+            if len(self._rooms) >= MOST_ROOMS:
+                self._rooms.clear()
+            self._rooms[classes] = made
         return self._rooms[classes]
+
+    def _made_room(self, classes: tuple[int, ...]) -> list[float]:
+        """Return what :meth:`_room` keeps: the room made last and the classes beyond, where it has no others.
+
+        So the levels of a job, each with all classes of the one before, take one sum each.
+        """
+        last = next(reversed(self._rooms), ())
+        if not (last and set(last) <= set(classes)):
+            return list(map(sum, zip(*(self._classes[g] for g in classes), strict=True)))
+        room = self._rooms[last]
+        for g in set(classes).difference(last):
+            room = list(map(add, room, self._classes[g]))
+        return room
 
     def least_free(self, first: int, last: int) -> list[float]:
         """Return the least free processors of each class over steps (all, where there is no step)."""

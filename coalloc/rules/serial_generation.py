@@ -56,8 +56,7 @@ class Generation:
         self._few: dict[int, list[Mode]] = {}
         self._fillings: dict[tuple[object, ...], Allocation | None] = {}
         self._counted = {j: problem.rooms(job) for j, job in enumerate(problem.jobs) if problem.is_counted(job)}
-        sets = problem.class_sets
-        self._orders = [{classes: self._class_orders(classes, rule) for classes in sets} for rule in FILLING_RULES]
+        self._orders: list[dict[tuple[int, ...], list[list[int]]]] = [{} for _ in FILLING_RULES]
         self._loads = [
             {
                 shape.tasks: (shape, [problem.load_table(shape, k) for k in problem.contended_links])
@@ -80,8 +79,15 @@ class Generation:
         return [*within, ranked] if rule == "whole cluster" and problem.contended_links else [ranked]
 
     def orders(self, rule: int, classes: tuple[int, ...]) -> list[list[int]]:
-        """Return the orders in which a job fills the classes of a level by a rule, by index, the preferred first."""
-        return self._orders[rule][classes]
+        """Return the orders in which a job fills the classes of a level by a rule, by index, the preferred first.
+
+        They are made when they are first asked for: where jobs name their times there are as many sets of classes as
+        there are levels, of all jobs.
+        """
+        known = self._orders[rule]
+        if classes not in known:
+            known[classes] = self._class_orders(classes, FILLING_RULES[rule])
+        return known[classes]
 
     def place(self, profile: Profile, j: int, way: Way) -> Assignment | None:
         """Return the assignment of job ``j`` that ends first in a way; nothing is booked.
@@ -135,6 +141,8 @@ class Generation:
     ) -> Assignment | None:
         """Return the first assignment of a job at a level from ``release`` on, if it ends before ``before``."""
         tasks = level.tasks
+        if release + level.duration >= before:
+            return None  # what is free need not be counted
         for start, first, last in profile.windows(release, level.duration, level.classes, tasks):
             if start + level.duration >= before:
                 return None  # windows come in order of start, so what follows ends no sooner
@@ -167,7 +175,7 @@ class Generation:
             within = free if counted is None else [*map(min, free, counted)]
             room = _with_memory(problem, job, within, problem.contended_memories, memories)
             links += _pools(problem, job, problem.contended_pools, left[len(below) + len(memories) :])
-            found = (_fill(tasks, room, order, links) for order in self._orders[rule][classes])
+            found = (_fill(tasks, room, order, links) for order in self.orders(rule, classes))
             self._fillings[key] = next((allocation for allocation in found if allocation is not None), None)
         return self._fillings[key]
 
@@ -224,7 +232,8 @@ def _list_schedule(
     while left:
         if assignments and time.perf_counter() > deadline:
             since = max(since, assignments[-1].start)
-        found = (generation.earliest_end(profile, j, since=since) for j in left)
+        tried = left if generation.problem.ties_jobs else left[:1]  # else what is in its way now is there to stay
+        found = (generation.earliest_end(profile, j, since=since) for j in tried)
         first = next((assignment for assignment in found if assignment is not None), None)
         if first is None:
             return []
@@ -307,8 +316,9 @@ def book(profile: Profile, assignment: Assignment) -> None:
 
 def earliest_start(profile: Profile, release: float, mode: Mode) -> float:
     """Return the first instant from ``release`` on at which the mode fits to its end."""
-    tasks, every_class = sum(mode.allocation), range(len(mode.allocation))
-    for start, first, last in profile.windows(release, mode.duration, tuple(every_class), tasks):
+    tasks, used = sum(mode.allocation), tuple([g for g, count in enumerate(mode.allocation) if count])
+    counted = used if len(used) == 1 else tuple(range(len(mode.allocation)))  # few sets: each is kept up to date
+    for start, first, last in profile.windows(release, mode.duration, counted, tasks):
         free, left = profile.least_free(first, last), profile.least_left(first, last)
         if all(map(le, mode.allocation, free)) and all(map(le, mode.loads, left)):
             return start

@@ -30,11 +30,16 @@ MAX_TRIED = 1_000
 
 def why_infeasible(problem: Problem) -> list[str]:
     """Return a sentence for each job that fits nowhere, saturates a link, or cannot end in time."""
-    spreading = Spreading(problem)
-    found = (why_nowhere(problem, job) or _saturation(problem, spreading, j) for j, job in enumerate(problem.jobs))
-    nowhere = [sentence for sentence in found if sentence]
+    nowhere = why_without_place(problem)
     late = nowhere or [_too_late(problem, j) for j in range(len(problem.jobs)) if _is_too_late(problem, j)]
     return late or [*(_all_too_late(problem) or _some_too_late(problem)), *filter(None, [why_crowded(problem)])]
+
+
+def why_without_place(problem: Problem) -> list[str]:
+    """Return a sentence for each job that fits nowhere, or saturates a link wherever it does."""
+    spreading = Spreading(problem)
+    found = (why_nowhere(problem, job) or _saturation(problem, spreading, j) for j, job in enumerate(problem.jobs))
+    return [sentence for sentence in found if sentence]
 
 
 def why_crowded(problem: Problem) -> str:

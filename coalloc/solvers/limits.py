@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,6 +30,10 @@ class AtMost(Constraint):
         if latest is None:
             raise CoallocError(f"objective {objective.name!r} says no latest ends, so that it cannot be limited")
         return latest
+
+    def tells_apart_by(self, job: Job) -> Hashable:
+        """Return what the objective does."""
+        return self.objective.tells_apart_by(job)
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         """Return a sentence for each job that ends later."""

@@ -15,6 +15,7 @@ import typer
 
 import coalloc
 from coalloc.cli.app import app
+from coalloc.documents.values import LARGEST
 from coalloc.schemas import KINDS
 
 DOCS = Path(__file__).parents[1]
@@ -43,7 +44,7 @@ def kind_of(value: dict[str, Any], objects: dict[str, Any]) -> str:
         return ", ".join(f"`{json.dumps(choice)}`" for choice in choices)
     if value.get("type") == "array":
         return f"list of {kind_of(value.get('items', {}), objects)}"
-    limits = [words.format(f"{value[key]:g}") for key, words in LIMITS.items() if key in value]
+    limits = [words.format(f"{value[key]:g}") for key, words in LIMITS.items() if value.get(key, LARGEST) != LARGEST]
     return ", ".join([str(value.get("type", "any")).replace("string", "text"), *limits])
 
 
@@ -88,7 +89,7 @@ def files_page() -> str:
     lines += [
         "Instances, platforms, schedules and results are JSON, or JSON compressed with gzip. Every property with its",
         "type, limits, default and unit; unknown ones are faults. `coalloc schema KIND` prints the JSON Schema of",
-        "which this page is made. Two jobs on two clusters:",
+        f"which this page is made. No quantity is above {LARGEST:g}. Two jobs on two clusters:",
         "",
         "```json",
         *example().splitlines(),

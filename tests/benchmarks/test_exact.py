@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import exact
 import pytest
 from exact_pictures import Panel, draw_progress, draw_solved, hardest, moves, share_over_time, within_gap_after
 
 from coalloc import Cluster, Instance, Job, NodeGroup, Platform
-from coalloc.problem import discretise
+from coalloc.problem import discretise, slot_seconds
+from coalloc.solvers.backends import cpsat
+from coalloc.testing.brute_force import brute_force_oas
 
 
 def two_clusters() -> Instance:
@@ -27,12 +29,18 @@ def two_clusters() -> Instance:
     return Instance(Platform(clusters), jobs)
 
 
-def test_the_default_run_has_at_least_twenty_samples_per_row_and_the_full_one_all_instances():
-    for work in exact.WORKS:
-        for size in (exact.DEFAULT, exact.FULL):
-            assert len(list(exact.samples_of(work, size, 2))) >= 20 * len(work.methods)
-    full = [len(list(exact.samples_of(work, exact.FULL, 2))) for work in exact.WORKS[:2]]
-    assert full == [100 * 9 * 2, 100 * 2]
+def test_how_many_samples_of_each_method_the_default_run_has_and_the_full_one_all_instances():
+    def sizes(size):
+        return {work.name: len(list(exact.samples_of(work, size, 2))) // len(work.methods) for work in exact.WORKS}
+
+    # Seeds x grids: 20 x 10 and 20 of 8 to 20 jobs, 10 of families and 50 jobs, 10 x 2, 3; then sums; then peers.
+    default = {"slots": 20 * 9, "continuous": 20, "jobs-12": 20, "jobs-20": 20}
+    default |= dict.fromkeys(("powers", "tiny", "tree", "links", "arrivals", "jobs-50"), 10)
+    default |= {"jobs-200": 10 * 2, "jobs-1000": 3, "sums-8": 10 * 10, "sums-12": 20}
+    default |= dict.fromkeys(("sums-cpsat-8", "sums-cpsat-12", "sums-cpsat-20", "sums-cpsat-30"), 5 * 2)
+    default |= {"pyjobshop": 10 * 4, "node": 10 * 2, "node-6": 10 * 2}
+    assert sizes(exact.DEFAULT) == default
+    assert sizes(exact.FULL) == default | {"slots": 100 * 9, "continuous": 100}
 
 
 def test_the_methods_take_turns_on_the_same_instance():
@@ -65,6 +73,15 @@ def test_rows_of_other_code_stay_where_more_of_them_ran(tmp_path):
     assert exact.rows_of_table(tmp_path / "none.csv") == []
 
 
+def test_a_table_from_before_there_were_other_objectives_has_rows_of_the_makespan(tmp_path):
+    sample = exact.Sample("node", 1, 250, "portfolio", 180.0, 2)
+    columns = [name for name in exact.COLUMNS if name != "criterion"]
+    exact.write_atomically(tmp_path / "exact.csv", exact.csv_of(columns, [table_row(sample)]))
+    read = exact.rows_of_table(tmp_path / "exact.csv")
+    assert [row["criterion"] for row in read] == ["makespan"]
+    assert [row["time"] for row in exact.with_earlier([], read, [sample])] == [0.5]
+
+
 def test_the_page_says_whose_code_each_row_is():
     names = {"version": "1", "commit": "c", "highspy": "2", "ortools": "3", "python": "4"}
     rows = [{"work": work, **names, "code": code} for work, code in (("slots", "a"), ("node", "b"), ("slots", "a"))]
@@ -79,6 +96,7 @@ def test_every_work_has_the_size_that_its_title_says(work):
     jobs, _, nodes, *_ = work.title.split()
     assert (len(instance.jobs), instance.platform.num_processors) == (int(jobs), int(nodes))
     assert ({job.arrival for job in instance.jobs} == {0.0}) == ("arrivals" not in work.title)
+    assert (work.criterion == "makespan") == ("sum of response times" not in work.title)
 
 
 def test_a_mode_per_allocation_vector_with_nodes_and_links_as_resources():
@@ -100,6 +118,30 @@ def test_the_objective_of_the_peer_is_recomputed_from_its_schedule():
     row = exact.row_of_peer(problem, answer)
     assert (row["status"], row["objective"], row["lower_bound"]) == ("optimal", 20.0, 20.0)
     assert exact.row_of_peer(problem, answer | {"lower_bound": 3.0})["status"] == "feasible"
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "portfolio",
+        pytest.param(
+            "CP-SAT, count model",
+            marks=[
+                pytest.mark.extras,
+                pytest.mark.skipif(not cpsat.is_installed(), reason="the extra cpsat is not installed"),
+            ],
+        ),
+    ],
+)
+def test_a_sum_of_response_times_is_solved_by_both_methods_of_its_row(monkeypatch, method):
+    work = replace(exact.WORK_BY_NAME["sums-cpsat-8"], parameters={"jobs": 3})
+    monkeypatch.setitem(exact.WORK_BY_NAME, work.name, work)
+    sample = exact.Sample(work.name, 1001, 100, method, 20.0, 1, work.criterion)
+    row = exact.solve(asdict(sample) | {"peer_python": ""})
+    slot = slot_seconds(sample.instance, sample.slot_option)
+    optimum = brute_force_oas(sample.instance, slot, objective="total-response-time").objective
+    assert (row["status"], row["stopped_by"]) == ("optimal", "proof")
+    assert row["objective"] == row["lower_bound"] == pytest.approx(optimum, rel=1e-6)
 
 
 def test_an_invalid_schedule_of_the_peer_does_not_count():

@@ -90,8 +90,8 @@ def test_a_ratio_counts_what_the_other_did_not_prove_with_its_limit_or_not_at_al
     found = pairs(rows, "portfolio", "peer")
     assert [pair.ratio for pair in found] == [4.0, 64.0]
     # sqrt(4 * 64) = 16.
-    assert Comparison("peer", 16.0, where_proven=False, never_weaker=True).misses(found) == []
-    assert Comparison("peer", 16.0, where_proven=True, never_weaker=True).misses(found) == ["4 times, not 16"]
+    assert Comparison("peer", 16.0, never_weaker=True).misses(found) == []
+    assert Comparison("peer", 16.0, where_proven=True).misses(found) == ["4 times, not 16"]
     assert "| all | 2 | 2 | 1 |" in ratio_table(found)
 
 
@@ -100,12 +100,20 @@ def test_a_crash_is_in_no_pair_and_a_weaker_bound_is_counted():
     assert pairs([row(), row(**crashed)], "portfolio", "peer") == []
     (pair,) = pairs([open_row(), row(method="peer", lower_bound=99.0)], "portfolio", "peer")
     assert pair.is_weaker
-    missed = Comparison("peer", 0.0, where_proven=False, never_weaker=True).misses([pair])
+    missed = Comparison("peer", never_weaker=True).misses([pair])
     assert missed == ["a weaker bound in 1 of 1"]
 
 
+def test_fewer_proofs_than_those_of_the_other_are_missed_however_fast_they_were():
+    rows = [row(), row(method="peer"), open_row(slot=5), row(slot=5, method="peer", time=50.0, lower_bound=98.0)]
+    comparison = Comparison("peer", never_weaker=True, never_fewer=True)
+    assert comparison.sentence == "beside peer: never a weaker bound, as many proven"
+    assert comparison.misses(pairs(rows, "portfolio", "peer")) == ["1 proven, not 2"]
+    assert comparison.misses(pairs(rows[:2], "portfolio", "peer")) == []
+
+
 def test_a_comparison_without_a_pair_is_open():
-    comparison = Comparison("peer", 10.0, where_proven=False, never_weaker=True)
+    comparison = Comparison("peer", 10.0, never_weaker=True)
     assert str(Line("work", "portfolio", 1, [row()], Target(), comparison).cells()[-1]).startswith("open")
 
 
@@ -121,6 +129,14 @@ def test_a_bound_in_continuous_time_is_below_what_any_slot_reaches():
     assert contradictions([row(), row(slot=5, objective=90.0, lower_bound=90.0)]) == []  # other slots, other optima
     assert len(contradictions([row(objective=98.0, lower_bound=98.0), continuous])) == 1
     assert contradictions([row(objective=98.0, lower_bound=98.0), continuous | {"instance_sha256": "b"}]) == []
+
+
+def test_values_of_different_objectives_do_not_contradict_each_other():
+    sums = {"criterion": "total-response-time", "objective": 400.0, "lower_bound": 400.0}
+    assert contradictions([row(criterion="makespan"), row(**sums)]) == []
+    assert (
+        len(contradictions([row(**sums, method="peer"), row(**sums | {"objective": 390.0, "lower_bound": 0.0})])) == 1
+    )
 
 
 def test_what_is_open_is_listed_worst_first():

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coalloc.documents.values import LARGEST
 from coalloc.instance import (
     Cluster,
     CoallocError,
@@ -50,14 +51,14 @@ ODD_IDS = (
 )
 
 texts = st.sampled_from(ODD_IDS) | st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
-non_negative = st.floats(0, allow_nan=False, allow_infinity=False)
-positive = st.floats(0, exclude_min=True, allow_nan=False, allow_infinity=False)
+non_negative = st.floats(0, LARGEST)
+positive = st.floats(0, LARGEST, exclude_min=True)
 maybe = st.none() | non_negative
 
 odd_groups = st.builds(
     NodeGroup,
     count=st.integers(1, 3),
-    power=st.floats(1e-40, allow_nan=False, allow_infinity=False),  # with the availability above 1e-100
+    power=st.floats(1e-40, LARGEST),  # with the availability above 1e-100
     availability=st.floats(1e-50, 1),
     cores=st.integers(1, 3),
     off_watts=maybe,

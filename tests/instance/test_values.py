@@ -57,6 +57,7 @@ def lines(make, *args, **kwargs):
         ({"weight": None}, "weight: must be a number, got null"),
         ({"due_date": -1}, "due_date: must be at least 0, got -1"),
         ({"due_date": float("inf")}, "due_date: must be finite, got inf"),
+        ({"task_bandwidth": 1e308}, "task_bandwidth: must be at most 1e+100, got 1e+308"),
     ],
 )
 def test_a_job_with_one_fault(fields, line):

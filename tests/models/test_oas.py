@@ -364,3 +364,14 @@ def test_a_pool_is_there_though_the_first_job_arrives_late(formulation):
     instance = Instance(platform, [Job("J1", 2, 10.0, arrival=20.0)])
     result = coalloc.solve(instance, slot=10.0, formulation=formulation)
     assert (result.status, result.schedule["J1"].start) == ("optimal", 40.0)
+
+
+@pytest.mark.parametrize("formulation", ["count", "mode", "auto"])
+def test_no_job_is_held_for_longer_than_it_runs_to_look_less_slowed_down(formulation: str) -> None:
+    # Of 20 s: on the fast node from 10 s to 20 s, (20 - 0)/10 = 2; on the slow one from 40 s to 60 s, 60/20 = 3. On the
+    # fast node, but held as long as on the slow one, it would seem to be 30/20 = 1.5.
+    platform = Platform([Cluster("C1", [NodeGroup(1, 2.0), NodeGroup(1, 1.0)], 1.0)])
+    busy = [RunningJob(Job("R1", 1, 50.0), ["C1/0"], 10.0), RunningJob(Job("R2", 1, 50.0), ["C1/1"], 40.0)]
+    instance = Instance(platform, [Job("J1", 1, 20.0)], running=busy)
+    result = coalloc.solve(instance, objective="mean-bounded-slowdown", slot=10.0, formulation=formulation)
+    assert (result.status, result.objective, result.lower_bound) == ("optimal", 2.0, pytest.approx(2.0))

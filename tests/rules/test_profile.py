@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.instance.rounding import RELATIVE_TOLERANCE
 from coalloc.problem import Problem, discretise
-from coalloc.rules.profile import Profile
+from coalloc.rules.profile import Profile, _take
 from tests.strategies import LAW
 
 PLATFORM = Platform((Cluster("C1", (NodeGroup(4, 1.0),), 10.0), Cluster("C2", (NodeGroup(2, 0.5),), 20.0)))
@@ -159,3 +159,33 @@ def test_a_copy_is_booked_on_its_own() -> None:
 def test_times_are_the_ticks_of_the_problem() -> None:
     problem: Problem = discretise(Instance(PLATFORM, (), (RunningJob(Job("R", 1, 50.0), ("C1/1",), 25.0),)), 10.0)
     assert Profile(problem).changes(0) == [0, 3]  # 25 s end in the third slot
+
+
+def test_sets_of_classes_beyond_those_kept_are_counted_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Three nodes, held from 0 s on until 10, 20 and 30 s: one of the first k is free first at 10 s, all of them at
+    # 10 k s. Of the seven sets two are kept at a time, and some are made from one that was kept.
+    monkeypatch.setattr("coalloc.rules.profile.MOST_ROOMS", 2)
+    groups = tuple(NodeGroup(1, power) for power in (1.0, 0.5, 0.25))
+    problem = discretise(Instance(Platform((Cluster("C", groups, 1.0),)), ()), None)
+    profile = Profile(problem)
+    ends = (10.0, 20.0, 30.0)
+    sets = [(0,), (0, 1), (0, 1, 2), (1,), (1, 2), (0, 2), (2,)]
+    for g, end in enumerate(ends):
+        profile.occupy(0.0, end, [int(g == i) for i in range(3)], ())
+        for classes in sets:  # asked for between bookings: what is kept is booked as well
+            held = [ends[i] if i <= g else 0.0 for i in classes]
+            assert next(profile.windows(0.0, 5.0, classes, 1))[0] == min(held)
+            assert next(profile.windows(0.0, 5.0, classes, len(classes)))[0] == max(held)
+
+
+def test_a_booking_changes_no_more_sets_of_classes_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of four nodes all fifteen sets are asked for, and two are kept: six columns at most.
+    monkeypatch.setattr("coalloc.rules.profile.MOST_ROOMS", 2)
+    groups = tuple(NodeGroup(1, 0.5**g) for g in range(4))
+    profile = Profile(discretise(Instance(Platform((Cluster("C", groups, 1.0),)), ()), None))
+    for members in range(1, 16):
+        next(profile.windows(0.0, 5.0, [g for g in range(4) if members >> g & 1], 1))
+    take, changed = _take, list[int]()
+    monkeypatch.setattr("coalloc.rules.profile._take", lambda *of: (changed.append(1), take(*of)))
+    profile.occupy(0.0, 10.0, (1, 0, 0, 0), ())
+    assert 4 <= len(changed) <= 6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Pl
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import (
+    Generation,
     best_list_schedule,
     book,
     earliest_end,
@@ -165,6 +167,47 @@ def test_starting_again_in_order_delays_nothing(drawn: tuple[Instance, float]) -
     starts = {a.job: a.start for a in first}
     assert all(a.start <= starts[a.job] for a in again)
     assert check(instance, schedule_of(problem, again)) == []
+
+
+def test_class_orders_are_made_for_the_levels_that_are_filled_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each of three jobs is fastest on a node of its own, where it starts at once and ends at 1 s: its other two levels
+    # end no sooner, so that of the seven sets of classes the three single ones are filled, by one of three rules.
+    names = ("a", "b", "c")
+    groups = tuple(NodeGroup(1, 1.0, features=(name,)) for name in names)
+    times = [{name: 1.0 + (i - j) % 3 for i, name in enumerate(names)} for j in range(3)]
+    jobs = [Job(f"J{j}", 1, 3.0, times=of_job) for j, of_job in enumerate(times)]
+    problem = problem_of(Platform((Cluster("C", groups, 1.0),)), *jobs)
+    class_orders, made = Generation._class_orders, list[Sequence[int]]()
+
+    def counted(self: Generation, allowed: Sequence[int], rule: str) -> list[list[int]]:
+        made.append(allowed)
+        return class_orders(self, allowed, rule)
+
+    monkeypatch.setattr(Generation, "_class_orders", counted)
+    generation, profile = Generation(problem), Profile(problem)
+    for j in range(3):
+        found = generation.earliest_end(profile, j)
+        assert found is not None
+        assert (found.start, found.end) == (0.0, 1.0)
+        book(profile, found)
+    assert len(problem.class_sets) == 7
+    assert made == [(0,), (1,), (2,)]
+
+
+def test_a_list_ends_at_the_first_job_that_finds_no_place_by_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    # J1 is on the one node until 10 s, so J2 cannot end by 10 s, whatever comes after it: J3 is not looked at.
+    looked_at = []
+    jobs = Job("J1", 1, 10.0), Job("J2", 1, 10.0, deadline=10.0), Job("J3", 1, 10.0)
+    problem = problem_of(star((1, 1.0, 1.0)), *jobs)
+    earliest_end = Generation.earliest_end
+
+    def counted(self: Generation, profile: Profile, j: int, *rest: Any, **named: Any) -> Assignment | None:
+        looked_at.append(j)
+        return earliest_end(self, profile, j, *rest, **named)
+
+    monkeypatch.setattr(Generation, "earliest_end", counted)
+    assert list_schedule(problem, [0, 1, 2]) == []
+    assert looked_at == [0, 1]
 
 
 def test_past_the_deadline_no_job_fills_a_gap_before_the_last() -> None:

@@ -151,7 +151,7 @@ def document_of(criterion: Criterion, start: Sequence[Assignment], *, lower_boun
                         "duration": int(lv.duration),
                         "tasks": lv.tasks,
                         "classes": list(lv.classes),
-                        "one_of": problem.slowest_classes(j, i) if j in problem.held_exactly else (),
+                        "one_of": problem.slowest_classes(j, i) if j in criterion.held_exactly else (),
                     }
                     for i, lv in enumerate(problem.levels[j])
                 ],

@@ -76,10 +76,11 @@ def speed_capacities(problem: Problem) -> tuple[int, ...]:
 def levelled_jobs(problem: Problem, *, use_links: bool) -> list[LevelledJob]:
     """Return the jobs by levels; with ``use_links`` without those fast levels at which a job alone saturates a link."""
     order = speeds(problem)
+    places = [order.index(node_class.effective_power) for node_class in problem.classes]
     jobs = []
     for job, levels in zip(problem.jobs, problem.levels, strict=True):
         kept = _possible_levels(problem, job, levels) if use_links else levels
-        prefixes = [order.index(min(problem.classes[g].effective_power for g in level.classes)) for level in kept]
+        prefixes = [max([places[g] for g in level.classes]) for level in kept]
         needs = tuple(
             tuple(level.tasks if s >= prefix else 0 for s in range(len(order)))
             for level, prefix in zip(kept, prefixes, strict=True)

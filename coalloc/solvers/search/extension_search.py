@@ -322,12 +322,15 @@ class ExtensionSearch(ABC):
         Depth first, and as no node is like one that it came from, what was seen has been searched to its end.
         Source: the cutset rule of Demeulemeester and Herroelen.
         """
-        passed = bisect_right(self._arrivals, node.now) + bisect_right(self._begins, node.now)
-        known = self._seen.setdefault((node.waiting, passed, node.running.keys), [])
+        known = self._seen.setdefault((*self._stage(node), node.running.keys), [])
         if any(_is_no_worse(other, node) for other in known):
             return True
         known.append(node)
         return False
+
+    def _stage(self, node: Node) -> tuple[int, int]:
+        """Return what waits at a node, packed, and how many arrivals and beginnings of blocks are past."""
+        return node.waiting, bisect_right(self._arrivals, node.now) + bisect_right(self._begins, node.now)
 
     def _end(self) -> None:
         """Offer the schedule of the path: jobs of a kind start in their order."""
@@ -383,6 +386,18 @@ def search_below(
 
     ``search_with`` returns the search that tells its schedules to whom it is given; ``name`` is that of its method.
     """
+    search, is_seen = run_search(context, search_with, max_nodes, name)
+    if is_seen:
+        if context.best:
+            context.prove(search.proven, name)
+        else:
+            context.exclude()
+
+
+def run_search(
+    context: Context, search_with: Callable[[OnSchedule], ExtensionSearch], max_nodes: int, name: str
+) -> tuple[ExtensionSearch, bool]:
+    """Return a search, as :func:`search_below` makes it, once it has run, and whether it has seen everything."""
 
     def is_taken(assignments: list[Assignment]) -> bool:
         context.take_if_valid(assignments, name)
@@ -393,11 +408,7 @@ def search_below(
         return context.is_closed
 
     search = search_with(is_taken)
-    if search.run(context.limited(max_nodes), context.deadline, is_closed):
-        if context.best:
-            context.prove(search.proven, name)
-        else:
-            context.exclude()
+    return search, search.run(context.limited(max_nodes), context.deadline, is_closed)
 
 
 class _Member(NamedTuple):

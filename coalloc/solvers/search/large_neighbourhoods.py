@@ -85,13 +85,18 @@ class _Repair:
 
     def __init__(self, criterion: Criterion, deadline: float) -> None:
         self._criterion, self._deadline = criterion, deadline
-        self._problem = problem = criterion.problem
-        self._generation = Generation(problem)
-        self._ways = [self._ways_of(j) for j in range(len(problem.jobs))]
+        self._problem = criterion.problem
+        self._generation = Generation(self._problem)
+        self._ways: dict[int, Sequence[Way]] = {}
         self._weights = earliness_weights(criterion)
 
     def _ways_of(self, j: int) -> Sequence[Way]:
-        """Return the ways to place a job that are tried: where they are few, all that there are."""
+        """Return the ways to place a job that are tried, made once: where they are few, all that there are."""
+        if j not in self._ways:
+            self._ways[j] = self._made_ways(j)
+        return self._ways[j]
+
+    def _made_ways(self, j: int) -> Sequence[Way]:
         modes = self._generation.few_modes(j)
         if 0 < len(modes) <= MAX_WAYS:
             return modes
@@ -171,7 +176,7 @@ class _Repair:
 
     def _options(self, profile: Profile, j: int) -> list[Assignment]:
         """Return where a job can go, each way at its earliest, without repetition, the earliest end first."""
-        placed = [a for a in (self._generation.place(profile, j, way) for way in self._ways[j]) if a is not None]
+        placed = [a for a in (self._generation.place(profile, j, way) for way in self._ways_of(j)) if a is not None]
         different = {(a.start, a.mode.allocation): a for a in placed}
         return sorted(different.values(), key=lambda a: a.end)
 

@@ -53,7 +53,7 @@ def _run(context: Context) -> None:
     effort = context.effort(ITERATIONS * len(problem.jobs) ** 2, METHOD.name)
     found = improve(
         free,
-        best_list_schedule(free),
+        best_list_schedule(free, deadline=context.deadline),
         replace(effort, target=0.0, on_schedule=lambda _: None),
         objective=tardiness,
     )

@@ -148,3 +148,14 @@ def test_a_worker_that_is_left_before_the_end_is_ended():
     with cpsat.start_worker() as worker:
         run(problem, time_limit=-GRACE, worker=worker)
         assert not worker.is_alive
+
+
+def test_no_job_is_held_for_longer_than_it_runs_to_look_less_slowed_down():
+    # Of 20 s: on the fast node from 10 s to 20 s, (20 - 0)/10 = 2; on the slow one from 40 s to 60 s, 60/20 = 3. On the
+    # fast node, but held as long as on the slow one, it would seem to be 30/20 = 1.5.
+    platform = Platform([Cluster("C1", [NodeGroup(1, 2.0), NodeGroup(1, 1.0)], 1.0)])
+    busy = [RunningJob(Job("R1", 1, 50.0), ["C1/0"], 10.0), RunningJob(Job("R2", 1, 50.0), ["C1/1"], 40.0)]
+    instance = Instance(platform, [Job("J1", 1, 20.0)], running=busy)
+    bound, best = run(discretise(instance, 10.0), "mean-bounded-slowdown")
+    assert bound == pytest.approx(2.0, rel=1e-6)
+    assert [(a.start, a.end) for a in best] == [(1, 2)]

@@ -1,0 +1,86 @@
+"""The least greatest cost of a job, by the tree of extension alternatives, with a latest end of each job.
+
+A maximum that says until when each job may end for a cost is less than the best known exactly if all jobs end in time
+for less. So the tree (:mod:`coalloc.solvers.search.extension_search`) is searched for any schedule in which they do:
+one that is found is the best known, and its cost the next to go below; where there is none, the best is optimal. The
+bounds of the latest end apply, for it is limited as well.
+Source: J. Carlier, "The one-machine sequencing problem", European Journal of Operational Research 11 (1982), for the
+maximum lateness as latest ends.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from coalloc.constraint import Constraint, LatestEnd
+from coalloc.instance.rounding import time_tolerance
+from coalloc.problem import Problem
+from coalloc.solvers.bounds.feasible_set import FeasibleSets
+from coalloc.solvers.context import Context
+from coalloc.solvers.limits import AtMost
+from coalloc.solvers.method import Method
+from coalloc.solvers.result import PROOF_TOLERANCE
+from coalloc.solvers.search.branch_and_bound import BranchAndBound
+from coalloc.solvers.search.extension_search import OnSchedule, may_search, run_search
+
+MAX_NODES = 200_000
+"""Nodes of one search in a portfolio."""
+SHARE = 0.25
+"""Share of the remaining time of a portfolio after which it stops."""
+BOUND_SHARE = 0.2
+"""Share of what is left of that after which the bounds of one search stop."""
+
+
+def _run(context: Context) -> None:
+    """Find a schedule where none is known, then go below the best cost until nothing does, or limits are reached."""
+    if not context.best and _search(context, _in_turn(context)) and not context.best:
+        context.exclude()
+    while context.best and not context.is_closed and context.time_left > 0.0:
+        known = context.cost
+        value = context.criterion.reported(known)
+        instants = 2.0 * time_tolerance(context.problem.seconds(context.problem.horizon_in_turn))
+        # Instants that are no further apart than that are equal, and so are costs.
+        step = max(instants, 0.5 * PROOF_TOLERANCE * abs(value))
+        limit = AtMost(context.problem.instance, context.criterion.objective, value - step)
+        is_seen = _search(context, _in_turn(context, limit))
+        if context.cost < known:
+            continue
+        if is_seen:
+            least = value if step == instants else value - step
+            context.prove(context.criterion.counted(least), METHOD.name)
+        return
+
+
+def _in_turn(context: Context, *limits: Constraint) -> Problem:
+    """Return the problem with limits, in which no job ends after all could have in turn."""
+    problem = context.problem
+    last = LatestEnd(problem.seconds(problem.horizon_in_turn))
+    return replace(problem, constraints=(*problem.constraints, last, *limits))
+
+
+def _search(context: Context, problem: Problem) -> bool:
+    """Look for any schedule of the problem; return whether everything was seen."""
+    sets = FeasibleSets(problem)
+    sets.bound(time_limit=BOUND_SHARE * context.time_left)
+
+    def search(on_schedule: OnSchedule) -> BranchAndBound:
+        return BranchAndBound(
+            problem,
+            sets.dual_prices,
+            busy_prices=sets.busy_prices,
+            best=math.inf,
+            target=max(problem.latest_ends),
+            on_schedule=on_schedule,
+        )
+
+    return run_search(context, search, MAX_NODES, METHOD.name)[1]
+
+
+def _accepts(context: Context) -> bool:
+    objective = context.criterion.objective
+    is_other = objective.has_latest_ends and not objective.is_latest_end
+    return is_other and bool(context.problem.jobs) and may_search(context.problem)
+
+
+METHOD = Method("branch and bound of maxima", _run, _accepts, share=SHARE)
