@@ -5,6 +5,16 @@ Results go to standard output, progress and faults to standard error. The rooms 
 of functions here, so that ``--help`` and ``--version`` answer at once.
 """
 
-from coalloc.cli.app import main
+import sys
 
 __all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; one that is interrupted while it is still loaded says so in one line as well."""
+    try:
+        from coalloc.cli.app import main as run
+    except KeyboardInterrupt:
+        sys.stderr.write("coalloc: interrupted\n")
+        raise SystemExit(1) from None
+    run()

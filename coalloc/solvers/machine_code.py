@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba
@@ -11,6 +14,25 @@ import numba
 def compiled(function: Callable[..., Any]) -> Any:
     """Return a function as machine code, kept between runs where there is a place for it."""
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        made: Any = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no directory that numba may write to
-        return numba.njit(nogil=True)(function)
+        made = numba.njit(nogil=True)(function)
+    made.compile = uninterrupted()(made.compile)  # an interrupt in the middle is lost, and leaves half of the code
+    return made
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait until the block is done."""
+    heeded = signal.getsignal(signal.SIGINT)
+    if heeded is None or threading.current_thread() is not threading.main_thread():
+        yield  # signals are handled elsewhere
+        return
+    caught: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: caught.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heeded)
+        if caught:
+            signal.raise_signal(signal.SIGINT)

@@ -5,10 +5,11 @@ import os
 import subprocess
 import sys
 from importlib import metadata
+from types import ModuleType
 
 import pytest
 
-import coalloc
+import coalloc.cli
 from coalloc.cli.app import app
 from coalloc.solvers import call
 from tests.cli.running import PYTHON, TINY, run, run_process, write
@@ -193,3 +194,17 @@ def test_lists_are_there_as_json():
     assert list(policies) == list(coalloc.policies())
     assert policies["fcfs"]["options"]["skip"] is False
     assert list(json.loads(run("examples", "--json").stdout)) == [*coalloc.examples(), *coalloc.platforms()]
+
+
+class _Interrupting(ModuleType):
+    """A module during whose loading somebody presses Ctrl-C."""
+
+    def __getattr__(self, name: str) -> object:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_the_command_line_is_loaded_is_one_line(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "coalloc.cli.app", _Interrupting("coalloc.cli.app"))
+    with pytest.raises(SystemExit) as end:
+        coalloc.cli.main()
+    assert (end.value.code, capsys.readouterr().err) == (1, "coalloc: interrupted\n")
