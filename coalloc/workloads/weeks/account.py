@@ -26,7 +26,8 @@ class TraceAccount:
 
     ``records`` = those dropped + ``jobs``; ``broken`` lines could not be read and were left out. ``start`` (Unix time,
     s) and ``time_zone`` (s) place its 0, ``first_monday`` is the day at which its weeks begin on the clock of the
-    broker, ``whole_weeks`` is how many it has from there, and ``cut`` counts jobs whose run time was cut to the request.
+    broker, ``whole_weeks`` is how many it has from there, and ``cut`` counts jobs whose run time was cut to the
+    request.
     """
 
     site: str
