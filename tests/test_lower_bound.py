@@ -115,3 +115,11 @@ def test_a_job_that_saturates_a_link_wherever_it_runs_has_no_bound(objective):
     instance = Instance(platform, [Job("J1", 3, 20.0, task_bandwidth=10.0), Job("J2", 4, 10.0)])
     with pytest.raises(CoallocError, match="'J1' saturates a link wherever it runs"):
         coalloc.lower_bound(instance, objective)
+
+
+def test_an_empty_name_is_no_default():
+    instance = four_nodes(Job("J1", 1, 10.0))
+    with pytest.raises(CoallocError, match="method of lower_bound must be one of"):
+        coalloc.lower_bound(instance, method="")
+    with pytest.raises(CoallocError, match="objective: must not be empty"):
+        coalloc.solve(instance, objective="")

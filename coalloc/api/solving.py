@@ -344,7 +344,8 @@ def lower_bound(
     asked = _asked(objective)
     asked.refuse(instance)
     methods = methods_of(asked) if isinstance(asked, RegularObjective) else ("lp",)
-    method = method or (default_method(asked) if isinstance(asked, RegularObjective) else "lp")
+    if method is None:
+        method = default_method(asked) if isinstance(asked, RegularObjective) else "lp"
     if method not in methods:
         raise CoallocError(f"method of lower_bound must be one of {', '.join(methods)}, got {method!r}")
     limit = None if time_limit == math.inf else time_limit
@@ -420,7 +421,7 @@ def _name_of_objective(model: Model, objective: str | Objective | tuple[str | Ob
         return ", ".join(_name_of_objective(model, one) for one in objective) or "none"
     if isinstance(objective, Objective):
         return objective.name
-    return objective or DEFAULT_OBJECTIVES.get(model, "makespan")
+    return DEFAULT_OBJECTIVES.get(model, "makespan") if objective is None else objective
 
 
 def _name_of(formulation: Any) -> str:
