@@ -92,7 +92,7 @@ def least_cost(works: Sequence[Work], now: float, held: Sequence[Held]) -> float
 
     ``works`` are in descending order of their ratios, which are no less than 0, ``held`` in the order of the ends.
     """
-    arrivals = sorted({work.release for work in works if work.release > now}, reverse=True)
+    arrivals = sorted({release for _, _, release in works if release > now}, reverse=True)
     if arrivals:
         return _with_arrivals(works, now, held, arrivals)
     free, cost, i, until = 1.0 - sum([of.share for of in held]), 0.0, 0, held[0].end if held else math.inf

@@ -9,7 +9,9 @@ Derivation: docs/mathematics.md, "Branch and bound over extension alternatives".
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence, Set
+from typing import NamedTuple
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
@@ -19,14 +21,29 @@ from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search, search_below
-from coalloc.solvers.search.running_sets import ExtensionAlternative, RunningSets
+from coalloc.solvers.search.running_sets import ExtensionAlternative, Key, RunningSets
 
 MAX_NODES = 400_000
 """Nodes of the search in a portfolio."""
+MAX_PAIRS = 4_000_000
+"""Pairs of a choice and a mode that are tried in all: 12 jobs of the thesis need up to 2 million, and 250 MB."""
 SHARE = 0.5
 """Share of the remaining time of a portfolio after which it stops."""
 SLOT_NOISE, NOISE = 1e-6, 1e-12
 """What the sums of a bound may lose: in slots, and as a share of the size of all terms."""
+
+
+class Waiting(NamedTuple):
+    """What is known of jobs that wait, whatever the instant: how many there are of each kind, and their lines.
+
+    ``works`` are those that have a value, ``constant`` what all lines add. Those without a value cost a weight for each
+    tick until they are half done: ``others`` are (weight, release, half of the duration).
+    """
+
+    numbers: Sequence[int]
+    works: Sequence[Work]
+    constant: float
+    others: Sequence[tuple[float, float, float]]
 
 
 class BranchAndBoundOfSums(ExtensionSearch):
@@ -51,7 +68,8 @@ class BranchAndBoundOfSums(ExtensionSearch):
         problem = criterion.problem
         latest = problem.horizon_in_turn
         blocks = coming_blocks(problem)
-        sets = RunningSets(problem, [0.0] * len(problem.jobs), latest, criterion.kinds, blocks)
+        prices = [0.0] * len(problem.jobs)
+        sets = RunningSets(problem, prices, latest, criterion.kinds, blocks, max_pairs=MAX_PAIRS)
         super().__init__(problem, sets, best=best, target=target, on_schedule=on_schedule)
         self._criterion = criterion
         self._releases = [problem.releases[j] for j, *_ in sets.kinds]
@@ -59,6 +77,8 @@ class BranchAndBoundOfSums(ExtensionSearch):
         self._rates: dict[tuple[int, int], float] = {}
         self._lines: list[tuple[int, float, float, float]] = []
         self._constants = [0.0] * len(sets.kinds)
+        self._waiting: dict[int, Waiting] = {}
+        self._searched: dict[tuple[int, int], list[tuple[float, float]]] = {}
         if times is not None and times.values:
             self._set_lines(times)
         self._ceiling_below = math.nan, math.inf
@@ -120,7 +140,7 @@ class BranchAndBoundOfSums(ExtensionSearch):
             if not waiting:
                 yield Choice(max(node.bound, spent), later, start, spent)
             elif later < math.inf:
-                bound = max(node.bound, spent + self._rest(node, start, counts.unpacked(waiting), later, spent))
+                bound = max(node.bound, spent + self._rest(node, start, waiting, later, spent))
                 if bound <= self._ceiling:
                     yield Choice(bound, later, start, spent)
 
@@ -137,30 +157,59 @@ class BranchAndBoundOfSums(ExtensionSearch):
             self._alone[kind, now] = min([self._cost(kind, level, start) for level in levels], default=math.inf)
         return self._alone[kind, now]
 
-    def _rest(
-        self, node: Node, start: ExtensionAlternative, waiting: Sequence[int], later: float, spent: float
-    ) -> float:
-        """Return what jobs that wait cost at the least from the next instant on."""
-        alone = sum([number * self._cost_alone(kind, later) for kind, number in enumerate(waiting) if number])
+    def _rest(self, node: Node, start: ExtensionAlternative, waiting: int, later: float, spent: float) -> float:
+        """Return what jobs that wait (packed) cost at the least from the next instant on."""
+        of_waiting = self._waiting.get(waiting) or self._look_at(waiting)
+        alone = sum([n * self._cost_alone(kind, later) for kind, n in enumerate(of_waiting.numbers) if n])
         if not self._rates or spent + alone > self._ceiling:
             return alone
-        ends = self._ends(node, start)
+        ends, rates = self._ends(node, start), self._rates
         held = [
-            Held(end, self._rates[key])
+            Held(end, rates[key])
             for end, key in zip(ends, start.running.keys, strict=True)
-            if end > later and key in self._rates
+            if end > later and key in rates
         ]
         held.sort()
-        works, total = [], 0.0
-        for kind, ratio, value, release in self._lines:
-            number = waiting[kind]
+        total = of_waiting.constant + least_cost(of_waiting.works, later, held)
+        for weight, release, half in of_waiting.others:
+            total += weight * (max(later, release) + half)
+        return max(alone, total)
+
+    def _look_at(self, waiting: int) -> Waiting:
+        """Return what is known of jobs that wait (packed), and remember it."""
+        numbers = self._running_sets.counts.unpacked(waiting)
+        works, others, constant = [], [], 0.0
+        for kind, ratio, value, offset in self._lines:
+            number = numbers[kind]
             if number:
-                total += number * self._constants[kind]
+                constant += number * self._constants[kind]
                 if value:
-                    works.append(Work(ratio, number * value, release))
+                    works.append(Work(ratio, number * value, offset))
                 else:
-                    total += number * ratio * (max(later, self._releases[kind]) + release)
-        return max(alone, total + least_cost(works, later, held))
+                    others.append((number * ratio, self._releases[kind], offset))
+        self._waiting[waiting] = Waiting(numbers, works, constant, others)
+        return self._waiting[waiting]
+
+    def _visit(self, node: Node, excluded: Set[Key]) -> None:
+        """Search what follows a node; then remember by when it had ended what ran, and what was spent."""
+        super()._visit(node, excluded)
+        steps = self._searched.setdefault(self._stage(node), [])
+        end, spent = max(node.ends, default=node.now), node.spent
+        place = bisect_right(steps, (end, spent))
+        if not (place and steps[place - 1][1] <= spent):
+            beyond = place
+            while beyond < len(steps) and steps[beyond][1] >= spent:
+                beyond += 1
+            steps[place:beyond] = [(end, spent)]
+
+    def _is_known(self, node: Node) -> bool:
+        """Return whether a node was seen that is no worse, or one was searched of which nothing runs any more.
+
+        Whatever follows the node follows that one as well, which had the same jobs waiting, where it was no dearer.
+        """
+        steps = self._searched.get(self._stage(node), ())
+        place = bisect_right(steps, (node.now, math.inf))
+        return bool(place and steps[place - 1][1] <= node.spent) or super()._is_known(node)
 
 
 def may_search_sum(criterion: Criterion) -> bool:

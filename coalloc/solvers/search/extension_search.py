@@ -322,12 +322,15 @@ class ExtensionSearch(ABC):
         Depth first, and as no node is like one that it came from, what was seen has been searched to its end.
         Source: the cutset rule of Demeulemeester and Herroelen.
         """
-        passed = bisect_right(self._arrivals, node.now) + bisect_right(self._begins, node.now)
-        known = self._seen.setdefault((node.waiting, passed, node.running.keys), [])
+        known = self._seen.setdefault((*self._stage(node), node.running.keys), [])
         if any(_is_no_worse(other, node) for other in known):
             return True
         known.append(node)
         return False
+
+    def _stage(self, node: Node) -> tuple[int, int]:
+        """Return what waits at a node, packed, and how many arrivals and beginnings of blocks are past."""
+        return node.waiting, bisect_right(self._arrivals, node.now) + bisect_right(self._begins, node.now)
 
     def _end(self) -> None:
         """Offer the schedule of the path: jobs of a kind start in their order."""

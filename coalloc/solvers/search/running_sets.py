@@ -26,7 +26,7 @@ from coalloc.problem import Busy, Mode, Problem, least_tasks
 from coalloc.rules.profile import SUBTRACTION_NOISE
 
 MAX_PAIRS = 1_000_000
-"""Pairs of a choice and a mode that are tried in all; it limits memory."""
+"""Pairs of a choice and a mode that are tried in all, where whoever searches says no other number; it limits memory."""
 MAX_ALTERNATIVES = 10_000
 """Sets of jobs that may join one running set at one time."""
 FEW_ALTERNATIVES = 150
@@ -116,6 +116,7 @@ class RunningSets:
     ``dual_prices`` (ticks) are those of the jobs; only durations that a job can have and end by ``ceiling`` (ticks)
     count. ``kinds`` are the jobs of each kind, ``durations`` those of each kind, the least first; which kind each job
     is of is the problem's to say, unless ``kind_of`` does. ``blocks`` are joined by their number, as running jobs are.
+    After ``max_pairs`` pairs of a choice and a mode it raises :class:`TooManyError`.
     """
 
     def __init__(
@@ -125,9 +126,11 @@ class RunningSets:
         ceiling: float,
         kind_of: Sequence[int] = (),
         blocks: Sequence[Busy] = (),
+        *,
+        max_pairs: int = MAX_PAIRS,
     ) -> None:
         kind_of = kind_of or problem.kinds
-        self.num_pairs = 0
+        self.num_pairs, self._max_pairs = 0, max_pairs
         self._digits = _Digits(problem)
         self._processors = sum(problem.capacities)
         self._modes: dict[Key, list[int]] = {}
@@ -262,7 +265,7 @@ class RunningSets:
         """Yield the choices with one more member, and the room that each leaves."""
         uses, guards = self._uses[key], self._digits.guards
         self.num_pairs += len(uses) * len(running.rooms)
-        if self.num_pairs > MAX_PAIRS:
+        if self.num_pairs > self._max_pairs:
             raise TooManyError
         for choice, room in running.rooms.items():
             before, after = choice[:place], choice[place:]

@@ -17,7 +17,9 @@ from coalloc.problem import Assignment, discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.bounds.busy_times import busy_times_of
+from coalloc.solvers.search import branch_and_bound_of_sums as module
 from coalloc.solvers.search.branch_and_bound_of_sums import BranchAndBoundOfSums, may_search_sum
+from coalloc.solvers.search.extension_search import Node
 from coalloc.testing.brute_force import Objective, brute_force_oas
 from tests.small_instances import equal_instances, slotted_instances
 from tests.strategies import LAW
@@ -86,6 +88,27 @@ def test_it_ends_without_a_proof_at_its_nodes_and_where_a_schedule_is_refused() 
     search = BranchAndBoundOfSums(criterion, None, best=100.0, target=0.0, on_schedule=lambda _: False)
     assert not search.run(1000)
     assert search.best == 100.0
+
+
+def test_a_node_is_known_where_one_was_searched_of_which_nothing_runs_any_more() -> None:
+    # J1 and J2 at 0 end at 3 and 5 s, 8 s in all: from 5 s on nothing runs, and J3 waits for both nodes.
+    criterion = on_two_nodes(Job("J1", 1, 3.0), Job("J2", 1, 5.0), Job("J3", 2, 4.0))
+    search = Found(criterion).search
+    sets = search._running_sets
+    first, _, wide = map(sets.counts.one, range(3))
+    only_first = next(s.running for s in sets.starts(sets.nobody, sets.counts.everything) if s.jobs == first)
+    # J2 from 0 to 5 s and J1 from 4 to 7 s: 12 s.
+    assert search._is_known(Node(5.0, only_first, (7.0,), wide, -math.inf, 12.0))
+    assert not search._is_known(Node(4.0, only_first, (7.0,), wide, -math.inf, 12.0))  # J2 ran at 4 s
+    assert not search._is_known(Node(5.0, only_first, (7.0,), wide, -math.inf, 7.0))  # that would be cheaper
+
+
+def test_it_gives_up_where_there_are_too_many_pairs_of_a_choice_and_a_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    criterion = on_two_nodes(Job("J1", 2, 4.0), Job("J2", 1, 3.0), Job("J3", 1, 3.0))
+    monkeypatch.setattr(module, "MAX_PAIRS", 2)
+    assert not Found(criterion).is_complete
+    monkeypatch.setattr(module, "MAX_PAIRS", 100)
+    assert Found(criterion).is_complete
 
 
 def test_jobs_of_no_slot_are_left_to_others() -> None:

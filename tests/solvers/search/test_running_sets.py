@@ -12,11 +12,11 @@ from coalloc.solvers.search import running_sets as module
 from coalloc.solvers.search.running_sets import PackedNumbers, RunningSet, RunningSets, TooManyError
 
 
-def running_sets_of(bandwidth: float, *jobs: Job, ceiling: float = math.inf) -> RunningSets:
+def running_sets_of(bandwidth: float, *jobs: Job, ceiling: float = math.inf, max_pairs: int = 1000) -> RunningSets:
     """Return the running sets of jobs on two clusters of 2 nodes behind links of a bandwidth; each job is worth 1."""
     platform = Platform(tuple(Cluster(name, (NodeGroup(2, 1.0),), bandwidth) for name in ("A", "B")))
     problem: Problem = discretise(Instance(platform, jobs), None)
-    return RunningSets(problem, [1.0] * len(jobs), ceiling)
+    return RunningSets(problem, [1.0] * len(jobs), ceiling, max_pairs=max_pairs)
 
 
 def with_jobs(running_sets: RunningSets, *jobs: int) -> RunningSet:
@@ -73,9 +73,8 @@ def test_what_ends_after_the_ceiling_does_not_count() -> None:
     assert running_sets.durations == [[10.0], []]
 
 
-def test_too_many_choices_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_PAIRS", 2)
-    running_sets = running_sets_of(1000.0, Job("J1", 2, 10.0))
+def test_too_many_choices_are_not_looked_at() -> None:
+    running_sets = running_sets_of(1000.0, Job("J1", 2, 10.0), max_pairs=2)
     with pytest.raises(TooManyError):
         running_sets.starts(running_sets.nobody, running_sets.counts.everything)
 
