@@ -9,7 +9,7 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.options import Json, Quiet
+from coalloc.cli.options import Broken, Json, Quiet
 from coalloc.cli.output import note, say, say_json
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def merge(
     spec: Spec,
     *,
     speeds: SpeedsOf = None,
+    broken: Broken = "error",
     output: Folder = None,
     swf: AsSwf = False,
     json: Json = False,
@@ -56,7 +57,7 @@ def merge(
 ) -> ExitCode:
     """Merge traces of several sites into weeks of a grid, and account for every job of them."""
     _check_folder(output, swf)
-    merged = coalloc.merge_swf(spec, speeds=speeds)
+    merged = coalloc.merge_swf(spec, speeds=speeds, broken=broken)
     if output is not None:
         merged.write(output, swf, beside={"account.svg": _picture(merged.account)})
         if not quiet:

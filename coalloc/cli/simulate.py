@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, redirect_stdout
@@ -168,6 +169,7 @@ def simulate(
     _check_every(every, has_series=series is not None or series_plot is not None)
     options = parameters_of(parameter or [], "--parameter")
     engine: dict[str, Any] = {"passes": passes, "kill": kill, "seed": seed}
+    _check_one(policy)
     is_own = SEPARATOR in policy
     named = own_policy(policy, options) if is_own else policy_named(policy, options)  # a long trace is not read first
     instance = _read(file, processors, platform, broken, quiet)
@@ -216,6 +218,19 @@ def _read(
         for sentence in filter(None, [said, *log.account]):
             note(f"{visible(file)}: {sentence}")
     return log.instance
+
+
+def _check_one(policy: str) -> None:
+    """Raise where several policies stand in place of one, such as ``easy,mesd``."""
+    from coalloc.documents.text import quoted, visible
+    from coalloc.heuristics.registry import POLICIES
+
+    names = [name for name in policy.split(",") if name]
+    if "," in policy and any(name in POLICIES for name in names):
+        near = (difflib.get_close_matches(name, POLICIES, 1) or [visible(name)] for name in names)
+        several = " ".join(f"--policy {found[0]}" for found in near)
+        sentence = f"takes one policy, got {quoted(policy)}; coalloc compare takes several: {several}"
+        raise BadParameter(sentence, param_hint="--policy")
 
 
 def _check_every(every: float | None, has_series: bool) -> None:

@@ -264,6 +264,10 @@ def largest_part(classes: Sequence[NodeClass], scope: Scope, rooms: Sequence[int
     return max(room.values())
 
 
+class UnplaceableError(CoallocError):
+    """Jobs could never start, however long they wait: one line for each."""
+
+
 def refuse_too_large(jobs: Iterable[Job], largest: int, part: str) -> None:
     """Raise, with a line for each job that could never start because no part is so large."""
     lines = [
@@ -272,7 +276,7 @@ def refuse_too_large(jobs: Iterable[Job], largest: int, part: str) -> None:
         if job.tasks > largest
     ]
     if lines:
-        raise CoallocError("\n".join(lines))
+        raise UnplaceableError("\n".join(lines))
 
 
 def refuse_unplaceable(jobs: Iterable[Job], most_tasks: Callable[[Job], int], part: str) -> None:
@@ -283,7 +287,7 @@ def refuse_unplaceable(jobs: Iterable[Job], most_tasks: Callable[[Job], int], pa
         if (job.memory or job.is_choosy or job.asks_resources) and (most := most_tasks(job)) < job.tasks
     ]
     if lines:
-        raise CoallocError("\n".join(lines))
+        raise UnplaceableError("\n".join(lines))
 
 
 def _asked(job: Job) -> str:

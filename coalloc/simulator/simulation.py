@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from coalloc.checker import check
 from coalloc.documents.errors import InternalError
 from coalloc.documents.values import unchecked
-from coalloc.instance import Instance
+from coalloc.instance import CoallocError, Instance, InstanceError
 from coalloc.instance.numbering import names_of
 from coalloc.instance.processor_names import ProcessorNames
 from coalloc.instance.words import refuse_words
@@ -19,6 +19,7 @@ from coalloc.schedule import Placement, Schedule
 from coalloc.simulator.clock import Passes
 from coalloc.simulator.engine import Engine, Position, Run
 from coalloc.simulator.node_sharing import refuse_missing_memory
+from coalloc.simulator.occupancy import UnplaceableError
 from coalloc.simulator.policy import ChoosesShapes, IsIgnorant, NeedsMemory, Policy, SaysWhy, SharesNodes, Tallies
 from coalloc.simulator.processors import Processors, intervals_of
 from coalloc.simulator.result import SimulationResult
@@ -27,6 +28,9 @@ from coalloc.simulator.site import Partition
 
 UNKNOWN_WHERE_SHARED = frozenset({"times", "resources"})
 """The words that no run on shared nodes knows: a node has one speed there, and tasks share its memory alone."""
+
+CHOOSING = 'easy and mesd with shapes="ends-first" (--parameter shapes=ends-first)'
+"""What chooses among the shapes of a job, in the words of a remedy."""
 
 SETS_AT_ONCE = 2_000
 """Sets of processors that are named in one go, so that memory stays small."""
@@ -56,8 +60,10 @@ def simulated(
     router = policy if isinstance(policy, Broker) else None
     parts = policy.partitions(instance.platform) if isinstance(policy, Broker) else [Partition(policy)]
     chooses = isinstance(policy, ChoosesShapes) and policy.chooses_shapes
-    seen = instance if chooses else _in_first_shapes(instance)
-    run = Engine(seen, parts, router=router, passes=passes, kill=kill, seed=seed, report=report).run()
+    with nullcontext() if chooses else _blaming_first_shapes(instance, name):
+        seen = instance if chooses else _in_first_shapes(instance)
+        engine = Engine(seen, parts, router=router, passes=passes, kill=kill, seed=seed, report=report)
+    run = engine.run()
     schedule = schedule_of_run(instance, run)
     is_managed = all(part.power_management for part in parts)
     violations = check(
@@ -73,6 +79,17 @@ def simulated(
         decisions |= policy.tally()
     measured = metrics(instance, schedule) | decisions
     return SimulationResult(instance, name, dict(options), schedule, measured, is_managed)
+
+
+@contextmanager
+def _blaming_first_shapes(instance: Instance, name: str) -> Iterator[None]:
+    """Raise what refuses jobs that have narrower shapes with how they may run in those."""
+    try:
+        yield
+    except (InstanceError, UnplaceableError) as error:
+        if not any(shape.tasks < job.tasks for job in instance.jobs for shape in job.shapes):
+            raise
+        raise CoallocError(f"{error}; policy {name!r} keeps the first shape of a job, {CHOOSING} take others") from None
 
 
 def _in_first_shapes(instance: Instance) -> Instance:

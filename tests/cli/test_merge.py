@@ -27,6 +27,17 @@ def test_without_a_folder_there_is_only_the_account(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.swf", "b.swf", "grid.json", "two.toml"]
 
 
+def test_broken_lines_are_left_out_where_that_is_asked_for(tmp_path):
+    spec = write_traces(tmp_path)
+    with (tmp_path / "b.swf").open("a") as trace:
+        trace.write("1 2 3\n")
+    refused = run("merge", spec)
+    assert refused.exit_code == 2
+    assert "must have 18 numbers, got 3 (broken=" in refused.stderr
+    found = run("merge", spec, "--broken", "drop", "--json")
+    assert [trace["broken"] for trace in json.loads(found.stdout)["traces"]] == [0, 1]
+
+
 def test_traces_are_written_where_they_are_asked_for(tmp_path):
     assert run("merge", write_traces(tmp_path), "-o", tmp_path / "weeks", "--swf", "-q").stderr == ""
     assert (tmp_path / "weeks" / "week-02.swf.gz").exists()

@@ -122,6 +122,11 @@ def test_progress_is_lines_where_there_is_no_terminal(trace, monkeypatch):
     ("arguments", "sentence"),
     [
         (["--policy", "eazy"], "there is no policy 'eazy' (did you mean 'easy'?)"),
+        (
+            ["--policy", "easy,mesd"],
+            "takes one policy, got 'easy,mesd'; coalloc compare takes several: --policy easy --policy mesd",
+        ),
+        (["--policy", "easy,mezd"], "coalloc compare takes several: --policy easy --policy mesd"),
         (["--policy", "easy", "-p", "alocation=x"], "policy 'easy' has no option alocation (did you mean allocation?)"),
         (["--policy", "grid", "-p", "strategy=MaxAR"], "got 'MaxAR' (did you mean 'MaxAR_v'?)"),
         (["--policy", "grid", "-p", "strategy=MLp_eff"], "needs the efficiency of every cluster; 'C1' has none"),

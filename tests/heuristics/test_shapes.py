@@ -115,3 +115,29 @@ def test_a_policy_of_ones_own_chooses_by_the_number_of_processors() -> None:
     assert taken(four_nodes(job), Narrow()) == {"J1": (2, 0.0, 180.0)}
     with pytest.raises(CoallocError, match="gave 'J1' 3 processors, in its shapes it has 2 or 4 or 1 tasks"):
         coalloc.simulate(four_nodes(job), Narrow(3))
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"task_resources": {"licences": 1}}, "what there is of it is enough for 3 of the 4 tasks"),
+        ({"memory": 50.0}, "no platform has that for more than 2 of its 4 tasks"),
+    ],
+)
+def test_a_first_shape_that_asks_too_much_is_refused_with_what_takes_another(asked, sentence):
+    # Three licences, and memory for a task on two of four nodes: 4 tasks never fit, 2 do, and take 180 s.
+    groups = [NodeGroup(2, 1.0, memory=50.0), NodeGroup(2, 1.0, memory=10.0)]
+    platform = Platform([Cluster("C1", groups, 1000.0)], resources={"licences": 3})
+    instance = Instance(platform, [Job("J1", 4, 100.0, shapes=[Shape(2, 180.0)], **asked)])
+    remedy = 'easy and mesd with shapes="ends-first" (--parameter shapes=ends-first) take others'
+    for policy in ("fcfs", "easy"):
+        with pytest.raises(CoallocError) as caught:
+            coalloc.simulate(instance, policy)
+        assert str(caught.value).endswith(f"{sentence}; policy {policy!r} keeps the first shape of a job, {remedy}")
+    assert taken(instance, "easy", shapes="ends-first") == {"J1": (1, 0.0, 180.0)}
+
+
+def test_a_refusal_that_no_narrower_shape_avoids_is_as_without_shapes():
+    instance = four_nodes(Job("J1", 2, 100.0, shapes=[Shape(4, 60.0)]))
+    with pytest.raises(CoallocError, match=r"^job 'J1' has 2 tasks, the largest node has 1 processors$"):
+        coalloc.simulate(instance, "node-list")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coalloc.documents.text import visible
+from coalloc.workloads.swf_rules import counted
 from coalloc.workloads.weeks.filters import Drop
 
 DAYS_OF_MONTH = 30
@@ -23,9 +24,10 @@ DAYS_OF_MONTH = 30
 class TraceAccount:
     """What became of a trace.
 
-    ``records`` = those dropped + ``jobs``. ``start`` (Unix time, s) and ``time_zone`` (s) place its 0, ``first_monday``
-    is the day at which its weeks begin on the clock of the broker, ``whole_weeks`` is how many it has from there, and
-    ``cut`` counts jobs whose run time was cut to the request.
+    ``records`` = those dropped + ``jobs``; ``broken`` lines could not be read and were left out. ``start`` (Unix time,
+    s) and ``time_zone`` (s) place its 0, ``first_monday`` is the day at which its weeks begin on the clock of the
+    broker, ``whole_weeks`` is how many it has from there, and ``cut`` counts jobs whose run time was cut to the
+    request.
     """
 
     site: str
@@ -35,6 +37,7 @@ class TraceAccount:
     first_monday: str
     whole_weeks: int
     records: int
+    broken: int
     dropped: Mapping[Drop, int]
     cut: int
     jobs: int
@@ -126,6 +129,10 @@ class MergeAccount:
             head,
             [(t.site, t.swf, t.first_monday, t.whole_weeks, t.records, t.jobs, t.users, t.cut) for t in self.traces],
         )
+        for trace in self.traces:
+            if trace.broken:
+                yield ""
+                yield f"{counted(trace.broken, 'broken line')} of {_cell(trace.swf)} left out."
         yield ""
         yield "## Jobs dropped"
         yield ""

@@ -26,6 +26,7 @@ from coalloc.documents.values import unchecked
 from coalloc.instance import CoallocError, Fault, Instance, InstanceError, Job
 from coalloc.instance.files import INSTANCE
 from coalloc.workloads.grids import Speeds
+from coalloc.workloads.swf import Broken, with_remedy
 from coalloc.workloads.swf_records import MAX_FAULTS, SwfRecord, read_records
 from coalloc.workloads.swf_writing import swf_text
 from coalloc.workloads.weeks.account import MergeAccount, TraceAccount, WeekAccount
@@ -63,6 +64,7 @@ class Log:
     trace: Trace
     jobs: Sequence[LoggedJob]
     records: int
+    num_broken: int
     dropped: Counter[Drop]
     monday: float
     whole_weeks: int
@@ -102,7 +104,9 @@ class MergedWeeks:
 
 
 @public
-def merge_swf(spec: FilePath | Mapping[str, Any], *, speeds: Speeds | None = None) -> MergedWeeks:
+def merge_swf(
+    spec: FilePath | Mapping[str, Any], *, speeds: Speeds | None = None, broken: Broken = "error"
+) -> MergedWeeks:
     """Return weeks of a grid made from traces of its sites, and an account of every job.
 
     Parameters
@@ -111,6 +115,9 @@ def merge_swf(spec: FilePath | Mapping[str, Any], *, speeds: Speeds | None = Non
         A specification, TOML, or a mapping with its keys (docs/grid.md).
     speeds
         Instead of what the specification says.
+    broken
+        Lines of a trace that cannot be read: ``"error"``, or ``"drop"``: they are left out, and counted apart from the
+        records.
 
     Returns
     -------
@@ -124,7 +131,7 @@ def merge_swf(spec: FilePath | Mapping[str, Any], *, speeds: Speeds | None = Non
         The specification or a trace has faults: every one, with its path.
     """
     plan = planned(spec, speeds)
-    logs = _logs(plan)
+    logs = _logs(plan, broken)
     merging = _Merging(plan, _num_weeks(plan, logs))
     traces = [merging.add(log) for log in logs]
     weeks = merging.instances()
@@ -134,9 +141,9 @@ def merge_swf(spec: FilePath | Mapping[str, Any], *, speeds: Speeds | None = Non
 # ------------------------------------------------------------------------------ reading
 
 
-def _logs(plan: Plan) -> list[Log]:
+def _logs(plan: Plan, broken: Broken) -> list[Log]:
     """Return what the traces hold, or raise the faults of all of them."""
-    readings = [_Reading(trace, plan) for trace in plan.traces]
+    readings = [_Reading(trace, plan, broken) for trace in plan.traces]
     for reading in readings:
         reading.read()
     faults = [fault.under(f"traces[{number}]") for number, reading in enumerate(readings) for fault in reading.faults]
@@ -151,23 +158,29 @@ class _Reading:
 
     trace: Trace
     plan: Plan
+    broken: Broken
     jobs: list[LoggedJob] = field(default_factory=list)
     dropped: Counter[Drop] = field(default_factory=Counter)
     partitions: set[int] = field(default_factory=set)
     records: int = 0
+    num_broken: int = 0
     first: float = math.inf
     last: float = -math.inf
     faults: list[Fault] = field(default_factory=list)
 
     def read(self) -> None:
         """Read all of it, and note what is wrong with it."""
-        name = quoted(self.trace.spec.swf)
+        name, unreadable = quoted(self.trace.spec.swf), list[Fault]()
         try:
             for item in read_records(self.trace.path, unnumbered=True):
                 if isinstance(item, SwfRecord):
                     self.add(item)
-                elif len(self.faults) < MAX_FAULTS:
-                    self.faults.append(Fault("swf", f"{name}: {item}"))
+                else:
+                    self.num_broken += 1
+                    if len(unreadable) < MAX_FAULTS:
+                        unreadable.append(Fault("swf", f"{name}: {item}"))
+            if unreadable and self.broken == "error":
+                self.faults = [*with_remedy(unreadable), *self.faults]
         except InstanceError as error:
             self.faults = [Fault("swf", f"{name}: {fault}") for fault in error.faults]
         self.faults = self.faults or self.missing()
@@ -216,7 +229,7 @@ class _Reading:
         # A trace covers the day of its last valid job: its last whole week ends with its last Sunday.
         covered = (math.floor((self.last + offset) / DAY) + 1) * DAY - offset
         whole_weeks = max(0, int((covered - monday) // WEEK))
-        return Log(self.trace, self.jobs, self.records, self.dropped, monday, whole_weeks)
+        return Log(self.trace, self.jobs, self.records, self.num_broken, self.dropped, monday, whole_weeks)
 
 
 def _num_weeks(plan: Plan, logs: Sequence[Log]) -> int:
@@ -273,6 +286,7 @@ class _Merging:
             first_monday=_date(log, self._plan),
             whole_weeks=log.whole_weeks,
             records=log.records,
+            broken=log.num_broken,
             dropped={drop: dropped[drop] for drop in Drop},
             cut=cut,
             jobs=jobs,

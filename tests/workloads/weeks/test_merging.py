@@ -211,7 +211,10 @@ def test_all_that_traces_lack_is_said_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        (f"{line(1, 0)}\n{line(2, 0)} 3", "'b.swf': line 4: must have 18 numbers, got 19"),
+        (
+            f"{line(1, 0)}\n{line(2, 0)} 3",
+            "'b.swf': line 4: must have 18 numbers, got 19 (broken=\"drop\", --broken drop, leaves broken lines out)",
+        ),
         (line(1, 0) + " 3", "'b.swf': is not an SWF trace: no line has 18 numbers"),
         (line(1, 0, run=0), "'b.swf': no job passes the filters and fits a site"),
         ("", "'b.swf': no job passes the filters and fits a site"),
@@ -225,6 +228,18 @@ def test_a_file_that_is_no_trace_is_said(tmp_path, text, fault):
     with pytest.raises(InstanceError) as caught:
         coalloc.merge_swf(path)
     assert str(caught.value) == f"{path}: traces[1].swf: {fault}"
+
+
+def test_broken_lines_are_left_out_where_that_is_asked_for_and_counted(tmp_path, merged):
+    path = write_traces(tmp_path)
+    with (tmp_path / "b.swf").open("a") as trace:
+        trace.write("1 2 3\nno line at all\n")
+    found = coalloc.merge_swf(path, broken="drop")
+    assert found.weeks == merged.weeks
+    assert [(trace.broken, trace.records) for trace in found.account.traces] == [(0, 30), (2, 4)]
+    assert "\n2 broken lines of b.swf left out.\n" in found.account.markdown
+    with pytest.raises(InstanceError, match=r"line 8: must have 18 numbers, got 3\n.* --broken drop, leaves"):
+        coalloc.merge_swf(path)
 
 
 def test_origin_needs_to_know_how_fast_home_was(tmp_path):
