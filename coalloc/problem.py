@@ -808,15 +808,19 @@ class Problem:
         return {}
 
     @cached_property
+    def num_allocations(self) -> int:
+        """How many allocation vectors all jobs have."""
+        return sum(map(self.count_allocations, self.jobs))
+
+    @cached_property
     def modes(self) -> tuple[tuple[Mode, ...], ...]:
         """Every mode of each job that fits alone, shape ``(num_jobs,)``.
 
         Raises :class:`CoallocError` where there are more than ``MAX_MODES``.
         """
-        total = sum(self.count_allocations(job) for job in self.jobs)
-        if total > MAX_MODES:
+        if self.num_allocations > MAX_MODES:
             raise CoallocError(
-                f"the jobs have {total:,} allocation vectors on {len(self.classes)} node classes, more than the "
+                f"the jobs have {self.num_allocations:,} allocation vectors on {len(self.classes)} node classes, more than the "
                 f"{MAX_MODES:,} that are enumerated; use formulation='count' (model pas: 'node')"
             )
         return tuple(map(self.modes_of, range(len(self.jobs))))

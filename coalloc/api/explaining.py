@@ -61,7 +61,7 @@ def explain(
     saturation, scope, makespan_limit, fixed
         As for :func:`solve`.
     jobs
-        Ids of the jobs whose waits are explained; none: all.
+        Ids of the jobs of the schedule whose waits are explained; none: all that waited.
     time_limit
         Seconds for what is computed: half for bounds, half for a schedule or a proof that there is none.
 
@@ -74,7 +74,7 @@ def explain(
     Raises
     ------
     CoallocError
-        An argument is unknown, or the objective is not regular.
+        An argument is unknown, the objective is not regular, or jobs are named without a schedule.
     """
     asked = objective_of(objective)
     if not isinstance(asked, RegularObjective):
@@ -84,6 +84,8 @@ def explain(
     unknown = [quoted(job) for job in jobs if job not in known]
     if unknown:
         raise CoallocError(f"jobs: the instance has no job {', '.join(unknown)}")
+    if jobs and schedule is None:
+        raise CoallocError("jobs: why they waited is read from a schedule, and none is given")
     seconds = slot_seconds(instance, slot) if schedule is None else schedule.slot
     given = [as_fixed(one) for one in fixed]
     fixings(instance, given, seconds, scope)  # raises faults by the names that are given
@@ -194,7 +196,7 @@ class _Question:
         yield from bounds
         rigid = in_shapes(self.instance, schedule)
         problem = discretise(rigid, None, links=links, saturation=self.saturation, scope=self.scope)
-        yield from why_waits(problem, schedule, jobs or [job.id for job in self.instance.jobs])
+        yield from why_waits(problem, schedule, jobs)
 
     def _gap(self, schedule: Schedule) -> Reason:
         """Return how far the objective of a schedule is from the bound."""

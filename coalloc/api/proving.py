@@ -42,7 +42,7 @@ def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit
     if not is_of_kind or instance is None or result.objective is None or options.slot is None:
         raise CoallocError("a proof is of the makespan of a schedule of model 'oas' in slots")
     problem = discretise(instance, options.slot, saturation=options.saturation, scope=options.scope)
-    if sum(map(problem.count_allocations, problem.jobs)) > MAX_MODES:
+    if problem.num_allocations > MAX_MODES:
         raise CoallocError("a proof is for jobs of few modes")
     latest = round((result.objective + instance.origin) / options.slot)
     question = pumpkin.Question(problem, 0, latest - 1)

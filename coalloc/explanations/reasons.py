@@ -52,6 +52,7 @@ KINDS: Mapping[tuple[About, str], str] = {
     ("capacity", "releases"): "the bound (limit) falls to amount if all jobs arrive with the first",
     ("capacity", "cut"): "the time limit cut the bound of some changes short, so that nothing is said of them",
     ("capacity", "nothing"): "no such change moves the bound",
+    ("wait", "arrival"): "a job that was asked about starts as soon as it arrives",
     ("wait", "precedence"): "a job that comes before has not ended",
     ("wait", "processors"): "fewer processors are free (limit) than the job has tasks (amount)",
     ("wait", "link"): "processors are free, but a link would saturate (amount, limit: MB/s) on all of them",

@@ -37,14 +37,22 @@ class Obstacle:
     others: tuple[str, ...] = ()
 
 
-def why_waits(problem: Problem, schedule: Schedule, jobs: Sequence[str]) -> Iterator[Reason]:
-    """Yield the reasons for which each of some jobs waited, in order of time.
+def why_waits(problem: Problem, schedule: Schedule, jobs: Sequence[str] = ()) -> Iterator[Reason]:
+    """Yield the reasons for which jobs waited, in order of time: all jobs, or those that are named.
 
-    The problem is in continuous time, its jobs and those of the schedule are the same, and the schedule is valid.
+    Of a named one that did not wait that is said. The problem is in continuous time, its jobs and those of the schedule
+    are the same, and the schedule is valid.
     """
     waiting = _Waiting(problem, schedule)
-    for job in jobs:
-        yield from waiting.reasons(job)
+    for job in jobs or [job.id for job in problem.jobs]:
+        found = list(waiting.reasons(job))
+        yield from found or ([_prompt(schedule[job])] if jobs else [])
+
+
+def _prompt(placement: Placement) -> Reason:
+    """Return that a job starts as soon as it has arrived."""
+    sentence = f"job {quoted(placement.job)} does not wait: it starts at {placement.start:g} s, as soon as it arrives"
+    return Reason("wait", "arrival", (placement.job,), "", None, None, sentence, placement.start, placement.start)
 
 
 class _Waiting:

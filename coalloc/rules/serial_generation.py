@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from operator import le
 
 from coalloc.allocation import Allocation, allocation_of
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.resources import tasks_within
-from coalloc.problem import Assignment, Mode, Problem, SpeedLevel
+from coalloc.problem import MAX_MODES, Assignment, Mode, Problem, SpeedLevel
 from coalloc.rules.orders import ORDERS, ordered
 from coalloc.rules.profile import Profile
 from coalloc.schedule import Schedule
@@ -106,8 +106,8 @@ class Generation:
         """Return the assignment of job ``j`` that ends first, then starts first, over its levels.
 
         With ``slowest`` no slower level is used (:data:`Way`), unless nothing else fits, and with ``since`` (ticks) no
-        earlier start. None as in :meth:`place`. Raises :class:`CoallocError` where the job finds no allocation on an
-        empty platform.
+        earlier start. None as in :meth:`place`, or where fillings fail and modes are too many to try. Raises
+        :class:`CoallocError` where the job finds no allocation on an empty platform.
         """
         levels = self.problem.levels[j]
         best: Assignment | None = None
@@ -196,6 +196,11 @@ class Generation:
         return self._few[j]
 
 
+def latest_end(assignments: Sequence[Assignment]) -> float:
+    """Return when the last of some assignments ends, ticks; 0 where there are none."""
+    return max((assignment.end for assignment in assignments), default=0.0)
+
+
 def list_schedule(problem: Problem, jobs: Sequence[int], deadline: float = math.inf) -> list[Assignment]:
     """Place the jobs (indices) in this order, each where it ends first (then where it starts first).
 
@@ -244,27 +249,35 @@ def _list_schedule(
 
 
 def named_orders(problem: Problem) -> list[list[int]]:
-    """Return the jobs (indices) in each named order, those first that start at a fixed time."""
+    """Return the jobs (indices) in each named order, the best for the latest end last; first those of a fixed start."""
     index = {job.id: j for j, job in enumerate(problem.jobs)}
     orders = [[index[job.id] for job in ordered(problem.jobs, name)] for name in ORDERS]
     return [sorted(order, key=lambda j: j not in problem.pinned) for order in orders] if problem.pinned else orders
 
 
-def best_list_schedule(problem: Problem, target: float = -math.inf, deadline: float = math.inf) -> list[Assignment]:
-    """Return the schedule with the least latest end among those of all named orders; nothing where none is one.
+def best_list_schedule(
+    problem: Problem,
+    target: float = -math.inf,
+    deadline: float = math.inf,
+    *,
+    orders: Sequence[Sequence[int]] | None = None,
+    cost: Callable[[Sequence[Assignment]], float] = latest_end,
+) -> list[Assignment]:
+    """Return the cheapest schedule among those of some orders, the named ones unless given; nothing where none is one.
 
-    No further order is tried once one ends by ``target`` (ticks), a proven bound, or at the deadline (an instant of
-    ``time.perf_counter()``, s); the jobs that one leaves then fill no gaps.
+    The last are tried first. No further order is tried once one costs no more than ``target``, a proven bound, or at
+    the deadline (an instant of ``time.perf_counter()``, s); the jobs that one leaves then fill no gaps. The cost is the
+    latest end, ticks, unless given.
     """
     generation = Generation(problem)
     best, least = list[Assignment](), math.inf
-    for order in reversed(dict.fromkeys(map(tuple, named_orders(problem)))):  # the last are the best most often
+    for order in reversed(dict.fromkeys(map(tuple, named_orders(problem) if orders is None else orders))):
         if best and time.perf_counter() > deadline:
             break
         schedule = _list_schedule(generation, order, deadline)
-        end = max((a.end for a in schedule), default=math.inf if order else 0)
-        if schedule and end <= least:
-            best, least = schedule, end
+        value = cost(schedule) if schedule or not order else math.inf
+        if schedule and value <= least:
+            best, least = schedule, value
         if least <= target:
             break
     return best
@@ -349,7 +362,9 @@ def earliest_end(problem: Problem, profile: Profile, j: int) -> Assignment | Non
 
 
 def _any_assignment(problem: Problem, profile: Profile, j: int) -> Assignment | None:
-    """Return the earliest-ending assignment over all modes, where no filling was found."""
+    """Return the earliest-ending assignment over all modes, where no filling was found; None where they are too many."""
+    if problem.num_allocations > MAX_MODES:
+        return None
     if not problem.modes[j]:
         raise CoallocError(f"job {problem.jobs[j].id!r} fits nowhere")
     starts = ((earliest_start_of(problem, profile, j, mode), mode) for mode in problem.modes[j])

@@ -436,7 +436,7 @@ class EnergyRun:
     @property
     def _has_modes(self) -> bool:
         """Whether there are so few allocation vectors that they are enumerated."""
-        return sum(map(self.problem.count_allocations, self.problem.jobs)) <= MAX_MODES
+        return self.problem.num_allocations <= MAX_MODES
 
     def _unfit(self, makespan_limit: float | None) -> StoppedBy | None:
         """Return why no model is built, and say so: it is too large, or takes longer to build than the time left."""

@@ -1,8 +1,17 @@
-"""The first schedules of a call: lists in the named orders, each job where it ends first."""
+"""The first schedules of a call: lists in the named orders, each job where it ends first.
+
+For a sum of costs the jobs are also listed by their work for each cost of waiting, least first: the optimal order on
+one machine. Source: W. Smith, "Various optimizers for single-stage production", Naval Research Logistics Quarterly 3
+(1956).
+"""
 
 from __future__ import annotations
 
-from coalloc.rules.serial_generation import best_list_schedule
+import math
+
+from coalloc.objectives import Criterion
+from coalloc.problem import Assignment
+from coalloc.rules.serial_generation import best_list_schedule, named_orders
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.unrelated_machines import Machines
@@ -11,9 +20,35 @@ SHARE = 0.25
 """Share of the time limit after which no gaps are looked for any more, nor further orders tried."""
 
 
+def first_schedule(context: Context, deadline: float) -> list[Assignment]:
+    """Return the cheapest list schedule; nothing where none is one.
+
+    At the deadline, an instant of ``time.perf_counter()``, s, no further list is tried.
+    """
+    criterion, problem = context.criterion, context.problem
+    if criterion.objective.is_latest_end:
+        return best_list_schedule(problem, context.proven, deadline)
+    orders = named_orders(problem)
+    if criterion.is_sum:
+        orders.append(by_work(criterion))
+    return best_list_schedule(problem, context.proven, deadline, orders=orders, cost=criterion.value)
+
+
+def by_work(criterion: Criterion) -> list[int]:
+    """Return the jobs (indices) by their work for each cost of a tick of waiting, those of a fixed start first."""
+    problem = criterion.problem
+
+    def work(j: int) -> float:
+        level = problem.levels[j][0]
+        ramp = criterion.ramp(j, level.duration)
+        cost = 1.0 if ramp is None else ramp.slope
+        return level.tasks * level.duration / cost if cost > 0.0 else math.inf
+
+    return sorted(range(len(problem.jobs)), key=lambda j: (j not in problem.pinned, work(j), problem.releases[j]))
+
+
 def _run(context: Context) -> None:
-    target = context.proven if context.criterion.objective.is_latest_end else float("-inf")
-    context.take(best_list_schedule(context.problem, target, context.deadline), METHOD.name)
+    context.take(first_schedule(context, context.deadline), METHOD.name)
 
 
 def _accepts(context: Context) -> bool:

@@ -187,7 +187,7 @@ def _fitting(context: Context, criterion: Criterion, first: Sequence[Assignment]
     """Return the mode model, or the count model where that would be too large; None where both are."""
     problem, horizon = criterion.problem, int(criterion.horizon(first))
     runner, count = ModelRun(context.call, context.run_model), formulation_of("oas", "count")
-    if sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_MODES:
+    if problem.num_allocations <= MAX_MODES:
         mode = formulation_of("oas", "mode")
         if runner.size(criterion, mode, horizon) <= MAX_NONZEROS:
             return mode

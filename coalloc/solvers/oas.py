@@ -22,20 +22,16 @@ from coalloc.models import Formulation, formulation_of
 from coalloc.objectives import OBJECTIVES, Criterion, Objective, objective_of
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, discretise
-from coalloc.rules.serial_generation import (
-    assignments_of,
-    best_list_schedule,
-    completions,
-    on_grid,
-    start_in_order,
-)
+from coalloc.rules.serial_generation import assignments_of, completions, on_grid, start_in_order
 from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import solve_model
+from coalloc.solvers.bounds.methods import cost_bound, default_method
 from coalloc.solvers.bounds.simple import quick_bound
 from coalloc.solvers.call import Call, is_within
 from coalloc.solvers.context import Context
 from coalloc.solvers.early_starts import start_early
 from coalloc.solvers.feasibility import why_crowded, why_infeasible
+from coalloc.solvers.list_schedules import first_schedule
 from coalloc.solvers.model_run import ModelRun
 from coalloc.solvers.moved_in_time import move_of, moved, moved_back, moved_schedule
 from coalloc.solvers.portfolio import close
@@ -52,6 +48,8 @@ EXPLAINING = 20.0
 """Seconds that the explanation of why there is no schedule takes at most, beyond the search itself."""
 RELAXED, RELAXED_SECONDS = 0.2, 60.0
 """Share of the time that a solve without the constraints takes at most, and its seconds where there is no limit."""
+BOUNDING_SHARE, BOUNDING = 0.1, 5.0
+"""Share of the time, and seconds at most, that a formulation asked for by name leaves for a bound where it is open."""
 TEST_SHARE = 0.25
 """Share of what is left of them that one test takes at most."""
 LEAST_TEST = 0.1
@@ -343,17 +341,26 @@ def _relax(context: Context, options: SolveOptions, objective: Objective, constr
 
 
 def _run_named(context: Context, formulation: Formulation) -> None:
-    """Run one formulation from the best known schedule, to its own proof, whatever cheaper bounds know."""
-    quick = quick_bound(context.criterion)
-    context.take(best_list_schedule(context.problem, deadline=context.instant(1.0)), "list schedule")
+    """Run one formulation from the best known schedule, to its own proof, whatever cheaper bounds know.
+
+    Where time ends it, what was kept of that is for the bound that :func:`coalloc.lower_bound` gives.
+    """
+    call, criterion = context.call, context.criterion
+    quick = quick_bound(criterion)
+    context.take(first_schedule(context, context.instant(1.0)), "list schedule")
     context.prove(quick, "longest job and packing")
-    schedule, bound = ModelRun(context.call, context.run_model).run(
-        context.criterion, formulation, context.best, time_limit=context.call.remaining, lower_bound=quick
+    bounding = min(BOUNDING, BOUNDING_SHARE * call.remaining)
+    schedule, bound = ModelRun(call, context.run_model).run(
+        criterion, formulation, context.best, time_limit=call.remaining - bounding, lower_bound=quick
     )
     if bound == math.inf:
         context.exclude()
         return
     _hear(context, schedule, bound)
+    if not context.is_closed and call.stopped_by == "time":
+        method = default_method(criterion.objective)
+        with call.timed("bound"):
+            context.prove(cost_bound(criterion, method, call.remaining), method)
 
 
 def _run_own(context: Context, formulation: Formulation, start: Schedule | None) -> SolveStatus | None:
@@ -362,7 +369,7 @@ def _run_own(context: Context, formulation: Formulation, start: Schedule | None)
     quick = quick_bound(criterion)
     context.prove(quick, "longest job and packing")
     first = (
-        best_list_schedule(context.problem, deadline=context.instant(1.0)) if start is None else _given(context, start)
+        first_schedule(context, context.instant(1.0)) if start is None else _given(context, start)
     )
     horizon = int(max([criterion.horizon(), *(a.end for a in first)]))
     schedule, bound = ModelRun(call, context.run_model).run(

@@ -203,7 +203,7 @@ def _solved(context: _PackageContext, formulation: str | PackageFormulation) -> 
 def _model_for_the_rest(context: _PackageContext) -> str:
     """Return the formulation for what the search left open; none where all are too large, or there is no time."""
     call, problem = context.call, context.problem
-    modes = sum(map(problem.count_allocations, problem.jobs))
+    modes = problem.num_allocations
     places = len(problem.jobs) * sum(problem.package.processors)
     if modes <= MAX_MODES:
         name, variables = "mode", modes

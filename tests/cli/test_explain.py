@@ -53,6 +53,7 @@ def test_an_instance_without_schedule_and_a_schedule_that_is_not_valid(tiny, tmp
     ("arguments", "message"),
     [
         (["--job", "J9"], "coalloc: jobs: the instance has no job 'J9'"),
+        (["--job", "J1"], "coalloc: jobs: why they waited is read from a schedule, and none is given"),
         (["--slot", "abc"], "coalloc: slot: must be seconds, or a percentage"),
         (["--objective", "edp"], "coalloc: objective of explain must be a regular one, got 'edp'"),
     ],

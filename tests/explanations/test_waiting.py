@@ -119,6 +119,14 @@ def test_a_window():
     ]
 
 
+def test_a_job_that_is_named_and_does_not_wait():
+    # Two nodes, J2 arrives at 30 s and starts then: said of it where it is named, else of nobody.
+    instance = Instance(platform(2), [Job("J1", 1, 60.0), Job("J2", 1, 10.0, arrival=30.0)])
+    schedule = Schedule([Placement("J1", 0.0, 60.0, ["C1/0"]), Placement("J2", 30.0, 40.0, ["C1/1"])])
+    assert waits(instance, schedule, "J2") == [("arrival", 30.0, 30.0, None, None, ())]
+    assert coalloc.explain(instance, schedule).of("wait") == ()
+
+
 def platform(*sizes: int, bandwidth: float = 100.0) -> Platform:
     """Return clusters C1, C2, ... of so many reference nodes."""
     return Platform([Cluster(f"C{i}", [NodeGroup(n, power=1.0)], bandwidth) for i, n in enumerate(sizes, 1)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from itertools import count
@@ -187,6 +188,22 @@ def test_the_sum_of_responses_may_need_a_longer_horizon_than_the_makespan(formul
     instance = Instance(star((1, 1.0, 1.0), (1, 0.2, 1.0)), jobs)
     result = coalloc.solve(instance, slot=10.0, objective="total-response-time", formulation=formulation)
     assert (result.status, result.objective) == ("optimal", 50.0)
+
+
+@pytest.mark.parametrize(("objective", "method"), [("makespan", "feasible-set"), ("total-response-time", "prices")])
+def test_a_formulation_that_runs_out_of_time_bounds_no_worse_than_lower_bound(objective: str, method: str) -> None:
+    # A solver that finds nothing: what is left is the bound that there is without it.
+    def run_model(model: pyo.ConcreteModel, limits: SolverLimits, **_: Any) -> ModelSolution:
+        assert limits.time < 60.0
+        return ModelSolution(SolveStatus.UNKNOWN, "time", None, -math.inf, ModelSize(1, 1, 1, 1))
+
+    instance = coalloc.generate("thesis-oas", seed=7, jobs=6)
+    options = SolveOptions(slot=1e5, objective=objective, time_limit=60.0)
+    result = solve_oas(instance, options, formulation="mode", run_model=run_model)
+    assert (result.status, result.stopped_by) == ("feasible", "time")
+    bound = coalloc.lower_bound(instance, slot=1e5, objective=objective)
+    assert result.lower_bound == pytest.approx(bound)
+    assert method in {point.source for point in result.trace}
 
 
 @LAW

@@ -258,7 +258,7 @@ def _accepts(context: Context) -> bool:
     is_known = context.is_free and context.criterion.objective.is_latest_end and bool(context.best)
     if not is_known or context.call.options.work_limit is not None or len(problem.jobs) > MAX_JOBS:
         return False
-    num_modes = sum(map(problem.count_allocations, problem.jobs))
+    num_modes = problem.num_allocations
     is_simple = num_modes == len(problem.jobs)
     is_of_use = is_simple or (num_modes <= MAX_MODES and not context.is_large and not cpsat.is_installed())
     return is_of_use and _grid_of(context) is not None

@@ -71,7 +71,7 @@ class SetList(NamedTuple):
 def may_list(problem: Problem) -> bool:
     """Return whether links, memory or the scope forbid sets that the processors hold, and the ways to try are few."""
     is_restricted = bool(problem.contended_links) or problem.is_restricted or problem.scope != "platform"
-    return is_restricted and sum(problem.count_allocations(job) for job in problem.jobs) <= MAX_CHOICES
+    return is_restricted and problem.num_allocations <= MAX_CHOICES
 
 
 class LinkSets:
