@@ -24,7 +24,9 @@ MakespanLimit = Annotated[float | None, Option(help="Seconds within which the sc
 FixedFile = Annotated[
     Path | None, Option("--fixed", metavar="SCHEDULE", help="Placements of some jobs that are kept as they are.")
 ]
-Job = Annotated[list[str] | None, Option(help="Job of the schedule whose wait is explained; again for more. All without it.")]
+Job = Annotated[
+    list[str] | None, Option(help="Job of the schedule whose wait is explained; again for more. All without it.")
+]
 TimeLimit = Annotated[
     float, Option(help="Seconds: half for bounds, half for a schedule or a proof that there is none.")
 ]

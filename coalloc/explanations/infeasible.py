@@ -9,7 +9,7 @@ from graphlib import TopologicalSorter
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance.rounding import slots_down, time_tolerance
-from coalloc.problem import MAX_MODES, Problem, least_tasks
+from coalloc.problem import MAX_MODES, Problem, least_tasks, short_resource
 from coalloc.rules.spreading import Spreading
 from coalloc.solvers.bounds.simple import simple_bound
 from coalloc.solvers.feasibility import alone, fits_alone, mildest_load
@@ -34,7 +34,7 @@ def _no_room(problem: Problem, j: int) -> Reason | None:
         "eligibility": (problem.rooms(job), "on the clusters and nodes that it may use there is room for {}"),
     }
     for kind, (room, words) in rooms.items():
-        if kind == "eligibility" and (short := problem.short_resource(job)):
+        if kind == "eligibility" and (short := short_resource(problem, job)):
             resource, enough = short
             sentence = (
                 f"job {quoted(job.id)} has {tasks} tasks, and what a {problem.scope} has of {quoted(resource)} "

@@ -20,7 +20,7 @@ from coalloc.heuristics.over_time import Admission
 from coalloc.heuristics.snapshots import snapshot_of_now
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.rounding import time_tolerance
-from coalloc.problem import Links, Mode, Problem, discretise
+from coalloc.problem import Links, Mode, Problem, discretise, shortage
 from coalloc.rules.orders import ordered
 from coalloc.rules.selection import selected
 from coalloc.simulator.policy import Start, State
@@ -125,7 +125,7 @@ class Pas:
         while True:
             barring = Barring(problem, barred)
             tried = replace(problem, constraints=(*problem.constraints, barring))
-            if any(tried.shortage(job) for job in tried.jobs):
+            if any(shortage(tried, job) for job in tried.jobs):
                 return Placed(None, 0.0, is_proven=is_first)
             placed = place_package(tried, self.allocation, work)
             late = {(j, g) for j, mode in enumerate(placed.modes or ()) for g in _late(mode, open_for)}

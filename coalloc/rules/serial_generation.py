@@ -362,7 +362,7 @@ def earliest_end(problem: Problem, profile: Profile, j: int) -> Assignment | Non
 
 
 def _any_assignment(problem: Problem, profile: Profile, j: int) -> Assignment | None:
-    """Return the earliest-ending assignment over all modes, where no filling was found; None where they are too many."""
+    """Return the earliest-ending assignment over all modes, where no filling was found; None of too many modes."""
     if problem.num_allocations > MAX_MODES:
         return None
     if not problem.modes[j]:

@@ -10,7 +10,7 @@ from operator import le
 from coalloc.allocation import tasks_per_cluster
 from coalloc.documents.text import quoted
 from coalloc.instance import Job
-from coalloc.problem import MAX_MODES, Problem, least_tasks
+from coalloc.problem import MAX_MODES, Problem, least_tasks, shortage
 from coalloc.rules.packages import package_limits
 from coalloc.rules.profile import Profile
 from coalloc.rules.serial_generation import earliest_start, fillings, room_for
@@ -162,7 +162,7 @@ def why_nowhere(problem: Problem, job: Job) -> str:
     """Return why no part of the platform that the scope allows holds a job; nothing where one does."""
     if max(problem.within_scope(problem.capacities)) < least_tasks(job):
         return f"job {quoted(job.id)} fits on no {problem.scope}: it has {least_tasks(job)} tasks"
-    return problem.shortage(job)
+    return shortage(problem, job)
 
 
 def _saturation(problem: Problem, spreading: Spreading, j: int) -> str:

@@ -368,9 +368,7 @@ def _run_own(context: Context, formulation: Formulation, start: Schedule | None)
     call, criterion = context.call, context.criterion
     quick = quick_bound(criterion)
     context.prove(quick, "longest job and packing")
-    first = (
-        first_schedule(context, context.instant(1.0)) if start is None else _given(context, start)
-    )
+    first = first_schedule(context, context.instant(1.0)) if start is None else _given(context, start)
     horizon = int(max([criterion.horizon(), *(a.end for a in first)]))
     schedule, bound = ModelRun(call, context.run_model).run(
         criterion, formulation, first, time_limit=call.remaining, lower_bound=quick, horizon=horizon

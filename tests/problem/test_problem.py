@@ -25,7 +25,7 @@ from coalloc.instance import (
     Switch,
     Window,
 )
-from coalloc.problem import Problem, Rounding, compositions, discretise, slot_seconds, time_span
+from coalloc.problem import Problem, Rounding, compositions, discretise, shortage, slot_seconds, time_span
 from coalloc.testing.constraints import EndBy
 from tests.small_instances import slotted_instances
 from tests.strategies import LAW
@@ -269,7 +269,7 @@ def test_a_job_is_only_where_it_has_memory() -> None:
 
 def test_a_job_with_memory_nowhere_is_named() -> None:
     problem = with_memory(Job("J1", 4, 10.0, memory=400.0))
-    assert problem.shortage(problem.jobs[0]) == (
+    assert shortage(problem, problem.jobs[0]) == (
         "job 'J1' asks for 400 MB of memory per task: the nodes have that for 3 of its 4 tasks"
     )
     with pytest.raises(CoallocError, match="the nodes have that for 3 of its 4 tasks"):

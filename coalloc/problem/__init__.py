@@ -1,0 +1,48 @@
+"""An instance as exact methods see it: classes of processors, modes and speed levels of jobs, time in ticks."""
+
+from coalloc.problem.blocks import Busy, taken_in_pieces
+from coalloc.problem.choices import Assignment, Mode, NotTogetherRow, SpeedLevel, TimeSumRow
+from coalloc.problem.counting import compositions, numbered
+from coalloc.problem.discretisation import (
+    MAX_SLOTS,
+    Slot,
+    discretise,
+    discretise_for_energy,
+    on_another_grid,
+    slot_seconds,
+    time_span,
+)
+from coalloc.problem.frame import Links, Rounding, least_tasks
+from coalloc.problem.package import Package
+from coalloc.problem.problem import MAX_MODES, Problem
+from coalloc.problem.resources import LinkBandwidth, Pool
+from coalloc.problem.shortages import short_resource, shortage
+
+__all__ = [
+    "MAX_MODES",
+    "MAX_SLOTS",
+    "Assignment",
+    "Busy",
+    "LinkBandwidth",
+    "Links",
+    "Mode",
+    "NotTogetherRow",
+    "Package",
+    "Pool",
+    "Problem",
+    "Rounding",
+    "Slot",
+    "SpeedLevel",
+    "TimeSumRow",
+    "compositions",
+    "discretise",
+    "discretise_for_energy",
+    "least_tasks",
+    "numbered",
+    "on_another_grid",
+    "short_resource",
+    "shortage",
+    "slot_seconds",
+    "taken_in_pieces",
+    "time_span",
+]

@@ -1,0 +1,128 @@
+"""An instance on a grid: the length of a slot, what is refused for being too fine, and the problem that it becomes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Annotated
+
+from coalloc.allocation import Scope, node_classes, reserved_nodes, switched_classes
+from coalloc.constraint import Constraint, Stated, stated
+from coalloc.documents.text import quoted
+from coalloc.instance import CoallocError, Instance, Job
+from coalloc.instance.rounding import INSTANT_TOLERANCE
+from coalloc.problem.frame import Links, Rounding
+from coalloc.problem.problem import Problem
+from coalloc.problem.resources import crowded_nodes
+
+EXACT_METHODS = "what solves, bounds or replays"
+"""What errors call all that a :class:`Problem` is made for."""
+
+MAX_SLOTS = 1e8
+"""Slots, from the first arrival to the end of all jobs in turn, to which bounds are exact: a tenth of what rounding
+takes off them."""
+SLOT_TOLERANCES = 10.0
+"""Tolerances of instants that a slot is at least."""
+
+Slot = Annotated[float | str | None, 'seconds, a percentage such as "50%", or None']
+"""Length of a slot as a caller gives it: seconds, or a share of the mean base time; None is continuous time."""
+
+
+def time_span(instance: Instance) -> float:
+    """Return seconds from the first arrival (0 where jobs run already) in which all jobs can end, one by one."""
+    groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
+    ends = [*(job.arrival for job in instance.jobs), *(run.end for run in instance.running)]
+    ends += [window.end for window in instance.platform.unavailable]
+    slowest = (max(map(max, _stated_times(job))) for job in instance.jobs)
+    slowness = max(1.0 / min(group.effective_power, group.availability) for group in groups)
+    in_turn = sum(slowest) * max(1.0, slowness)
+    return max(ends, default=0.0) - instance.origin + in_turn
+
+
+def _stated_times(job: Job) -> list[list[float]]:
+    """Return the base time of each shape of a job, and the times that it names, s."""
+    return [[shape.base_time, *shape.times.values()] for shape in job.in_shapes]
+
+
+def slot_seconds(instance: Instance, slot: Slot) -> float | None:
+    """Return a slot length in seconds: a number of seconds, or ``"50%"`` of the mean base time.
+
+    Raises :class:`CoallocError` for one in which times, or bounds on them, are no longer whole to the slot.
+    """
+    if slot is None:
+        return None
+    if isinstance(slot, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", slot)
+        if match is None:
+            raise CoallocError(f'slot: must be seconds, or a percentage such as "50%", got {slot!r}')
+        seconds = float(match.group(1)) / 100.0 * (instance.mean_base_time or 1.0)
+    else:
+        seconds = float(slot)
+    if not (math.isfinite(seconds) and seconds > 0.0):
+        raise CoallocError(f"slot: must be above 0 and finite, got {slot!r}")
+    least = max(time_span(instance) / MAX_SLOTS, SLOT_TOLERANCES * INSTANT_TOLERANCE)
+    if seconds < least:
+        raise CoallocError(f"slot: must be at least {least:.2g} s here, for times to be whole slots, got {slot!r}")
+    return seconds
+
+
+def discretise(
+    instance: Instance,
+    slot: float | None,
+    rounding: Rounding = "up",
+    *,
+    links: Links = "strict",
+    saturation: float = 0.0,
+    scope: Scope = "platform",
+    constraints: Iterable[Constraint] = (),
+) -> Problem:
+    """Return the problem that an instance is on a grid of ``slot`` seconds (None: continuous time).
+
+    With ``rounding="up"`` durations, arrivals and ends of running jobs are rounded up to slots, and a
+    schedule of the problem is one of the instance. With ``"down"`` all are rounded down, and the
+    optimum, times the slot, is at most the optimum of the instance in continuous time: so only ``constraints`` are
+    kept that still forbid nothing else then.
+    """
+    instance.refuse_shared_nodes(EXACT_METHODS)
+    _refuse_instants(instance)
+    kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
+    reserved = reserved_nodes(instance.platform, instance.running, EXACT_METHODS)
+    apart = [*reserved, *(nodes for constraint in kept for nodes in constraint.separates())]
+    apart += [{node} for node in crowded_nodes(instance)]
+    classes = node_classes(instance.platform, scope, instance.largest_task_memory, apart)
+    return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
+
+
+def _refuse_instants(instance: Instance) -> None:
+    """Raise :class:`CoallocError` for jobs that are over in less than two instants differ by: they occupy nothing."""
+    times = ((job, min(map(min, _stated_times(job)))) for job in instance.jobs)
+    short = [(job, seconds) for job, seconds in times if seconds < INSTANT_TOLERANCE]
+    if short:
+        (first, seconds), more = short[0], f", and {len(short) - 1} more" if len(short) > 1 else ""
+        raise CoallocError(
+            f"job {quoted(first.id)} has a base_time, or one of times, of {seconds:g} s{more}: must be at least "
+            f"{INSTANT_TOLERANCE:g} s here, for closer instants are one"
+        )
+
+
+def on_another_grid(problem: Problem, slot: float, rounding: Rounding) -> Problem:
+    """Return a problem on a grid of other slots."""
+    return discretise(
+        problem.instance,
+        slot,
+        rounding,
+        links=problem.links,
+        saturation=problem.saturation,
+        scope=problem.scope,
+        constraints=[c for c in problem.constraints if not isinstance(c, Stated)],
+    )
+
+
+def discretise_for_energy(
+    instance: Instance, slot: float | None, *, saturation: float = 0.0, scope: Scope = "platform"
+) -> Problem:
+    """Return :func:`discretise` rounded up, with classes in which it shows which nodes have a busy core."""
+    instance.refuse_shared_nodes(EXACT_METHODS)
+    classes, kept = switched_classes(instance.platform, scope), tuple(stated(instance))
+    return Problem(instance, classes, slot, "up", "strict", saturation, scope, kept)

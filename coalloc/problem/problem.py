@@ -1,0 +1,353 @@
+"""What exact methods see: the jobs as choices between modes, time as slots or seconds.
+
+A mode is an allocation vector of one job; its duration and what it asks of links and memories are constants,
+so the maximum in SP, the quadratic bandwidth (2.6) and every other max() are gone before a model
+is built (thesis 3.2.1 with errata 1 to 4). Times are in *ticks*: whole slots of a slotted problem,
+seconds of a continuous one; no problem mixes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+
+from coalloc.allocation import Allocation, Stock
+from coalloc.constraint import Constraint, NotTogether, Times
+from coalloc.instance import CoallocError, Job
+from coalloc.instance.rounding import slots_down, slots_up, time_tolerance
+from coalloc.problem.blocks import Busy, blocks_of, busy_of
+from coalloc.problem.choices import Mode, NotTogetherRow, SpeedLevel, TimeSumRow
+from coalloc.problem.counting import compositions, num_compositions, numbered
+from coalloc.problem.frame import Frame, least_tasks
+from coalloc.problem.levels import SpeedLevels
+from coalloc.problem.package import Package, package_of
+from coalloc.problem.resources import Countable, NodeMemory
+
+MAX_MODES = 200_000
+"""Allocation vectors, over all jobs, beyond which they are not enumerated."""
+
+
+@dataclass(frozen=True)
+class Problem(Frame):
+    """An instance, discretised: see :func:`coalloc.problem.discretise`."""
+
+    @cached_property
+    def releases(self) -> tuple[float, ...]:
+        """Earliest start of each job, ticks: the latest that a constraint asks for, or that jobs before it leave."""
+        asked = [self.ticks(max(c.earliest_start(job) for c in self.constraints)) for job in self.jobs]
+        for j in self._in_turn:
+            asked[j] = max([asked[j], *(asked[i] + self.levels[i][0].duration for i in self.before[j])])
+        return tuple(asked)
+
+    @property
+    def first_slot(self) -> int:
+        """The first slot in which a job may run: models have none before it, though arrivals be in Unix time."""
+        return int(min(self.releases, default=0))
+
+    @cached_property
+    def latest_ends(self) -> tuple[float, ...]:
+        """Latest end of each job, ticks: the earliest that a constraint, or a job after it, asks for; else infinity."""
+        asked = [self._last_tick(min(c.latest_end(job) for c in self.constraints)) for job in self.jobs]
+        for j in reversed(self._in_turn):
+            for i in self.before[j]:
+                asked[i] = min(asked[i], asked[j] - self.levels[j][0].duration)
+        return tuple(asked)
+
+    @cached_property
+    def before(self) -> tuple[tuple[int, ...], ...]:
+        """The jobs, by index, that rows ask to end before each job starts."""
+        found: list[list[int]] = [[] for _ in self.jobs]
+        for row in self.rows:
+            if isinstance(row, TimeSumRow) and row.least >= 0 and len(row.terms) == 2:
+                (_, late, j), (_, early, i) = sorted(row.terms, reverse=True)
+                if (late, early) == ("start", "end") and i != j:
+                    found[j].append(i)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def _in_turn(self) -> tuple[int, ...]:
+        """The jobs, by index, each behind all that end before it starts; none where a cycle, or a lack, forbids that.
+
+        Of a job that fits nowhere there is no time that it takes: :attr:`levels` says so, and not what it delays.
+        """
+        if not any(self.before) or not all(map(self._has_room, self.jobs)):
+            return ()
+        try:
+            return tuple(TopologicalSorter(dict(enumerate(self.before))).static_order())
+        except CycleError:
+            return ()
+
+    def _has_room(self, job: Job) -> bool:
+        """Return whether a job finds room for its tasks, in its narrowest shape."""
+        return self.most_tasks(job) >= least_tasks(job)
+
+    def _last_tick(self, seconds: float) -> float:
+        if math.isinf(seconds):
+            return seconds
+        return seconds + time_tolerance(seconds) if self.slot is None else slots_down(seconds, self.slot)
+
+    @cached_property
+    def pinned(self) -> frozenset[int]:
+        """The jobs, by index, of which a row says by when they start: lists begin with them."""
+        single = (row.terms[0] for row in self.rows if isinstance(row, TimeSumRow) and len(row.terms) == 1)
+        return frozenset(j for factor, which, j in single if (factor, which) == (-1, "start"))
+
+    @cached_property
+    def couples(self) -> bool:
+        """Whether a constraint ties jobs to each other, or to an instant by which they must have ended."""
+        return self.ties_jobs or not all(math.isinf(end) for end in self.latest_ends)
+
+    @property
+    def ties_jobs(self) -> bool:
+        """Whether a constraint ties jobs to each other."""
+        return bool(self._coupling)
+
+    @cached_property
+    def _coupling(self) -> tuple[Constraint, ...]:
+        """The constraints that tie jobs to each other: the others forbid no start for what is placed."""
+        return tuple(constraint for constraint in self.constraints if constraint.couples)
+
+    @cached_property
+    def kinds(self) -> tuple[int, ...]:
+        """The kind of each job, numbered from 0 in order of their first jobs, shape ``(num_jobs,)``.
+
+        Jobs of one kind may be exchanged in every schedule: they have the same modes, times in ticks and all, and no
+        constraint tells them apart.
+        """
+        return numbered(map(self._seen_of, range(len(self.jobs))))
+
+    def _seen_of(self, j: int) -> Hashable:
+        """Return all that the problem sees of a job."""
+        job = self.jobs[j]
+        loads = (job.task_bandwidth, job.memory or 0.0, job.resources, job.task_resources)
+        shapes = self.shapes(job)
+        of_classes = tuple(tuple(map(self.ticks, self.class_times(shape))) if shape.times else () for shape in shapes)
+        times = (self.releases[j], self.latest_ends[j], self.levels[j], of_classes)
+        told_apart = tuple([constraint.tells_apart_by(job) for constraint in self.constraints])
+        return (tuple([shape.tasks for shape in shapes]), loads, self.rooms(job), times, told_apart)
+
+    @cached_property
+    def rows(self) -> tuple[NotTogetherRow | TimeSumRow, ...]:
+        """The rows that the constraints give models."""
+        number = {job.id: j for j, job in enumerate(self.jobs)}
+        rows: list[NotTogetherRow | TimeSumRow] = []
+        for row in (row for constraint in self.constraints for row in constraint.rows(self.instance)):
+            if isinstance(row, NotTogether):
+                rows.append(NotTogetherRow(tuple(number[job] for job in row.jobs)))
+            else:
+                terms = tuple((factor, which, number[job]) for factor, which, job in row.terms)
+                rows.append(TimeSumRow(terms, self._least_tick(row.least)))
+        return tuple(rows)
+
+    def _least_tick(self, seconds: float) -> float:
+        """Return the ticks that a sum of times has to reach if it has to reach so many seconds.
+
+        Of whole slots that is the next number up. A difference of two times that are cut to slots reaches the one down.
+        """
+        if self.slot is None:
+            return seconds
+        is_up = (self.rounding == "up") == (seconds >= 0.0)
+        slots = slots_up(abs(seconds), self.slot) if is_up else slots_down(abs(seconds), self.slot)
+        return math.copysign(slots, seconds)
+
+    def next_start(self, j: int, start: float, duration: float, placed: Mapping[int, tuple[float, float]]) -> float:
+        """Return the first start (ticks) from ``start`` on that no constraint forbids to a job of this duration.
+
+        ``placed`` are starts and ends (ticks) of other jobs, by index. Infinity where there is none.
+        """
+        times: Times = {
+            self.jobs[k].id: (self.seconds(start), self.seconds(end))
+            for k, (start, end) in (placed.items() if self._coupling else ())
+            if k != j
+        }
+        while start + duration <= self.latest_ends[j]:
+            later = self.seconds(start)
+            for constraint in self._coupling:
+                later = max(later, constraint.next_start(self.jobs[j], later, later + self.seconds(duration), times))
+            if math.isinf(later) or self.ticks(later) <= start:
+                return start if math.isfinite(later) else math.inf
+            start = self.ticks(later)
+        return math.inf
+
+    @cached_property
+    def busy(self) -> tuple[Busy, ...]:
+        """The jobs that run already, those that start later left out."""
+        return busy_of(self)
+
+    @cached_property
+    def blocks(self) -> tuple[Busy, ...]:
+        """What holds processors for a time to come: running jobs that start later, and windows."""
+        return blocks_of(self, self.busy)
+
+    @cached_property
+    def package(self) -> Package:
+        """What is free when all jobs start together; jobs that end by then hold nothing any more."""
+        return package_of(self, self.busy, max(self.releases, default=0.0))
+
+    @cached_property
+    def contended_resources(self) -> tuple[int, ...]:
+        """The resources of which there would be too little if every job took as much as it can at once."""
+        contended = []
+        for k, resource in enumerate(self.resources):
+            most = sum(busy.loads[k] for busy in (*self.busy, *self.blocks))
+            most += sum(max(self._most_load(shape, k) for shape in self.shapes(job)) for job in self.jobs)
+            if most > resource.limit:
+                contended.append(k)
+        return tuple(contended)
+
+    def _most_load(self, job: Job, k: int) -> float:
+        """Return the most that a rigid job may ask of a resource."""
+        return max(self.load_table(job, k)[self.tasks_within(job, k).start :], default=0.0)
+
+    @cached_property
+    def contended_links(self) -> tuple[int, ...]:
+        """The links among them."""
+        return tuple(k for k in self.contended_resources if k < self.num_links)
+
+    @cached_property
+    def contended_memories(self) -> tuple[int, ...]:
+        """The memories among them."""
+        return tuple(k for k in self.contended_resources if isinstance(self.resources[k], NodeMemory))
+
+    @cached_property
+    def countables(self) -> tuple[tuple[int, Countable], ...]:
+        """The stocks, then the pools among them, with their indices."""
+        pairs = ((k, self.resources[k]) for k in self.contended_resources)
+        return tuple((k, resource) for k, resource in pairs if isinstance(resource, Countable))
+
+    @cached_property
+    def contended_pools(self) -> tuple[int, ...]:
+        """The indices of these."""
+        return tuple(k for k, _ in self.countables)
+
+    @cached_property
+    def contended_stocks(self) -> tuple[int, ...]:
+        """The stocks among them."""
+        return tuple(k for k in self.contended_resources if isinstance(self.resources[k], Stock))
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether what is free only grows, but for the jobs to schedule: no window takes anything."""
+        return not self.blocks and self.contended_pools == self.contended_stocks
+
+    @cached_property
+    def is_restricted(self) -> bool:
+        """Whether memory, resources or constraints keep some job from processors that it could have otherwise."""
+        is_shared = bool(self.contended_memories or self.contended_stocks)
+        return is_shared or any(self.rooms(job) != self.capacities for job in self.jobs)
+
+    def count_allocations(self, job: Job) -> int:
+        """Return how many allocation vectors a job has, links and scope aside."""
+        rooms = self.rooms(job)
+        if rooms not in self._known_counts:
+            most = max(shape.tasks for other in self.jobs for shape in self.shapes(other))
+            self._known_counts[rooms] = num_compositions(most, rooms)
+        return sum([self._known_counts[rooms][shape.tasks] for shape in self.shapes(job)])
+
+    @cached_property
+    def _known_counts(self) -> dict[tuple[int, ...], list[int]]:
+        """Numbers of allocation vectors so far, by room and by tasks."""
+        return {}
+
+    @cached_property
+    def num_allocations(self) -> int:
+        """How many allocation vectors all jobs have."""
+        return sum(map(self.count_allocations, self.jobs))
+
+    @cached_property
+    def modes(self) -> tuple[tuple[Mode, ...], ...]:
+        """Every mode of each job that fits alone, shape ``(num_jobs,)``.
+
+        Raises :class:`CoallocError` where there are more than ``MAX_MODES``.
+        """
+        if self.num_allocations > MAX_MODES:
+            raise CoallocError(
+                f"the jobs have {self.num_allocations:,} allocation vectors on {len(self.classes)} node classes, "
+                f"more than the {MAX_MODES:,} that are enumerated; use formulation='count' (model pas: 'node')"
+            )
+        return tuple(map(self.modes_of, range(len(self.jobs))))
+
+    def modes_of(self, j: int) -> tuple[Mode, ...]:
+        """Return every mode of a job, by index, that fits alone."""
+        job = self.jobs[j]
+        found = (self.mode(job, allocation) for allocation in self.allocations(job))
+        return tuple(mode for mode in found if self.fits_alone(mode))
+
+    def allocations(self, job: Job) -> Iterator[Allocation]:
+        """Yield every allocation vector of a job within the scope, links aside: by shape, in lexicographic order."""
+        rooms = self.rooms(job)
+        if job.shapes:
+            for shape in self.shapes(job):
+                yield from self.allocations(shape)
+            return
+        if self.scope == "platform":
+            yield from compositions(job.tasks, rooms)
+            return
+        for cluster in range(len(self.instance.platform.clusters)):
+            inside = [n if c.cluster == cluster else 0 for n, c in zip(rooms, self.classes, strict=True)]
+            if self.scope == "cluster":
+                yield from compositions(job.tasks, inside)
+            else:
+                yield from (a for a in compositions(job.tasks, inside) if max(a) == job.tasks)
+
+    @cached_property
+    def horizon_in_turn(self) -> float:
+        """Ticks within which every order of the jobs fits: each after the other, at its slowest, when all is there.
+
+        Where rows ask for lags between jobs, in a schedule in which nothing can start earlier, at every instant after
+        that a job runs or a lag does (docs/mathematics.md, "Horizons").
+        """
+        last = max([*self.releases, *(busy.end for busy in (*self.busy, *self.blocks))], default=0)
+        lags = sum(max(0, row.least) for row in self.rows if isinstance(row, TimeSumRow))
+        return last + sum(levels[-1].duration for levels in self.levels if levels) + lags
+
+    @cached_property
+    def _speed_levels(self) -> SpeedLevels:
+        return SpeedLevels(self)
+
+    @cached_property
+    def levels(self) -> tuple[tuple[SpeedLevel, ...], ...]:
+        """The speed levels of each job in all its shapes, fastest first, shape ``(num_jobs,)``.
+
+        Effective powers at which a job takes equally many ticks are one level. A slower level of the same tasks has all
+        classes of a faster one. Raises :class:`CoallocError` where a job has none, for memory or constraints.
+        """
+        return tuple(map(self._speed_levels.of, self.jobs))
+
+    def slowest_classes(self, j: int, level: int) -> tuple[int, ...]:
+        """Return the classes that a level has and the one before it has not: a job with a task there is no faster.
+
+        Levels of other shapes do not count.
+        """
+        levels = self.levels[j]
+        faster = (lv.classes for lv in reversed(levels[:level]) if lv.tasks == levels[level].tasks)
+        before = next(faster, ())
+        return tuple(g for g in levels[level].classes if g not in before)
+
+    def level_of(self, j: int, mode: Mode) -> int:
+        """Return the number of the speed level of a mode of a job, by index."""
+        tasks = sum(mode.allocation)
+        levels = enumerate(self.levels[j])
+        return next(n for n, level in levels if (level.duration, level.tasks) == (mode.duration, tasks))
+
+    @cached_property
+    def held_exactly(self) -> tuple[int, ...]:
+        """The jobs, by index, whose end a row asks to be late: held for longer than it runs, one seems to keep it."""
+        rows = (row for row in self.rows if isinstance(row, TimeSumRow))
+        return tuple(sorted({j for row in rows for factor, which, j in row.terms if which == "end" and factor > 0}))
+
+    @cached_property
+    def class_sets(self) -> frozenset[tuple[int, ...]]:
+        """All sets of classes that speed levels may have, by index."""
+        rooms = {self.capacities, *(self.rooms(job) for job in self.jobs)}
+        found = frozenset(allowed for of_classes in rooms for _, allowed, _ in self._speed_levels.prefixes(of_classes))
+        timed = (j for j, job in enumerate(self.jobs) if any(shape.times for shape in self.shapes(job)))
+        return found.union(level.classes for j in timed for level in self.levels[j])
+
+    @property
+    def speed_prefixes(self) -> tuple[tuple[int, ...], ...]:
+        """For each effective power, greatest first, the classes (by index) that are at least as fast."""
+        return tuple(allowed for _, allowed, _ in self._speed_levels.prefixes(self.capacities))

@@ -1,0 +1,44 @@
+"""Why a job finds too little room: of memory, of a resource, or by constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from coalloc.documents.text import quoted
+from coalloc.instance import Job
+from coalloc.problem.frame import Frame, least_tasks
+
+
+def shortage(frame: Frame, job: Job) -> str:
+    """Return why memory, resources or constraints leave a job too little room; nothing where they do not."""
+    most, tasks = frame.most_tasks(job), least_tasks(job)
+    if most >= tasks:
+        return ""
+    if short := short_resource(frame, job):
+        resource, enough = short
+        found = f"what there is of it within a {frame.scope} is enough for {enough} of its {tasks} tasks"
+        return f"job {quoted(job.id)} takes {quoted(resource)}: {found}"
+    if max(frame.within_scope([c.room(job.memory or 0.0) for c in frame.classes])) >= tasks:
+        return f"job {quoted(job.id)} has {tasks} tasks, the constraints leave it {most} processors"
+    found = f"the nodes have that for {most}"
+    if frame.scope != "platform":
+        found = f"no {frame.scope} has that for more than {most}"
+    asked = f"asks for {job.memory or 0.0:g} MB of memory per task"
+    return f"job {quoted(job.id)} {asked}: {found} of its {tasks} tasks"
+
+
+def short_resource(frame: Frame, job: Job) -> tuple[str, int] | None:
+    """Return the first resource that is enough for too few tasks of a job where it may be, and for how many."""
+    if not job.asks_resources:
+        return None
+    for name in frame.instance.resources_asked:
+        only = {key: {name: amounts[name]} if name in amounts else {} for key, amounts in _asked(job).items()}
+        most = frame.most_tasks(job.replace(memory=None, **only))
+        if most < least_tasks(job) <= frame.most_tasks(job.replace(memory=None, resources={}, task_resources={})):
+            return name, most
+    return None
+
+
+def _asked(job: Job) -> dict[str, Mapping[str, float]]:
+    """Return what a job takes of resources, as fields of it."""
+    return {"resources": job.resources, "task_resources": job.task_resources}
