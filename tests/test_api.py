@@ -350,7 +350,7 @@ def test_progress_true_prints_lines_on_standard_error(capsys):
 
 @pytest.mark.extras
 def test_a_start_is_the_first_incumbent_where_it_is_the_better():
-    instance = coalloc.example("thesis-oas-1")
+    instance = coalloc.generate("thesis-oas", seed=2)
     best = coalloc.solve(instance, slot="100%")
     # Response time: the list schedule is not optimal here, so that the start shows in the trace.
     goal = {"slot": "100%", "objective": "total-response-time", "time_limit": 20.0}
