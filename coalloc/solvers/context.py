@@ -23,6 +23,9 @@ from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
 LARGE = 24
 """Number of jobs from which on complete methods add nothing to what beam search finds of the makespan."""
 
+LARGE_FOR_SUMS = 40
+"""Number of jobs from which on they add nothing to what searches find of a sum."""
+
 T = TypeVar("T")
 
 
@@ -58,8 +61,14 @@ class Context:
 
     @property
     def is_large(self) -> bool:
-        """Whether there are so many jobs that nothing complete is tried (:data:`LARGE`)."""
+        """Whether there are so many jobs that their latest end is for beam search (:data:`LARGE`)."""
         return self.criterion.objective.is_latest_end and len(self.problem.jobs) >= LARGE
+
+    @property
+    def is_beyond_proof(self) -> bool:
+        """Whether there are so many jobs that nothing complete is tried; of a sum, once a schedule is known."""
+        is_large_sum = self.criterion.is_sum and len(self.problem.jobs) >= LARGE_FOR_SUMS
+        return self.is_large or (is_large_sum and bool(self.best))
 
     @property
     def is_free(self) -> bool:

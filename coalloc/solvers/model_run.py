@@ -170,7 +170,7 @@ def reporter(call: Call, criterion: Criterion) -> Progress:
 def _accepts(context: Context) -> bool:
     """Accept what CP-SAT does not: beside it a model adds nothing."""
     is_left = not cpsat.METHOD.accepts(context) and not cpsat.ON_GRIDS.accepts(context)
-    return is_left and not context.is_large
+    return is_left and not context.is_beyond_proof
 
 
 def _accepts_slots(context: Context) -> bool:

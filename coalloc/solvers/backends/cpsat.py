@@ -8,6 +8,7 @@ only the rounding lets through is refused by the exact model here.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict
@@ -73,11 +74,14 @@ def solve_cpsat(
     """Run CP-SAT on a problem in slots, until it is done, its time is up or ``is_done`` says so.
 
     Every bound (a cost) and schedule goes to the callbacks as it comes. ``lower_bound`` (a cost) is not
-    to be proven again. ``work_limit`` is in CP-SAT's deterministic seconds. A ``worker`` that was started
-    before is left running where CP-SAT came to its end, and ended otherwise; without one a new one is used.
+    to be proven again. ``time_limit`` (s) begins with the call, ``work_limit`` is in CP-SAT's deterministic seconds.
+    A ``worker`` that was started before is left running where CP-SAT came to its end, and ended otherwise; without one
+    a new one is used.
     """
+    deadline = time.perf_counter() + time_limit
     problem, unit = criterion.problem, cost_unit(criterion, start)
     document = document_of(criterion, start, lower_bound=lower_bound)
+    time_limit = deadline - time.perf_counter()
     document |= {"time_limit": time_limit, "threads": threads, "seed": seed, "work_limit": work_limit}
     with (
         nullcontext(worker) if worker is not None else start_worker() as running,
@@ -219,7 +223,7 @@ def held_by_running(problem: Problem, k: int, unit: float, capacity: int) -> lis
 
 
 def _accepts(context: Context) -> bool:
-    return is_installed() and not context.is_large
+    return is_installed() and not context.is_beyond_proof
 
 
 def _accepts_slots(context: Context) -> bool:
@@ -277,7 +281,7 @@ def _solve_on_grids(context: Context) -> None:
         down = on_another_grid(problem, slot, "down")
         first = start_in_order(down, on_grid(down, context.best))
         _run(context, Criterion(down, context.criterion.objective), first, take, context.call.remaining / left)
-        if context.is_closed:
+        if context.is_closed or context.call.remaining <= 0.0:
             return
 
 

@@ -23,13 +23,23 @@ from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.search.coming_blocks import coming_blocks
-from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search, search_below
+from coalloc.solvers.search.extension_search import (
+    Choice,
+    ExtensionSearch,
+    Node,
+    OnSchedule,
+    may_search,
+    run_search,
+    search_below,
+)
 from coalloc.solvers.search.running_sets import RunningSets
 
 MAX_NODES = 200_000
 """Nodes of the search in a portfolio."""
 SHARE = 0.25
 """Share of the remaining time of a portfolio after which it stops."""
+BOUND_SHARE = 0.5
+"""Share of what is left of that after which the bounds of a search for what ends in time stop."""
 SLOT_NOISE, NOISE = 1e-6, 1e-12
 """What the sums of a bound may lose: in slots, and as a share of its size.
 
@@ -158,10 +168,13 @@ def _accepts(context: Context) -> bool:
     return is_latest_end and may_search(context.problem)
 
 
-def _seek(context: Context) -> None:
-    """Look for any schedule that ends in time, or the proof that there is none, whatever schedules cost."""
-    problem, sets = context.problem, FeasibleSets(context.problem)
-    sets.bound(time_limit=0.5 * context.time_left)
+def search_in_time(context: Context, problem: Problem, bound_share: float, name: str) -> bool:
+    """Look for any schedule of a problem that ends in time, whatever it costs; return whether everything was seen.
+
+    Its bounds take a share of the time that is left; what is found is taken in the name of a method.
+    """
+    sets = FeasibleSets(problem)
+    sets.bound(time_limit=bound_share * context.time_left)
 
     def search(on_schedule: OnSchedule) -> BranchAndBound:
         return BranchAndBound(
@@ -173,7 +186,13 @@ def _seek(context: Context) -> None:
             on_schedule=on_schedule,
         )
 
-    search_below(context, search, MAX_NODES, IN_TIME.name)
+    return run_search(context, search, MAX_NODES, name)[1]
+
+
+def _seek(context: Context) -> None:
+    """Find a schedule that ends in time, or that there is none."""
+    if search_in_time(context, context.problem, BOUND_SHARE, IN_TIME.name) and not context.best:
+        context.exclude()
 
 
 def _may_seek(context: Context) -> bool:

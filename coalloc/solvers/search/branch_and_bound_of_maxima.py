@@ -10,22 +10,18 @@ maximum lateness as latest ends.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from coalloc.constraint import Constraint, LatestEnd
 from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import Problem
-from coalloc.solvers.bounds.feasible_set import FeasibleSets
 from coalloc.solvers.context import Context
 from coalloc.solvers.limits import AtMost
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
-from coalloc.solvers.search.branch_and_bound import BranchAndBound
-from coalloc.solvers.search.extension_search import OnSchedule, may_search, run_search
+from coalloc.solvers.search.branch_and_bound import search_in_time
+from coalloc.solvers.search.extension_search import may_search
 
-MAX_NODES = 200_000
-"""Nodes of one search in a portfolio."""
 SHARE = 0.25
 """Share of the remaining time of a portfolio after which it stops."""
 BOUND_SHARE = 0.2
@@ -34,7 +30,7 @@ BOUND_SHARE = 0.2
 
 def _run(context: Context) -> None:
     """Find a schedule where none is known, then go below the best cost until nothing does, or limits are reached."""
-    if not context.best and _search(context, _in_turn(context)) and not context.best:
+    if not context.best and search_in_time(context, _in_turn(context), BOUND_SHARE, METHOD.name) and not context.best:
         context.exclude()
     while context.best and not context.is_closed and context.time_left > 0.0:
         known = context.cost
@@ -43,7 +39,7 @@ def _run(context: Context) -> None:
         # Instants that are no further apart than that are equal, and so are costs.
         step = max(instants, 0.5 * PROOF_TOLERANCE * abs(value))
         limit = AtMost(context.problem.instance, context.criterion.objective, value - step)
-        is_seen = _search(context, _in_turn(context, limit))
+        is_seen = search_in_time(context, _in_turn(context, limit), BOUND_SHARE, METHOD.name)
         if context.cost < known:
             continue
         if is_seen:
@@ -57,24 +53,6 @@ def _in_turn(context: Context, *limits: Constraint) -> Problem:
     problem = context.problem
     last = LatestEnd(problem.seconds(problem.horizon_in_turn))
     return replace(problem, constraints=(*problem.constraints, last, *limits))
-
-
-def _search(context: Context, problem: Problem) -> bool:
-    """Look for any schedule of the problem; return whether everything was seen."""
-    sets = FeasibleSets(problem)
-    sets.bound(time_limit=BOUND_SHARE * context.time_left)
-
-    def search(on_schedule: OnSchedule) -> BranchAndBound:
-        return BranchAndBound(
-            problem,
-            sets.dual_prices,
-            busy_prices=sets.busy_prices,
-            best=math.inf,
-            target=max(problem.latest_ends),
-            on_schedule=on_schedule,
-        )
-
-    return run_search(context, search, MAX_NODES, METHOD.name)[1]
 
 
 def _accepts(context: Context) -> bool:

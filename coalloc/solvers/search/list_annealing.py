@@ -24,14 +24,13 @@ from coalloc.solvers.method import Method
 from coalloc.solvers.search.annealing import earliness_weights
 from coalloc.solvers.search.growth import is_worth_compiling, may_compile
 from coalloc.solvers.search.problem_tables import Tables
+from coalloc.solvers.search.rounds import anneal_in_rounds
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FIRST_ROUND = 100
 """Steps of the first round, per job."""
-LONGER = 4
-"""How many times as long each round is as the one before."""
 ROUNDS = 8
 """Rounds at most."""
 LOOK = 0.05
@@ -40,8 +39,6 @@ HEATS = (0.004, 0.0005)
 """Temperatures at which a round begins and ends, as shares of the best objective."""
 EARLY = 0.3
 """How much early ends count (:data:`coalloc.solvers.search.annealing.EARLINESS`), of what they do in a short search."""
-FRAME = 0.9
-"""Share of the time left that the last round is planned to take."""
 SHARE = 0.4
 """Share of the remaining time of a portfolio after which it stops; the latest end of many jobs is for beam search."""
 
@@ -167,16 +164,12 @@ def _run(context: Context) -> None:
     annealing = ListAnnealing(problem, costs, context.call.options.seed + context.attempt)
     _consider_first(annealing, problem, context.best)
     annealing.round(1, context.deadline)  # compiles
-    steps = context.limited(FIRST_ROUND * len(problem.jobs))
-    for _ in range(ROUNDS if context.call.options.work_limit is None else 1):
-        began = time.perf_counter()
-        annealing.round(steps, context.deadline)
-        spent = max(1e-9, time.perf_counter() - began)
-        context.take(annealing.assignments(), METHOD.name)
-        fitting = int(FRAME * context.time_left / spent * steps)
-        if context.is_closed or fitting < steps:
-            return
-        steps = fitting if fitting < LONGER * (LONGER + 1) * steps else LONGER * steps
+
+    def round_of(steps: int, deadline: float) -> list[Assignment]:
+        annealing.round(steps, deadline)
+        return annealing.assignments()
+
+    anneal_in_rounds(context, round_of, first=FIRST_ROUND * len(problem.jobs), most=ROUNDS, name=METHOD.name)
 
 
 def _accepts(context: Context) -> bool:

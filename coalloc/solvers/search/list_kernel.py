@@ -17,7 +17,7 @@ from coalloc.rules.profile import SUBTRACTION_NOISE
 from coalloc.rules.serial_generation import FILLING_RULES
 from coalloc.solvers.machine_code import compiled
 from coalloc.solvers.search.filling_kernel import find, load
-from coalloc.solvers.search.moves_kernel import draw, move, places
+from coalloc.solvers.search.moves_kernel import draw, move, places, step_of
 
 INSERT, SWAP = 0.5, 0.3
 """Probabilities of two of the moves; else a job is given another way."""
@@ -27,23 +27,10 @@ NUM_RULES = len(FILLING_RULES)
 
 
 @compiled
-def _step_of(times, size, instant):
-    """Return the first step of a profile that does not begin before an instant; how many there are where none does."""
-    low, high = 0, size
-    while low < high:
-        middle = (low + high) // 2
-        if times[middle] < instant:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
 def _split(profile, size, instant):
     """Make a step of a profile begin at an instant; return which, and how many there are."""
     times, free, left = profile
-    i = _step_of(times, size, instant)
+    i = step_of(times, size, instant)
     if i < size and times[i] == instant:
         return i, size
     for k in range(size, i, -1):
@@ -128,7 +115,7 @@ def _first_start(profile, size, member, rule, release, before, tables, scratch):
     _, levels, orders, fillings, loads, memories, platform = tables
     duration, tasks, inside = levels[3][member, 0], levels[4][member], platform[0][levels[5][member]]
     least, least_left, room, filling = scratch
-    first = _step_of(times, size, release)
+    first = step_of(times, size, release)
     if first == size or times[first] > release:
         first -= 1
     start, step = release, first

@@ -1,4 +1,4 @@
-"""Random moves of lists, compiled: what annealing of a pool and of several classes share."""
+"""What annealing of a pool and of several classes share, compiled: random moves of lists, and steps of a profile."""
 
 from __future__ import annotations
 
@@ -39,3 +39,16 @@ def move(order, i, k, is_insert):
         order[k] = j
     else:
         order[i], order[k] = order[k], j
+
+
+@compiled
+def step_of(times, size, instant):
+    """Return the first step of a profile that does not begin before an instant; how many there are where none does."""
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] < instant:
+            low = middle + 1
+        else:
+            high = middle
+    return low

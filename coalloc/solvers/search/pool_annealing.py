@@ -18,6 +18,7 @@ from coalloc.objectives import Criterion
 from coalloc.problem import Assignment
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
+from coalloc.solvers.search.rounds import anneal_in_rounds
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,8 +29,6 @@ LEAST_TIME = 10.0
 """Time limit, s, from which on it is: compiling takes some seconds, once."""
 FIRST_ROUND = 300
 """Steps of the first round, per job."""
-LONGER = 4
-"""How many times as long each round is as the one before."""
 ROUNDS = 5
 """Rounds at most."""
 CHUNK = 10_000
@@ -38,8 +37,6 @@ HEATS = (1.5, 0.004)
 """Temperatures at which a round for a sum begins and ends, in mean costs of a job's run time."""
 HEATS_OF_ENDS = (0.05, 0.001)
 """Those of a round for the latest end, in mean run times."""
-FRAME = 0.9
-"""Share of the time left that the last round is planned to take."""
 SHARE = 0.8
 """Share of the remaining time of a portfolio after which it stops."""
 
@@ -128,18 +125,14 @@ def _run(context: Context) -> None:
     order = np.array([a.job for a in sorted(context.best, key=lambda a: (a.start, a.job))], dtype=np.int64)
     annealing = PoolAnnealing(pool, order, context.call.options.seed)
     annealing.round(1, context.deadline)  # compiles
-    steps = context.limited(FIRST_ROUND * len(order))
-    for _ in range(ROUNDS if context.call.options.work_limit is None else 1):
-        began = time.perf_counter()
-        annealing.round(steps, context.deadline)
-        spent = max(1e-9, time.perf_counter() - began)
+    modes = [problem.mode(job, (job.tasks,)) for job in problem.jobs]
+
+    def round_of(steps: int, deadline: float) -> list[Assignment]:
+        annealing.round(steps, deadline)
         starts = annealing.starts().tolist()
-        modes = [problem.mode(job, (job.tasks,)) for job in problem.jobs]
-        context.take([Assignment(j, starts[j], mode) for j, mode in enumerate(modes)], METHOD.name)
-        fitting = int(FRAME * context.time_left / spent * steps)
-        if context.is_closed or fitting < steps:
-            return
-        steps = fitting if fitting < LONGER * (LONGER + 1) * steps else LONGER * steps
+        return [Assignment(j, starts[j], mode) for j, mode in enumerate(modes)]
+
+    anneal_in_rounds(context, round_of, first=FIRST_ROUND * len(order), most=ROUNDS, name=METHOD.name)
 
 
 def _accepts(context: Context) -> bool:

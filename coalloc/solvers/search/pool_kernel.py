@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from coalloc.solvers.machine_code import compiled
-from coalloc.solvers.search.moves_kernel import draw, move, places
+from coalloc.solvers.search.moves_kernel import draw, move, places, step_of
 
 INSERT = 0.7
 """Probability that a move takes a job to another place; else it swaps two."""
@@ -29,32 +29,19 @@ TIDIED = 1_000
 
 
 @compiled
-def _place(times, size, instant):
-    """Return the first step of a profile from an instant on, the number of steps where there is none."""
-    low, high = 0, size
-    while low < high:
-        middle = (low + high) // 2
-        if times[middle] < instant:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
 def _hold(times, free, size, start, end, tasks):
     """Take tasks from ``start`` to ``end`` off a profile; return how many steps it has."""
     if end <= times[0]:
         return size
     first = 0
     if start > times[0]:
-        first = _place(times, size, start)
+        first = step_of(times, size, start)
         if first == size or times[first] > start:
             for k in range(size, first, -1):
                 times[k], free[k] = times[k - 1], free[k - 1]
             times[first], free[first] = start, free[first - 1]
             size += 1
-    last = _place(times, size, end)
+    last = step_of(times, size, end)
     if last == size or times[last] > end:
         for k in range(size, last, -1):
             times[k], free[k] = times[k - 1], free[k - 1]
@@ -68,7 +55,7 @@ def _hold(times, free, size, start, end, tasks):
 @compiled
 def _earliest(times, free, size, release, duration, tasks):
     """Return the first start from ``release`` on at which so many processors are free for so long."""
-    i = _place(times, size, release)
+    i = step_of(times, size, release)
     if i == size or times[i] > release:
         i = max(0, i - 1)
     while True:

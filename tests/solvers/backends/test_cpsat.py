@@ -1,6 +1,7 @@
 """CP-SAT in its own process, against brute force; skipped where the extra ``cpsat`` is not installed."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,8 @@ from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.worker import GRACE
+from coalloc.solvers.context import LARGE_FOR_SUMS
+from coalloc.solvers.portfolio import SEARCHED_ON
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import small_instance
 
@@ -148,6 +151,32 @@ def test_a_worker_that_is_left_before_the_end_is_ended():
     with cpsat.start_worker() as worker:
         run(problem, time_limit=-GRACE, worker=worker)
         assert not worker.is_alive
+
+
+class Listener:
+    """A worker that notes what it is told, and has nothing to say."""
+
+    def messages(self, document, time_limit):
+        self.document, self.time_limit = document, time_limit
+        yield from ()
+
+
+def test_saying_the_problem_is_part_of_the_time_limit(monkeypatch):
+    clock = iter((100.0, 103.0))
+    monkeypatch.setattr(cpsat, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    listener, problem = Listener(), discretise(*small_instance(104))
+    cpsat.solve_cpsat(
+        Criterion.of(problem, "makespan"), best_list_schedule(problem), lower_bound=0, time_limit=10.0, worker=listener
+    )
+    assert (listener.time_limit, listener.document["time_limit"]) == (7.0, 7.0)
+
+
+def test_a_sum_of_many_jobs_is_not_for_cpsat_once_a_schedule_is_known(monkeypatch):
+    monkeypatch.setattr(cpsat, "solve_cpsat", lambda *_, **__: pytest.fail("it was asked"))
+    instance = coalloc.generate("thesis-oas", seed=0, jobs=LARGE_FOR_SUMS)
+    result = coalloc.solve(instance, slot="50%", objective="total-response-time", work_limit=1)
+    assert result.schedule is not None
+    assert SEARCHED_ON in result.message
 
 
 def test_no_job_is_held_for_longer_than_it_runs_to_look_less_slowed_down():
