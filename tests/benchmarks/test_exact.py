@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, replace
 
 import exact
+import exact_plan
 import pytest
 from exact_pictures import Panel, draw_progress, draw_solved, hardest, moves, share_over_time, within_gap_after
 
@@ -31,7 +32,9 @@ def two_clusters() -> Instance:
 
 def test_how_many_samples_of_each_method_the_default_run_has_and_the_full_one_all_instances():
     def sizes(size):
-        return {work.name: len(list(exact.samples_of(work, size, 2))) // len(work.methods) for work in exact.WORKS}
+        return {
+            work.name: len(list(exact_plan.samples_of(work, size, 2))) // len(work.methods) for work in exact_plan.WORKS
+        }
 
     # Seeds x grids: 20 x 10 and 20 of 8 to 20 jobs, 10 of families and 50 jobs, 10 x 2, 3; then sums; then peers.
     default = {"slots": 20 * 9, "continuous": 20, "jobs-12": 20, "jobs-20": 20}
@@ -39,12 +42,12 @@ def test_how_many_samples_of_each_method_the_default_run_has_and_the_full_one_al
     default |= {"jobs-200": 10 * 2, "jobs-1000": 3, "sums-8": 10 * 10, "sums-12": 20}
     default |= dict.fromkeys(("sums-cpsat-8", "sums-cpsat-12", "sums-cpsat-20", "sums-cpsat-30"), 5 * 2)
     default |= {"pyjobshop": 10 * 4, "node": 10 * 2, "node-6": 10 * 2}
-    assert sizes(exact.DEFAULT) == default
-    assert sizes(exact.FULL) == default | {"slots": 100 * 9, "continuous": 100}
+    assert sizes(exact_plan.DEFAULT) == default
+    assert sizes(exact_plan.FULL) == default | {"slots": 100 * 9, "continuous": 100}
 
 
 def test_the_methods_take_turns_on_the_same_instance():
-    samples = list(exact.samples_of(exact.WORK_BY_NAME["pyjobshop"], exact.QUICK, 2))
+    samples = list(exact_plan.samples_of(exact_plan.WORK_BY_NAME["pyjobshop"], exact_plan.QUICK, 2))
     assert [sample.method for sample in samples[:2]] == ["portfolio", "PyJobShop"]
     assert samples[0].instance == samples[1].instance
     assert len({(sample.seed, sample.slot) for sample in samples}) == len(samples) / 2
@@ -55,9 +58,11 @@ def table_row(sample, **known):
 
 
 def test_rows_of_other_code_stay_where_more_of_them_ran(tmp_path):
-    planned = [exact.Sample(work, seed, 5, "portfolio", 60.0, 2) for work in ("jobs-50", "node") for seed in (1, 2)]
+    planned = [
+        exact_plan.Sample(work, seed, 5, "portfolio", 60.0, 2) for work in ("jobs-50", "node") for seed in (1, 2)
+    ]
     earlier = [table_row(sample, code="old", objective=1.5, lower_bound=None) for sample in planned[:3]]
-    gone = table_row(exact.Sample("node", 7, 5, "portfolio", 60.0, 2), code="old")  # is planned no more
+    gone = table_row(exact_plan.Sample("node", 7, 5, "portfolio", 60.0, 2), code="old")  # is planned no more
     exact.write_atomically(tmp_path / "exact.csv", exact.csv_of(exact.COLUMNS, [gone, *earlier]))
     read = exact.rows_of_table(tmp_path / "exact.csv")
     assert (read[1]["objective"], read[1]["lower_bound"], read[1]["slot"]) == (1.5, None, 5)
@@ -74,7 +79,7 @@ def test_rows_of_other_code_stay_where_more_of_them_ran(tmp_path):
 
 
 def test_a_table_from_before_there_were_other_objectives_has_rows_of_the_makespan(tmp_path):
-    sample = exact.Sample("node", 1, 250, "portfolio", 180.0, 2)
+    sample = exact_plan.Sample("node", 1, 250, "portfolio", 180.0, 2)
     columns = [name for name in exact.COLUMNS if name != "criterion"]
     exact.write_atomically(tmp_path / "exact.csv", exact.csv_of(columns, [table_row(sample)]))
     read = exact.rows_of_table(tmp_path / "exact.csv")
@@ -90,9 +95,9 @@ def test_the_page_says_whose_code_each_row_is():
     assert "; node: coalloc 1 (commit c, code b), " in exact.codes_of(rows)
 
 
-@pytest.mark.parametrize("work", exact.WORKS, ids=lambda work: work.name)
+@pytest.mark.parametrize("work", exact_plan.WORKS, ids=lambda work: work.name)
 def test_every_work_has_the_size_that_its_title_says(work):
-    instance = work.instance(work.seeds[exact.QUICK][0])
+    instance = work.instance(work.seeds[exact_plan.QUICK][0])
     jobs, _, nodes, *_ = work.title.split()
     assert (len(instance.jobs), instance.platform.num_processors) == (int(jobs), int(nodes))
     assert ({job.arrival for job in instance.jobs} == {0.0}) == ("arrivals" not in work.title)
@@ -134,9 +139,9 @@ def test_the_objective_of_the_peer_is_recomputed_from_its_schedule():
     ],
 )
 def test_a_sum_of_response_times_is_solved_by_both_methods_of_its_row(monkeypatch, method):
-    work = replace(exact.WORK_BY_NAME["sums-cpsat-8"], parameters={"jobs": 3})
-    monkeypatch.setitem(exact.WORK_BY_NAME, work.name, work)
-    sample = exact.Sample(work.name, 1001, 100, method, 20.0, 1, work.criterion)
+    work = replace(exact_plan.WORK_BY_NAME["sums-cpsat-8"], parameters={"jobs": 3})
+    monkeypatch.setitem(exact_plan.WORK_BY_NAME, work.name, work)
+    sample = exact_plan.Sample(work.name, 1001, 100, method, 20.0, 1, work.criterion)
     row = exact.solve(asdict(sample) | {"peer_python": ""})
     slot = slot_seconds(sample.instance, sample.slot_option)
     optimum = brute_force_oas(sample.instance, slot, objective="total-response-time").objective
@@ -185,7 +190,7 @@ def test_a_gap_is_reached_when_the_trace_says_so_or_with_the_proof():
 def test_pictures_are_drawn_also_of_what_failed(tmp_path):
     killed = {"work": "slots", "seed": 2, "slot": 5, "method": "node model", "limit": 60.0, "status": "timeout"}
     rows = [sample_row(), sample_row(work="node", lower_bound=90.0, status="feasible"), killed]
-    panels = [Panel(work.name, work.title, 0.01) for work in exact.WORKS]
+    panels = [Panel(work.name, work.title, 0.01) for work in exact_plan.WORKS]
     for draw in (draw_progress, draw_solved):
         path = draw(rows, panels, tmp_path / f"{draw.__name__}.png")
         assert path.read_bytes().startswith(b"\x89PNG")
