@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,16 +84,24 @@ def check_writable(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pa
 
 def _obstacle(path: Path) -> str:
     """Return why a file cannot be written here, nothing where it can."""
-    from coalloc.documents.storage import is_device
+    from tempfile import TemporaryFile
 
-    if path.is_dir():
-        return "it is a folder"
-    folder = Path(os.path.realpath(path)).parent
-    if is_device(path):
-        return "" if os.access(path, os.W_OK) else "permission denied"
-    if not folder.is_dir():
-        return "there is no such folder"
-    return "" if os.access(folder, os.W_OK) else "permission denied"
+    from coalloc.documents.storage import is_device, reason_of
+
+    try:
+        with suppress(FileNotFoundError):
+            path.stat()
+        if path.is_dir():
+            return "it is a folder"
+        folder = Path(os.path.realpath(path)).parent
+        if is_device(path):
+            return "" if os.access(path, os.W_OK) else "permission denied"
+        if not folder.is_dir():
+            return "there is no such folder"
+        with TemporaryFile(dir=folder):  # what a mode allows a file system may refuse
+            return ""
+    except OSError as error:
+        return reason_of(error)
 
 
 def make_folder(option: str, folder: Path) -> None:

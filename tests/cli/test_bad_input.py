@@ -1,7 +1,9 @@
 """Every bad input through the shell: exit code 2, one line per fault, no traceback, no output touched."""
 
+import errno
 import gzip
 import json
+from typing import NoReturn
 
 import pytest
 
@@ -102,6 +104,7 @@ def test_a_bad_option_is_one_line(tmp_path, options, line):
     ("outputs", "line"),
     [
         (["-o", "nowhere/s.json"], "--output: {0}/nowhere/s.json cannot be written: there is no such folder"),
+        (["-o", 300 * "x"], f"--output: {{0}}/{300 * 'x'} cannot be written: file name too long"),
         (["--result", "."], "--result: {0} cannot be written: it is a folder"),
         (["-o", "i.json"], "--output: {0}/i.json cannot be written: it is an input"),
         (["-o", "a.json", "--result", "./a.json"], "--result: {0}/a.json cannot be written: --output names it too"),
@@ -118,3 +121,13 @@ def test_outputs_are_refused_before_the_work_begins(tmp_path, outputs, line):
     assert refused.stderr.count("\n") == 1, "no progress was made"
     assert json.loads(path.read_text()) == TINY
     assert [entry.name for entry in tmp_path.iterdir()] == ["i.json"]
+
+
+def test_a_file_system_that_takes_no_file_is_heard_of_before_the_work_begins(tmp_path, monkeypatch):
+    def refuse(dir: str) -> NoReturn:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    refused = run("solve", write(tmp_path / "i.json", TINY), "--slot", "50%", "-o", tmp_path / "s.json")
+    line = f"coalloc: --output: {tmp_path}/s.json cannot be written: read-only file system\n"
+    assert (refused.exit_code, refused.stderr) == (2, line)
