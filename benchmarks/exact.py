@@ -39,6 +39,7 @@ from exact_plan import (
 )
 from exact_report import (
     Line,
+    Target,
     contradictions,
     open_table,
     pairs,
@@ -279,9 +280,9 @@ def _draw(rows: Sequence[Row], output: Path) -> list[Path]:
     from exact_pictures import Panel, draw_progress, draw_solved  # no sample needs matplotlib
 
     panels = [Panel(work.name, work.title, work.target.worst_gap) for work in WORKS]
-    alone = [panel for panel in panels if WORK_BY_NAME[panel.work].comparison is None]
+    judged_alone = [panel for panel, work in zip(panels, WORKS, strict=True) if work.target != Target()]
     return [
-        draw_progress(rows, alone, output.with_name(f"{output.name}-progress.png")),
+        draw_progress(rows, judged_alone, output.with_name(f"{output.name}-progress.png")),
         draw_solved(rows, panels, output.with_name(f"{output.name}-solved.png")),
     ]
 
@@ -369,10 +370,10 @@ def _shares(by_work: Mapping[str, Sequence[Row]], planned: Mapping[str, int]) ->
 
 def lines_of(work: Work, rows: Sequence[Row], planned: int) -> Iterator[Line]:
     """Yield the lines of the speed table for a work: one per method of ours."""
-    compared = () if work.comparison is None else pairs(rows, PORTFOLIO, work.comparison.other)
     for method in (method for method in work.methods if method in OURS):
         its = [row for row in rows if row["method"] == method]
         share = planned // len(work.methods)
+        compared = () if work.comparison is None else pairs(rows, method, work.comparison.other)
         yield Line(work.title, method, share, its, work.whole_target, work.comparison, compared)
 
 

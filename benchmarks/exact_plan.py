@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from exact_report import Comparison, Target
+from exact_report import Comparison, MostTime, Target
 
 import coalloc
 
@@ -73,6 +73,7 @@ class Work:
 
 
 BESIDE_NODE = Comparison(NODE, 200.0, where_proven=True)
+BESIDE_CPSAT = Comparison(CPSAT, never_slower=MostTime(2.0, 0.5))
 CLOSE = Target(share_proven=0.5, worst_gap=0.01)
 
 
@@ -137,6 +138,8 @@ WORKS = (
         60.0,
         CLOSE,
         {"jobs": 10, "max_tasks": 6, "bsbw_low": 0.1, "link_bandwidth": 100.0},
+        methods=(*OURS, CPSAT),
+        comparison=BESIDE_CPSAT,
     ),
     Work(
         "arrivals",
@@ -145,6 +148,8 @@ WORKS = (
         60.0,
         CLOSE,
         {"jobs": 10, "interarrival_mean": 2e5},
+        methods=(*OURS, CPSAT),
+        comparison=BESIDE_CPSAT,
     ),
     Work(
         "jobs-50",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -152,6 +152,17 @@ def verdict(misses: Sequence[str], ran: int, planned: int) -> str:
 # --- comparisons -----------------------------------------------------------------------------------
 
 
+class MostTime(NamedTuple):
+    """The longest that we may take on an instance: so many times the other's time, and some seconds."""
+
+    factor: float
+    slack: float
+
+    def of(self, time: float) -> float:
+        """Return it, s, where the other takes so long."""
+        return self.factor * time + self.slack
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Two methods on the same instance and slot."""
@@ -170,6 +181,10 @@ class Pair:
         ours, theirs = (row.get("lower_bound") for row in (self.ours, self.theirs))
         return theirs is not None and (ours is None or ours < theirs - AGREEMENT * abs(theirs))
 
+    def is_slower(self, most: MostTime) -> bool:
+        """Return whether we take longer than their time allows us."""
+        return counted_time(self.ours) > most.of(counted_time(self.theirs))
+
 
 def pairs(rows: Sequence[Row], ours: str, theirs: str) -> list[Pair]:
     """Return the pairs of two methods among samples; what crashed is in none."""
@@ -187,7 +202,7 @@ class Comparison:
 
     With ``where_proven`` only pairs count for the ratio in which the other method proved its result; else what
     it did not prove counts with its limit, which understates the ratio. ``never_weaker`` asks that no bound is below
-    the other's, ``never_fewer`` that as many are proven.
+    the other's, ``never_fewer`` that as many are proven, ``never_slower`` how long we take on each instance.
     """
 
     other: str
@@ -195,6 +210,7 @@ class Comparison:
     where_proven: bool = False
     never_weaker: bool = False
     never_fewer: bool = False
+    never_slower: MostTime | None = None
 
     @property
     def sentence(self) -> str:
@@ -204,6 +220,9 @@ class Comparison:
             f"{faster}, where that one proves" if self.where_proven else faster,
             "never a weaker bound" if self.never_weaker else "",
             "as many proven" if self.never_fewer else "",
+            ""
+            if self.never_slower is None
+            else f"never slower than {self.never_slower.factor:g} times and {self.never_slower.slack:g} s",
         ]
         said = ", ".join(filter(None, parts))
         return said if faster else f"beside {self.other}: {said}"
@@ -224,6 +243,8 @@ class Comparison:
         ours, theirs = sum(is_proven(pair.ours) for pair in found), sum(is_proven(pair.theirs) for pair in found)
         if self.never_fewer and ours < theirs:
             missed.append(f"{ours} proven, not {theirs}")
+        if self.never_slower is not None and (slower := [p for p in found if p.is_slower(self.never_slower)]):
+            missed.append(f"slower than that on {len(slower)} of {len(found)}")
         return missed
 
 
@@ -284,7 +305,8 @@ class Line:
         found, sentence = measures(self.rows), self.target.sentence
         ran, misses = found.ran, self.target.misses(found)
         if self.comparison is not None:
-            sentence, misses = self.comparison.sentence, self.comparison.misses(self.against) + misses
+            sentence = "; ".join(filter(None, (sentence, self.comparison.sentence)))
+            misses = self.comparison.misses(self.against) + misses
             ran = len(self.against) if self.comparison.counted(self.against) else 0
         return [
             *(self.title, self.method, sentence, f"{found.proven}/{found.ran}"),

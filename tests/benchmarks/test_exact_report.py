@@ -8,6 +8,7 @@ import pytest
 from exact_report import (
     Comparison,
     Line,
+    MostTime,
     Target,
     contradictions,
     counted_time,
@@ -110,6 +111,21 @@ def test_fewer_proofs_than_those_of_the_other_are_missed_however_fast_they_were(
     assert comparison.sentence == "beside peer: never a weaker bound, as many proven"
     assert comparison.misses(pairs(rows, "portfolio", "peer")) == ["1 proven, not 2"]
     assert comparison.misses(pairs(rows[:2], "portfolio", "peer")) == []
+
+
+def test_each_instance_that_takes_longer_than_the_other_allows_is_missed():
+    rows = [row(time=2.5), row(method="peer", time=1.0), row(slot=5, time=2.6), row(slot=5, method="peer", time=1.0)]
+    comparison = Comparison("peer", never_slower=MostTime(2.0, 0.5))
+    assert comparison.sentence == "beside peer: never slower than 2 times and 0.5 s"
+    assert comparison.misses(pairs(rows, "portfolio", "peer")) == ["slower than that on 1 of 2"]
+    assert comparison.misses(pairs(rows[:2], "portfolio", "peer")) == []
+
+
+def test_a_row_may_have_a_target_of_its_own_beside_that_of_a_comparison():
+    found = pairs([row(), row(method="peer")], "portfolio", "peer")
+    line = Line("work", "portfolio", 1, [row()], Target(share_proven=1.0), Comparison("peer", never_fewer=True), found)
+    assert line.cells()[2] == "100 % proven; beside peer: as many proven"
+    assert line.cells()[-1] == "reached"
 
 
 def test_a_comparison_without_a_pair_is_open():
