@@ -8,6 +8,7 @@ Equations: (T1) to (T6) of docs/mathematics.md; see "Makespan by a profile" ther
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -28,6 +29,13 @@ LARGEST_LOAD = 1e4
 
 Solvers keep rows to an absolute 1e-6; whether a link saturates is a matter of 1e-9 of its bandwidth.
 """
+
+ROW_COSTS = 1.0, 1e6
+"""Between what the largest cost in the rows of a maximum is left as it is; else it is scaled to about a thousand.
+
+Solvers are known to prove too much where it is 1e9.
+"""
+ROW_COST = 1e3
 
 Term = tuple[float, Any]
 """A coefficient and a variable."""
@@ -256,7 +264,7 @@ def set_profile(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> 
     for t, z in model.z.items():
         z.set_value(int(t < makespan))
     if model.component("greatest") is not None:
-        model.greatest.set_value(model.criterion.value(assignments))
+        model.greatest.set_value(model.criterion.value(assignments) / model.cost_unit)
     span = {a.job: (a.start, a.end) for a in assignments}
     for (j, t), running in model.running.items():
         start, end = span[j]
@@ -283,15 +291,30 @@ def add_objective(
     if is_latest_end:
         _add_latest_end(model, starts, horizon, lower_bound)
         return
-    costs = {j: pyo.quicksum(criterion.cost(j, s, e) * x for s, e, x in terms) for j, terms in starts.items()}
+    terms = {j: [(criterion.cost(j, s, e), x) for s, e, x in of_job] for j, of_job in starts.items()}
     if criterion.is_sum:
-        model.objective = pyo.Objective(expr=pyo.quicksum(costs.values()), doc="(T2): minimise the sum of all costs")
+        total = pyo.quicksum(cost * x for of_job in terms.values() for cost, x in of_job)
+        model.objective = pyo.Objective(expr=total, doc="(T2): minimise the sum of all costs")
         return
-    model.greatest = pyo.Var(bounds=(max(criterion.alone, default=0.0), None), doc="the greatest cost of a job")
+    model.cost_unit = unit = cost_unit([cost for of_job in terms.values() for cost, _ in of_job])
+    least = max(criterion.alone, default=0.0)
+    model.greatest = pyo.Var(bounds=(least / unit, None), doc="the greatest cost of a job, in cost units")
     model.no_greater = pyo.Constraint(
-        list(costs), rule=lambda m, j: costs[j] <= m.greatest, doc="(T7): no job costs more than the greatest cost"
+        list(terms),
+        rule=lambda m, j: pyo.quicksum(cost / unit * x for cost, x in terms[j]) <= m.greatest,
+        doc="(T7): no job costs more than the greatest cost",
     )
-    model.objective = pyo.Objective(expr=model.greatest, doc="(T7): minimise the greatest cost")
+    model.objective = pyo.Objective(expr=unit * model.greatest, doc="(T7): minimise the greatest cost")
+
+
+def cost_unit(costs: Iterable[float]) -> float:
+    """Return what costs are counted in by rows: 1 but where they are far from that, for tolerances are absolute.
+
+    A power of two, by which numbers are divided without a rounding.
+    """
+    largest = max((abs(cost) for cost in costs if cost), default=1.0)
+    low, high = ROW_COSTS
+    return 1.0 if low <= largest <= high else 2.0 ** round(math.log2(largest / ROW_COST))
 
 
 def _add_latest_end(

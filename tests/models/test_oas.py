@@ -11,11 +11,13 @@ import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Switch, Window
 from coalloc.models import formulation_of, oas_count
+from coalloc.objectives import Criterion
 from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.solvers.backends.highs import SolverLimits, solve_model
 from coalloc.solvers.oas import build_oas
 from coalloc.solvers.result import SolveOptions
+from coalloc.testing import brute_force_oas
 from coalloc.workloads.generators import generate
 
 Optimum = Callable[..., float]
@@ -375,3 +377,30 @@ def test_no_job_is_held_for_longer_than_it_runs_to_look_less_slowed_down(formula
     instance = Instance(platform, [Job("J1", 1, 20.0)], running=busy)
     result = coalloc.solve(instance, objective="mean-bounded-slowdown", slot=10.0, formulation=formulation)
     assert (result.status, result.objective, result.lower_bound) == ("optimal", 2.0, pytest.approx(2.0))
+
+
+def test_a_maximum_of_costs_of_a_thousand_million_is_bounded_by_no_more_than_there_is() -> None:
+    # 30 years, for which HiGHS, with costs of 1e9 s as they are in rows of 0 and 1, proved a least lateness of 1.4e9 s
+    # of these jobs: brute force finds 0.84e9 s.
+    clusters = [Cluster(name, [NodeGroup(count, power=0.5)], 3.1) for name, count in (("C1", 2), ("C2", 3))]
+    described = [
+        (2, 166666666.66666666, 1.0, 1.4, 234457169.09451002),
+        (4, 333333333.3333333, 0.89, 3.1, 336605192.96987927),
+        (3, 666666666.6666666, 0.25, 2.4, 1026008075.6630983),
+        (4, 191000000.0, 0.528, 1.7, 238738344.45715243),
+    ]
+    jobs = [
+        Job(f"J{j}", tasks, seconds, share, bandwidth, due_date=due)
+        for j, (tasks, seconds, share, bandwidth, due) in enumerate(described)
+    ]
+    problem = discretise(Instance(Platform(clusters), jobs), 84854166.66666666, "down", saturation=0.1)
+    criterion = Criterion.of(problem, "maximum-lateness")
+    models: Any = formulation_of("oas", "mode")
+    first = best_list_schedule(problem)
+    horizon = int(criterion.horizon(first))
+    model = models.build(problem, horizon=horizon, objective=criterion.objective, lower_bound=0)
+    models.set_start(model, criterion.in_order(first))
+    solution = solve_model(model, SolverLimits(work=1, gap=1e-7, seed=1), integral=False, start=True)
+    least = brute_force_oas(problem.instance, problem.slot, "maximum-lateness", "down", 0.1).objective
+    assert solution.lower_bound <= least * (1.0 + 1e-9)
+    assert solution.objective == pytest.approx(least)

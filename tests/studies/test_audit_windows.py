@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, Shape, Window
 from coalloc.studies.audit_windows import History, cut, refuse_unequal, window_of
 
 POOL = Platform([Cluster("pool", [NodeGroup(4, power=1.0)], 0.0)])
@@ -78,6 +78,14 @@ def test_a_log_that_used_more_than_there_is_is_not_possible():
         ),
         (window_of(HISTORY, 60.0, 120.0).sample.instance, "begins with nothing running"),
         (Instance(POOL, [JOBS[0], JOBS[1].replace(after=["1"])]), "wait for processors alone"),
+        (Instance(POOL, [JOBS[0].replace(deadline=900.0)]), "without deadlines"),
+        (Instance(POOL, [JOBS[0].replace(shapes=[Shape(1, 9.0)])]), "one shape and one run time"),
+        (Instance(POOL, [JOBS[0].replace(times={"gpu": 9.0})]), "one shape and one run time"),
+        (Instance(POOL.replace(unavailable=[Window("pool", 60.0, 90.0)]), JOBS), "processors that are always there"),
+        (
+            Instance(POOL.replace(resources={"licences": 4.0}), [JOBS[0].replace(resources={"licences": 1.0})]),
+            "no other",
+        ),
     ],
 )
 def test_what_logs_say_nothing_of_is_refused(instance, sentence):
