@@ -1,7 +1,7 @@
 """Jobs that run already, in the models of energy: they draw until they end, or until the schedule does.
 
 A schedule is metered to the last end of its own jobs (:mod:`coalloc.meter`), so a running job counts for the lesser
-of its end and the makespan: (R1) to (R3) of docs/mathematics.md. ``model.unit`` is the unit of time, s.
+of its end and the makespan: (Q1) to (Q3) of docs/mathematics.md. ``model.unit`` is the unit of time, s.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def least_makespan(problem: Problem) -> float:
 
 
 def add_running(model: pyo.ConcreteModel, least: float, most: float) -> None:
-    """Add ``until`` and ``outlasts`` of each running job with (R1) to (R3).
+    """Add ``until`` and ``outlasts`` of each running job with (Q1) to (Q3).
 
     The makespan is from ``least`` to ``most``; times in units of the model.
     """
@@ -46,11 +46,11 @@ def add_running(model: pyo.ConcreteModel, least: float, most: float) -> None:
     unsure = [r for r, end in enumerate(ends) if end > least]
     model.until = pyo.Var(range(len(ends)), bounds=lambda _, r: (min(ends[r], least), ends[r]))
     model.outlasts = pyo.Var(unsure, domain=pyo.Binary)
-    model.until_makespan = pyo.Constraint(unsure, rule=lambda m, r: m.until[r] <= m.makespan)  # (R1)
-    model.until_end = pyo.Constraint(  # (R2)
+    model.until_makespan = pyo.Constraint(unsure, rule=lambda m, r: m.until[r] <= m.makespan)  # (Q1)
+    model.until_end = pyo.Constraint(  # (Q2)
         unsure, rule=lambda m, r: m.until[r] >= least + (ends[r] - least) * m.outlasts[r]
     )
-    model.until_either = pyo.Constraint(  # (R3)
+    model.until_either = pyo.Constraint(  # (Q3)
         unsure, rule=lambda m, r: m.until[r] >= m.makespan - max(0.0, most - ends[r]) * m.outlasts[r]
     )
 
