@@ -48,17 +48,19 @@ def why_bound(criterion: Criterion, bound: float) -> Reason:
     return _of_latest_end(criterion, bound) if criterion.objective.is_latest_end else _of_costs(criterion, bound)
 
 
-def _reaches(found: float, bound: float) -> bool:
-    return found >= bound - SAME * max(1.0, abs(bound))
+def _reaches(criterion: Criterion, found: float, bound: float) -> bool:
+    """Return whether a cost is the bound but for last digits, as they are reported: costs may be ends in Unix time."""
+    value = criterion.reported(bound)
+    return criterion.reported(found) >= value - SAME * max(1.0, abs(value))
 
 
 def _of_latest_end(criterion: Criterion, bound: float) -> Reason:
     problem = criterion.problem
     ends = earliest_ends(problem)
-    if _reaches(max(ends), bound):
+    if _reaches(criterion, max(ends), bound):
         return _longest_job(criterion, ends.index(max(ends)))
     plain = _area(criterion)
-    if plain is not None and _reaches(plain[0], bound):
+    if plain is not None and _reaches(criterion, plain[0], bound):
         return plain[1]
     seconds = criterion.reported(bound)
     others: list[tuple[str, Callable[[Problem], float], str]] = [
@@ -70,10 +72,10 @@ def _of_latest_end(criterion: Criterion, bound: float) -> Reason:
     for kind, method, words in others:
         if kind == "memory" and not any(job.memory for job in problem.jobs):
             continue
-        if _reaches(method(problem), bound):
+        if _reaches(criterion, method(problem), bound):
             return Reason("bound", kind, (), "", seconds, None, f"the objective is {seconds:g} s at least: {words}")
     for name in problem.instance.resources_asked:
-        if _reaches(resource_packing(problem, name), bound):
+        if _reaches(criterion, resource_packing(problem, name), bound):
             words = f"what the jobs take of {quoted(name)} is more than there is for so long"
             return Reason(
                 "bound", "resource", (), name, seconds, None, f"the objective is {seconds:g} s at least: {words}"
@@ -122,7 +124,7 @@ def _area(criterion: Criterion) -> tuple[float, Reason] | None:
 def _of_costs(criterion: Criterion, bound: float) -> Reason:
     value = criterion.reported(bound)
     unit = criterion.objective.unit.removesuffix("-")
-    if _reaches(criterion.objective.of_costs(criterion.alone), bound):
+    if _reaches(criterion, criterion.objective.of_costs(criterion.alone), bound):
         kind, words = "alone", "each job alone, at its arrival on the fastest processors that hold it"
     else:
         kind, words = "squashed-area", "one machine as fast as all processors together, the shortest job first"

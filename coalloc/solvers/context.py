@@ -91,13 +91,19 @@ class Context:
     def target(self) -> float:
         """The bound that proves the best assignments."""
         is_whole = self.criterion.is_integral or math.isinf(self.cost)
-        return self.cost if is_whole else self.cost - PROOF_TOLERANCE * abs(self.cost)
+        return self.cost if is_whole else self.cost - self._tolerance(self.cost)
 
     @property
     def goal(self) -> float:
         """The cost that the bound would prove optimal."""
         proven = self.proven
-        return proven if self.criterion.is_integral else proven + PROOF_TOLERANCE * abs(proven)
+        return proven if self.criterion.is_integral else proven + self._tolerance(proven)
+
+    def _tolerance(self, cost: float) -> float:
+        """Return how far a bound may be from a cost that it proves: a share of what is reported, in Unix time too."""
+        reported = self.criterion.reported(cost)
+        divisor = self.criterion.objective.divisor(self.problem.instance)
+        return PROOF_TOLERANCE * abs(reported) * divisor if math.isfinite(reported) else 0.0
 
     @property
     def proven(self) -> float:

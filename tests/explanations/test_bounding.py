@@ -153,3 +153,10 @@ def test_what_cannot_be_explained_is_one_error(options, message):
 
 def test_an_instance_without_jobs_has_nothing_to_explain():
     assert str(coalloc.explain(Instance(star((1, 1.0, 1.0)), []))) == "no job waited, and there is nothing to explain"
+
+
+def test_in_unix_time_the_area_bounds_what_no_job_alone_does():
+    # Three jobs of 500 s one after the other: 1500 s. A millionth of 1.7e9 s is more than the 1000 s beyond one.
+    instance = Instance(star((1, 1.0, 1.0)), [Job(f"J{j}", 1, 500.0, arrival=1.7e9) for j in range(3)])
+    reason = bound_reason(instance)
+    assert (reason.kind, reason.amount, reason.limit) == ("area", 1500.0, 1)

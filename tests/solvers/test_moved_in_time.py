@@ -9,7 +9,7 @@ import pytest
 import coalloc
 from coalloc.checker import check
 from coalloc.constraint import LatestEnd
-from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Window
 from coalloc.solvers.call import Call
 from coalloc.solvers.moved_in_time import move_of, moved
 from coalloc.solvers.result import SolveOptions
@@ -83,3 +83,13 @@ def test_optimal_in_slots_is_the_least_number_of_them() -> None:
     assert Call(two_nodes(0.0), SolveOptions(), objective=2_000_001.0, lower_bound=2_000_000.0).is_closed
     slack = SolveOptions(slot=1.0, gap=1e-6)
     assert Call(two_nodes(0.0), slack, step=1.0, objective=2_000_001.0, lower_bound=2_000_000.0).is_closed
+
+
+def test_what_windows_keep_from_being_moved_is_proven_in_unix_time() -> None:
+    # 12 slots of 10 s on two nodes: 60 s, before the window. A share of the clock's 1.7e9 s would pass for a proof.
+    later = two_nodes(UNIX)
+    window = Window("C1", UNIX + 200.0, UNIX + 300.0)
+    kept = later.replace(platform=later.platform.replace(unavailable=[window]))
+    assert move_of(kept, None) == 0.0
+    result = coalloc.solve(kept)
+    assert (result.status, result.objective) == ("optimal", pytest.approx(60.0))

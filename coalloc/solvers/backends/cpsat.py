@@ -21,6 +21,7 @@ from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, on_another_grid
 from coalloc.rules.serial_generation import on_grid, start_in_order
 from coalloc.solvers.backends.worker import LOADING_TIME, Worker, assignments_in
+from coalloc.solvers.bounds.simple import quick_bound
 from coalloc.solvers.context import Context
 from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.method import Method
@@ -316,7 +317,7 @@ def _run(
     solve_cpsat(
         criterion,
         first,
-        lower_bound=context.proven_on(criterion),
+        lower_bound=_known(context, criterion),
         time_limit=time_limit,
         threads=options.threads,
         seed=options.seed,
@@ -327,6 +328,16 @@ def _run(
         on_infeasible=context.exclude,
         is_done=lambda: context.is_closed,
     )
+
+
+def _known(context: Context, criterion: Criterion) -> float:
+    """Return a cost that need not be proven again.
+
+    A sum may be less on a grid rounded down than what is proven of it: asked for that much, schedules that follow from
+    better ones would be left out.
+    """
+    is_own = criterion is context.criterion or not criterion.is_sum
+    return context.proven_on(criterion) if is_own else quick_bound(criterion)
 
 
 def _living_worker(context: Context) -> Worker | None:

@@ -13,9 +13,12 @@ from coalloc.problem import discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.backends import cpsat
+from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.backends.worker import GRACE
-from coalloc.solvers.context import LARGE_FOR_SUMS
+from coalloc.solvers.call import Call
+from coalloc.solvers.context import LARGE_FOR_SUMS, Context
 from coalloc.solvers.portfolio import SEARCHED_ON
+from coalloc.solvers.result import SolveOptions
 from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import small_instance
 
@@ -188,3 +191,19 @@ def test_no_job_is_held_for_longer_than_it_runs_to_look_less_slowed_down():
     bound, best = run(discretise(instance, 10.0), "mean-bounded-slowdown")
     assert bound == pytest.approx(2.0, rel=1e-6)
     assert [(a.start, a.end) for a in best] == [(1, 2)]
+
+
+def test_a_sum_on_a_grid_rounded_down_may_be_less_than_what_is_proven_of_it():
+    # One node, each job at its only start: ends of 2.00099, 5.00099 and 10 s. In slots of 1 ms, rounded down, these are
+    # 2000, 5000 and 10000, which no deadline lets be more: 17.000 s, though 17.001 s are proven of the sum.
+    seconds, ends = (2.00099, 3.0, 4.99901), (2.00099, 5.00099, 10.0)
+    jobs = [Job(f"J{j}", 1, s, deadline=end) for j, (s, end) in enumerate(zip(seconds, ends, strict=True))]
+    instance = Instance(Platform([Cluster("C1", [NodeGroup(1, 1.0)], 1.0)]), jobs)
+    problem = discretise(instance, None)
+    call = Call(instance, SolveOptions(objective="total-response-time", time_limit=60.0))
+    context = Context(call, problem, Criterion.of(problem, "total-response-time"), solve_model)
+    context.take(best_list_schedule(problem), "list schedule")
+    context.prove(17.0018, "another")
+    with context.resources:
+        cpsat.ON_GRIDS.run(context)
+    assert call.lower_bound == pytest.approx(17.00198)
