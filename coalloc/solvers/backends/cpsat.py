@@ -21,7 +21,6 @@ from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, on_another_grid
 from coalloc.rules.serial_generation import on_grid, start_in_order
 from coalloc.solvers.backends.worker import LOADING_TIME, Worker, assignments_in
-from coalloc.solvers.bounds.simple import quick_bound
 from coalloc.solvers.context import Context
 from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.method import Method
@@ -331,13 +330,13 @@ def _run(
 
 
 def _known(context: Context, criterion: Criterion) -> float:
-    """Return a cost that need not be proven again.
+    """Return a cost that need not be proven again: of a sum on another grid nothing.
 
     A sum may be less on a grid rounded down than what is proven of it: asked for that much, schedules that follow from
     better ones would be left out.
     """
     is_own = criterion is context.criterion or not criterion.is_sum
-    return context.proven_on(criterion) if is_own else quick_bound(criterion)
+    return context.proven_on(criterion) if is_own else -math.inf
 
 
 def _living_worker(context: Context) -> Worker | None:
