@@ -82,6 +82,7 @@ class Prices:
         costs = ways.slope[ways.first] * ways.duration[ways.first]
         self._num_starts = 0
         self._cost = float(costs.mean())
+        work = np.where(work > 0.0, work, work.max())  # where no job is at its fastest, some may be at their slower
         self._unit = float(costs.sum()) / np.maximum(work, 1e-300)
         self._left, self._before = list(COOLING), -1.0
         self.is_final = False

@@ -182,3 +182,11 @@ def test_solve_proves_no_less_than_the_bound_alone(monkeypatch):
     instance = coalloc.generate("thesis-oas", seed=1, jobs=5)
     result = coalloc.solve(instance, objective="mean-wait", work_limit=1)
     assert result.lower_bound == pytest.approx(coalloc.lower_bound(instance, "mean-wait", method="best"))
+
+
+def test_a_class_on_which_no_job_is_at_its_fastest_has_a_price_of_the_others():
+    # The fast node alone holds none of three jobs of 1e9 s, so that each takes 2e9 s, and they end at 2e9, 4e9 and 6e9 s.
+    # Four nodes as one machine need 1.5e9 s for each: half done at 0.75e9, 2.25e9 and 3.75e9 s, they end 1e9 s later.
+    platform = Platform([Cluster("C1", [NodeGroup(1, 1.0), NodeGroup(3, 0.5)], 10.0)])
+    instance = Instance(platform, [Job(f"J{j}", 3, 1e9) for j in range(3)])
+    assert 0.99 * 9.75e9 <= sum_bound(criterion_of(instance)) <= 12e9
