@@ -185,7 +185,7 @@ def test_solve_proves_no_less_than_the_bound_alone(monkeypatch):
 
 
 def test_a_class_on_which_no_job_is_at_its_fastest_has_a_price_of_the_others():
-    # The fast node alone holds none of three jobs of 1e9 s, so that each takes 2e9 s, and they end at 2e9, 4e9 and 6e9 s.
+    # The fast node alone holds none of three jobs of 1e9 s, so that each takes 2e9 s: ends of 2e9, 4e9 and 6e9 s.
     # Four nodes as one machine need 1.5e9 s for each: half done at 0.75e9, 2.25e9 and 3.75e9 s, they end 1e9 s later.
     platform = Platform([Cluster("C1", [NodeGroup(1, 1.0), NodeGroup(3, 0.5)], 10.0)])
     instance = Instance(platform, [Job(f"J{j}", 3, 1e9) for j in range(3)])
