@@ -73,8 +73,16 @@ def _check_folder(folder: Path | None, swf: bool) -> None:
     """Raise where the weeks could not be written later."""
     if folder is None and swf:
         raise BadParameter("goes with --output", param_hint="--swf")
-    if folder is not None and folder.exists() and not folder.is_dir():
-        raise BadParameter(f"{folder} is no folder", param_hint="--output")
+    if folder is None:
+        return
+    try:
+        there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    except OSError as error:
+        from coalloc.documents.storage import reason_of
+
+        raise BadParameter(f"{folder} cannot be made: {reason_of(error)}", param_hint="--output") from None
+    if not there.is_dir():
+        raise BadParameter(f"{there if folder.absolute() != there else folder} is no folder", param_hint="--output")
 
 
 def _picture(account: MergeAccount) -> bytes:

@@ -67,3 +67,7 @@ def test_what_cannot_be_written_is_said_first(tmp_path):
     assert (
         run("merge", tmp_path / "no.toml").stderr == f"{tmp_path}/no.toml: cannot be read: no such file or directory\n"
     )
+    below = run("merge", spec, "-o", spec / "weeks")
+    assert (below.exit_code, "two.toml is no folder" in below.stderr) == (2, True)
+    endless = run("merge", spec, "-o", tmp_path / ("x" * 300))
+    assert (endless.exit_code, "file name too long" in endless.stderr) == (2, True)
