@@ -10,7 +10,7 @@ from coalloc.allocation import Scope
 from coalloc.api.solving import as_fixed, solve
 from coalloc.checker import check
 from coalloc.constraint import LatestEnd
-from coalloc.documents.arguments import public
+from coalloc.documents.arguments import picture_of, public
 from coalloc.documents.text import quoted
 from coalloc.explanations.bounding import bound_of, what_moves, why_bound
 from coalloc.explanations.infeasible import why_no_schedule
@@ -74,12 +74,15 @@ def explain(
     Raises
     ------
     CoallocError
-        An argument is unknown, the objective is not regular, or jobs are named without a schedule.
+        An argument is unknown, the objective is not regular, the limit is not above 0, or jobs are named without a
+        schedule.
     """
     asked = objective_of(objective)
     if not isinstance(asked, RegularObjective):
         raise CoallocError(f"objective of explain must be a regular one, got {asked.name!r}")
     asked.refuse(instance)
+    if not time_limit > 0.0:
+        raise CoallocError(f"time_limit: must be above 0 s, got {picture_of(time_limit)}")
     known = {job.id for job in instance.jobs}
     unknown = [quoted(job) for job in jobs if job not in known]
     if unknown:

@@ -56,6 +56,7 @@ def test_an_instance_without_schedule_and_a_schedule_that_is_not_valid(tiny, tmp
         (["--job", "J1"], "coalloc: jobs: why they waited is read from a schedule, and none is given"),
         (["--slot", "abc"], "coalloc: slot: must be seconds, or a percentage"),
         (["--objective", "edp"], "coalloc: objective of explain must be a regular one, got 'edp'"),
+        (["--time-limit", "0"], "coalloc: time_limit: must be above 0 s, got 0.0"),
     ],
 )
 def test_bad_input_is_one_line(tiny, arguments, message):
