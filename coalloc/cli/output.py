@@ -15,6 +15,9 @@ from typing import Any, TextIO
 _IS_TAKEN = ContextVar("standard output is taken", default=False)
 """Whether a file goes to standard output: what the command says goes to standard error then."""
 
+NO_STREAMS = ("--store",)
+"""Options of files that are read again, and so cannot be standard output."""
+
 
 def say(text: str) -> None:
     """Print a line, or several, of the result on standard output; on standard error where a file goes there."""
@@ -74,6 +77,8 @@ def check_writable(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pa
         place = STANDARD if is_standard else os.path.realpath(path)
         known = "" if is_device(path) else taken.get(place, "")
         reason = known if is_standard else _obstacle(path) or known
+        if is_standard and option in NO_STREAMS:
+            reason = "it must be a file"
         _IS_TAKEN.set(_IS_TAKEN.get() or is_standard)
         if reason:
             lines.append(f"{option}: {visible(str(path))} cannot be written: {reason}")

@@ -71,6 +71,7 @@ def test_what_has_ended_is_kept_at_an_interrupt(export, tmp_path, monkeypatch):
         (["--processors", 2, "--partition", "gpu"], "there are no jobs to audit"),
         (["--processors", 2, "--policy", "easy candidates=fast"], "candidates of policy 'easy' must be one of"),
         (["--processors", 2, "--page", "/no/such/folder.html"], "--store: /no/such/folder.sqlite cannot be written"),
+        (["--processors", 2, "--store", "-"], "--store: - cannot be written: it must be a file"),
     ],
 )
 def test_what_cannot_be_audited_is_one_line(export, options, sentence):
