@@ -219,9 +219,10 @@ def _of_trace(
     from coalloc.documents.text import visible
 
     if trace_format(trace) is None:
+        instance = read_instance(trace)
         if processors is not None or platform is not None:
             raise BadParameter("is for traces: an instance has its own platform", param_hint="--processors, --platform")
-        return {"trace": read_instance(trace)}
+        return {"trace": instance}
     where, said = platform_of_trace(trace, processors, platform, "TRACE")
     if said and not quiet:
         note(f"{visible(trace)}: {said}")

@@ -98,3 +98,9 @@ def test_a_log_with_a_broken_line_is_audited_without_it(tmp_path):
     audited = run("audit", log, *LIMITS, "--broken", "drop", "--json")
     assert json.loads(audited.stdout)["period"]["wait_as_it_was"] == 45.0
     assert audited.stderr.startswith(f"{log}: one pool of 4 processors, as its header says (MaxProcs)\n")
+
+
+def test_of_an_empty_file_it_is_said_that_it_is_empty(tmp_path):
+    empty = write(tmp_path / "empty.txt", "")
+    result = run("audit", empty, "--processors", 2)
+    assert (result.exit_code, result.stderr) == (2, f"{empty}: is empty, must hold a JSON object\n")
