@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -76,13 +77,15 @@ def _check_folder(folder: Path | None, swf: bool) -> None:
     if folder is None:
         return
     try:
-        there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+        with suppress(FileNotFoundError, NotADirectoryError):
+            folder.stat()
     except OSError as error:
         from coalloc.documents.storage import reason_of
 
         raise BadParameter(f"{folder} cannot be made: {reason_of(error)}", param_hint="--output") from None
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
-        raise BadParameter(f"{there if folder.absolute() != there else folder} is no folder", param_hint="--output")
+        raise BadParameter(f"{there} is no folder", param_hint="--output")
 
 
 def _picture(account: MergeAccount) -> bytes:
