@@ -31,11 +31,12 @@ Solvers keep rows to an absolute 1e-6; whether a link saturates is a matter of 1
 """
 
 ROW_COSTS = 1.0, 1e6
-"""Between what the largest cost in the rows of a maximum is left as it is; else it is scaled to about a thousand.
+"""Between which the largest cost in the rows of a maximum stays as it is; else it is scaled to about ``ROW_COST``.
 
-Solvers are known to prove too much where it is 1e9.
+HiGHS proved too much where it was 1e9.
 """
 ROW_COST = 1e3
+"""The largest cost in rows that are scaled."""
 
 Term = tuple[float, Any]
 """A coefficient and a variable."""
