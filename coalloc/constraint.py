@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 from coalloc.allocation import NodeClass
+from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import time_tolerance
@@ -178,7 +179,9 @@ class LatestEnd(Constraint):
         """Yield a sentence for each job that ends later."""
         latest = self.instant + time_tolerance(self.instant)
         return (
-            f"job {quoted(p.job)} ends at {p.end:g} s, after {self.instant:g} s" for p in schedule if p.end > latest
+            f"job {quoted(p.job)} ends at {instant_text(p.end)}, after {instant_text(self.instant)}"
+            for p in schedule
+            if p.end > latest
         )
 
 

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from coalloc.allocation import NodeClass, Scope, node_classes, reserved_nodes
 from coalloc.constraint import Constraint, PlacedJob, Row, TimeRow, Times
+from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.documents.values import NONE, Count, Listed, Seconds, Text, Value, value
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
@@ -133,7 +134,7 @@ class Fixings(Constraint):
                 continue
             name = quoted(placed.job)
             if place.start is not None and abs(placed.start - place.start) > time_tolerance(place.start, placed.start):
-                yield f"job {name} starts at {placed.start:g} s, fixed is {place.start:g} s"
+                yield f"job {name} starts at {instant_text(placed.start)}, fixed is {instant_text(place.start)}"
             if place.nodes is not None and not {self.node_of[index[p]] for p in placed.nodes} <= place.nodes:
                 yield f"job {name} is not on the nodes that are fixed"
             if place.processors is not None and set(placed.nodes) != set(place.processors):
@@ -209,7 +210,7 @@ def _faults(instance: Instance, fixed: Fixed, slot: float | None) -> Iterator[tu
         yield ".job", f"must be a job of the instance, got {quoted(fixed.job)}"
         return
     if slot is not None and fixed.start is not None and slots_up(fixed.start, slot) != slots_down(fixed.start, slot):
-        yield ".start", f"must be a whole number of slots of {slot:g} s, got {fixed.start:g}"
+        yield ".start", f"must be a whole number of slots of {slot:g} s, got {instant_text(fixed.start)}"
     if fixed.shape is not None and fixed.shape > len(job.shapes):
         yield ".shape", f"must be at most {len(job.shapes)} (the last shape of the job), got {fixed.shape}"
         return

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from coalloc.documents.arguments import public
 from coalloc.instance import CoallocError
+from coalloc.objectives import OBJECTIVES
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import MAX_MODES, discretise
 from coalloc.solvers.backends import pumpkin
+from coalloc.solvers.moved_in_time import move_of, moved
 from coalloc.solvers.result import SolveResult
 
 
@@ -41,6 +43,7 @@ def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit
     is_of_kind = options.model == "oas" and options.objective == Makespan.name and options.slot is not None
     if not is_of_kind or instance is None or result.objective is None or options.slot is None:
         raise CoallocError("a proof is of the makespan of a schedule of model 'oas' in slots")
+    instance = moved(instance, move_of(instance, options.slot, OBJECTIVES[Makespan.name]))
     problem = discretise(instance, options.slot, saturation=options.saturation, scope=options.scope)
     if problem.num_allocations > MAX_MODES:
         raise CoallocError("a proof is for jobs of few modes")

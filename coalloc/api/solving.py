@@ -35,6 +35,7 @@ from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
 from coalloc.solvers.feasibility import why_without_place
 from coalloc.solvers.lexicographic import solve_in_order
+from coalloc.solvers.moved_in_time import move_of, moved, moved_constraints
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
 from coalloc.versions import versions
@@ -220,7 +221,8 @@ def build_model(
     Raises
     ------
     CoallocError
-        An option is not supported with the others, a job fits nowhere, or the model would be too large.
+        An option is not supported with the others, a job fits nowhere, or the model would be too large: that is
+        estimated before anything is built, and what is built takes a minute or so at most.
     """
     options = SolveOptions(
         model=model,
@@ -355,6 +357,8 @@ def lower_bound(
     if fixed and not isinstance(asked, RegularObjective):
         raise CoallocError(f"fixed is for regular objectives, not for {asked.name!r}")
     kept = _kept(instance, fixed, options.slot, scope)
+    move = move_of(instance, options.slot, asked, kept)
+    instance, kept = moved(instance, move), moved_constraints(kept, move)
     problem = discretise(instance, options.slot, saturation=options.saturation, scope=scope, constraints=kept)
     nowhere = why_without_place(problem)
     if nowhere:

@@ -32,7 +32,7 @@ from coalloc.cli import (
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.options import Json
 from coalloc.cli.output import say, say_fields, say_json
-from coalloc.cli.shell import PROGRAM, Shell
+from coalloc.cli.shell import PROGRAM, Command, Shell
 
 EPILOG = """
 coalloc demo is the place to start; coalloc COMMAND --help shows the options of a command.
@@ -75,22 +75,22 @@ def versions(as_json: Json = False) -> ExitCode:
     return ExitCode.DONE
 
 
-app.command(epilog=solve.EXAMPLES)(solve.solve)
-app.command(epilog=simulate.EXAMPLES)(simulate.simulate)
-app.command(epilog=check.EXAMPLES)(check.check)
-app.command(epilog=explain.EXAMPLES)(explain.explain)
-app.command(epilog=compare.EXAMPLES)(compare.compare)
-app.command(epilog=audit.EXAMPLES)(audit.audit)
+app.command(epilog=solve.EXAMPLES, cls=Command)(solve.solve)
+app.command(epilog=simulate.EXAMPLES, cls=Command)(simulate.simulate)
+app.command(epilog=check.EXAMPLES, cls=Command)(check.check)
+app.command(epilog=explain.EXAMPLES, cls=Command)(explain.explain)
+app.command(epilog=compare.EXAMPLES, cls=Command)(compare.compare)
+app.command(epilog=audit.EXAMPLES, cls=Command)(audit.audit)
 app.add_typer(study.app)
-app.command(epilog=generate.EXAMPLES)(generate.generate)
-app.command(epilog=convert.EXAMPLES)(convert.convert)
-app.command(epilog=merge.EXAMPLES)(merge.merge)
-app.command(epilog=policies.EXAMPLES)(policies.policies)
+app.command(epilog=generate.EXAMPLES, cls=Command)(generate.generate)
+app.command(epilog=convert.EXAMPLES, cls=Command)(convert.convert)
+app.command(epilog=merge.EXAMPLES, cls=Command)(merge.merge)
+app.command(epilog=policies.EXAMPLES, cls=Command)(policies.policies)
 app.add_typer(bench.app)
-app.command()(schema.schema)
-app.command(epilog=examples.EXAMPLES)(examples.examples)
-app.command()(demo.demo)
-app.command()(versions)
+app.command(cls=Command)(schema.schema)
+app.command(epilog=examples.EXAMPLES, cls=Command)(examples.examples)
+app.command(cls=Command)(demo.demo)
+app.command(cls=Command)(versions)
 
 
 def main() -> None:

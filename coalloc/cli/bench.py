@@ -14,6 +14,7 @@ from coalloc.cli.errors import ExitCode
 from coalloc.cli.options import Quiet
 from coalloc.cli.output import check_writable, make_folder, note, say
 from coalloc.cli.progress import shown_samples
+from coalloc.cli.shell import Command
 
 if TYPE_CHECKING:
     from coalloc.bench.plan import Plan
@@ -63,7 +64,7 @@ def start(context: typer.Context) -> None:
         raise typer.Exit(ExitCode.BAD_INPUT)
 
 
-@app.command(epilog=RUN_EXAMPLES)
+@app.command(epilog=RUN_EXAMPLES, cls=Command)
 def run(
     spec: SpecFile,
     *,
@@ -107,7 +108,7 @@ Written are report.html (one page that holds all), report.md, summary.csv, sampl
 """
 
 
-@app.command(epilog=REPORT_EXAMPLES)
+@app.command(epilog=REPORT_EXAMPLES, cls=Command)
 def report(store: Store, *, name: Name = None, output: Folder = None, quiet: Quiet = False) -> ExitCode:
     """Write tables, figures and one HTML page about a benchmark."""
     from coalloc.bench.report import findings, write_report
@@ -137,7 +138,7 @@ The exit code is 1 where something has become worse.
 """
 
 
-@app.command(epilog=COMPARE_EXAMPLES)
+@app.command(epilog=COMPARE_EXAMPLES, cls=Command)
 def compare(a: Before, b: After, *, name: Name = None, seed: BootstrapSeed = 0) -> ExitCode:
     """Compare two stores sample by sample, and name what has become worse."""
     from coalloc.bench.comparison import compare as compared

@@ -7,13 +7,28 @@ from collections.abc import Sequence
 from contextvars import copy_context
 from typing import Any, NoReturn
 
-from typer.core import TyperGroup
+import typer
+from typer.core import TyperCommand, TyperGroup
 
 from coalloc.cli.errors import exit_code_of
 
 PROGRAM = "coalloc"
 DEBUG = "--debug"
 """Wherever it stands on the line: errors come with their traceback."""
+
+
+class Command(TyperCommand):
+    """A command that takes no empty text: as a path it would be the folder at hand, and no other option means it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse the first argument or option that is empty, by its name; then go on as ever."""
+        given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        parameters: Sequence[Any] = self.get_params(ctx)
+        for parameter in parameters:
+            values = given.get(parameter.name)
+            if "" in (values if isinstance(values, list | tuple) else [values]) and not ctx.resilient_parsing:
+                raise typer.BadParameter("must not be empty, got ''", ctx=ctx, param=parameter)
+        return super().parse_args(ctx, args)
 
 
 class Shell(TyperGroup):

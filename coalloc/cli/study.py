@@ -15,6 +15,7 @@ from coalloc.cli.inputs import read_instances
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note, say
 from coalloc.cli.pairs import share
+from coalloc.cli.shell import Command
 from coalloc.cli.studying import Files, Plot, RunSeed, Table, Threads, TimeLimit, check_outputs
 from coalloc.cli.tables import show_table, written_table
 
@@ -65,7 +66,7 @@ def start(context: typer.Context) -> None:
         raise typer.Exit(ExitCode.BAD_INPUT)
 
 
-@app.command("slot-size", epilog=EXAMPLES)
+@app.command("slot-size", epilog=EXAMPLES, cls=Command)
 def slot_size(
     files: Files,
     *,
@@ -118,5 +119,5 @@ def _words(table: pd.DataFrame, tolerated: float, by: Literal["replayed", "compa
     return f"{rows}\n\n{recommendation(table, tolerated, by)}"
 
 
-app.command("front", epilog=study_front.EXAMPLES)(study_front.front)
-app.command("grid", epilog=study_grid.EXAMPLES)(study_grid.grid)
+app.command("front", epilog=study_front.EXAMPLES, cls=Command)(study_front.front)
+app.command("grid", epilog=study_grid.EXAMPLES, cls=Command)(study_grid.grid)

@@ -42,6 +42,15 @@ def duration_text(seconds: float) -> str:
     return f"{seconds / unit.seconds:.4g} {unit.symbol}"
 
 
+LARGE_INSTANT = 1e6
+"""From this instant on, s, six digits do not tell seconds apart, as in Unix time."""
+
+
+def instant_text(seconds: float) -> str:
+    """Return an instant with six digits, or twelve where it is large: ``17.5 s``, ``1700000017.5 s``."""
+    return f"{seconds:g} s" if abs(seconds) < LARGE_INSTANT else f"{seconds:.12g} s"
+
+
 PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3))
 """SI prefixes of large amounts, and what they stand for."""
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 
+from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance.rounding import slots_down, time_tolerance
@@ -87,8 +88,9 @@ def _too_late(problem: Problem) -> Iterator[Reason]:
         others = (problem.jobs[last].id,) if waits and last is not None else ()
         when = f", when {named(others)} has ended," if others else ""
         sentence = (
-            f"job {quoted(job.id)} has to end by {latest:g} s, and cannot before {ends:g} s: it starts at {begins:g} s "
-            f"at the earliest{when} and takes {takes:g} s: {ends - latest:g} s too late"
+            f"job {quoted(job.id)} has to end by {instant_text(latest)}, and cannot before {instant_text(ends)}: "
+            f"it starts at {instant_text(begins)} at the earliest{when} and takes {takes:g} s: "
+            f"{ends - latest:g} s too late"
         )
         yield Reason("infeasible", "deadline", (job.id, *others), "", ends, latest, sentence)
 
@@ -121,6 +123,7 @@ def _together_too_late(problem: Problem) -> Iterator[Reason]:
         least = simple_bound(alone(problem, numbers))
         if least > _last_tick(problem, latest):
             jobs, at = tuple(problem.jobs[j].id for j in numbers), problem.seconds(least)
-            together = f"{named(jobs)} have to end by {latest:g} s, and the last of them cannot before {at:g} s"
+            by, ends_at = instant_text(latest), instant_text(at)
+            together = f"{named(jobs)} have to end by {by}, and the last of them cannot before {ends_at}"
             yield Reason("infeasible", "together", jobs, "", at, latest, f"{together}: {at - latest:g} s too late")
             return

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from coalloc.allocation import Allocation, allocation_of
-from coalloc.display.wording import plural
+from coalloc.display.wording import instant_text, plural
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance import Job
@@ -51,7 +51,8 @@ def why_waits(problem: Problem, schedule: Schedule, jobs: Sequence[str] = ()) ->
 
 def _prompt(placement: Placement) -> Reason:
     """Return that a job starts as soon as it has arrived."""
-    sentence = f"job {quoted(placement.job)} does not wait: it starts at {placement.start:g} s, as soon as it arrives"
+    at = instant_text(placement.start)
+    sentence = f"job {quoted(placement.job)} does not wait: it starts at {at}, as soon as it arrives"
     return Reason("wait", "arrival", (placement.job,), "", None, None, sentence, placement.start, placement.start)
 
 
@@ -96,7 +97,8 @@ class _Waiting:
                 stretches.append((stretches.pop()[0], step[1], merged))
         self._book(placement, 1)
         for since, until, obstacle in stretches:
-            sentence = f"job {quoted(job)} waits from {since:g} s to {until:g} s: {self._words(placement, obstacle)}"
+            words = self._words(placement, obstacle)
+            sentence = f"job {quoted(job)} waits from {instant_text(since)} to {instant_text(until)}: {words}"
             yield Reason(
                 "wait",
                 obstacle.kind,
@@ -218,7 +220,7 @@ class _Waiting:
         free = plural(int(limit), "processor")
         kept_back = "a window, or a running job that starts later"
         words = {
-            "precedence": f"it comes after {others}, which ends at {limit:g} s",
+            "precedence": f"it comes after {others}, which ends at {instant_text(limit)}",
             "processors": f"it has {plural(job.tasks, 'task')}, and never more than {free} free for it{within}",
             "memory": f"enough processors are free, but not {job.memory or 0.0:g} MB of memory for each of its tasks",
             "resource": f"enough processors are free, but too little is left of {quoted(obstacle.where)} for it",

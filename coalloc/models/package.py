@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
 
+from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.execution import link_load
 from coalloc.instance import CoallocError, Job
@@ -63,7 +64,7 @@ def package_modes(problem: Problem, j: int) -> list[Mode]:
         and all(load <= limit for load, limit in zip(mode.loads, limits, strict=True))
     ]
     if not fitting:
-        raise CoallocError(f"job {quoted(problem.jobs[j].id)} fits nowhere at {problem.package.start:g} s")
+        raise CoallocError(f"job {quoted(problem.jobs[j].id)} fits nowhere at {instant_text(problem.package.start)}")
     return fitting
 
 

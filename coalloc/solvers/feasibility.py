@@ -8,6 +8,7 @@ from dataclasses import replace
 from operator import le
 
 from coalloc.allocation import tasks_per_cluster
+from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import Job
 from coalloc.problem import MAX_MODES, Problem, least_tasks, shortage
@@ -59,7 +60,7 @@ def why_crowded(problem: Problem) -> str:
         held = sum(sum(b.allocation) for b in (*problem.busy, *problem.blocks) if b.start <= instant < b.end)
         if needed > (there := sum(problem.capacities) - held):
             names = ", ".join(quoted(problem.jobs[j].id) for j in certain)
-            return f"{names} need {needed} processors at {problem.seconds(instant):g} s, there are {there}"
+            return f"{names} need {needed} processors at {instant_text(problem.seconds(instant))}, there are {there}"
     return ""
 
 
@@ -68,10 +69,10 @@ def why_package_infeasible(problem: Problem) -> list[str]:
     package, spreading = problem.package, Spreading(problem)
     tasks, free = sum(job.tasks for job in problem.jobs), sum(package.processors)
     if tasks > free:
-        return [f"the package needs {tasks} processors, {free} are free at {package.start:g} s"]
+        return [f"the package needs {tasks} processors, {free} are free at {instant_text(package.start)}"]
     found = (_lack_of_memory(problem, j) or _lack_of_bandwidth(problem, spreading, j) for j in range(len(problem.jobs)))
     return [
-        f"job {quoted(job.id)} cannot start at {package.start:g} s: {reason}"
+        f"job {quoted(job.id)} cannot start at {instant_text(package.start)}: {reason}"
         for job, reason in zip(problem.jobs, found, strict=True)
         if reason
     ]
@@ -81,7 +82,7 @@ def _all_too_late(problem: Problem) -> list[str]:
     latest = max(problem.latest_ends, default=math.inf)
     if math.isfinite(latest) and (least := simple_bound(problem)) > latest:
         by, at = problem.seconds(latest), problem.seconds(least)
-        return [f"all jobs have to end by {by:g} s, but the last cannot end before {at:g} s"]
+        return [f"all jobs have to end by {instant_text(by)}, but the last cannot end before {instant_text(at)}"]
     return []
 
 
@@ -115,7 +116,7 @@ def _some_too_late(problem: Problem) -> list[str]:
         return []
     names = ", ".join(quoted(problem.jobs[j].id) for j in found[0])
     by, at = (problem.seconds(ticks) for ticks in (max(problem.latest_ends[j] for j in found[0]), found[1]))
-    return [f"{names} have to end by {by:g} s, but the last of them cannot end before {at:g} s"]
+    return [f"{names} have to end by {instant_text(by)}, but the last of them cannot end before {instant_text(at)}"]
 
 
 def _is_too_late(problem: Problem, j: int) -> bool:
@@ -141,10 +142,11 @@ def _too_late(problem: Problem, j: int) -> str:
     if problem.seconds(_earliest_end(problem, j)) > release + duration:
         beside = problem.seconds(_earliest_end(problem, j))
         name = quoted(problem.jobs[j].id)
-        return f"job {name} has to end by {latest:g} s{slots}, but cannot before {beside:g} s beside what is not there"
+        by, at = instant_text(latest), instant_text(beside)
+        return f"job {name} has to end by {by}{slots}, but cannot before {at} beside what is not there"
     return (
-        f"job {quoted(problem.jobs[j].id)} has to end by {latest:g} s{slots}, but starts at {release:g} s "
-        f"and takes {duration:g} s at the least"
+        f"job {quoted(problem.jobs[j].id)} has to end by {instant_text(latest)}{slots}, but starts at "
+        f"{instant_text(release)} and takes {duration:g} s at the least"
     )
 
 
@@ -154,7 +156,7 @@ def why_not_together(problem: Problem) -> str:
     lacking |= {"memory": "every node within its memory"} if problem.is_restricted else {}
     return (
         f"the package fits by count, but not by {' and '.join(lacking)}: no assignment that starts all "
-        f"{len(problem.jobs)} jobs at {problem.package.start:g} s keeps {' and '.join(lacking.values())}"
+        f"{len(problem.jobs)} jobs at {instant_text(problem.package.start)} keeps {' and '.join(lacking.values())}"
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from coalloc.constraint import Constraint, PlacedJob
+from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.rounding import time_tolerance
@@ -40,5 +41,5 @@ class AtMost(Constraint):
         for placed in schedule:
             latest = self.latest_end(instance.job_by_id[placed.job])
             if placed.end > latest + time_tolerance(latest):
-                found = f"job {quoted(placed.job)} ends at {placed.end:g} s"
+                found = f"job {quoted(placed.job)} ends at {instant_text(placed.end)}"
                 yield f"{found}, so that the {self.objective.name} is above {self.value:g}"

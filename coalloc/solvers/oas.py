@@ -19,7 +19,7 @@ from coalloc.documents.text import quoted
 from coalloc.fixed import Fixings
 from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
-from coalloc.objectives import OBJECTIVES, Criterion, Objective, objective_of
+from coalloc.objectives import Criterion, Objective, objective_of
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Assignment, Problem, discretise
 from coalloc.rules.serial_generation import assignments_of, completions, on_grid, start_in_order
@@ -33,7 +33,7 @@ from coalloc.solvers.early_starts import start_early
 from coalloc.solvers.feasibility import why_crowded, why_infeasible
 from coalloc.solvers.list_schedules import first_schedule
 from coalloc.solvers.model_run import ModelRun
-from coalloc.solvers.moved_in_time import move_of, moved, moved_back, moved_schedule
+from coalloc.solvers.moved_in_time import move_of, moved, moved_back, moved_constraints, moved_schedule
 from coalloc.solvers.portfolio import close
 from coalloc.solvers.reasons import irreducible, is_beyond_one_job
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
@@ -76,6 +76,22 @@ def solve_oas(
     objective = objective or objective_of(options.objective)
     _refuse_constraints(constraints, objective)
     objective.refuse(instance)
+    move = move_of(instance, options.slot, objective, constraints) if isinstance(formulation, str) else 0.0
+    if move:
+        result = solve_oas(
+            moved(instance, move),
+            options,
+            objective=objective,
+            constraints=moved_constraints(constraints, move),
+            formulation=formulation,
+            start=None if start is None else moved_schedule(start, move),
+            progress=progress,
+            run_model=run_model,
+            explains=False,
+        )
+        if result.status is not SolveStatus.INFEASIBLE or objective.needs_watts:
+            return moved_back(result, instance, move, objective, options)
+        # Reasons are given in the times of the instance.
     if objective.needs_watts:
         from coalloc.solvers.energy import solve_energy
 
@@ -83,22 +99,6 @@ def solve_oas(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
     _refuse_unsupported(options, formulation)
-    is_ours = OBJECTIVES.get(objective.name) is objective and not constraints and isinstance(formulation, str)
-    move = move_of(instance, options.slot) if is_ours else 0.0
-    if move:
-        result = solve_oas(
-            moved(instance, move),
-            options,
-            objective=objective,
-            formulation=formulation,
-            start=None if start is None else moved_schedule(start, move),
-            progress=progress,
-            run_model=run_model,
-            explains=False,
-        )
-        if result.status is not SolveStatus.INFEASIBLE:
-            return moved_back(result, instance, move, options)
-        # Reasons are given in the times of the instance.
     problem = _problem(instance, options, objective, constraints)
     call = Call(instance, options, progress, constraints=problem.constraints)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__

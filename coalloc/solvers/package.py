@@ -133,7 +133,24 @@ def build_package(
     """Return the model that :func:`solve_package` would solve; errors as there."""
     _refuse_unsupported(options)
     used = package_formulation_of(options.model, formulation) if isinstance(formulation, str) else formulation
-    return used.build(package_problem(instance, options))
+    problem = package_problem(instance, options)
+    _refuse_large(problem, formulation)
+    return used.build(problem)
+
+
+def _refuse_large(problem: Problem, formulation: str | PackageFormulation) -> None:
+    """Raise where the node model would be too large to build; that of modes refuses what has too many itself."""
+    places = _num_places(problem)
+    if formulation == "node" and places > MAX_PLACES:
+        raise CoallocError(
+            f"the model would have {places:,} places of jobs on processors, more than {MAX_PLACES:,}: take fewer jobs, "
+            "fewer nodes, or formulation='mode'"
+        )
+
+
+def _num_places(problem: Problem) -> int:
+    """Return on how many pairs of a job and a free processor the node model decides."""
+    return len(problem.jobs) * sum(problem.package.processors)
 
 
 def _refuse_unsupported(options: SolveOptions) -> None:
@@ -189,6 +206,7 @@ def _solved(context: _PackageContext, formulation: str | PackageFormulation) -> 
     model = context.call.options.model
     if formulation != "auto":
         used = package_formulation_of(model, formulation) if isinstance(formulation, str) else formulation
+        _refuse_large(context.problem, formulation)
         return _by_model(context, used)
     placed = _placed(context)
     if placed.is_proven:
@@ -204,7 +222,7 @@ def _model_for_the_rest(context: _PackageContext) -> str:
     """Return the formulation for what the search left open; none where all are too large, or there is no time."""
     call, problem = context.call, context.problem
     modes = problem.num_allocations
-    places = len(problem.jobs) * sum(problem.package.processors)
+    places = _num_places(problem)
     if modes <= MAX_MODES:
         name, variables = "mode", modes
     elif call.options.model == "pas" and places <= MAX_PLACES:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from coalloc.allocation import allocation_of
+from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.execution import Load, communication_slowdown, processing_slowdown, shared_link_ends
 from coalloc.instance.rounding import capacity_limit
@@ -112,4 +113,4 @@ def saturated_links(problem: Problem, modes: Sequence[Mode]) -> str:
         for link, load, is_loaded in zip(links, _loads(problem, modes), loaded, strict=True)
         if is_loaded and load > capacity_limit(link.bandwidth)
     ]
-    return f"links saturate at {problem.package.start:g} s: {', '.join(saturated)}" if saturated else ""
+    return f"links saturate at {instant_text(problem.package.start)}: {', '.join(saturated)}" if saturated else ""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import Instance, Job, RunningJob, Window
 from coalloc.instance.resources import total_of
@@ -42,7 +43,8 @@ def reasons_of(instance: Instance) -> Iterator[Reason]:
         name = quoted(job.id)
         if job.deadline is not None:
             yield Reason(
-                f"job {name} has to end by {job.deadline:g} s", _of_job(job, lambda j: j.replace(deadline=None))
+                f"job {name} has to end by {instant_text(job.deadline)}",
+                _of_job(job, lambda j: j.replace(deadline=None)),
             )
         for other in job.after:
             yield Reason(f"job {name} comes after {quoted(other)}", _of_job(job, _without_predecessor(other)))
@@ -57,11 +59,14 @@ def reasons_of(instance: Instance) -> Iterator[Reason]:
         yield Reason(f"there are {total:g} {quoted(resource)} in all", partial(_without_resource, resource))
     for window in instance.platform.unavailable:
         what = f"{window.processors} processors of group {window.group}" if window.processors else "nodes"
-        closed = f"{what} of {quoted(window.cluster)} are not there from {window.start:g} to {window.end:g} s"
+        times = f"{instant_text(window.start)} to {instant_text(window.end)}"
+        closed = f"{what} of {quoted(window.cluster)} are not there from {times}"
         yield Reason(closed, partial(_without_window, window))
     for run in instance.running:
-        since = f"from {run.start:g} " if run.start > 0.0 else ""
-        yield Reason(f"job {quoted(run.job.id)} runs {since}until {run.end:g} s", partial(_without_running, run))
+        since = f"from {instant_text(run.start)} " if run.start > 0.0 else ""
+        yield Reason(
+            f"job {quoted(run.job.id)} runs {since}until {instant_text(run.end)}", partial(_without_running, run)
+        )
 
 
 def _of_job(job: Job, change: Callable[[Job], Job]) -> Change:

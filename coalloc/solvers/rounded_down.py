@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coalloc.instance import CoallocError, Instance
-from coalloc.objectives import Criterion
+from coalloc.objectives import OBJECTIVES, Criterion
 from coalloc.problem import Assignment, discretise
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.call import Call
 from coalloc.solvers.context import Context
 from coalloc.solvers.feasibility import why_infeasible
+from coalloc.solvers.moved_in_time import move_of, moved
 from coalloc.solvers.portfolio import close
 from coalloc.solvers.result import SolveOptions
 
@@ -41,6 +42,7 @@ def rounded_down_makespan(
     Stops after ``time_limit`` seconds (None or infinity: no limit). Raises :class:`CoallocError` where there is
     no schedule at all.
     """
+    instance = moved(instance, move_of(instance, slot, OBJECTIVES["makespan"]))
     problem = discretise(instance, slot, "down")
     reasons = why_infeasible(problem)
     if reasons:

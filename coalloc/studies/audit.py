@@ -324,7 +324,8 @@ def _history(
     num_unknown = int(np.isnan(starts).sum())
     if num_unknown and num_unknown == len(starts):
         raise CoallocError(
-            f"{quoted(log.instance.name)} does not say when its jobs started: name a policy, or give a schedule"
+            f"{quoted(log.instance.name)} does not say when its jobs started, so that no past can be held against the "
+            'best: name a policy that runs them (policy="easy", or --policy easy), or give a schedule (schedule=...)'
         )
     if num_unknown:
         account.append(f"{counted(num_unknown, 'job')} left out: when it started is not known")

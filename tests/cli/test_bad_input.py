@@ -6,7 +6,11 @@ import json
 from typing import NoReturn
 
 import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
 
+from coalloc.cli.app import app
+from coalloc.cli.shell import Command
 from tests.cli.running import TINY, run, write
 from tests.instance.documents import CROSS_FAULTS, FIELD_FAULTS, VALID, broken
 
@@ -131,3 +135,38 @@ def test_a_file_system_that_takes_no_file_is_heard_of_before_the_work_begins(tmp
     refused = run("solve", write(tmp_path / "i.json", TINY), "--slot", "50%", "-o", tmp_path / "s.json")
     line = f"coalloc: --output: {tmp_path}/s.json cannot be written: read-only file system\n"
     assert (refused.exit_code, refused.stderr) == (2, line)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["simulate", "i.json", "--jobs", ""], "'--jobs'"),
+        (["simulate", "i.json", "--jobs="], "'--jobs'"),
+        (["solve", "i.json", "-o", ""], "'--output' / '-o'"),
+        (["solve", "i.json", "--solver", ""], "'--solver'"),
+        (["solve", ""], "'FILE'"),
+        (["check", "i.json", ""], "'SCHEDULE'"),
+        (["audit", "i.json", "--store", ""], "'--store'"),
+        (["compare", "i.json", "", "--policy", "easy"], "'FILE ...'"),
+        (["compare", "i.json", "--policy", "easy", "--policy", ""], "'--policy'"),
+        (["study", "slot-size", "i.json", "--plot", ""], "'--plot'"),
+        (["bench", "report", ""], "'STORE'"),
+    ],
+)
+def test_an_empty_argument_is_refused_by_its_name(tmp_path, monkeypatch, arguments, name):
+    # As a path it would be the folder at hand.
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "i.json", TINY)
+    refused = run(*arguments)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(f"coalloc: invalid value for {name}: must not be empty, got ''; see `coalloc ")
+    assert refused.stderr.count("\n") == 1
+    assert [entry.name for entry in tmp_path.iterdir()] == ["i.json"]
+
+
+def test_every_command_refuses_what_is_empty():
+    def commands(group):
+        for command in group.commands.values():
+            yield from commands(command) if isinstance(command, TyperGroup) else [command]
+
+    assert all(isinstance(command, Command) for command in commands(get_command(app)))

@@ -57,7 +57,7 @@ def test_json_is_pure(tiny):
     [
         ([], "name at least one policy"),
         (["--policy", "eazy"], "there is no policy 'eazy'"),
-        (["--policy", ""], "there is no policy ''"),
+        (["--policy", ""], "'--policy': must not be empty"),
         (["--policy", "EASY"], "there is no policy 'EASY' (did you mean 'easy'?)"),
         (["--policy", "easy,mesd"], "--policy: names one policy: --policy easy --policy mesd"),
         (["--policy", "easy alloc"], "must be KEY=VALUE, got 'alloc'"),

@@ -114,7 +114,7 @@ def test_a_front_of_one_job_is_a_point(tmp_path):
     ("changes", "arguments", "sentence"),
     [
         ({}, ["--policy", "pcbee"], "there is no policy 'pcbee' (did you mean 'pcbe'?)"),
-        ({}, ["--policy", ""], "there is no policy ''"),
+        ({}, ["--policy", ""], "'--policy': must not be empty"),
         ({}, ["--policy", "pcbe criterion=power"], "criterion of policy 'pcbe' must be one of energy, edp"),
         ({}, ["--policy", "easy"], "policy 'easy' places jobs within scope 'platform'"),
         ({}, ["--points", "0"], "'--points'"),

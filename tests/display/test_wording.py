@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc.display.wording import amount_text, duration_text, plural, share_text, shortened, unit_for
+from coalloc.display.wording import amount_text, duration_text, instant_text, plural, share_text, shortened, unit_for
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,12 @@ def test_durations_are_worded_in_their_unit():
     assert duration_text(670000.0) == "7.755 d"
     assert duration_text(90.0) == "90 s"
     assert duration_text(-7200.0) == "-120 min"
+
+
+def test_instants_in_unix_time_keep_their_seconds():
+    assert instant_text(123.456789) == "123.457 s"
+    assert instant_text(1_700_000_017.5) == "1700000017.5 s"
+    assert instant_text(math.inf) == "inf s"
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_faults_of_what_is_fixed_come_at_once():
         coalloc.solve(INSTANCE, slot=2.0, fixed=fixed)
     assert str(caught.value).splitlines() == [
         "fixed[0].job: must be a job of the instance, got 'X'",
-        "fixed[1].start: must be a whole number of slots of 2 s, got 2.5",
+        "fixed[1].start: must be a whole number of slots of 2 s, got 2.5 s",
         "fixed[1].shape: must be at most 1 (the last shape of the job), got 2",
         "fixed[2].within[0]: must be a cluster, or nodes, of the platform, got 'C3'",
         "fixed[2].nodes: must be a processor for each task of the job (2), got 3",

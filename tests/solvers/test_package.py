@@ -142,3 +142,14 @@ def test_a_job_with_more_allocations_than_are_listed_is_judged_all_the_same() ->
         "infeasible",
         "job 'J1' cannot start at 0 s: every allocation overloads a link",
     )
+
+
+def test_a_node_model_that_is_too_large_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two jobs on six processors: twelve places.
+    monkeypatch.setattr(package, "MAX_PLACES", 11)
+    refused = r"12 places of jobs on processors, more than 11: .*formulation='mode'"
+    with pytest.raises(coalloc.CoallocError, match=refused):
+        coalloc.build_model(TWO_JOBS, model="pas", formulation="node")
+    with pytest.raises(coalloc.CoallocError, match=refused):
+        coalloc.solve(TWO_JOBS, model="pas", formulation="node")
+    assert coalloc.solve(TWO_JOBS, model="pas").status == "optimal"

@@ -52,7 +52,7 @@ def test_a_window_before_a_deadline():
     platform = FOUR.replace(unavailable=[Window("C1", 20.0, 40.0, group=0, processors=2), Window("C1", 900.0, 901.0)])
     jobs = [Job("A", 3, 25.0, deadline=44.0), Job("C", 2, 10.0, deadline=30.0)]
     assert message(Instance(platform, jobs), slot=1.0, formulation="mode") == (
-        f"{NEEDED}job 'A' has to end by 44 s; 2 processors of group 0 of 'C1' are not there from 20 to 40 s"
+        f"{NEEDED}job 'A' has to end by 44 s; 2 processors of group 0 of 'C1' are not there from 20 s to 40 s"
     )
 
 

@@ -198,7 +198,10 @@ def test_that_a_log_is_not_possible_stands_first(tmp_path):
         ({"time_limit": 0.0}, "time_limit: must be above 0 s"),
         ({"processes": 0}, "processes: must be at least 1"),
         ({"policy": "fastest"}, "there is no policy 'fastest'"),
-        ({"policy": None}, "'month' does not say when its jobs started: name a policy, or give a schedule"),
+        (
+            {"policy": None},
+            "'month' does not say when its jobs started, so that no past can be held against",
+        ),
         ({"policies": {"easy": {"policy": "easy", "candidates": "x"}}}, "candidates of policy 'easy' must be one of"),
         ({"processors": 4}, "an instance has its own platform"),
     ],

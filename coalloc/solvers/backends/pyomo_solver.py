@@ -42,8 +42,8 @@ class _Options:
 
 
 KNOWN: Mapping[str, _Options] = {
-    # With its preprocessing CBC 2.10.3 calls solutions optimal that are not: 13 of 2,000 models of small instances, for
-    # which HiGHS and brute force agree, and none of these without.
+    # With its preprocessing CBC 2.10.3 calls solutions of small models optimal that are not, by HiGHS and brute force;
+    # without it none (benchmarks/results/rows.md).
     "cbc": _Options("ratio", "threads", "randomCbcSeed", {"preprocess": "off"}),
     "cplex": _Options("mip_tolerances_mipgap", "threads", "randomseed"),
     "glpk": _Options("mipgap"),
