@@ -15,10 +15,13 @@ resource-constrained project scheduling problem", Management Science 38 (1992).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from coalloc.problem import Assignment, Problem
 from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
+from coalloc.solvers.bounds.release_prices import release_prices
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
@@ -32,10 +35,12 @@ from coalloc.solvers.search.extension_search import (
     run_search,
     search_below,
 )
-from coalloc.solvers.search.running_sets import RunningSets
+from coalloc.solvers.search.running_sets import ExtensionAlternative, Key, RunningSets
 
 MAX_NODES = 200_000
 """Nodes of the search in a portfolio."""
+FEW_NODES = 300
+"""Nodes of the search without the prices of releases: many problems are done then, before those are found."""
 SHARE = 0.25
 """Share of the remaining time of a portfolio after which it stops."""
 BOUND_SHARE = 0.5
@@ -58,6 +63,8 @@ class BranchAndBound(ExtensionSearch):
         ``d`` ticks brings ``price / d`` (:class:`FeasibleSets`), and running jobs what ``busy_prices`` say.
     best
         Latest end (ticks) that is known; only better ones are looked for.
+    release_prices
+        More such prices: what they say of the jobs that arrive later is a bound as well.
     target
         Latest end, ticks, at which the search stops: a proven bound.
     on_schedule
@@ -70,6 +77,7 @@ class BranchAndBound(ExtensionSearch):
         dual_prices: Sequence[float],
         *,
         busy_prices: Sequence[BusyPrice] = (),
+        release_prices: Sequence[Sequence[float]] = (),
         best: float,
         target: float,
         on_schedule: OnSchedule,
@@ -77,6 +85,9 @@ class BranchAndBound(ExtensionSearch):
         sets = RunningSets(problem, dual_prices, ceiling_below(problem, best), blocks=coming_blocks(problem))
         super().__init__(problem, sets, best=best, target=target, on_schedule=on_schedule)
         self._busy_prices = busy_prices
+        self._releases = [problem.releases[j] for j, *_ in sets.kinds]
+        self._priced = [_Priced.of(sets, prices) for prices in release_prices]
+        self._left: dict[tuple[int, int], list[list[tuple[float, float]]]] = {}
         self._longest: dict[int, float] = {0: 0.0}
 
     @property
@@ -116,8 +127,45 @@ class BranchAndBound(ExtensionSearch):
             bound = node.bound + (later - now) * (1.0 - start.running.rate)
             if self._busy_prices:
                 bound -= self._busy_worth(now, later)
-            if bound <= ceiling and later + self._longest_of(node.waiting - start.jobs) <= ceiling:
+            if bound > ceiling or later + self._longest_of(node.waiting - start.jobs) > ceiling:
+                continue
+            if not self._priced or self._end_by_releases(node, start, later) <= ceiling:
                 yield Choice(bound, later, start)
+
+    def _end_by_releases(self, node: Node, start: ExtensionAlternative, later: float) -> float:
+        """Return by when, in ticks, all has ended at the earliest, by the prices of releases.
+
+        From the next instant, or a later release, on: what is left then of all that runs, and waits or arrives.
+        """
+        ends, keys = self._ends(node, start), start.running.keys
+        most = 0.0
+        for priced, left in zip(self._priced, self._left_by_release(node.waiting - start.jobs, later), strict=True):
+            rests = [(end, priced.rates[key]) for end, key in zip(ends, keys, strict=True) if key in priced.rates]
+            for release, worth in left:
+                since = max(later, release)
+                most = max(most, since + worth + sum([rate * (end - since) for end, rate in rests if end > since]))
+        return most
+
+    def _left_by_release(self, waiting: int, now: float) -> list[list[tuple[float, float]]]:
+        """Return for all prices what those that wait (packed) are worth, and then those of each release to come."""
+        stage = waiting, bisect_right(self._arrivals, now)
+        if stage not in self._left:
+            numbers = self._running_sets.counts.unpacked(waiting)
+            since = [-math.inf, *self._arrivals[stage[1] :]]
+            self._left[stage] = [list(self._worths(priced.prices, numbers, since)) for priced in self._priced]
+        return self._left[stage]
+
+    def _worths(
+        self, prices: Sequence[float], numbers: Sequence[int], since: Sequence[float]
+    ) -> Iterator[tuple[float, float]]:
+        """Yield each instant with what those are worth that arrive then or later; of equal ones the last."""
+        worths = [
+            sum([n * price for n, price, own in zip(numbers, prices, self._releases, strict=True) if own >= release])
+            for release in since
+        ]
+        for release, worth, following in zip(since, worths, [*worths[1:], -math.inf], strict=True):
+            if worth > following:
+                yield release, worth
 
     def _busy_worth(self, now: float, later: float) -> float:
         """Return what the running jobs are worth from one instant to another."""
@@ -131,6 +179,26 @@ class BranchAndBound(ExtensionSearch):
             pairs = zip(self._running_sets.durations, numbers, strict=True)
             self._longest[waiting] = max(min(durations, default=math.inf) for durations, number in pairs if number)
         return self._longest[waiting]
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """Prices of each kind, ticks, and what a tick of each key is worth at them."""
+
+    prices: Sequence[float]
+    rates: Mapping[Key, float]
+
+    @classmethod
+    def of(cls, sets: RunningSets, dual_prices: Sequence[float]) -> _Priced:
+        """Return prices of jobs as those of the kinds of running sets, each at the mean of its jobs."""
+        prices = [math.fsum(dual_prices[j] for j in of_kind) / len(of_kind) for of_kind in sets.kinds]
+        rates = {
+            (kind, level): price / duration
+            for kind, (price, durations) in enumerate(zip(prices, sets.durations, strict=True))
+            for level, duration in enumerate(durations)
+            if price > 0.0 and duration
+        }
+        return cls(prices, rates)
 
 
 def proven_below(problem: Problem, best: float) -> float:
@@ -148,19 +216,32 @@ def ceiling_below(problem: Problem, best: float) -> float:
 
 
 def _run(context: Context) -> None:
+    """Search, first a little; where jobs arrive over time the rest with the prices of releases."""
+    if len(set(context.problem.releases)) > 1:
+        _search(context, FEW_NODES, [])
+        if not context.is_closed:
+            _search(context, MAX_NODES, release_prices(context.problem, context.deadline))
+    else:
+        _search(context, MAX_NODES, [])
+
+
+def _search(context: Context, max_nodes: int, prices: Sequence[Sequence[float]]) -> None:
+    """Search on so many nodes; the best prices of releases, where no jobs run already, are those of the search."""
     sets = context.kept(FeasibleSets)
+    is_priced = bool(prices) and not context.problem.busy
 
     def search(on_schedule: OnSchedule) -> BranchAndBound:
         return BranchAndBound(
             context.problem,
-            context.dual_prices,
-            busy_prices=sets.busy_prices if sets is not None else (),
+            prices[0] if is_priced else context.dual_prices,
+            busy_prices=sets.busy_prices if sets is not None and not is_priced else (),
+            release_prices=prices,
             best=context.cost,
             target=context.goal,
             on_schedule=on_schedule,
         )
 
-    search_below(context, search, MAX_NODES, METHOD.name)
+    search_below(context, search, max_nodes, METHOD.name)
 
 
 def _accepts(context: Context) -> bool:

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
-from coalloc.problem import Assignment, Problem, Rounding, discretise
+from coalloc.problem import Assignment, Problem, Rounding, discretise, slot_seconds
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
 from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
+from coalloc.solvers.bounds.release_prices import release_prices
 from coalloc.solvers.search.branch_and_bound import BranchAndBound
 from coalloc.solvers.search.extension_search import MAX_WAITING, may_search
 from coalloc.testing.brute_force import brute_force_oas
+from coalloc.workloads.generators import generate
 from tests.small_instances import TINY, equal_instances, slotted_instances
 from tests.strategies import LAW
 
@@ -38,6 +40,7 @@ class Found:
         dual_prices: list[float] | None = None,
         target: float = -math.inf,
         busy_prices: list[BusyPrice] | None = None,
+        release_prices: list[list[float]] | None = None,
         **limits: float,
     ) -> None:
         self.schedules: list[list[Assignment]] = []
@@ -45,6 +48,7 @@ class Found:
             problem,
             dual_prices or [0.0] * len(problem.jobs),
             busy_prices=busy_prices or [],
+            release_prices=release_prices or [],
             best=best,
             target=target,
             on_schedule=lambda found: self.schedules.append(found) is None,
@@ -206,6 +210,29 @@ def test_jobs_of_no_slot_beside_running_ones_are_left_to_others() -> None:
     assert may_search(discretise(problem.instance, 5.0))
 
 
+def test_what_arrives_later_bounds_what_starts_before() -> None:
+    # One processor. J2 takes all the time from 10 to 110 s, J3 10 s more: 120 s, unless J1, of 20 s, is in the way.
+    # J1 from 0 to 20 s leaves J2 and J3 130 s; J1 last is 140 s. Worth their durations from 10 s on, J2, J3 and what
+    # is left of J1 say so at once: neither start at 0 is one to look below for 129 s.
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0),), 1.0),))
+    jobs = (Job("J1", 1, 20.0), Job("J2", 1, 100.0, arrival=10.0), Job("J3", 1, 10.0, arrival=10.0))
+    problem = discretise(Instance(platform, jobs), 1.0)
+    late = [0.0, 100.0, 10.0]
+    assert not Found(problem, best=130, dual_prices=late, max_nodes=1).is_complete
+    found = Found(problem, best=130, dual_prices=late, release_prices=[[20.0, 100.0, 10.0]], max_nodes=1)
+    assert (found.is_complete, found.schedules) == (True, [])
+
+
+def test_prices_of_releases_show_in_hundreds_of_nodes_what_takes_thousands() -> None:
+    # Ten jobs that arrive one after the other: 219 slots are optimal, as CP-SAT proves.
+    instance = generate("thesis-oas", seed=8, jobs=10, interarrival_mean=2e5)
+    problem = discretise(instance, slot_seconds(instance, "5%"))
+    known = {"best": 220, "dual_prices": prices_of(problem)["dual_prices"], "max_nodes": 1_500}
+    assert not Found(problem, **known).is_complete
+    found = Found(problem, **known, release_prices=release_prices(problem))
+    assert (found.is_complete, found.end) == (True, 219)
+
+
 def test_it_is_for_few_jobs_or_few_kinds() -> None:
     jobs = [Job(f"J{i}", 1, 10.0 + i) for i in range(int(math.log2(MAX_WAITING)) + 1)]
     assert may_search(fast_and_slow(*jobs[:-1]))
@@ -257,4 +284,8 @@ def prices_of(problem: Problem) -> dict[str, Any]:
     sets.bound()
     of_running = sum(price.rate * (price.until - price.since) for price in sets.busy_prices)
     assert min(problem.releases) + sum(sets.dual_prices) + of_running <= sets.best * (1 + 1e-9) + 1e-9
-    return {"dual_prices": sets.dual_prices, "busy_prices": sets.busy_prices}
+    return {
+        "dual_prices": sets.dual_prices,
+        "busy_prices": sets.busy_prices,
+        "release_prices": release_prices(problem),
+    }
