@@ -9,6 +9,7 @@ proven of the problem is proven of it as well.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -76,6 +77,7 @@ def solve_oas(
     objective = objective or objective_of(options.objective)
     _refuse_constraints(constraints, objective)
     objective.refuse(instance)
+    began, is_proven = time.perf_counter(), False
     move = move_of(instance, options.slot, objective, constraints) if isinstance(formulation, str) else 0.0
     if move:
         result = solve_oas(
@@ -89,9 +91,9 @@ def solve_oas(
             run_model=run_model,
             explains=False,
         )
-        if result.status is not SolveStatus.INFEASIBLE or objective.needs_watts:
+        if result.status is not SolveStatus.INFEASIBLE or objective.needs_watts or _says_least(result):
             return moved_back(result, instance, move, objective, options)
-        # Reasons are given in the times of the instance.
+        is_proven = True  # only the reasons are left, which are given in the times of the instance
     if objective.needs_watts:
         from coalloc.solvers.energy import solve_energy
 
@@ -100,7 +102,7 @@ def solve_oas(
         )
     _refuse_unsupported(options, formulation)
     problem = _problem(instance, options, objective, constraints)
-    call = Call(instance, options, progress, constraints=problem.constraints)
+    call = Call(instance, options, progress, constraints=problem.constraints, is_infeasible=is_proven, began=began)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
 
     def explained() -> str:
@@ -119,6 +121,8 @@ def solve_oas(
         if not instance.jobs:
             call.offer(Schedule((), options.slot, instance.name), 0.0, "no jobs")
             call.raise_bound(0.0, "no jobs")
+        elif is_proven:
+            pass
         elif formulation == "auto":
             _take_start(context, start)
             _relax(context, options, objective, constraints)
@@ -137,6 +141,13 @@ def solve_oas(
         told = explained()
         call.message = told if told and is_stated else "; ".join(filter(None, (call.message, told)))
     return call.result(status, formulation=name)
+
+
+def _says_least(result: SolveResult) -> bool:
+    """Return whether a result says that the least makespan is above the limit on it: that names no instant."""
+    limit, bound = result.options.makespan_limit, result.lower_bound
+    is_makespan = result.options.objective == Makespan.name
+    return is_makespan and limit is not None and bound is not None and not is_within(bound, limit)
 
 
 def _explained(

@@ -13,10 +13,13 @@ from coalloc.constraint import Constraint, LatestEnd
 from coalloc.fixed import fixings
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, Window
 from coalloc.objectives import OBJECTIVES
+from coalloc.solvers import oas
 from coalloc.solvers.call import Call
+from coalloc.solvers.context import Context
 from coalloc.solvers.moved_in_time import move_of, moved
 from coalloc.solvers.result import SolveOptions
 from coalloc.solvers.rounded_down import rounded_down_makespan
+from tests.explanations.test_infeasible import many_ends_by
 
 MAKESPAN = OBJECTIVES["makespan"]
 UNIX = 1.7e9 + 3.0
@@ -179,3 +182,20 @@ def test_explanations_have_the_bounds_of_near_0_and_the_instants_of_the_instance
     assert waits[0].sentence.startswith("job 'J2' waits from 1700000003 s to 1700000033 s: ")
     late = two_nodes(UNIX).replace(jobs=[job.replace(deadline=UNIX + 25.0) for job in two_nodes(UNIX).jobs])
     assert "has to end by 1700000028 s, and cannot before 1700000033 s" in str(coalloc.explain(late))
+
+
+def test_what_is_proven_infeasible_near_0_is_not_solved_again_for_its_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The least makespan is 2733.3 s, which no simple bound says: it is searched for, and so is each set of reasons.
+    origins: list[float] = []
+    close = oas.close
+
+    def counted(context: Context) -> None:
+        origins.append(context.call.instance.origin)
+        close(context)
+
+    monkeypatch.setattr(oas, "close", counted)
+    jobs = [job.replace(arrival=UNIX, deadline=UNIX + 2700.0) for job in many_ends_by(2700.0).jobs]
+    result = coalloc.solve(many_ends_by(2700.0).replace(jobs=jobs), slot=100.0)
+    assert result.status == "infeasible"
+    assert "job 'J0' has to end by 1700002703 s" in result.message
+    assert set(origins) == {3.0}  # moved by 17,000,000 slots: the jobs arrive 3 s later
