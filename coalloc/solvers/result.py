@@ -323,7 +323,8 @@ class SolveResult:
         """The size of the model, or why there is none."""
         size, solver = self.model_size, self.options.solver
         if size is not None:
-            return f"{size.rows} rows, {size.columns} columns, {size.nonzeros} nonzeros"
+            counted = f", {size.nonzeros} nonzeros" if size.nonzeros else ""  # not all solvers count them
+            return f"{size.rows} rows, {size.columns} columns{counted}"
         if self.timings.get("build", 0.0) > 0.0:
             return "a model that was not solved to its end"
         return "no model needed" if solver == "highs" else f"no model needed, so {visible(solver)} did nothing"

@@ -73,6 +73,8 @@ def test_an_interrupted_solve_leaves_its_instance_beside_what_was_proven_by_then
     assert table["lower_bound"].tolist() == [4.0, *[3.0] * 5]
     assert table["optimum"].isna().all()
     assert str(interrupt.value).endswith("missing: b: oas (exact), b: fcfs, b: sjf, b: bjf, b: lpt, and 1 more")
+    with pytest.raises(Interrupted, match="interrupted with 2 of 2 rows; none is missing, and what was interrupted is"):
+        coalloc.compare(tiny(), ["fcfs"])
 
 
 def saturated():

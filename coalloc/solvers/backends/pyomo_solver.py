@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
+from subprocess import TimeoutExpired
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -124,7 +125,9 @@ def _results(name: str, solver: Any, model: pyo.ConcreteModel, extra: dict[str, 
     try:
         with _files_of_its_own():
             return solver.solve(model, load_solutions=False, **extra)
-    except (ApplicationError, RuntimeError, ValueError) as error:
+    except TimeoutExpired:  # Pyomo kills a solver that goes on a second after its time is up, as CBC may
+        return None
+    except (ApplicationError, OSError, RuntimeError, ValueError) as error:
         if time.perf_counter() - began >= extra.get("timelimit", math.inf):
             return None
         raise CoallocError(f"solver {name!r} failed: {error}") from error

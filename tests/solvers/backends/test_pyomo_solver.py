@@ -8,7 +8,8 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from subprocess import TimeoutExpired
+from typing import Any, ClassVar
 
 import pyomo.environ as pyo
 import pytest
@@ -169,6 +170,39 @@ def test_a_solver_that_breaks_down_is_named(alone: Path) -> None:
     Executable("cbc").rehash()
     with pytest.raises(CoallocError, match="solver 'cbc' failed"):
         solve_with("cbc", cover(), LIMITS, integral=True)
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (FileNotFoundError("no loader for it"), "solver 'cbc' failed: no loader for it"),
+        (RuntimeError("it broke down"), "solver 'cbc' failed: it broke down"),
+    ],
+)
+def test_a_solver_that_cannot_run_is_one_error(monkeypatch: pytest.MonkeyPatch, raised: Exception, said: str) -> None:
+    monkeypatch.setattr(pyomo_solver, "_solver", lambda _: Raising(raised))
+    with pytest.raises(CoallocError, match=said):
+        solve_with("cbc", cover(), LIMITS, integral=True)
+
+
+def test_a_solver_that_is_killed_after_its_time_has_found_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pyomo_solver, "_solver", lambda _: Raising(TimeoutExpired("cbc", 2.0)))
+    solution = solve_with("cbc", cover(), SolverLimits(time=1.0), integral=True)
+    assert (solution.status, solution.stopped_by, solution.objective) == ("unknown", "time", None)
+
+
+class Raising:
+    """A solver of Pyomo whose run ends with an exception."""
+
+    def __init__(self, raised: Exception) -> None:
+        self.options: dict[str, Any] = {}
+        self._raised = raised
+
+    def warm_start_capable(self) -> bool:
+        return False
+
+    def solve(self, *_: Any, **__: Any) -> None:
+        raise self._raised
 
 
 @pytest.mark.usefixtures("silent")
