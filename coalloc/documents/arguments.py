@@ -130,14 +130,19 @@ def wanted_words(hint: Any) -> str:
         return _either([repr(choice) for choice in typing.get_args(hint)])
     if origin in UNIONS:
         options = typing.get_args(hint)
-        is_path = any(typing.get_origin(option) is os.PathLike for option in options)
-        return _either([wanted_words(option) for option in options if not (is_path and option is str)])
+        return _either([wanted_words(option) for option in options if not (_takes_path(hint) and option is str)])
     if origin in WORDS:
         return WORDS[origin]
     if _is_protocol(origin):
         members = [*inspect.get_annotations(origin), *vars(origin)]
         return f"an object with {' and '.join(name for name in members if not name.startswith('_'))}"
     return f"{'an' if origin.__name__[0] in 'AEIOU' else 'a'} {origin.__name__}"
+
+
+def _takes_path(hint: Any) -> bool:
+    """Return whether a text is the path of a file for a parameter of this type."""
+    is_union = typing.get_origin(hint) in UNIONS
+    return is_union and any(typing.get_origin(option) is os.PathLike for option in typing.get_args(hint))
 
 
 def _either(words: list[str]) -> str:
@@ -202,6 +207,8 @@ def _faults(name: str, hint: Any, given: object) -> Iterator[Fault]:
     """Yield what is wrong with an argument, or with each of its elements where it is a list."""
     if not admits(hint, given):
         yield Fault(name, f"must be {wanted_words(hint)}, got {picture_of(given)}{_remedy(hint, given)}")
+    elif isinstance(given, str) and not given and _takes_path(hint):
+        yield Fault(name, "must not be empty")  # as a path it would be the folder at hand
     elif typing.get_origin(hint) is collections.abc.Sequence:
         (element,) = typing.get_args(hint)
         for number, part in enumerate(cast(Sequence[object], given)):

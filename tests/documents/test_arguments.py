@@ -52,6 +52,7 @@ def paint(
         ({"colour": "green"}, "colour: must be 'red' or 'blue', got 'green'"),
         ({"colour": ["red"]}, "colour: must be 'red' or 'blue', got list"),
         ({"where": b"x"}, "where: must be a path or None, got bytes"),
+        ({"where": ""}, "where: must not be empty"),
         ({"dots": "1, 2"}, "dots: must be a list, got '1, 2'"),
         ({"dots": [1, "2", None]}, "dots[1]: must be a number, got '2'\ndots[2]: must be a number, got None"),
         ({"say": "x"}, "say: must be a function or True or False, got 'x'"),

@@ -96,6 +96,9 @@ def test_the_size_of_a_formulation_that_ran_is_told():
     assert math.isnan(auto["nonzeros"])  # the bound closes the gap, so no model is built
     assert count["nonzeros"] > 0
     assert count["estimated_nonzeros"] > 0
+    # In Unix time the time line begins with the first arrival as well.
+    late = one_node().replace(jobs=[job.replace(arrival=1.7e9) for job in one_node().jobs])
+    assert row_of(coalloc.slot_study(late, [0.5]), 0.5)["num_slots"] == 5
 
 
 @given(slotted_instances(TINY))
