@@ -48,6 +48,7 @@ METHODS: tuple[Method, ...] = (
     due_dates.METHOD,
     one_dimension.METHOD,
     processor_patterns.METHOD,
+    branch_and_bound.BRIEF,
     pumpkin.BEGUN,
     branch_and_bound.IN_TIME,
     branch_and_bound_of_maxima.METHOD,

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coalloc.problem import Assignment, Problem
+from coalloc.solvers.backends import pumpkin
 from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
 from coalloc.solvers.bounds.release_prices import release_prices
 from coalloc.solvers.context import Context
@@ -41,6 +42,8 @@ MAX_NODES = 200_000
 """Nodes of the search in a portfolio."""
 FEW_NODES = 300
 """Nodes of the search without the prices of releases: many problems are done then, before those are found."""
+BRIEF_NODES = 1_200
+"""Nodes of the search of jobs that arrive over time before another method that takes longer gets its turn."""
 SHARE = 0.25
 """Share of the remaining time of a portfolio after which it stops."""
 BOUND_SHARE = 0.5
@@ -216,13 +219,25 @@ def ceiling_below(problem: Problem, best: float) -> float:
 
 
 def _run(context: Context) -> None:
-    """Search, first a little; where jobs arrive over time the rest with the prices of releases."""
-    if len(set(context.problem.releases)) > 1:
-        _search(context, FEW_NODES, [])
-        if not context.is_closed:
-            _search(context, MAX_NODES, release_prices(context.problem, context.deadline))
-    else:
-        _search(context, MAX_NODES, [])
+    _search_in_stages(context, MAX_NODES)
+
+
+def _run_briefly(context: Context) -> None:
+    _search_in_stages(context, BRIEF_NODES)
+
+
+def _search_in_stages(context: Context, max_nodes: int) -> None:
+    """Search; where jobs arrive over time first a little, and then with the prices of releases."""
+    if not _arrive_over_time(context.problem):
+        _search(context, max_nodes, [])
+        return
+    _search(context, FEW_NODES, [])
+    if not context.is_closed:
+        _search(context, max_nodes, release_prices(context.problem, context.deadline))
+
+
+def _arrive_over_time(problem: Problem) -> bool:
+    return len(set(problem.releases)) > 1
 
 
 def _search(context: Context, max_nodes: int, prices: Sequence[Sequence[float]]) -> None:
@@ -247,6 +262,11 @@ def _search(context: Context, max_nodes: int, prices: Sequence[Sequence[float]])
 def _accepts(context: Context) -> bool:
     is_latest_end = bool(context.dual_prices) and context.criterion.objective.is_latest_end
     return is_latest_end and may_search(context.problem)
+
+
+def _accepts_briefly(context: Context) -> bool:
+    """Accept what would wait for Pumpkin, and may well be done before."""
+    return _arrive_over_time(context.problem) and pumpkin.BEGUN.accepts(context) and _accepts(context)
 
 
 def search_in_time(context: Context, problem: Problem, bound_share: float, name: str) -> bool:
@@ -283,4 +303,5 @@ def _may_seek(context: Context) -> bool:
 
 
 METHOD = Method("branch and bound", _run, _accepts, share=SHARE)
+BRIEF = Method(METHOD.name, _run_briefly, _accepts_briefly, share=SHARE)
 IN_TIME = Method("branch and bound for what ends in time", _seek, _may_seek, share=SHARE)

@@ -9,8 +9,7 @@ Derivation: docs/mathematics.md, "Branch and bound over extension alternatives".
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from coalloc.objectives import Criterion
@@ -21,7 +20,7 @@ from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search, search_below
-from coalloc.solvers.search.running_sets import ExtensionAlternative, Key, RunningSets
+from coalloc.solvers.search.running_sets import ExtensionAlternative, RunningSets
 
 MAX_NODES = 400_000
 """Nodes of the search in a portfolio."""
@@ -78,7 +77,6 @@ class BranchAndBoundOfSums(ExtensionSearch):
         self._lines: list[tuple[int, float, float, float]] = []
         self._constants = [0.0] * len(sets.kinds)
         self._waiting: dict[int, Waiting] = {}
-        self._searched: dict[tuple[int, int], list[tuple[float, float]]] = {}
         if times is not None and times.values:
             self._set_lines(times)
         self._ceiling_below = math.nan, math.inf
@@ -189,27 +187,6 @@ class BranchAndBoundOfSums(ExtensionSearch):
                     others.append((number * ratio, self._releases[kind], offset))
         self._waiting[waiting] = Waiting(numbers, works, constant, others)
         return self._waiting[waiting]
-
-    def _visit(self, node: Node, excluded: Set[Key]) -> None:
-        """Search what follows a node; then remember by when it had ended what ran, and what was spent."""
-        super()._visit(node, excluded)
-        steps = self._searched.setdefault(self._stage(node), [])
-        end, spent = max(node.ends, default=node.now), node.spent
-        place = bisect_right(steps, (end, spent))
-        if not (place and steps[place - 1][1] <= spent):
-            beyond = place
-            while beyond < len(steps) and steps[beyond][1] >= spent:
-                beyond += 1
-            steps[place:beyond] = [(end, spent)]
-
-    def _is_known(self, node: Node) -> bool:
-        """Return whether a node was seen that is no worse, or one was searched of which nothing runs any more.
-
-        Whatever follows the node follows that one as well, which had the same jobs waiting, where it was no dearer.
-        """
-        steps = self._searched.get(self._stage(node), ())
-        place = bisect_right(steps, (node.now, math.inf))
-        return bool(place and steps[place - 1][1] <= node.spent) or super()._is_known(node)
 
 
 def may_search_sum(criterion: Criterion) -> bool:

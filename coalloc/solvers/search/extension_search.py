@@ -5,10 +5,10 @@ is optimal. So a node is an instant with what runs then and how many jobs of eac
 of waiting jobs, each at one of its durations, that start. On which nodes a job runs is decided late: a running set
 holds *every* choice of a mode for each of its jobs that fits. A node is given up where a bound
 shows that nothing better can follow, or where another was seen with the
-same jobs running and waiting, none of them later and no dearer; and no job starts that could as well have started
-before. Windows and reservations join the running set when they begin, and where no choice leaves them room the node is
-given up. What a schedule costs, and how that is bounded, is said by those who search
-(:mod:`coalloc.solvers.search.branch_and_bound`, :mod:`coalloc.solvers.search.branch_and_bound_of_sums`).
+same jobs waiting and running, none of them later and no dearer, or with nothing running any more; and no job starts
+that could as well have started before. Windows and reservations join the running set when they begin, and where no
+choice leaves them room the node is given up. What a schedule costs, and how that is bounded, is said by those who
+search (:mod:`coalloc.solvers.search.branch_and_bound`, :mod:`coalloc.solvers.search.branch_and_bound_of_sums`).
 Derivation: docs/mathematics.md, "Branch and bound over extension alternatives".
 Source: J. Stinson, E. Davis, B. Khumawala, "Multiple resource-constrained scheduling using branch and bound", AIIE
 Transactions 10 (1978); E. Demeulemeester, W. Herroelen, "A branch-and-bound procedure for the multiple
@@ -140,6 +140,7 @@ class ExtensionSearch(ABC):
         self._behind = self._kinds_behind()
         self._num_nodes = 0
         self._seen: dict[tuple[int, int, tuple[Key, ...]], list[Node]] = {}
+        self._searched: dict[tuple[int, int], list[tuple[float, float]]] = {}
         self._path: list[tuple[Node, ExtensionAlternative]] = []
 
     @property
@@ -180,6 +181,11 @@ class ExtensionSearch(ABC):
     def _visit(self, node: Node, excluded: Set[Key]) -> None:
         """Search what follows a node, but for what starts one of the excluded keys now."""
         self._count()
+        self._branch(node, excluded)
+        self._remember(node)
+
+    def _branch(self, node: Node, excluded: Set[Key]) -> None:
+        """Visit what follows a node, the least bound first."""
         done: set[tuple[Key, ...]] = set()
         for choice in sorted(self._choices(node), key=_order):
             if choice.bound > self._ceiling:
@@ -316,12 +322,28 @@ class ExtensionSearch(ABC):
         releases = [self._problem.releases[j] for j, *_ in sets.kinds]
         return sum(sets.counts.mask(kind) for kind, release in enumerate(releases) if release <= instant)
 
+    def _remember(self, node: Node) -> None:
+        """Remember of a node that was searched to its end by when all that ran there has ended, and what was spent."""
+        steps = self._searched.setdefault(self._stage(node), [])
+        end, spent = max(node.ends, default=node.now), node.spent
+        place = bisect_right(steps, (end, spent))
+        if not (place and steps[place - 1][1] <= spent):
+            beyond = place
+            while beyond < len(steps) and steps[beyond][1] >= spent:
+                beyond += 1
+            steps[place:beyond] = [(end, spent)]
+
     def _is_known(self, node: Node) -> bool:
         """Return whether a node was seen that is no worse; remember this one where not.
 
-        Depth first, and as no node is like one that it came from, what was seen has been searched to its end.
+        Of the same jobs waiting, one of which nothing runs any more is no worse, whatever runs here. And of the same
+        running: depth first, and as no node is like one that it came from, what was seen has been searched to its end.
         Source: the cutset rule of Demeulemeester and Herroelen.
         """
+        steps = self._searched.get(self._stage(node), ())
+        place = bisect_right(steps, (node.now, math.inf))
+        if place and steps[place - 1][1] <= node.spent:
+            return True
         known = self._seen.setdefault((*self._stage(node), node.running.keys), [])
         if any(_is_no_worse(other, node) for other in known):
             return True

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coalloc import solve
 from coalloc.checker import check
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, RunningJob
 from coalloc.problem import Assignment, Problem, Rounding, discretise, slot_seconds
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
+from coalloc.solvers.backends import cpsat, pumpkin
 from coalloc.solvers.bounds.feasible_set import BusyPrice, FeasibleSets
 from coalloc.solvers.bounds.release_prices import release_prices
 from coalloc.solvers.search.branch_and_bound import BranchAndBound
@@ -231,6 +233,25 @@ def test_prices_of_releases_show_in_hundreds_of_nodes_what_takes_thousands() -> 
     assert not Found(problem, **known).is_complete
     found = Found(problem, **known, release_prices=release_prices(problem))
     assert (found.is_complete, found.end) == (True, 219)
+
+
+def test_what_nothing_runs_at_any_more_leaves_out_nodes() -> None:
+    # 35 slots are optimal, as CP-SAT proves; to see it takes 482 nodes where only those are left out
+    # that run the same jobs as another, and 434 where nodes of which nothing runs any more leave out others as well.
+    instance = generate("thesis-oas", seed=1005)
+    problem = discretise(instance, slot_seconds(instance, "25%"))
+    found = Found(problem, best=38, dual_prices=prices_of(problem)["dual_prices"], max_nodes=450)
+    assert (found.is_complete, found.end) == (True, 35)
+
+
+def test_jobs_that_arrive_over_time_do_not_wait_for_pumpkin(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without CP-SAT it is asked before the search, about jobs of a few modes: here the search is done before it begins.
+    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+    started: list[str] = []
+    monkeypatch.setattr(pumpkin, "start_worker", lambda: started.append("Pumpkin"))
+    instance = generate("thesis-oas", seed=24, jobs=10, interarrival_mean=2e5)
+    result = solve(instance, slot="5%")
+    assert (result.status, result.trace[-1].source, started) == ("optimal", "branch and bound", [])
 
 
 def test_it_is_for_few_jobs_or_few_kinds() -> None:
