@@ -11,7 +11,7 @@ for the makespan minimization problem on identical parallel machines", IEEE Acce
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
@@ -86,7 +86,7 @@ class OneDimension:
 
 def one_dimension(problem: Problem) -> OneDimension | None:
     """Return what a problem is if it has one dimension only, else None."""
-    if not problem.jobs or problem.busy or len(set(problem.releases)) > 1 or not _are_rectangles(problem):
+    if not problem.jobs or problem.busy or len(set(problem.releases)) > 1 or not are_rectangles(problem):
         return None
     tasks, processors = [job.tasks for job in problem.jobs], sum(problem.capacities)
     durations = [levels[0].duration for levels in problem.levels]
@@ -102,7 +102,7 @@ def one_dimension(problem: Problem) -> OneDimension | None:
     return OneDimension(sizes, problem.releases[0], unit, processors, machines)
 
 
-def _are_rectangles(problem: Problem) -> bool:
+def are_rectangles(problem: Problem) -> bool:
     """Return whether jobs fit together wherever they are as soon as there are processors for all their tasks."""
     is_free = problem.is_plain and not (problem.contended_resources or problem.is_restricted)
     return is_free and problem.scope == "platform" and all(len(levels) == 1 for levels in problem.levels)  # nor shapes
@@ -138,10 +138,10 @@ def pack(context: Context, question: Question) -> list[list[int]] | SolveStatus:
     return [[jobs[values[index]].pop() for index in of_bin] for of_bin in arc_flow.extract(model)]
 
 
-def _assignments(problem: Problem, packing: OneDimension, bins: Sequence[Sequence[int]]) -> list[Assignment]:
-    """Return the schedule of a packing, moved left: in the order of their starts every job starts no later."""
+def placed_in_order(problem: Problem, order: Iterable[int]) -> list[Assignment]:
+    """Return the schedule in which rectangles, by index, start in an order, each as early as it fits."""
     generation, profile, found = Generation(problem), Profile(problem), list[Assignment]()
-    for j in sorted(range(len(problem.jobs)), key=dict(packing.starts(bins)).__getitem__):
+    for j in order:
         assignment = generation.place(profile, j, (0, 0))
         assert assignment is not None  # there is nothing that could forbid it
         book(profile, assignment)
@@ -162,7 +162,8 @@ def _run(context: Context) -> None:
             return
         if isinstance(answer, list):
             high = middle
-            context.take(_assignments(context.problem, packing, answer), METHOD.name)
+            starts = dict(packing.starts(answer))
+            context.take(placed_in_order(context.problem, sorted(starts, key=starts.__getitem__)), METHOD.name)
         else:
             low = middle + 1
             context.prove(packing.end(low), METHOD.name)

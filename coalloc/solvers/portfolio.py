@@ -35,6 +35,7 @@ from coalloc.solvers.search import (
     latest_ends,
     list_annealing,
     pool_annealing,
+    pool_tree,
     sampling,
 )
 
@@ -58,6 +59,7 @@ METHODS: tuple[Method, ...] = (
     own_prices.METHOD,
     beam_worker.METHOD,
     branch_and_bound.METHOD,
+    pool_tree.METHOD,
     feasible_set.BRANCHING,
     cpsat.LOADING,
     sampling.METHOD,

@@ -26,6 +26,7 @@ from coalloc.solvers.bounds.release_prices import release_prices
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
+from coalloc.solvers.search import pool_tree
 from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.extension_search import (
     Choice,
@@ -40,6 +41,8 @@ from coalloc.solvers.search.running_sets import ExtensionAlternative, Key, Runni
 
 MAX_NODES = 200_000
 """Nodes of the search in a portfolio."""
+NODES_BEFORE_MACHINE_CODE = 3_000
+"""Those where machine code (:mod:`coalloc.solvers.search.pool_tree`) goes on."""
 FEW_NODES = 300
 """Nodes of the search without the prices of releases: many problems are done then, before those are found."""
 BRIEF_NODES = 1_200
@@ -219,7 +222,8 @@ def ceiling_below(problem: Problem, best: float) -> float:
 
 
 def _run(context: Context) -> None:
-    _search_in_stages(context, MAX_NODES)
+    goes_on = pool_tree.METHOD.accepts(context)
+    _search_in_stages(context, NODES_BEFORE_MACHINE_CODE if goes_on else MAX_NODES)
 
 
 def _run_briefly(context: Context) -> None:

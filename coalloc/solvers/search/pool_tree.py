@@ -1,0 +1,255 @@
+"""Branch and bound on one pool of equal processors, compiled: a million nodes in a second.
+
+The tree is that of :mod:`coalloc.solvers.search.branch_and_bound`. Where any processors are as good as any others, a
+node is no more than an instant, who waits, and how many processors are held until when; so machine code goes through it
+(:mod:`coalloc.solvers.search.pool_tree_kernel`), with what a pool allows beside: nodes are compared by what is held,
+whoever holds it; what stays idle in the end, for no jobs that wait last just as long, counts; and where nothing runs
+from the beginning, one job is in the first half of the schedule, for it could be run backwards.
+Derivation: docs/mathematics.md, "The tree of one pool".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coalloc.problem import Problem
+from coalloc.rules.dual_feasible import weightings
+from coalloc.solvers.context import Context
+from coalloc.solvers.method import Method
+from coalloc.solvers.one_dimension import are_rectangles, placed_in_order
+
+Floats = NDArray[np.float64]
+
+FEWEST_JOBS, MOST_JOBS = 10, 24
+"""Jobs from which on it is worth its loading, and up to which it sees everything, or much, in seconds."""
+LEAST_TIME = 10.0
+"""Time limit, s, from which on it is: compiling takes some seconds, once."""
+MOST_UNITS = 2**30
+"""Units of time up to the latest end that it takes."""
+MOST_WORDS = 512
+"""Words of 64 units up to which sums of durations are looked at."""
+NUM_WEIGHTINGS = 12
+"""Dual feasible functions, those of the greatest bounds, that bound nodes."""
+MEMORY = 524_287
+"""Nodes that are remembered: a prime."""
+MOST_HELD = 12
+"""Steps of a profile up to which it is remembered."""
+FIRST_CHUNK, CHUNK = 1_000, 100_000
+"""Nodes before the first look at the clock, and between two."""
+SLACK = 1e-6
+"""Units that a sum of prices may lose: they are sums of some hundred floats."""
+SHARE = 0.8
+"""Share of the remaining time of a portfolio after which it stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Jobs on equal processors: tasks and whole ticks of each, in the order in which they are tried.
+
+    ``jobs`` are their numbers in the problem, ``busy`` the ends and processors of what runs from the beginning. A time
+    is so many ``unit`` ticks after ``release``.
+    """
+
+    capacity: int
+    jobs: tuple[int, ...]
+    tasks: tuple[int, ...]
+    ticks: tuple[int, ...]
+    busy: tuple[tuple[int, int], ...]
+    release: float
+    unit: float
+
+    def units(self, instant: float) -> int:
+        """Return the greatest number of units that is no later than an instant, ticks."""
+        units = (instant - self.release) / self.unit
+        return math.floor(units + 1e-9 * max(1.0, abs(units)))
+
+    def instant(self, units: int) -> float:
+        """Return an instant, ticks."""
+        return self.release + units * self.unit
+
+    @property
+    def twins(self) -> list[int]:
+        """For each job the one before it where it is equal, else -1."""
+        kinds = list(zip(self.tasks, self.ticks, strict=True))
+        return [j - 1 if j and kinds[j] == kinds[j - 1] else -1 for j in range(len(kinds))]
+
+    @property
+    def mirrored(self) -> int:
+        """The job that is in the first half: the one of most work that has no twin; -1 where none may be chosen."""
+        twins = self.twins
+        alone = [j for j, twin in enumerate(twins) if twin < 0 and j not in twins]
+        return -1 if self.busy else max(alone, key=lambda j: self.tasks[j] * self.ticks[j], default=-1)
+
+
+def pool_of(problem: Problem) -> Pool | None:
+    """Return a problem as a pool; None where processors differ, or anything but processors and time matters."""
+    jobs = problem.jobs
+    if not jobs or len(jobs) > MOST_JOBS or len(set(problem.releases)) > 1 or not are_rectangles(problem):
+        return None
+    release = problem.releases[0]
+    busy = [(b.end - release, sum(b.allocation)) for b in problem.busy if b.end > release]
+    durations = [levels[0].duration for levels in problem.levels]
+    spans = [*durations, *(end for end, _ in busy)]
+    if min(durations) <= 0.0 or not all(float(span).is_integer() for span in spans):
+        return None
+    unit = reduce(math.gcd, map(int, spans))
+    order = sorted(range(len(jobs)), key=lambda j: (-jobs[j].tasks, -durations[j], j))
+    return Pool(
+        capacity=sum(problem.capacities),
+        jobs=tuple(order),
+        tasks=tuple(jobs[j].tasks for j in order),
+        ticks=tuple(int(durations[j]) // unit for j in order),
+        busy=tuple((int(end) // unit, tasks) for end, tasks in busy),
+        release=release,
+        unit=unit,
+    )
+
+
+class PoolTree:
+    """The search of a pool for a schedule that ends by a ceiling, units.
+
+    ``dual_prices``, units by job in the order of the pool: no jobs that fit together are worth more than one per unit
+    of time. ``ceiling`` falls with what is found; ``starts`` (units, by job) are the last that was.
+    """
+
+    def __init__(self, pool: Pool, ceiling: int, dual_prices: Sequence[float] = ()) -> None:
+        num_jobs, num_busy = len(pool.jobs), len(pool.busy)
+        num_levels, num_members = 2 * num_jobs + num_busy + 2, num_jobs + num_busy
+        self._pool, self._ends_of_busy = pool, np.array([end for end, _ in pool.busy], dtype=np.float64)
+        tasks = [*pool.tasks, *(tasks for _, tasks in pool.busy)]
+        self._ticks = np.array(pool.ticks)
+        self._jobs = (np.array(tasks), self._ticks, np.array(pool.twins), pool.mirrored)
+        self._rates = _rates(pool, tasks, dual_prices)
+        self.starts = np.zeros(num_jobs, np.int64)
+        ends = np.array([*([0] * num_jobs), *(end for end, _ in pool.busy)])
+        status = np.array([0] * num_jobs + [1] * num_busy)
+        self._state = (status, ends, self.starts)
+        held = sum(tasks[num_jobs:])
+        num_prices = len(self._rates)
+        self._path = (
+            *(np.zeros(num_levels, np.int64) for _ in range(5)),
+            np.zeros((num_levels, num_jobs), np.int64),
+            np.zeros(num_levels, np.int64),
+            np.zeros((num_levels, num_members), np.int64),
+            np.zeros((num_levels, num_prices)),
+            np.full((num_levels, num_jobs), -1),
+        )
+        self._path[1][0], self._path[2][0] = pool.capacity - held, -1
+        self._numbers = np.array([0, 1, ceiling, num_jobs, pool.capacity])
+        self._memory = (
+            np.empty(MEMORY, np.uint64),
+            np.empty(MEMORY, np.int64),
+            np.full(MEMORY, -1, np.int16),
+            np.empty((MEMORY, MOST_HELD, 2), np.int32),
+        )
+        self._profile = np.empty((num_members, 2), np.int64)
+        words = ceiling // 64 + 1
+        self._words = np.zeros(words if words <= MOST_WORDS else 0, np.uint64)
+
+    @property
+    def ceiling(self) -> int:
+        """The latest end, units, that is looked for."""
+        return int(self._numbers[2])
+
+    def lower(self, ceiling: int) -> None:
+        """Look for what ends by an earlier ceiling from now on."""
+        self._numbers[2] = min(ceiling, self.ceiling)
+
+    def _slacks(self) -> Floats:
+        """Return what may be lost at each price."""
+        num_jobs = len(self._ticks)
+        spans = np.concatenate([self._ticks, np.minimum(self._ends_of_busy, self.ceiling)])
+        worth = self._rates[:, : num_jobs + len(self._ends_of_busy)] @ spans
+        slacks: Floats = self.ceiling - worth + SLACK
+        return slacks
+
+    def run(self, max_nodes: int) -> str:
+        """Search on; return "everything" where all was seen, "better" at a schedule, else "stopped"."""
+        from coalloc.solvers.search import pool_tree_kernel as kernel
+
+        slacks = self._slacks()
+        if (slacks < 0.0).any():
+            return "everything"
+        prices: tuple[Any, ...] = (self._rates, slacks)
+        ended = kernel.search(
+            self._jobs,
+            self._state,
+            self._path,
+            self._numbers,
+            prices,
+            self._memory,
+            self._profile,
+            self._words,
+            max_nodes,
+        )
+        return {kernel.EVERYTHING: "everything", kernel.BETTER: "better"}.get(ended, "stopped")
+
+
+def _rates(pool: Pool, tasks: Sequence[int], dual_prices: Sequence[float]) -> Floats:
+    """Return what jobs, and what runs from the beginning, are worth per unit of time: a row for each of some prices.
+
+    The first is the share of the processors; what fits together is worth 1 at most at each.
+    """
+    sizes, capacity = np.array(tasks, dtype=np.float64), pool.capacity
+    durations = np.array([*pool.ticks, *(end for end, _ in pool.busy)], dtype=np.float64)
+    thresholds = np.unique(np.minimum(sizes, capacity - sizes + 1.0))
+    between = [
+        np.where(sizes > capacity - least, 1.0, np.where(sizes < least, 0.0, sizes / capacity))
+        for least in thresholds[(thresholds > 0.0) & (2.0 * thresholds <= capacity)]
+    ]
+    rows = np.unique(np.array([*weightings(tasks, capacity), *between]), axis=0)
+    greatest = np.argsort(-(rows @ durations), kind="stable")[:NUM_WEIGHTINGS]
+    chosen = [sizes / capacity, *rows[greatest]]
+    if dual_prices:
+        of_jobs = np.array(dual_prices) / np.array(pool.ticks)
+        chosen.append(np.concatenate([of_jobs, np.zeros(len(pool.busy))]))
+    return np.array(chosen)
+
+
+def _run(context: Context) -> None:
+    """Refute ends, from what is proven on in ever longer steps, until one is reached or none is open."""
+    pool = pool_of(context.problem)
+    assert pool is not None
+    step, left = 1, context.limited(2**62)
+    while left > 0 and not context.is_closed and context.time_left > 0.0:
+        least, best = pool.units(context.proven - 0.5 * pool.unit) + 1, pool.units(context.cost)
+        left = _refute(context, pool, min(least + step, best) - 1, left)
+        step *= 2
+
+
+def _refute(context: Context, pool: Pool, ceiling: int, left: int) -> int:
+    """Search for what ends by a ceiling, and then by earlier ones; return how many of so many nodes are left."""
+    prices = [context.dual_prices[j] / pool.unit for j in pool.jobs] if context.dual_prices else []
+    tree, chunk = PoolTree(pool, ceiling, prices), FIRST_CHUNK
+    while left > 0 and not context.is_closed and context.time_left > 0.0:
+        tree.lower(pool.units(context.cost) - 1)
+        ended = tree.run(min(left, chunk))
+        left, chunk = left - chunk, CHUNK
+        if ended == "everything":
+            context.prove(pool.instant(tree.ceiling + 1), METHOD.name)
+            return left
+        if ended == "better":
+            order = sorted(range(len(pool.jobs)), key=lambda k: tree.starts[k])
+            context.take(placed_in_order(context.problem, [pool.jobs[k] for k in order]), METHOD.name)
+        context.hear()
+    return 0
+
+
+def _accepts(context: Context) -> bool:
+    num_jobs, seconds = len(context.problem.jobs), context.call.options.seconds
+    if not (context.is_free and context.best and context.criterion.objective.is_latest_end):
+        return False
+    if not FEWEST_JOBS <= num_jobs <= MOST_JOBS or seconds < LEAST_TIME:
+        return False
+    pool = pool_of(context.problem)
+    return pool is not None and pool.units(context.cost) <= MOST_UNITS
+
+
+METHOD = Method("branch and bound of one pool", _run, _accepts, share=SHARE)

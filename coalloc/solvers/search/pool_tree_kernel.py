@@ -1,0 +1,314 @@
+"""The tree of one pool, compiled: what :mod:`coalloc.solvers.search.pool_tree` runs.
+
+Depth first, a job at a time: at the instant of a level each waiting job, in the order of the numbers, starts or does
+not, and the next instant is the first end of what runs then. Times are whole units. Compiled by numba, for which
+functions take plain arrays, gathered in the tuples that :class:`coalloc.solvers.search.pool_tree.PoolTree` makes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from coalloc.solvers.machine_code import compiled
+
+WAITING, RUNNING, DONE = 0, 1, 2
+"""What a job, or what runs from the beginning, may be."""
+LEVEL, IS_FORWARD, CEILING, NUM_WAITING, CAPACITY = 0, 1, 2, 3, 4
+"""Which number of a search is what."""
+EVERYTHING, BETTER, STOPPED = 0, 1, 2
+"""How a run ends: with everything seen, at a schedule that ends by the ceiling, or with its nodes used up."""
+BITS = 64
+"""Bits of a word."""
+MULTIPLIER = 0x9E3779B97F4A7C15
+"""Odd number by which what waits is multiplied for its place in the memory (Fibonacci hashing, D. Knuth)."""
+NEIGHBOURS = 4
+"""Places of the memory in which one thing may stand."""
+
+
+@compiled
+def _fits(j, level, jobs, state, path, numbers):
+    """Return whether a waiting job fits at a level, but did not before, and would end in time.
+
+    What had room all the time before waits on, for it could have started then.
+    """
+    tasks, ticks, mirrored = jobs[0], jobs[1], jobs[3]
+    instants, free, before = path[0], path[1], path[2]
+    if state[0][j] != WAITING or tasks[j] > free[level] or tasks[j] <= before[level]:
+        return False
+    end, ceiling = instants[level] + ticks[j], numbers[CEILING]
+    return end <= ceiling and (j != mirrored or instants[level] + end <= ceiling)
+
+
+@compiled
+def _next_to_start(level, jobs, state, path, numbers, prices):
+    """Return the next job that may start; the number of jobs if there is none, -1 if too much would be left idle."""
+    tasks, ticks, twins, _ = jobs
+    status, ends = state[0], state[1]
+    instants, free, places, losses = path[0], path[1], path[3], path[8]
+    found, idle, step = len(ticks), free[level], numbers[CEILING]
+    for j in range(len(ticks) - 1, places[level] - 1, -1):
+        if _fits(j, level, jobs, state, path, numbers):
+            idle, step = idle - tasks[j], min(step, ticks[j])
+            if twins[j] < 0 or status[twins[j]] != WAITING:
+                found = j
+    if idle <= 0:
+        return found
+    for i in range(len(status)):
+        if status[i] == RUNNING:
+            step = min(step, ends[i] - instants[level])
+    return -1 if losses[level, 0] + idle * step / numbers[CAPACITY] > prices[1][0] else found
+
+
+@compiled
+def _next_instant(state, numbers):
+    """Return when something ends next; beyond the ceiling where nothing runs."""
+    status, ends = state[0], state[1]
+    first = numbers[CEILING] + 1
+    for i in range(len(status)):
+        if status[i] == RUNNING and ends[i] < first:
+            first = ends[i]
+    return first
+
+
+@compiled
+def _loses_too_much(level, later, state, path, prices):
+    """Note what is lost at each price up to an instant; return whether that is more than there is."""
+    status, instants, losses = state[0], path[0], path[8]
+    rates, slacks = prices
+    for p in range(len(slacks)):
+        rate = 0.0
+        for i in range(len(status)):
+            if status[i] == RUNNING:
+                rate += rates[p, i]
+        losses[level + 1, p] = losses[level, p] + (1.0 - rate) * (later - instants[level])
+        if losses[level + 1, p] > slacks[p]:
+            return True
+    return False
+
+
+@compiled
+def _has_a_hole(level, later, jobs, state, path, numbers):
+    """Note since when there is room for each waiting job; return whether one could have run, or will be too late."""
+    tasks, ticks, mirrored = jobs[0], jobs[1], jobs[3]
+    status, instants, free, rooms = state[0], path[0], path[1], path[9]
+    for j in range(len(ticks)):
+        if status[j] != WAITING:
+            continue
+        end, ceiling = later + ticks[j], numbers[CEILING]
+        if end > ceiling or (j == mirrored and later + end > ceiling):
+            return True
+        if tasks[j] > free[level]:
+            rooms[level + 1, j] = -1
+            continue
+        since = rooms[level, j] if rooms[level, j] >= 0 else instants[level]
+        if later - since >= ticks[j]:
+            return True
+        rooms[level + 1, j] = since
+    return False
+
+
+@compiled
+def _add_up(words, size, ticks):
+    """Let sums be, or not be, so many ticks more: sums are the bits of words."""
+    shift, rest = ticks // BITS, np.uint64(ticks % BITS)
+    for k in range(size - 1, shift - 1, -1):
+        moved = words[k - shift] << rest
+        if rest and k > shift:
+            moved |= words[k - shift - 1] >> (np.uint64(BITS) - rest)
+        words[k] |= moved
+
+
+@compiled
+def _greatest_sum(words, most):
+    """Return the greatest sum that is no more than a number of ticks."""
+    k = most // BITS
+    word = words[k] & (~np.uint64(0) >> np.uint64(BITS - 1 - most % BITS))
+    while not word:
+        k -= 1
+        word = words[k]
+    bit = np.int64(0)
+    step = np.int64(32)
+    while step:
+        if word >> np.uint64(step):
+            word >>= np.uint64(step)
+            bit += step
+        step //= 2
+    return k * BITS + bit
+
+
+@compiled
+def _idle_in_the_end(level, later, jobs, state, path, numbers, words):
+    """Return the processor units that stay idle after what runs has ended, for no waiting jobs last just as long."""
+    tasks, ticks = jobs[0], jobs[1]
+    status, ends, free, ceiling = state[0], state[1], path[1], numbers[CEILING]
+    size = (ceiling - later) // BITS + 1
+    words[:size] = 0
+    words[0] = 1
+    for j in range(len(ticks)):
+        if status[j] == WAITING:
+            _add_up(words, size, ticks[j])
+    idle = (ceiling - later - _greatest_sum(words, ceiling - later)) * free[level]
+    for i in range(len(status)):
+        if status[i] == RUNNING and ends[i] < ceiling:
+            idle += (ceiling - ends[i] - _greatest_sum(words, ceiling - ends[i])) * tasks[i]
+    return idle
+
+
+@compiled
+def _profile(later, tasks, state, profile):
+    """Write ends and tasks of what runs beyond an instant, in the order of ends; return how many, and what waits."""
+    status, ends = state[0], state[1]
+    size, waiting = 0, np.uint64(0)
+    for i in range(len(status)):
+        if status[i] == WAITING:
+            waiting |= np.uint64(1) << np.uint64(i)
+        if status[i] != RUNNING or ends[i] <= later:
+            continue
+        k = size
+        while k > 0 and profile[k - 1, 0] > ends[i]:
+            profile[k, 0], profile[k, 1] = profile[k - 1, 0], profile[k - 1, 1]
+            k -= 1
+        profile[k, 0], profile[k, 1] = ends[i], tasks[i]
+        size += 1
+    return size, waiting
+
+
+@compiled
+def _holds_no_more(known, num_known, profile, size, later):
+    """Return whether one profile never holds more than another from an instant on; both end in the order of ends."""
+    a, excess = 0, 0
+    for k in range(num_known):
+        if known[k, 0] > later:
+            excess += known[k, 1]
+        else:
+            a = k + 1
+    for b in range(size):
+        excess -= profile[b, 1]
+    if excess > 0:
+        return False
+    for b in range(size):  # what the other holds ends: by then as much of the one must have
+        end = profile[b, 0]
+        excess += profile[b, 1]
+        while a < num_known and known[a, 0] <= end:
+            excess -= known[a, 1]
+            a += 1
+        if excess > 0 and (b + 1 == size or profile[b + 1, 0] > end):
+            return False
+    return True
+
+
+@compiled
+def _is_known(later, tasks, state, memory, profile):
+    """Return whether the same jobs waited before, no later and beside no more; remember this where not."""
+    keys, instants, sizes, profiles = memory
+    size, waiting = _profile(later, tasks, state, profile)
+    if size > profiles.shape[1]:
+        return False
+    first = np.int64((waiting * np.uint64(MULTIPLIER)) % np.uint64(len(keys)))
+    place = first
+    for k in range(NEIGHBOURS):
+        at = (first + k) % len(keys)
+        if sizes[at] < 0:
+            place = at
+            break
+        is_alike = keys[at] == waiting and instants[at] <= later
+        if is_alike and _holds_no_more(profiles[at], sizes[at], profile, size, later):
+            return True
+        if instants[at] > instants[place]:
+            place = at
+    keys[place], instants[place], sizes[place] = waiting, later, size
+    for k in range(size):
+        profiles[place, k, 0], profiles[place, k, 1] = profile[k, 0], profile[k, 1]
+    return False
+
+
+@compiled
+def _may_lead_on(level, later, jobs, state, path, numbers, prices, memory, profile, words):
+    """Return whether what has started at a level may lead to a schedule that ends by the ceiling."""
+    if later > numbers[CEILING] or _loses_too_much(level, later, state, path, prices):
+        return False
+    if _has_a_hole(level, later, jobs, state, path, numbers):
+        return False
+    if len(words):
+        idle = _idle_in_the_end(level, later, jobs, state, path, numbers, words)
+        if path[8][level + 1, 0] + idle / numbers[CAPACITY] > prices[1][0]:
+            return False
+    # Where nothing has started the same jobs wait at the level before: that one is not yet seen to its end.
+    return path[4][level] == 0 or not _is_known(later, jobs[0], state, memory, profile)
+
+
+@compiled
+def _go_on(level, later, jobs, state, path, numbers):
+    """Go on to the next instant."""
+    status, ends = state[0], state[1]
+    instants, free, before, places, counts, _, num_ended, ended, _, _ = path
+    number, room = 0, free[level]
+    for i in range(len(status)):
+        if status[i] == RUNNING and ends[i] == later:
+            status[i] = DONE
+            ended[level + 1, number] = i
+            number += 1
+            room += jobs[0][i]
+    num_ended[level + 1], before[level + 1] = number, free[level]
+    instants[level + 1], free[level + 1], places[level + 1], counts[level + 1] = later, room, 0, 0
+    numbers[LEVEL] = level + 1
+
+
+@compiled
+def _go_back(level, jobs, state, path, numbers):
+    """Take the last start back and pass the job over, or go to the level before; return whether there is none."""
+    status = state[0]
+    _, free, _, places, counts, started, num_ended, ended, _, _ = path
+    if counts[level]:
+        counts[level] -= 1
+        j = started[level, counts[level]]
+        status[j], places[level] = WAITING, j + 1
+        free[level] += jobs[0][j]
+        numbers[NUM_WAITING] += 1
+        numbers[IS_FORWARD] = 1
+        return False
+    for k in range(num_ended[level]):
+        status[ended[level, k]] = RUNNING
+    numbers[LEVEL] = level - 1
+    return level == 0
+
+
+@compiled
+def search(jobs, state, path, numbers, prices, memory, profile, words, max_nodes):
+    """Search on, up to a number of nodes; return how it ended: :data:`EVERYTHING`, :data:`BETTER`, :data:`STOPPED`.
+
+    ``jobs`` are tasks of jobs and of what runs from the beginning, ticks, twins and which job is mirrored; ``state``
+    status, ends and starts; ``path``, by level, instants, free processors, those free before, the next job to look at,
+    how many have started and which, how many have ended and which, what was lost at each price, and since when there is
+    room for each job; ``prices`` rates and slacks; ``memory`` what waited, instants, and sizes and steps of profiles.
+    """
+    status, ends, starts = state
+    nodes = 0
+    while True:
+        level = numbers[LEVEL]
+        if not numbers[IS_FORWARD]:
+            if _go_back(level, jobs, state, path, numbers):
+                return EVERYTHING
+            continue
+        j = _next_to_start(level, jobs, state, path, numbers, prices)
+        if 0 <= j < len(jobs[1]):
+            instants, free, _, places, counts, started, _, _, _, _ = path
+            status[j], starts[j], ends[j] = RUNNING, instants[level], instants[level] + jobs[1][j]
+            free[level] -= jobs[0][j]
+            started[level, counts[level]] = j
+            counts[level] += 1
+            places[level] = j + 1
+            numbers[NUM_WAITING] -= 1
+            if numbers[NUM_WAITING] == 0:
+                numbers[IS_FORWARD] = 0
+                if ends[: len(jobs[1])].max() <= numbers[CEILING]:  # which may have fallen since others started
+                    return BETTER
+            continue
+        later = _next_instant(state, numbers)
+        if j >= 0 and _may_lead_on(level, later, jobs, state, path, numbers, prices, memory, profile, words):
+            _go_on(level, later, jobs, state, path, numbers)
+        else:
+            numbers[IS_FORWARD] = 0
+        nodes += 1
+        if nodes >= max_nodes:
+            return STOPPED
