@@ -140,6 +140,9 @@ class PoolTree:
             np.zeros((num_levels, num_members), np.int64),
             np.zeros((num_levels, num_prices)),
             np.full((num_levels, num_jobs), -1),
+            np.zeros((num_levels, num_jobs), np.int64),
+            np.zeros(num_levels, np.int64),
+            np.zeros((num_levels, num_jobs + 1), np.int64),
         )
         self._path[1][0], self._path[2][0] = pool.capacity - held, -1
         self._numbers = np.array([0, 1, ceiling, num_jobs, pool.capacity])

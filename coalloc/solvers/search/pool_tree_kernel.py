@@ -26,48 +26,43 @@ NEIGHBOURS = 4
 
 
 @compiled
-def _fits(j, level, jobs, state, path, numbers):
-    """Return whether a waiting job fits at a level, but did not before, and would end in time.
+def _enter(level, jobs, state, path, numbers):
+    """Note who may start at a level, and when what runs there ends first; beyond the ceiling where nothing does.
 
     What had room all the time before waits on, for it could have started then.
     """
-    tasks, ticks, mirrored = jobs[0], jobs[1], jobs[3]
-    instants, free, before = path[0], path[1], path[2]
-    if state[0][j] != WAITING or tasks[j] > free[level] or tasks[j] <= before[level]:
-        return False
-    end, ceiling = instants[level] + ticks[j], numbers[CEILING]
-    return end <= ceiling and (j != mirrored or instants[level] + end <= ceiling)
+    tasks, ticks, _, mirrored = jobs
+    status, ends = state[0], state[1]
+    instants, free, before, candidates, num_candidates, firsts = path[0], path[1], path[2], path[10], path[11], path[12]
+    now, ceiling, first, number = instants[level], numbers[CEILING], numbers[CEILING] + 1, 0
+    for i in range(len(status)):
+        if status[i] == RUNNING:
+            first = min(first, ends[i])
+        elif status[i] == WAITING and before[level] < tasks[i] <= free[level]:
+            end = now + ticks[i]
+            if end <= ceiling and (i != mirrored or now + end <= ceiling):
+                candidates[level, number] = i
+                number += 1
+    firsts[level, 0], num_candidates[level] = first, number
+    path[3][level], path[4][level] = 0, 0
 
 
 @compiled
 def _next_to_start(level, jobs, state, path, numbers, prices):
-    """Return the next job that may start; the number of jobs if there is none, -1 if too much would be left idle."""
+    """Return the place of the next candidate that starts; their number if there is none, -1 if too much stays idle."""
     tasks, ticks, twins, _ = jobs
-    status, ends = state[0], state[1]
-    instants, free, places, losses = path[0], path[1], path[3], path[8]
-    found, idle, step = len(ticks), free[level], numbers[CEILING]
-    for j in range(len(ticks) - 1, places[level] - 1, -1):
-        if _fits(j, level, jobs, state, path, numbers):
+    status = state[0]
+    instants, free, _, places, counts, _, _, _, losses, _, candidates, num_candidates, firsts = path
+    found, idle, step = num_candidates[level], free[level], firsts[level, counts[level]] - instants[level]
+    for place in range(num_candidates[level] - 1, places[level] - 1, -1):
+        j = candidates[level, place]
+        if tasks[j] <= free[level]:
             idle, step = idle - tasks[j], min(step, ticks[j])
             if twins[j] < 0 or status[twins[j]] != WAITING:
-                found = j
-    if idle <= 0:
-        return found
-    for i in range(len(status)):
-        if status[i] == RUNNING:
-            step = min(step, ends[i] - instants[level])
-    return -1 if losses[level, 0] + idle * step / numbers[CAPACITY] > prices[1][0] else found
-
-
-@compiled
-def _next_instant(state, numbers):
-    """Return when something ends next; beyond the ceiling where nothing runs."""
-    status, ends = state[0], state[1]
-    first = numbers[CEILING] + 1
-    for i in range(len(status)):
-        if status[i] == RUNNING and ends[i] < first:
-            first = ends[i]
-    return first
+                found = place
+    if idle > 0 and losses[level, 0] + idle * step / numbers[CAPACITY] > prices[1][0]:
+        return -1
+    return found
 
 
 @compiled
@@ -238,10 +233,24 @@ def _may_lead_on(level, later, jobs, state, path, numbers, prices, memory, profi
 
 
 @compiled
+def _start(level, place, jobs, state, path, numbers):
+    """Start the candidate at a place."""
+    status, ends, starts = state
+    instants, free, _, places, counts, started, _, _, _, _, candidates, _, firsts = path
+    j, number = candidates[level, place], counts[level]
+    status[j], starts[j], ends[j] = RUNNING, instants[level], instants[level] + jobs[1][j]
+    free[level] -= jobs[0][j]
+    started[level, number] = place
+    firsts[level, number + 1] = min(firsts[level, number], ends[j])
+    counts[level], places[level] = number + 1, place + 1
+    numbers[NUM_WAITING] -= 1
+
+
+@compiled
 def _go_on(level, later, jobs, state, path, numbers):
     """Go on to the next instant."""
     status, ends = state[0], state[1]
-    instants, free, before, places, counts, _, num_ended, ended, _, _ = path
+    instants, free, before, num_ended, ended = path[0], path[1], path[2], path[6], path[7]
     number, room = 0, free[level]
     for i in range(len(status)):
         if status[i] == RUNNING and ends[i] == later:
@@ -250,19 +259,21 @@ def _go_on(level, later, jobs, state, path, numbers):
             number += 1
             room += jobs[0][i]
     num_ended[level + 1], before[level + 1] = number, free[level]
-    instants[level + 1], free[level + 1], places[level + 1], counts[level + 1] = later, room, 0, 0
+    instants[level + 1], free[level + 1] = later, room
     numbers[LEVEL] = level + 1
+    _enter(level + 1, jobs, state, path, numbers)
 
 
 @compiled
 def _go_back(level, jobs, state, path, numbers):
     """Take the last start back and pass the job over, or go to the level before; return whether there is none."""
     status = state[0]
-    _, free, _, places, counts, started, num_ended, ended, _, _ = path
+    _, free, _, places, counts, started, num_ended, ended, _, _, candidates, _, _ = path
     if counts[level]:
         counts[level] -= 1
-        j = started[level, counts[level]]
-        status[j], places[level] = WAITING, j + 1
+        place = started[level, counts[level]]
+        j = candidates[level, place]
+        status[j], places[level] = WAITING, place + 1
         free[level] += jobs[0][j]
         numbers[NUM_WAITING] += 1
         numbers[IS_FORWARD] = 1
@@ -278,34 +289,30 @@ def search(jobs, state, path, numbers, prices, memory, profile, words, max_nodes
     """Search on, up to a number of nodes; return how it ended: :data:`EVERYTHING`, :data:`BETTER`, :data:`STOPPED`.
 
     ``jobs`` are tasks of jobs and of what runs from the beginning, ticks, twins and which job is mirrored; ``state``
-    status, ends and starts; ``path``, by level, instants, free processors, those free before, the next job to look at,
-    how many have started and which, how many have ended and which, what was lost at each price, and since when there is
-    room for each job; ``prices`` rates and slacks; ``memory`` what waited, instants, and sizes and steps of profiles.
+    status, ends and starts; ``path``, by level, instants, free processors, those free before, the next place to look
+    at, how many have started and from which places, how many have ended and which, what was lost at each price, since
+    when there is room for each job, who may start, how many these are, and the first end after so many starts;
+    ``prices`` rates and slacks; ``memory`` what waited, instants, and sizes and steps of profiles.
     """
-    status, ends, starts = state
-    nodes = 0
+    ends, nodes = state[1], 0
+    if numbers[NUM_WAITING] == len(jobs[1]) and numbers[LEVEL] == 0 and path[4][0] == 0 and path[3][0] == 0:
+        _enter(0, jobs, state, path, numbers)
     while True:
         level = numbers[LEVEL]
         if not numbers[IS_FORWARD]:
             if _go_back(level, jobs, state, path, numbers):
                 return EVERYTHING
             continue
-        j = _next_to_start(level, jobs, state, path, numbers, prices)
-        if 0 <= j < len(jobs[1]):
-            instants, free, _, places, counts, started, _, _, _, _ = path
-            status[j], starts[j], ends[j] = RUNNING, instants[level], instants[level] + jobs[1][j]
-            free[level] -= jobs[0][j]
-            started[level, counts[level]] = j
-            counts[level] += 1
-            places[level] = j + 1
-            numbers[NUM_WAITING] -= 1
+        place = _next_to_start(level, jobs, state, path, numbers, prices)
+        if 0 <= place < path[11][level]:
+            _start(level, place, jobs, state, path, numbers)
             if numbers[NUM_WAITING] == 0:
                 numbers[IS_FORWARD] = 0
                 if ends[: len(jobs[1])].max() <= numbers[CEILING]:  # which may have fallen since others started
                     return BETTER
             continue
-        later = _next_instant(state, numbers)
-        if j >= 0 and _may_lead_on(level, later, jobs, state, path, numbers, prices, memory, profile, words):
+        later = path[12][level, path[4][level]]
+        if place >= 0 and _may_lead_on(level, later, jobs, state, path, numbers, prices, memory, profile, words):
             _go_on(level, later, jobs, state, path, numbers)
         else:
             numbers[IS_FORWARD] = 0

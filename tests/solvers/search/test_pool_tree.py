@@ -96,7 +96,7 @@ def test_it_finds_the_best_of_all_orders_and_nothing_below(monkeypatch, memory):
         # a hole that is shorter than the job, by one unit,
         ([(6, 4), (2, 3), (1, 3), (1, 2), (1, 1)], [(3, 3), (6, 1), (5, 1)], 7, 101),
         # a node that is remembered and comes later,
-        ([(3, 13), (3, 5), (2, 46), (2, 2), (1, 67), (1, 60)], [(75, 1), (73, 1), (121, 1)], 4, 101),
+        ([(2, 51), (2, 9), (1, 68), (1, 39), (1, 39)], [(93, 1), (66, 1)], 2, 101),
         # and one that holds a processor more.
         ([(5, 1), (4, 6), (3, 3), (1, 7)], [(17, 2), (6, 1), (4, 3)], 6, 101),
     ],
