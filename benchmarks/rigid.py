@@ -217,13 +217,14 @@ def instance_table(rows: Sequence[Row]) -> str:
     """Return a line for each instance, with what each method found of it."""
     by_method = {(row["instance"], row["method"]): row for row in rows}
     first = {row["instance"]: row for row in rows}
-    heads = ["instance", "jobs", "processors", *METHODS]
+    methods = [method for method in METHODS if any(row["method"] == method for row in rows)]
+    heads = ["instance", "jobs", "processors", *methods]
     lines = (
         [
             name,
             row["jobs_of_instance"],
             row["processors"],
-            *(_found(by_method.get((name, method))) for method in METHODS),
+            *(_found(by_method.get((name, method))) for method in methods),
         ]
         for name, row in first.items()
     )
@@ -247,10 +248,11 @@ def report(
 ) -> str:
     """Return the page in Markdown."""
     wrong, weak = contradictions(rows, heights), shortcomings(rows, heights)
+    beside = "two solves at a time" if asked.jobs > 1 else "with other work"
     sections = [
         "# Published rigid instances",
         f"{code_sentence(('highspy', 'ortools', 'pumpkin-solver', 'python'))}; {asked.limit:g} s and {asked.threads} "
-        f"threads per solve (Pumpkin: one), makespan, slots of 1 s; on two cores with other work. Samples that ran: "
+        f"threads per solve (Pumpkin: one), makespan, slots of 1 s; on two cores, {beside}. Samples that ran: "
         f"{len(rows)} of {planned}. Made by `{command}`; the protocol is in [../README.md](../README.md).",
         "CP-SAT and Pumpkin get the textbook model: a start per job, one cumulative, the plain area as a bound; for "
         "Pumpkin equal jobs start in their order. What was not proven counts with its limit.",

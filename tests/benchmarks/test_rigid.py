@@ -100,7 +100,7 @@ def test_what_ours_lacks_is_said() -> None:
 def test_the_page_has_every_instance_and_counts_what_failed() -> None:
     failed = row(rigid.PUMPKIN, None, 0.0, status="timeout", time=25.0)
     rows = [row(rigid.OURS, 18.0, 18.0), row(rigid.CPSAT, 20.0, 16.0), failed]
-    page = rigid.report(rows, 3, {}, argparse.Namespace(limit=10.0, threads=2), "python benchmarks/rigid.py")
+    page = rigid.report(rows, 3, {}, argparse.Namespace(limit=10.0, threads=2, jobs=1), "python benchmarks/rigid.py")
     assert "| OWN1 | 5 | 4 | 18 in 0.50 s | 16..20 | timeout |" in page
     assert "| OWN | portfolio | 1/1 | 0.5 |" in page
     assert "| OWN | Pumpkin | 0/1 | 10 |" in page
