@@ -51,7 +51,8 @@ def table(path, name="trivial"):
 def count(path):
     """Return how many samples a store has, 0 before it is one."""
     try:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+        # Who may not write cannot recover what a killed process had written last, and misses it.
+        with sqlite3.connect(f"file:{path}?mode=rw", uri=True) as database:
             return database.execute("SELECT count(*) FROM samples").fetchone()[0]
     except sqlite3.OperationalError:
         return 0
