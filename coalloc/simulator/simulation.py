@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from coalloc.checker import check
 from coalloc.documents.errors import InternalError
 from coalloc.documents.values import unchecked
+from coalloc.garbage import no_collection
 from coalloc.instance import CoallocError, Instance, InstanceError
 from coalloc.instance.numbering import names_of
 from coalloc.instance.processor_names import ProcessorNames
@@ -104,7 +104,7 @@ def schedule_of_run(instance: Instance, run: Run) -> Schedule:
     names = _names(instance, run)
     placement = unchecked(Placement)
     rows = zip(instance.jobs, run.starts, run.ends, run.processors, strict=True)
-    with _no_collection():
+    with no_collection():
         placements = tuple(
             placement(
                 job.id,
@@ -117,18 +117,6 @@ def schedule_of_run(instance: Instance, run: Run) -> Schedule:
             for index, (job, start, end, processors) in enumerate(rows)
         )
     return Schedule(placements, instance=instance.name)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from visiting, again and again, objects that are made and all kept."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _names(instance: Instance, run: Run) -> dict[Processors, ProcessorNames]:
