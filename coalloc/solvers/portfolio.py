@@ -37,6 +37,7 @@ from coalloc.solvers.search import (
     pool_annealing,
     pool_tree,
     sampling,
+    set_tree,
 )
 
 METHODS: tuple[Method, ...] = (
@@ -50,6 +51,7 @@ METHODS: tuple[Method, ...] = (
     one_dimension.METHOD,
     processor_patterns.METHOD,
     branch_and_bound.BRIEF,
+    set_tree.EARLY,
     pumpkin.BEGUN,
     branch_and_bound.IN_TIME,
     branch_and_bound_of_maxima.METHOD,
@@ -60,6 +62,7 @@ METHODS: tuple[Method, ...] = (
     beam_worker.METHOD,
     branch_and_bound.METHOD,
     pool_tree.METHOD,
+    set_tree.METHOD,
     feasible_set.BRANCHING,
     cpsat.LOADING,
     sampling.METHOD,
@@ -68,6 +71,7 @@ METHODS: tuple[Method, ...] = (
     list_annealing.METHOD,
     beam_search.METHOD,
     annealing.METHOD,
+    set_tree.FURTHER,
     large_neighbourhoods.METHOD,
     beam_search.SHORT,
     pumpkin.METHOD,

@@ -45,6 +45,11 @@ class GrowingLp:
         indices, factors = np.array(columns, dtype=np.int32), np.array(coefficients, dtype=float)
         checked(self._highs.addRow(lower, upper, len(indices), indices, factors), "adding a row")
 
+    def ask(self, lower: Sequence[float]) -> None:
+        """Let each row be at least so much; what was its upper limit is none any more."""
+        for row, least in enumerate(lower):
+            checked(self._highs.changeRowBounds(row, least, math.inf), "changing a row")
+
     def add_columns(self, costs: Sequence[float], columns: Sequence[Sequence[tuple[int, float]]]) -> None:
         """Add columns, each as its (row, coefficient) over rows that are there."""
         count = len(columns)

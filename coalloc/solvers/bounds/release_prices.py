@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from coalloc.problem import Problem
 from coalloc.solvers.backends.growing_lp import GrowingLp
-from coalloc.solvers.bounds.link_sets import LinkSets
-from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, speed_capacities
+from coalloc.solvers.bounds.link_sets import LinkSets, SetList
+from coalloc.solvers.bounds.listed_prices import shares_of_sets
 
 MAX_SETS = 6_000
 """Feasible sets up to which they are listed: each LP has a column for each."""
@@ -40,7 +40,7 @@ def release_prices(problem: Problem, deadline: float = math.inf) -> list[list[fl
     ``time.perf_counter()``, s.
     """
     releases = np.array(problem.releases, dtype=float)
-    columns, least = _columns(problem, deadline)
+    columns, least = shares_of_sets(problem, lambda sets: _listed(sets, deadline))
     if not len(columns):
         return []
     areas = least * [min(level.tasks for level in levels) for levels in problem.levels] / sum(problem.capacities)
@@ -55,21 +55,9 @@ def release_prices(problem: Problem, deadline: float = math.inf) -> list[list[fl
     return [prices for _, prices in sorted(found, key=lambda pair: -pair[0])[:BEST_RELEASES]]
 
 
-def _columns(problem: Problem, deadline: float) -> tuple[Floats, Floats]:
-    """Return what share of a job, shape ``(num_sets, num_jobs)``, a tick of each set does, and the least durations.
-
-    At its least duration a job is done in so many ticks. Sets that do the same are one.
-    """
-    jobs = levelled_jobs(problem, use_links=True)
-    least = np.array([min(job.durations) for job in jobs])
-    numbers = tuple(j for j, ticks in enumerate(least.tolist()) if ticks > 0.0)
-    suffix = ReleaseSuffix(min(problem.releases), speed_capacities(problem), tuple(jobs[j] for j in numbers), numbers)
-    sets = LinkSets(problem, suffix).listed(deadline, MAX_SETS) or []
-    columns = np.zeros((len(sets), len(jobs)))
-    for column, members in zip(columns, sets, strict=True):
-        for i, level in members:
-            column[numbers[i]] = least[numbers[i]] / suffix.jobs[i].durations[level]
-    return np.unique(columns, axis=0), least
+def _listed(sets: LinkSets, deadline: float) -> SetList | None:
+    found = sets.listed(deadline, MAX_SETS)
+    return None if found is None else SetList.of(found)
 
 
 def _prices(columns: Floats, least: Floats, shares: Floats, deadline: float) -> Floats | None:

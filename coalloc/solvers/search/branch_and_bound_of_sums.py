@@ -20,6 +20,7 @@ from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
 from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search, search_below
+from coalloc.solvers.search.refutation import NOISE, SLOT_NOISE
 from coalloc.solvers.search.running_sets import ExtensionAlternative, RunningSets
 
 MAX_NODES = 400_000
@@ -28,8 +29,6 @@ MAX_PAIRS = 4_000_000
 """Pairs of a choice and a mode that are tried in all: 12 jobs of the thesis need up to 2 million, and 250 MB."""
 SHARE = 0.5
 """Share of the remaining time of a portfolio after which it stops."""
-SLOT_NOISE, NOISE = 1e-6, 1e-12
-"""What the sums of a bound may lose: in slots, and as a share of the size of all terms."""
 
 
 class Waiting(NamedTuple):

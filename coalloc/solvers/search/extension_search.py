@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 from coalloc.constraint import Constraint, Precedences
 from coalloc.fixed import Fixings
+from coalloc.garbage import no_collection
 from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import Assignment, Problem, TimeSumRow
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
@@ -356,7 +357,7 @@ class ExtensionSearch(ABC):
 
     def _end(self) -> None:
         """Offer the schedule of the path: jobs of a kind start in their order."""
-        found = list(self._assignments())
+        found = assignments_of(self._problem, self._running_sets, list(self._members()))
         value = self._value(found)
         if value >= self.best:
             return
@@ -366,32 +367,18 @@ class ExtensionSearch(ABC):
         if value <= self._target:
             raise StoppedError
 
-    def _assignments(self) -> Iterator[Assignment]:
-        """Yield the assignments of the path: from the last running set back, a choice that agrees with those after."""
-        sets, members = self._running_sets, list(self._members())
-        chosen: dict[_Member, int] = {}
-        for running, of_running in reversed(members):
-            choice = next(c for c in running.rooms if _agrees(of_running, c, chosen))
-            chosen |= zip(of_running, choice, strict=True)
-        left = [iter(of_kind) for of_kind in sets.kinds]
-        for member in sorted(chosen, key=lambda member: member.start):
-            kind = member.key[0]
-            if kind < len(sets.kinds):
-                job = next(left[kind])
-                yield Assignment(job, member.start, self._problem.modes[job][sets.mode(member.key, chosen[member])])
-
-    def _members(self) -> Iterator[tuple[RunningSet, list[_Member]]]:
+    def _members(self) -> Iterator[tuple[RunningSet, list[Member]]]:
         """Yield the running sets of the path, with who their members are."""
-        lasting = [_Member(key, -math.inf, 0, 0) for key in self._path[0][0].running.keys]
+        lasting = [Member(key, -math.inf, 0, 0) for key in self._path[0][0].running.keys]
         for step, (node, start) in enumerate(self._path):
             members = [
-                _Member(start.running.keys[i], node.now, step, i) if before is None else lasting[before]
+                Member(start.running.keys[i], node.now, step, i) if before is None else lasting[before]
                 for i, before in enumerate(_before(node.running, start.running))
             ]
             yield start.running, members
             after = self._path[step + 1][0].now if step + 1 < len(self._path) else math.inf
             lasting = [m for m, end in zip(members, self._ends(node, start), strict=True) if end > after]
-            lasting += [_Member(self._running_sets.block_key(b), after, step, 0) for b in self._begun(node.now, after)]
+            lasting += [Member(self._running_sets.block_key(b), after, step, 0) for b in self._begun(node.now, after)]
 
 
 def _latest_start(problem: Problem, j: int) -> float:
@@ -430,10 +417,31 @@ def run_search(
         return context.is_closed
 
     search = search_with(is_taken)
-    return search, search.run(context.limited(max_nodes), context.deadline, is_closed)
+    with no_collection():  # a third of the time, for nothing
+        return search, search.run(context.limited(max_nodes), context.deadline, is_closed)
 
 
-class _Member(NamedTuple):
+def assignments_of(
+    problem: Problem, sets: RunningSets, steps: Sequence[tuple[RunningSet, Sequence[Member]]]
+) -> list[Assignment]:
+    """Return the assignments of running sets that follow one another, given with who their members are.
+
+    From the last set back each takes a choice that agrees with those after it; jobs of a kind start in their order.
+    """
+    chosen: dict[Member, int] = {}
+    for running, members in reversed(steps):
+        choice = next(choice for choice in running.rooms if _agrees(members, choice, chosen))
+        chosen |= zip(members, choice, strict=True)
+    left, found = [iter(of_kind) for of_kind in sets.kinds], []
+    for member in sorted(chosen, key=lambda member: member.start):
+        kind = member.key[0]
+        if kind < len(sets.kinds):
+            job = next(left[kind])
+            found.append(Assignment(job, member.start, problem.modes[job][sets.mode(member.key, chosen[member])]))
+    return found
+
+
+class Member(NamedTuple):
     """Who is in running sets: a key that started at an instant (ticks), as which member of which step of the path."""
 
     key: Key
@@ -465,5 +473,5 @@ def _is_no_worse(one: Node, other: Node) -> bool:
     return is_earlier and (one.running is other.running or one.running.rooms.keys() >= other.running.rooms.keys())
 
 
-def _agrees(members: Sequence[_Member], choice: ModeChoice, chosen: Mapping[_Member, int]) -> bool:
+def _agrees(members: Sequence[Member], choice: ModeChoice, chosen: Mapping[Member, int]) -> bool:
     return all(chosen.get(member, index) == index for member, index in zip(members, choice, strict=True))

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.problem import Problem
+from coalloc.problem import Assignment, Problem
 from coalloc.rules.dual_feasible import weightings
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.one_dimension import are_rectangles, placed_in_order
+from coalloc.solvers.search.refutation import Refutation
 
 Floats = NDArray[np.float64]
 
@@ -41,8 +42,6 @@ MEMORY = 524_287
 """Nodes that are remembered: a prime."""
 MOST_HELD = 12
 """Steps of a profile up to which it is remembered."""
-FIRST_CHUNK, CHUNK = 1_000, 100_000
-"""Nodes before the first look at the clock, and between two."""
 SLACK = 1e-6
 """Units that a sum of prices may lose: they are sums of some hundred floats."""
 SHARE = 0.8
@@ -216,33 +215,43 @@ def _rates(pool: Pool, tasks: Sequence[int], dual_prices: Sequence[float]) -> Fl
     return np.array(chosen)
 
 
+class _Ends:
+    """The tree of a pool, asked in ticks, as schedules of the problem."""
+
+    def __init__(self, problem: Problem, pool: Pool, dual_prices: Sequence[float], ceiling: float) -> None:
+        self._problem, self._pool = problem, pool
+        prices = [dual_prices[j] / pool.unit for j in pool.jobs] if dual_prices else []
+        self._tree = PoolTree(pool, pool.units(ceiling), prices)
+
+    @property
+    def proven(self) -> float:
+        """The latest end, ticks, that is proven once everything was seen."""
+        return self._pool.instant(self._tree.ceiling + 1)
+
+    def lower(self, ceiling: float) -> None:
+        """Look for what ends by an earlier ceiling, ticks, from now on."""
+        self._tree.lower(self._pool.units(ceiling))
+
+    def run(self, max_nodes: int, deadline: float) -> str:  # noqa: ARG002 - so many nodes take no time
+        """Search on; see :meth:`PoolTree.run`."""
+        return self._tree.run(max_nodes)
+
+    def assignments(self) -> list[Assignment]:
+        """Return the schedule that was found."""
+        order = sorted(range(len(self._pool.jobs)), key=lambda k: self._tree.starts[k])
+        return placed_in_order(self._problem, [self._pool.jobs[k] for k in order])
+
+
 def _run(context: Context) -> None:
     """Refute ends, from what is proven on in ever longer steps, until one is reached or none is open."""
-    pool = pool_of(context.problem)
+    problem, pool = context.problem, pool_of(context.problem)
     assert pool is not None
-    step, left = 1, context.limited(2**62)
-    while left > 0 and not context.is_closed and context.time_left > 0.0:
-        least, best = pool.units(context.proven - 0.5 * pool.unit) + 1, pool.units(context.cost)
-        left = _refute(context, pool, min(least + step, best) - 1, left)
-        step *= 2
-
-
-def _refute(context: Context, pool: Pool, ceiling: int, left: int) -> int:
-    """Search for what ends by a ceiling, and then by earlier ones; return how many of so many nodes are left."""
-    prices = [context.dual_prices[j] / pool.unit for j in pool.jobs] if context.dual_prices else []
-    tree, chunk = PoolTree(pool, ceiling, prices), FIRST_CHUNK
-    while left > 0 and not context.is_closed and context.time_left > 0.0:
-        tree.lower(pool.units(context.cost) - 1)
-        ended = tree.run(min(left, chunk))
-        left, chunk = left - chunk, CHUNK
-        if ended == "everything":
-            context.prove(pool.instant(tree.ceiling + 1), METHOD.name)
-            return left
-        if ended == "better":
-            order = sorted(range(len(pool.jobs)), key=lambda k: tree.starts[k])
-            context.take(placed_in_order(context.problem, [pool.jobs[k] for k in order]), METHOD.name)
-        context.hear()
-    return 0
+    Refutation(
+        lambda ceiling: _Ends(problem, pool, context.dual_prices, ceiling),
+        lambda cost: pool.instant(pool.units(cost) - 1),
+        pool.unit,
+        METHOD.name,
+    ).run(context)
 
 
 def _accepts(context: Context) -> bool:

@@ -175,6 +175,14 @@ class RunningSets:
         """Each kind of jobs at each of its durations."""
         return tuple((kind, level) for kind, levels in enumerate(self.durations) for level in range(len(levels)))
 
+    def tasks(self, kind: int) -> int:
+        """Return how many processors a job of a kind takes at least."""
+        return self._tasks[kind]
+
+    def free_processors(self, running: RunningSet) -> int:
+        """Return how many processors a running set leaves at most."""
+        return self._processors - sum([self._tasks[kind] for kind, _ in running.keys])
+
     def mode(self, key: Key, index: int) -> int:
         """Return which of the modes of a job of a kind is one of those at a duration."""
         return self._modes[key][index]
@@ -184,7 +192,7 @@ class RunningSets:
         together: RunningSet | None = self.nobody
         for b in running:
             assert together is not None
-            together = self._join(together, (len(self.kinds) + b, 0))
+            together = self.join(together, (len(self.kinds) + b, 0))
         assert together is not None  # they do not overload anything: what they hold is cut to what there is
         return together
 
@@ -194,7 +202,7 @@ class RunningSets:
 
     def with_block(self, running: RunningSet, block: int) -> RunningSet | None:
         """Return a running set once a block, by index, begins; None where no choice leaves it what it takes."""
-        return self._join(running, self.block_key(block))
+        return self.join(running, self.block_key(block))
 
     def starts(self, running: RunningSet, ready: int) -> list[ExtensionAlternative]:
         """Return the sets of jobs, each at a duration, that can join a running set together, nobody first.
@@ -216,8 +224,8 @@ class RunningSets:
         members = Counter(kind for kind, _ in running.keys)
         numbers = [min(n, len(self.kinds[kind]) - members[kind]) for kind, n in enumerate(self.counts.unpacked(ready))]
         kinds = [(kind, n) for kind, n in enumerate(numbers) if n > 0]
-        free = self._processors - sum([self._tasks[kind] for kind, _ in running.keys])
-        return list(islice(self._grown(ExtensionAlternative((), 0, running, math.inf, 0.0), kinds, free), most))
+        nobody = ExtensionAlternative((), 0, running, math.inf, 0.0)
+        return list(islice(self._grown(nobody, kinds, self.free_processors(running)), most))
 
     def _grown(
         self, start: ExtensionAlternative, kinds: Sequence[tuple[int, int]], free: int, fastest: int = 0
@@ -228,7 +236,7 @@ class RunningSets:
             left = free - self._tasks[kind]
             first = 0 if i else fastest
             for level in range(first, len(self.durations[kind])) if left >= 0 else ():
-                running = self._join(start.running, (kind, level))
+                running = self.join(start.running, (kind, level))
                 if running is not None:
                     duration = self.durations[kind][level]
                     grown = ExtensionAlternative(
@@ -241,7 +249,7 @@ class RunningSets:
                     more = [(kind, number - 1)] if number > 1 else []
                     yield from self._grown(grown, [*more, *kinds[i + 1 :]], left, level if more else 0)
 
-    def _join(self, running: RunningSet, key: Key) -> RunningSet | None:
+    def join(self, running: RunningSet, key: Key) -> RunningSet | None:
         """Return a running set with one more member, after those of its key; None where nothing fits."""
         if key not in running.joined:
             place = bisect_right(running.keys, key)

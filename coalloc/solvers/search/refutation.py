@@ -1,0 +1,125 @@
+"""Refuting latest ends, from what is proven on upwards, with a tree that searches for what ends by a ceiling.
+
+That no schedule ends by a ceiling is a bound. The tree of a ceiling hardly above what is proven is small, so the
+ceilings rise in steps that double, up to the best that is known. Where a schedule is found the ceiling falls below it,
+in the midst of the search: all that was left before would be left now.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from coalloc.problem import Assignment, Problem
+from coalloc.solvers.context import Context
+from coalloc.solvers.result import PROOF_TOLERANCE
+from coalloc.solvers.search.running_sets import RunningSets
+
+FIRST_CHUNK, CHUNK = 1_000, 100_000
+"""Nodes before the first look at the clock, and between two."""
+SLOT_NOISE, NOISE = 1e-6, 1e-12
+"""What the sums of a bound may lose: in slots, and as a share of its size.
+
+A bound is a sum of some hundred floats, each right to 1e-16 of its size, so both are ample; and a node that is as close
+as that to the ceiling is kept, not left. In slots ends are whole: what is kept for the noise is no new end.
+"""
+
+
+class Tree(Protocol):
+    """A search for a schedule that ends by a ceiling, ticks."""
+
+    @property
+    def proven(self) -> float:
+        """The latest end, ticks, that is proven once everything was seen."""
+
+    def lower(self, ceiling: float) -> None:
+        """Look for what ends by an earlier ceiling, ticks, from now on."""
+
+    def run(self, max_nodes: int, deadline: float) -> str:
+        """Search on; return "everything" where all was seen, "better" at a schedule, else "stopped".
+
+        ``deadline`` is an instant of ``time.perf_counter()``, s, at which it may stop as well.
+        """
+
+    def assignments(self) -> list[Assignment]:
+        """Return the schedule that was found."""
+
+
+@dataclass(slots=True)
+class Refutation:
+    """Ends that are refuted, until one is reached or none is open; it goes on where it was stopped.
+
+    ``tree_of`` gives the tree of a ceiling; ``latest`` says which ceiling is just below a latest end; ``unit`` is the
+    first step of the ceilings. All of them are in ticks; ``name`` is that of the method. ``is_exhausted`` says that
+    its trees go no further.
+    """
+
+    tree_of: Callable[[float], Tree]
+    latest: Callable[[float], float]
+    unit: float
+    name: str
+    is_exhausted: bool = False
+    _step: float = field(default=0.0, init=False)
+    _tree: Tree | None = field(default=None, init=False)
+
+    def run(self, context: Context) -> None:
+        """Refute what the limits allow."""
+        left = context.limited(2**62)
+        while left > 0 and _is_open(context):
+            if self._tree is None:
+                self._tree = self.tree_of(min(context.proven + self._step * self.unit, self.latest(context.cost)))
+                self._step = 2.0 * self._step + 1.0
+            left = self._go_on(context, self._tree, left)
+
+    def _go_on(self, context: Context, tree: Tree, left: int) -> int:
+        """Search for what ends by a ceiling, and then by earlier ones; return how many of so many nodes are left."""
+        chunk = FIRST_CHUNK
+        while left > 0 and _is_open(context):
+            tree.lower(self.latest(context.cost))
+            ended = tree.run(min(left, chunk), context.deadline)
+            left, chunk = left - chunk, CHUNK
+            if ended == "everything":
+                self._tree = None
+                context.prove(tree.proven, self.name)
+                return left
+            if ended == "better":
+                context.take(tree.assignments(), self.name)
+            context.hear()
+        return 0
+
+
+def _is_open(context: Context) -> bool:
+    return not context.is_closed and context.time_left > 0.0 and math.isfinite(context.cost)
+
+
+def proven_below(problem: Problem, best: float) -> float:
+    """Return the latest end, ticks, that is proven where nothing ends by the ceiling below the best."""
+    if problem.slot is not None or math.isinf(best):
+        return best
+    return best - 0.5 * PROOF_TOLERANCE * (best - problem.instance.origin)
+
+
+def ceiling_below(problem: Problem, best: float) -> float:
+    """Return the latest end, ticks, that would be worth finding: better than the best, and allowed."""
+    better = best - 1 if problem.slot is not None else proven_below(problem, best)
+    return beyond_noise(problem, min(better, max(problem.latest_ends)))
+
+
+def beyond_noise(problem: Problem, ceiling: float) -> float:
+    """Return the end of the sums that are no more than a ceiling, ticks, but for what they may lose."""
+    return ceiling + (0.0 if problem.slot is None else SLOT_NOISE) + NOISE * ceiling
+
+
+def mirrored_kind(problem: Problem, sets: RunningSets) -> int | None:
+    """Return the kind of which it may be asked that it is in the first half of the schedule; None where none may.
+
+    Where all jobs are there from the beginning, and nothing else holds or ties them, a schedule may as well be run
+    backwards. It is the kind of most work of those of one job.
+    """
+    is_free = not problem.couples and problem.is_plain and not problem.busy and not problem.blocks
+    if not is_free or len(set(problem.releases)) > 1 or any(map(math.isfinite, problem.latest_ends)):
+        return None
+    alone = [kind for kind, of_kind in enumerate(sets.kinds) if len(of_kind) == 1 and sets.durations[kind]]
+    return max(alone, key=lambda kind: sets.tasks(kind) * sets.durations[kind][0], default=None)

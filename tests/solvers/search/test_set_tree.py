@@ -1,0 +1,183 @@
+"""The tree of running sets: it sees what the tree in Python sees, whatever it remembers, compares and learns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import coalloc
+from coalloc.instance import Instance, Job, RunningJob
+from coalloc.problem import discretise, slot_seconds
+from coalloc.rules.serial_generation import best_list_schedule
+from coalloc.schedule import schedule_of
+from coalloc.solvers import list_schedules, portfolio
+from coalloc.solvers.bounds import feasible_set, simple
+from coalloc.solvers.bounds.feasible_set import FeasibleSets
+from coalloc.solvers.search import set_tables, set_tree
+from coalloc.solvers.search.branch_and_bound import BranchAndBound
+from coalloc.solvers.search.node_prices import NodePrices
+from coalloc.solvers.search.refutation import ceiling_below
+from coalloc.solvers.search.running_sets import TooManyError
+from coalloc.solvers.search.set_tables import SetTables
+from coalloc.solvers.search.set_tree import METHOD, SetTree
+
+SLOTS = ("5%", "15%", "50%", None)
+
+
+def random_problem(rng):
+    """Up to six jobs, some of them equal, on up to four clusters, in some cases beside one that runs already."""
+    clusters, nodes = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    instance = coalloc.generate(
+        "thesis-oas",
+        jobs=int(rng.integers(2, 7)),
+        clusters=clusters,
+        nodes=nodes,
+        max_tasks=int(rng.integers(1, clusters * nodes + 1)),
+        link_bandwidth=float(rng.choice([60.0, 1000.0])),
+        seed=int(rng.integers(1_000_000)),
+    )
+    jobs = list(instance.jobs)
+    for i in range(1, len(jobs)):
+        if rng.random() < 0.3:
+            jobs[i] = replace(jobs[int(rng.integers(i))], id=jobs[i].id)
+    last = float(rng.uniform(0.5, 4.0)) * jobs[0].base_time
+    running = RunningJob(Job("R", 1, 2.0 * last), (f"{instance.platform.clusters[0].name}/0",), last)
+    made = Instance(instance.platform, jobs, (running,) if rng.random() < 0.3 else ())
+    slot = SLOTS[rng.integers(len(SLOTS))]
+    return discretise(made, None if slot is None else slot_seconds(made, slot))
+
+
+def least_end_in_python(problem, dual_prices=()):
+    """Return the least latest end, ticks, by the tree in Python."""
+    ends = []
+    search = BranchAndBound(
+        problem,
+        dual_prices or [0.0] * len(problem.jobs),
+        best=math.inf,
+        target=-1.0,
+        on_schedule=lambda found: ends.append(max(a.end for a in found)) or True,
+    )
+    assert search.run(1_000_000)
+    return ends[-1]
+
+
+def prices_of(problem):
+    sets = FeasibleSets(problem)
+    sets.bound()
+    return sets.dual_prices
+
+
+class Trees:
+    """The trees of one problem, which share what they know."""
+
+    def __init__(self, problem, ceiling, max_prices=32, dual_prices=()):
+        self.problem = problem
+        self.tables = SetTables(problem, ceiling, max_prices)
+        self.prices = NodePrices(problem, self.tables, dual_prices or [0.0] * len(problem.jobs), math.inf)
+
+    def least_end(self, ceiling, chunk=1_000):
+        """Return the last end, ticks, of what a tree finds, each time below the one before; None where nothing."""
+        tree, found = SetTree(self.problem, self.tables, self.prices, ceiling), None
+        while (ended := tree.run(chunk)) != "everything":
+            if ended == "better":
+                assignments = tree.assignments()
+                assert coalloc.check(self.problem.instance, schedule_of(self.problem, assignments)) == []
+                found = max(assignment.end for assignment in assignments)
+                tree.lower(ceiling_below(self.problem, found))
+        return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_finds_the_optimum_and_nothing_below(monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+    learned = 0
+    for _ in range(8):
+        problem = random_problem(rng)
+        optimum = least_end_in_python(problem, prices_of(problem))
+        first, memory = int(rng.choice([1, 5, 1_000])), int(rng.choice([1, 7, 10_007]))
+        for module, name, value in [
+            (set_tree, "MEMORY", memory),
+            (set_tree, "FIRST_LESSON", first),
+            (set_tree, "LAST_LESSON", first),
+            (set_tree, "FEWEST_LEFT", 1),
+            (set_tables, "MOST_COMPARED", int(rng.choice([0, 2, 64]))),
+        ]:
+            monkeypatch.setattr(module, name, value)
+        above = optimum + (float(rng.integers(4)) if problem.slot else 0.2 * optimum)
+        trees = Trees(problem, above, int(rng.choice([2, 3, 32])), prices_of(problem) if rng.random() < 0.8 else ())
+        assert trees.least_end(above, chunk=int(rng.choice([1, 7, 1_000]))) == pytest.approx(optimum, rel=1e-6)
+        below = trees.least_end(ceiling_below(problem, optimum))
+        assert below is None or (problem.slot is None and below == pytest.approx(optimum, rel=2e-6))
+        learned += trees.prices.number > 1
+    assert learned
+
+
+def twelve_jobs():
+    """An instance whose tree is not done at once, in slots of 15 %."""
+    instance = coalloc.generate("thesis-oas", jobs=12, seed=1004)
+    return discretise(instance, slot_seconds(instance, "15%"))
+
+
+def test_it_repeats_whatever_the_chunks():
+    problem = twelve_jobs()
+    prices, known = prices_of(problem), max(a.end for a in best_list_schedule(problem))
+    ends = [Trees(problem, known, dual_prices=prices).least_end(known, chunk) for chunk in (7, 10_000)]
+    assert ends[0] == ends[1] == least_end_in_python(problem, prices)
+
+
+def test_what_it_learns_leaves_nodes_out(monkeypatch):
+    problem = twelve_jobs()
+    known = max(a.end for a in best_list_schedule(problem))
+    monkeypatch.setattr(set_tree, "FIRST_LESSON", 10)
+    nodes = {}
+    for max_prices in (1, 32):
+        trees = Trees(problem, known, max(2, max_prices), prices_of(problem))
+        if max_prices == 1:
+            monkeypatch.setattr(trees.prices, "learn", lambda *_: None)
+        tree = SetTree(problem, trees.tables, trees.prices, known - 3.0)
+        nodes[max_prices] = next(n for n in range(1, 10_000) if tree.run(10) == "everything")
+    assert nodes[32] < nodes[1]
+
+
+def test_too_many_running_sets_end_it(monkeypatch):
+    monkeypatch.setattr(set_tables, "FIRST_SETS", 4)
+    monkeypatch.setattr(set_tables, "MAX_SETS", 16)
+    problem = twelve_jobs()
+    with pytest.raises(TooManyError):
+        Trees(problem, 1_000.0).least_end(1_000.0)
+    monkeypatch.setattr(
+        portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, METHOD, METHOD)
+    )
+    assert coalloc.solve(problem.instance, slot="15%", work_limit=1_000).status == "feasible"
+
+
+@pytest.mark.parametrize("slot", [None, "15%"])
+def test_solve_hears_of_bounds_and_schedules(monkeypatch, slot):
+    monkeypatch.setattr(portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, METHOD))
+    instance = coalloc.generate("thesis-oas", jobs=10, seed=8)
+    result = coalloc.solve(instance, slot=slot, time_limit=60.0)
+    assert result.status == "optimal"
+    assert result.trace[-1].source == METHOD.name
+    monkeypatch.undo()
+    assert coalloc.solve(instance, slot=slot, time_limit=5.0).objective == pytest.approx(result.objective, rel=1e-6)
+
+
+def test_what_it_does_not_take():
+    def accepts(instance, **options):
+        taken = []
+        heard = replace(METHOD, run=taken.append, name="heard")
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, heard))
+            coalloc.solve(instance, **{"slot": "15%", "time_limit": 20.0, "work_limit": 1_000} | options)
+        return bool(taken)
+
+    instance = coalloc.generate("thesis-oas", jobs=12, seed=1004)
+    assert accepts(instance)
+    assert not accepts(instance, time_limit=5.0)
+    assert not accepts(instance, objective="total-response-time")
+    assert not accepts(coalloc.generate("thesis-oas", jobs=25, seed=1004))
+    late = [replace(job, arrival=10.0 * i) for i, job in enumerate(instance.jobs)]
+    assert not accepts(Instance(instance.platform, late))
