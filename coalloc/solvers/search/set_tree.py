@@ -50,7 +50,7 @@ FEWEST_LEFT = 3
 """Jobs that wait at nodes at which better prices are looked for."""
 STEPS = 15
 """First steps of the ceilings, in continuous time, that the gap has room for."""
-SHARE, FURTHER_SHARE = 0.6, 0.8
+SHARE, FURTHER_SHARE = 0.75, 0.8
 """Shares of the remaining time of a portfolio after which it stops, before heuristics run and afterwards."""
 
 

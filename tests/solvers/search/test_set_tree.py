@@ -115,6 +115,19 @@ def test_it_finds_the_optimum_and_nothing_below(monkeypatch, seed):
     assert learned
 
 
+@pytest.mark.parametrize("seed", [744, 710, 1805])
+def test_no_rule_leaves_too_much(monkeypatch, seed):
+    # Of two thousand, some that find a fault in what is remembered: ends that are later, an instant that is later, and
+    # a choice of modes that is not there.
+    monkeypatch.setattr(set_tree, "FIRST_LESSON", 1_000_000)
+    problem = random_problem(np.random.default_rng(seed))
+    optimum = least_end_in_python(problem, prices_of(problem))
+    for above in (optimum, optimum + 2.0 if problem.slot else 1.1 * optimum):
+        assert Trees(problem, above, dual_prices=prices_of(problem)).least_end(above) == pytest.approx(
+            optimum, rel=1e-6
+        )
+
+
 def twelve_jobs():
     """An instance whose tree is not done at once, in slots of 15 %."""
     instance = coalloc.generate("thesis-oas", jobs=12, seed=1004)
