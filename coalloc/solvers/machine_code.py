@@ -10,6 +10,9 @@ from typing import Any
 
 import numba
 
+MULTIPLIER = 0x9E3779B97F4A7C15
+"""Odd number by which what is remembered is multiplied for its place in a memory (Fibonacci hashing, D. Knuth)."""
+
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Return a function as machine code, kept between runs where there is a place for it."""

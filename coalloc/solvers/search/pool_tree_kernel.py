@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coalloc.solvers.machine_code import compiled
+from coalloc.solvers.machine_code import MULTIPLIER, compiled
 
 WAITING, RUNNING, DONE = 0, 1, 2
 """What a job, or what runs from the beginning, may be."""
@@ -19,8 +19,6 @@ EVERYTHING, BETTER, STOPPED = 0, 1, 2
 """How a run ends: with everything seen, at a schedule that ends by the ceiling, or with its nodes used up."""
 BITS = 64
 """Bits of a word."""
-MULTIPLIER = 0x9E3779B97F4A7C15
-"""Odd number by which what waits is multiplied for its place in the memory (Fibonacci hashing, D. Knuth)."""
 NEIGHBOURS = 4
 """Places of the memory in which one thing may stand."""
 

@@ -14,25 +14,20 @@ import math
 
 import numpy as np
 
-from coalloc.solvers.machine_code import compiled
+from coalloc.solvers.machine_code import MULTIPLIER, compiled
+from coalloc.solvers.search.set_tables import MOST_COMPARED, NONE, UNKNOWN
 
 LEVEL, IS_FORWARD, ASKED_SET, ASKED_KEY = 0, 1, 2, 3
 """Which number of a search is what."""
 EVERYTHING, BETTER, STOPPED, JOINING, LEAVING = 0, 1, 2, 3, 4
 """How a run ends: with everything seen, at a schedule that ends by the ceiling, with its nodes used up, or with a
 question: which running set another is once a key joins, or without the first of a key."""
-UNKNOWN, NONE = -1, -2
-"""What a table says of a set that was not asked for, and of one that does not exist."""
 IDLE, ASKING = -1, -2
 """Instead of the place of the next start: too much stays idle, and a question."""
 NO, YES, UNANSWERED = 0, 1, 2
 """Whether a node is known."""
-MULTIPLIER = 0x9E3779B97F4A7C15
-"""Odd number by which what waits is multiplied for its place in the memory (Fibonacci hashing, D. Knuth)."""
 LOW_BITS = 20
 """Bits of the product that are not used for it."""
-WORD = 64
-"""Bits of a word: running sets of the same members that are compared."""
 NEIGHBOURS = 8
 """Places of the memory in which one thing may stand."""
 
@@ -197,7 +192,7 @@ def _is_no_worse(at, running, size, later, numbers, path, tables, memory):
             i -= 1
         k -= 1
     index = tables.numbers[other]
-    covers = index < WORD and (tables.covers[one] >> np.uint64(index)) & np.uint64(1)
+    covers = index < MOST_COMPARED and (tables.covers[one] >> np.uint64(index)) & np.uint64(1)
     return YES if one == other or covers else NO
 
 
