@@ -26,6 +26,7 @@ from coalloc.solvers.bounds.release_prices import release_prices
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search import pool_tree, set_tree
+from coalloc.solvers.search.ceilings import ceiling_below, mirrored_kind, proven_below
 from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.extension_search import (
     Choice,
@@ -36,7 +37,6 @@ from coalloc.solvers.search.extension_search import (
     run_search,
     search_below,
 )
-from coalloc.solvers.search.refutation import ceiling_below, mirrored_kind, proven_below
 from coalloc.solvers.search.running_sets import ExtensionAlternative, Key, RunningSets
 
 MAX_NODES = 200_000

@@ -18,9 +18,9 @@ from coalloc.solvers.bounds.busy_times import BusyTimes, Held, Work, least_cost
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.result import PROOF_TOLERANCE
+from coalloc.solvers.search.ceilings import NOISE, SLOT_NOISE
 from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.extension_search import Choice, ExtensionSearch, Node, OnSchedule, may_search, search_below
-from coalloc.solvers.search.refutation import NOISE, SLOT_NOISE
 from coalloc.solvers.search.running_sets import ExtensionAlternative, RunningSets
 
 MAX_NODES = 400_000

@@ -12,19 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from coalloc.problem import Assignment, Problem
+from coalloc.problem import Assignment
 from coalloc.solvers.context import Context
-from coalloc.solvers.result import PROOF_TOLERANCE
-from coalloc.solvers.search.running_sets import RunningSets
 
 FIRST_CHUNK, CHUNK = 1_000, 100_000
 """Nodes before the first look at the clock, and between two."""
-SLOT_NOISE, NOISE = 1e-6, 1e-12
-"""What the sums of a bound may lose: in slots, and as a share of its size.
-
-A bound is a sum of some hundred floats, each right to 1e-16 of its size, so both are ample; and a node that is as close
-as that to the ceiling is kept, not left. In slots ends are whole: what is kept for the noise is no new end.
-"""
 
 
 class Tree(Protocol):
@@ -92,33 +84,3 @@ class Refutation:
 
 def _is_open(context: Context) -> bool:
     return not context.is_closed and context.time_left > 0.0 and math.isfinite(context.cost)
-
-
-def proven_below(problem: Problem, best: float) -> float:
-    """Return the latest end, ticks, that is proven where nothing ends by the ceiling below the best."""
-    if problem.slot is not None or math.isinf(best):
-        return best
-    return best - 0.5 * PROOF_TOLERANCE * (best - problem.instance.origin)
-
-
-def ceiling_below(problem: Problem, best: float) -> float:
-    """Return the latest end, ticks, that would be worth finding: better than the best, and allowed."""
-    better = best - 1 if problem.slot is not None else proven_below(problem, best)
-    return beyond_noise(problem, min(better, max(problem.latest_ends)))
-
-
-def beyond_noise(problem: Problem, ceiling: float) -> float:
-    """Return the end of the sums that are no more than a ceiling, ticks, but for what they may lose."""
-    return ceiling + (0.0 if problem.slot is None else SLOT_NOISE) + NOISE * ceiling
-
-
-def mirrored_kind(problem: Problem, sets: RunningSets) -> int | None:
-    """Return the kind of which it may be asked that it is in the first half of the schedule; None where none may.
-
-    Where all jobs are there from the beginning, and nothing else holds or ties them, a schedule may as well be run
-    backwards. It is the kind of most work of those of one job.
-    """
-    if problem.couples or not problem.is_plain or problem.busy or len(set(problem.releases)) > 1:
-        return None
-    alone = [kind for kind, of_kind in enumerate(sets.kinds) if len(of_kind) == 1 and sets.durations[kind]]
-    return max(alone, key=lambda kind: sets.tasks(kind) * sets.durations[kind][0], default=None)

@@ -26,10 +26,11 @@ from coalloc.solvers.backends import pumpkin
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
+from coalloc.solvers.search.ceilings import beyond_noise, ceiling_below, mirrored_kind
 from coalloc.solvers.search.extension_search import Member, assignments_of, keeps
 from coalloc.solvers.search.node_prices import NodePrices
 from coalloc.solvers.search.pool_tree import pool_of
-from coalloc.solvers.search.refutation import Refutation, beyond_noise, ceiling_below, mirrored_kind
+from coalloc.solvers.search.refutation import Refutation
 from coalloc.solvers.search.running_sets import RunningSet, TooManyError
 from coalloc.solvers.search.set_tables import MOST_MEMBERS, SetTables
 

@@ -18,8 +18,8 @@ from coalloc.solvers.bounds import feasible_set, simple
 from coalloc.solvers.bounds.feasible_set import FeasibleSets
 from coalloc.solvers.search import set_tables, set_tree
 from coalloc.solvers.search.branch_and_bound import BranchAndBound
+from coalloc.solvers.search.ceilings import ceiling_below
 from coalloc.solvers.search.node_prices import NodePrices
-from coalloc.solvers.search.refutation import ceiling_below
 from coalloc.solvers.search.running_sets import TooManyError
 from coalloc.solvers.search.set_tables import SetTables
 from coalloc.solvers.search.set_tree import METHOD, SetTree
