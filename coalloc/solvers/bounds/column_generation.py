@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.solvers.backends.growing_lp import GrowingLp
-from coalloc.solvers.bounds.pricing import GreedyPricing, JobPrices, ListedPricing, MipPricing, Pricing
+from coalloc.solvers.bounds.pricing import GreedyPricing, JobPrices, MipPricing, Pricing
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member, ReleaseSuffix
 
 IMPROVEMENT = 1e-7
@@ -73,9 +73,8 @@ class ColumnGeneration:
         self._is_complete = is_complete
         self._allowed = allowed
         self._least = np.array([job.durations[first] for job, (first, _) in zip(suffix.jobs, allowed, strict=True)])
-        is_nested = isinstance(pricing, ListedPricing)
         self._shares = [
-            list(_shares(job, *span, is_nested=is_nested or job.is_rigid))
+            list(_shares(job, *span, is_nested=pricing.is_nested or job.is_rigid))
             for job, span in zip(suffix.jobs, allowed, strict=True)
         ]
         self._master = _Master(self._least, self._shares)

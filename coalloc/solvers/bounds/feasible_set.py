@@ -31,6 +31,7 @@ from coalloc.problem import Assignment, Problem
 from coalloc.solvers.bounds.area import Work
 from coalloc.solvers.bounds.column_generation import IMPROVEMENT, ColumnGeneration, Set, all_levels
 from coalloc.solvers.bounds.level_branching import MAX_NODES, Root, branch
+from coalloc.solvers.bounds.link_pricing import LOADING_TIME, LinkPricing, may_price
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, SetList, may_list
 from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
 from coalloc.solvers.bounds.pricing import ListedPricing, MipPricing, Pricing, pricing_for
@@ -170,6 +171,8 @@ class FeasibleSets:
                 pricing = set_pricing(problem, suffix, last)
                 if isinstance(pricing, MipPricing) and self.best > of_area:
                     last = now + SLOW_SHARE * (last - now)
+                if isinstance(pricing, LinkPricing):  # without links it takes no time, and what takes some may not end
+                    yield from self._lp(work, index, suffix, pricing_for(suffix.capacities, suffix.jobs), last)
                 yield from self._lp(work, index, suffix, pricing, last)
 
     def _at_once(self, suffix: ReleaseSuffix, sets: Sequence[Set], deadline: float) -> Iterator[float]:
@@ -257,12 +260,14 @@ def _few_sets(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> list[
 
 
 def set_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pricing:
-    """Return the pricing over the sets that links allow where these are few, else over those that processors do."""
+    """Return the pricing over the sets that links allow where that can be done, else over those that processors do."""
     if may_list(problem):
-        now = time.perf_counter()
-        sets = LinkSets(problem, suffix).greatest(now + LIST_SHARE * (deadline - now))
-        if sets is not None:
-            return ListedPricing(sets, suffix.jobs)
+        now, sets = time.perf_counter(), LinkSets(problem, suffix)
+        listed = None if sets.are_many else sets.listed(now + LIST_SHARE * (deadline - now))
+        if listed is not None:
+            return ListedPricing(SetList.of(listed), suffix.jobs)
+        if deadline - time.perf_counter() > LOADING_TIME and may_price(problem, suffix):
+            return LinkPricing(problem, suffix)
     return pricing_for(suffix.capacities, suffix.jobs)
 
 

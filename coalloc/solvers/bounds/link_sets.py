@@ -3,7 +3,9 @@
 What Hall's condition (:mod:`coalloc.solvers.bounds.release_suffixes`) says of processors is exact, but it knows no
 links and no memory. Here a set of (job, level) fits when some choice of one mode per job, none slower than its
 level, in whatever shape, overloads no class, no link and no memory. While all such sets of a suffix are few, they are
-listed, and pricing is a product of a matrix and a vector. Derivation: docs/mathematics.md, "Bounds".
+listed, and pricing is a product of a matrix and a vector; beyond, it is a search
+(:mod:`coalloc.solvers.bounds.link_pricing`).
+Derivation: docs/mathematics.md, "Bounds".
 """
 
 from __future__ import annotations
@@ -28,15 +30,7 @@ MAX_TRIED = 2_000_000
 MAX_CHOICES = 20_000
 """Allocation vectors over all jobs of a problem up to which sets are checked by trying them."""
 MANY = 5_000_000
-"""Sets that would fit by their tasks alone, times the most choices of a job, from which on machine code lists them."""
-LOADING_TIME = 2.0
-"""Seconds that there must be for that: loading takes one, and compiling more, once."""
-MOST_COMPILED = 100_000_000
-"""The same product up to which it is tried: beyond, it would take the time that weaker bounds need."""
-MOST_MEMBERS = 8_000_000
-"""Members of all sets that machine code lists, in all; half as many sets."""
-STEPS_BETWEEN = 100_000
-"""Sets that it tries between two looks at the clock."""
+"""Sets that would fit by their tasks alone, times the most choices of a job, from which on listing takes seconds."""
 CHECK_STEPS = 3_000
 """Allocations that one check tries before it lets the set pass."""
 DURATION_NOISE = 1e-12
@@ -66,6 +60,21 @@ class SetList(NamedTuple):
         """Return the members of a set by its number."""
         first = int(self.ends[number - 1]) if number else 0
         return tuple([(j, level) for j, level in self.members[first : self.ends[number]].tolist()])
+
+
+class ChoiceArrays(NamedTuple):
+    """What jobs may choose from, for machine code: what each choice takes of classes and of resources.
+
+    ``spans`` are the first choice of each job at each level and the one after the last, shape ``(num_jobs, num_levels,
+    2)``; ``is_running`` says which jobs run already, and ``free`` and ``left`` are what there is of both.
+    """
+
+    allocations: NDArray[np.int64]
+    loads: NDArray[np.float64]
+    spans: NDArray[np.int64]
+    is_running: NDArray[np.bool_]
+    free: NDArray[np.int64]
+    left: NDArray[np.float64]
 
 
 def may_list(problem: Problem) -> bool:
@@ -100,6 +109,12 @@ class LinkSets:
         """Return whether the members fit together; True as well where too many allocations would have to be tried."""
         return self._arranged(members) is not None
 
+    @property
+    def are_many(self) -> bool:
+        """Whether listing them takes seconds, or is not tried."""
+        most_choices = max((len(of_level) for of_job in self._choices for of_level in of_job), default=0)
+        return self._count_by_tasks() * most_choices >= MANY
+
     def listed(self, deadline: float, most: int | None = None) -> list[tuple[Member, ...]] | None:
         """Return every set that fits; None where they are more than ``most`` (``MAX_LISTED``) or time is up."""
         limit = MAX_LISTED if most is None else most
@@ -114,52 +129,27 @@ class LinkSets:
                 return None
         return found
 
-    def greatest(self, deadline: float) -> SetList | None:
-        """Return sets such that each set that fits is in one of them, at no faster level; None as for :meth:`listed`.
-
-        Where they are many, of rigid jobs, and there is time to load machine code, they are no more than that asks for.
-        """
-        tried = self._count_by_tasks()
-        most_choices = max((len(of_level) for of_job in self._choices for of_level in of_job), default=0)
-        is_small = tried * most_choices < MANY or not all(job.is_rigid for job in self._suffix.jobs)
-        if is_small or deadline - time.perf_counter() < LOADING_TIME:
-            sets = self.listed(deadline)
-            return None if sets is None else SetList.of(sets)
-        return self._listed_compiled(deadline) if tried * most_choices <= MOST_COMPILED else None
-
     def _order(self) -> list[int]:
         """Return the jobs in the order in which sets grow: those that run first, then the widest."""
         return sorted(range(len(self._suffix.jobs)), key=lambda j: (not self._is_running[j], -self._tasks(j), j))
 
-    def _listed_compiled(self, deadline: float) -> SetList | None:
-        from coalloc.solvers.bounds.link_sets_kernel import DEPTH, grow, state_of
-
+    def arrays(self) -> ChoiceArrays:
+        """Return the choices of all jobs as arrays."""
         num_jobs, demands = len(self._choices), list[Demand]()
         spans = np.zeros((num_jobs, max(map(len, self._choices)), 2), dtype=np.int64)
         for j, of_job in enumerate(self._choices):
             for level, choices in enumerate(of_job):
                 spans[j, level] = len(demands), len(demands) + len(choices)
                 demands += choices
-        free, left = (np.array(of_room) for of_room in self._empty)
-        allocations = np.array([allocation for allocation, _ in demands], dtype=np.int64)
-        loads = np.array([loads for _, loads in demands], dtype=np.float64).reshape(len(demands), len(left))
-        jobs = (
-            np.array(self._order()),
-            np.array([self._tasks(j) for j in range(num_jobs)]),
-            np.array([len(of_job) for of_job in self._choices]),
-            spans,
+        loads = np.array([loads for _, loads in demands], dtype=np.float64)
+        return ChoiceArrays(
+            allocations=np.array([allocation for allocation, _ in demands], dtype=np.int64),
+            loads=loads.reshape(len(demands), len(self._empty.left)),
+            spans=spans,
+            is_running=np.array(self._is_running),
+            free=np.array(self._empty.free),
+            left=np.array(self._empty.left, dtype=np.float64),
         )
-        state, trial = state_of(num_jobs, free, left)
-        found, ends = np.empty((MOST_MEMBERS, 2), dtype=np.int32), np.empty(MOST_MEMBERS // 2, dtype=np.int64)
-        demanded, listed = (allocations, loads, np.array(self._is_running)), 0
-        while state[0][DEPTH] >= 0:
-            if time.perf_counter() > deadline:
-                return None
-            listed = grow(jobs, demanded, state, trial, found, ends, CHECK_STEPS, STEPS_BETWEEN)
-            if listed < 0:
-                return None
-        size = int(ends[listed - 1]) if listed else 0
-        return SetList(found[:size].astype(np.int64), ends[:listed].copy())
 
     def _count_by_tasks(self) -> int:
         """Return how many sets have no more tasks than there are processors."""

@@ -61,7 +61,12 @@ class Priced:
 
 
 class Pricing(Protocol):
-    """Finds sets of great value, and bounds the greatest."""
+    """Finds sets of great value, and bounds the greatest.
+
+    Where ``is_nested`` a set that fits with a job at a fast level fits with it at a slower one, even if it is moldable.
+    """
+
+    is_nested: bool
 
     def price(self, prices: JobPrices, deadline: float) -> Priced:
         """Return sets, and a bound on all sets; without a bound where the deadline (perf_counter, s) passes."""
@@ -101,19 +106,21 @@ class TablePricing:
     jobs; which sets fit does not depend on the order of the jobs then.
     """
 
+    is_nested = False
+
     def __init__(self, capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> None:
         self._jobs = jobs
         shape = tuple(capacity + 1 for capacity in capacities)
         self._free = np.indices(shape, dtype=np.int32).reshape(len(shape), -1)
         self._strides = np.array([math.prod(shape[i + 1 :]) for i in range(len(shape))])
-        self._num_states = self._free.shape[1]
+        self.num_states = self._free.shape[1]
         self._after: dict[tuple[int, ...], NDArray[np.intp]] = {}
 
     def price(self, prices: JobPrices, deadline: float) -> Priced:
         """Return the greatest value of a set; the sets are the best that end with each of the jobs."""
         # A sum of n prices may lose n * 1e-16 of itself; what becomes of it is rounded with 1e-9, or proven to 1e-6.
         levels = [list(useful_levels(of_job, job)) for of_job, job in zip(prices, self._jobs, strict=True)]
-        columns = [np.zeros(self._num_states + 1)]
+        columns = [np.zeros(self.num_states + 1)]
         columns[0][-1] = -math.inf
         for j, choices in enumerate(levels):
             columns.append(self._with_job(j, choices, columns[-1]))
@@ -127,6 +134,23 @@ class TablePricing:
         tops = [(j, level) for _, j, level in sorted(ending)[:MAX_SETS]]
         sets = tuple((top, *self._members(levels, columns, top)) for top in tops)
         return Priced(float(columns[-1][-2]), sets)
+
+    def of_places(
+        self, jobs: Sequence[int], levels: Sequence[Sequence[tuple[int, float]]]
+    ) -> tuple[NDArray[np.intp], Floats]:
+        """Return which state a job, at each of its levels with a price, leaves of each; and what jobs from it on bring.
+
+        Shapes are ``(num_places, num_levels, num_states + 1)`` and ``(num_places + 1, num_states + 1)``; the last state
+        stands for those that do not exist, the one before for everything free.
+        """
+        after = np.full((len(jobs), max(map(len, levels)), self.num_states + 1), self.num_states)
+        most = np.zeros((len(jobs) + 1, self.num_states + 1))
+        most[-1, -1] = -math.inf
+        for place in range(len(jobs) - 1, -1, -1):
+            most[place] = self._with_job(jobs[place], levels[place], most[place + 1])
+            for k, (level, _) in enumerate(levels[place]):
+                after[place, k, :-1] = self._next(jobs[place], level)
+        return after, most
 
     def _with_job(self, j: int, choices: Iterable[tuple[int, float]], values: Floats) -> Floats:
         """Return the value of each state with one more job; the last entry stands for states that do not exist."""
@@ -154,20 +178,22 @@ class TablePricing:
         """Return for each state the state once the job is placed, ``num_states`` where it does not fit."""
         needs = self._jobs[j].needs[level]
         if needs not in self._after:
-            free, fits = self._free.copy(), np.ones(self._num_states, dtype=bool)
+            free, fits = self._free.copy(), np.ones(self.num_states, dtype=bool)
             for prefix, bound in enumerate(np.diff(needs, prepend=0)):
-                rest = np.full(self._num_states, bound, dtype=np.int32)
+                rest = np.full(self.num_states, bound, dtype=np.int32)
                 for speed in range(prefix, -1, -1):
                     taken = np.minimum(free[speed], rest)
                     free[speed] -= taken
                     rest -= taken
                 fits &= rest == 0
-            self._after[needs] = np.where(fits, self._strides @ free, self._num_states)
+            self._after[needs] = np.where(fits, self._strides @ free, self.num_states)
         return self._after[needs]
 
 
 class ListedPricing:
     """Exact: the sets are known, and a matrix with one row per set adds up what their members are worth."""
+
+    is_nested = True
 
     def __init__(self, sets: SetList, jobs: Sequence[LevelledJob]) -> None:
         from scipy.sparse import csr_matrix
@@ -192,6 +218,8 @@ class ListedPricing:
 
 class MipPricing:
     """Choose a level for each job so that every prefix of the speeds holds its tasks, by HiGHS."""
+
+    is_nested = False
 
     def __init__(self, capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> None:
         self._members = [(j, level) for j, job in enumerate(jobs) for level in range(len(job.durations))]

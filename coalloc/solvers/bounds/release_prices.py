@@ -10,18 +10,17 @@ Derivation: docs/mathematics.md, "Branch and bound over extension alternatives".
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Problem
-from coalloc.solvers.backends.growing_lp import GrowingLp
 from coalloc.solvers.bounds.link_sets import LinkSets, SetList
-from coalloc.solvers.bounds.listed_prices import shares_of_sets
+from coalloc.solvers.bounds.pricing import ListedPricing
+from coalloc.solvers.bounds.remainder_prices import RemainderPrices, jobs_that_last
 
 MAX_SETS = 6_000
-"""Feasible sets up to which they are listed: each LP has a column for each."""
+"""Feasible sets up to which they are listed."""
 MAX_RELEASES = 12
 """Releases that get an LP, those of the greatest area first."""
 BEST_RELEASES = 3
@@ -40,39 +39,19 @@ def release_prices(problem: Problem, deadline: float = math.inf) -> list[list[fl
     ``time.perf_counter()``, s.
     """
     releases = np.array(problem.releases, dtype=float)
-    columns, least = shares_of_sets(problem, lambda sets: _listed(sets, deadline))
-    if not len(columns):
+    jobs = jobs_that_last(problem)
+    sets = LinkSets(problem, jobs).listed(deadline, MAX_SETS)
+    if not sets:
         return []
+    least = np.array([levels[0].duration for levels in problem.levels], dtype=float)
+    remainder = RemainderPrices(problem, jobs, ListedPricing(SetList.of(sets), jobs.jobs))
     areas = least * [min(level.tasks for level in levels) for levels in problem.levels] / sum(problem.capacities)
     ends = {release: release + float(areas[releases >= release].sum()) for release in set(releases.tolist())}
     found: list[tuple[float, list[float]]] = []
     for release in sorted(ends, key=lambda release: (-ends[release], release))[:MAX_RELEASES]:
         is_late = releases >= release
-        prices = _prices(columns, least, np.where(is_late, 1.0, EARLY_SHARE), deadline)
+        prices = remainder.best(np.where(is_late, 1.0, EARLY_SHARE), deadline)
         if prices is None:
             return []
         found.append((release + float(prices[is_late].sum()), prices.tolist()))
     return [prices for _, prices in sorted(found, key=lambda pair: -pair[0])[:BEST_RELEASES]]
-
-
-def _listed(sets: LinkSets, deadline: float) -> SetList | None:
-    found = sets.listed(deadline, MAX_SETS)
-    return None if found is None else SetList.of(found)
-
-
-def _prices(columns: Floats, least: Floats, shares: Floats, deadline: float) -> Floats | None:
-    """Return the prices (ticks) of the LP in which a share of each job is to be covered; None without an optimum."""
-    lp, unit = GrowingLp(), float(least.max())
-    for ticks in (shares * least / unit).tolist():
-        lp.add_row(ticks, math.inf)
-    entries: list[Sequence[tuple[int, float]]] = [
-        [(j, column[j]) for j in np.flatnonzero(column).tolist()] for column in columns
-    ]
-    lp.add_columns([1.0] * len(entries), entries)
-    solution = lp.solve(deadline)
-    if solution is None:
-        return None
-    rates = np.maximum(solution.duals, 0.0)
-    # Whatever a solver's tolerances are: divided by what the best set is worth they are prices.
-    prices: Floats = rates * least / max(1.0, float((columns @ rates).max()))
-    return prices

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from coalloc.execution import link_load
 from coalloc.instance import Job
 from coalloc.problem import Problem, SpeedLevel
-from coalloc.solvers.bounds.link_sets import LOADING_TIME
+from coalloc.solvers.bounds.link_pricing import LOADING_TIME
 from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix
 
 MAX_PROCESSORS = 1_000

@@ -2,26 +2,24 @@
 
 The prices that are best for the whole problem say little of what is left in the midst of a schedule. So nodes are asked
 what is left there of each job; where the prices that are best for that show that nothing better can follow,
-they are kept, for they hold at all nodes (:mod:`coalloc.solvers.bounds.listed_prices`). Of too many, those that ended
-the fewest branches lately make room for others.
+they are kept, for they hold at all nodes (:mod:`coalloc.solvers.bounds.remainder_prices`). Of too many, those that
+ended the fewest branches lately make room for others.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.problem import Problem
-from coalloc.solvers.bounds.listed_prices import ListedPrices, shares_of_sets
+from coalloc.solvers.bounds.link_pricing import LinkPricing, may_price
+from coalloc.solvers.bounds.remainder_prices import RemainderPrices, jobs_that_last
 from coalloc.solvers.search.set_tables import SetTables
 
 Floats = NDArray[np.float64]
 
-LISTING = 5.0
-"""Seconds that the listing of the feasible sets may take."""
 LEAST_LEFT = 1e-3
 """What is left at least of each job where prices are looked for: of those best for the others, the best."""
 NOISE = 1e-6
@@ -31,27 +29,26 @@ NOISE = 1e-6
 class NodePrices:
     """Rows of prices of tables, the first those of the whole problem (``dual_prices``, ticks).
 
-    ``hits`` count how often each row ended a branch. ``deadline`` is an instant of ``time.perf_counter()``, s, by which
-    the feasible sets must be listed; where that is too long, or they are too many, nothing is learned.
+    ``hits`` count how often each row ended a branch. Nothing is learned where the sets are too many to be priced.
     """
 
-    def __init__(self, problem: Problem, tables: SetTables, dual_prices: Sequence[float], deadline: float) -> None:
+    def __init__(self, problem: Problem, tables: SetTables, dual_prices: Sequence[float]) -> None:
         self._tables = tables
         self.hits = np.zeros(len(tables.worths), np.int64)
         self.number = 1
         tables.set_prices(0, dual_prices)
-        until = min(deadline, time.perf_counter() + LISTING)
-        shares, least = shares_of_sets(problem, lambda sets: sets.greatest(until))
-        self._listed = ListedPrices(shares, least) if len(shares) else None
+        jobs = jobs_that_last(problem)
+        pricing = LinkPricing(problem, jobs) if may_price(problem, jobs) else None
+        self._remainder = None if pricing is None else RemainderPrices(problem, jobs, pricing)
 
     def learn(self, left: Floats, time_left: float, deadline: float) -> int | None:
         """Return the row of new prices that show that what is left cannot be done in time; None where there are none.
 
         ``left`` is what is left of each job, as a share, and ``time_left`` the ticks that there are for it.
         """
-        if self._listed is None:
+        if self._remainder is None:
             return None
-        prices = self._listed.best(np.maximum(left, LEAST_LEFT), deadline)
+        prices = self._remainder.best(np.maximum(left, LEAST_LEFT), deadline)
         if prices is None or float(prices @ left) <= time_left + NOISE:
             return None
         row = self._row()

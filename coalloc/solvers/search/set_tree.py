@@ -6,7 +6,7 @@ thousands of them where there are millions of nodes. So machine code goes throug
 (:mod:`coalloc.solvers.search.set_tree_kernel`), and asks where it comes to a set that is new. Nodes are bounded at some
 dozen prices: now and then the nodes of the path are asked what is left there of each job, and where the prices that
 are best for that show that nothing better can follow, all nodes are bounded at these as well
-(:mod:`coalloc.solvers.bounds.listed_prices`).
+(:mod:`coalloc.solvers.bounds.remainder_prices`).
 Derivation: docs/mathematics.md, "The tree of running sets".
 """
 
@@ -51,6 +51,11 @@ FEWEST_LEFT = 3
 """Jobs that wait at nodes at which better prices are looked for."""
 STEPS = 15
 """First steps of the ceilings, in continuous time, that the gap has room for."""
+NEAR, FAR = 0.6, 2.0
+"""Gaps, as shares, times the jobs beyond ``FEWEST_JOBS``, up to which it begins before the heuristics, and at all.
+
+It refutes ends from the bound on: where the best end is far from it, it spends its time on what nobody asks.
+"""
 SHARE, FURTHER_SHARE = 0.75, 0.8
 """Shares of the remaining time of a portfolio after which it stops, before heuristics run and afterwards."""
 
@@ -314,7 +319,7 @@ def _begun(context: Context) -> Refutation:
     """Return the refutation of ends of a problem, of which none is refuted yet."""
     problem = context.problem
     tables = SetTables(problem, ceiling_below(problem, context.cost), MAX_PRICES)
-    prices = NodePrices(problem, tables, context.dual_prices, context.deadline)
+    prices = NodePrices(problem, tables, context.dual_prices)
     unit = 1.0 if problem.slot is not None else (context.cost - context.proven) / STEPS
     return Refutation(
         lambda ceiling: SetTree(problem, tables, prices, ceiling),
@@ -324,11 +329,13 @@ def _begun(context: Context) -> Refutation:
     )
 
 
-def _accepts(context: Context) -> bool:
+def _accepts(context: Context, far: float = FAR) -> bool:
     problem, begun = context.problem, context.kept(Refutation)
     if not (context.is_free and context.best and context.dual_prices and context.criterion.objective.is_latest_end):
         return False
     if not FEWEST_JOBS <= len(problem.jobs) <= MOST_JOBS or context.call.options.seconds < LEAST_TIME:
+        return False
+    if (context.cost - context.proven) * (len(problem.jobs) - FEWEST_JOBS) > far * context.cost:
         return False
     return _is_for_it(problem) and not (begun is not None and begun.is_exhausted)
 
@@ -342,11 +349,16 @@ def _is_for_it(problem: Problem) -> bool:
     return least > 0.0 and are_kept and pool_of(problem) is None
 
 
+def _accepts_near(context: Context) -> bool:
+    """Accept what is near its end."""
+    return _accepts(context, NEAR)
+
+
 def _accepts_early(context: Context) -> bool:
     """Accept what would wait for Pumpkin."""
-    return pumpkin.BEGUN.accepts(context) and _accepts(context)
+    return pumpkin.BEGUN.accepts(context) and _accepts_near(context)
 
 
-METHOD = Method("branch and bound over running sets", _run, _accepts, share=SHARE)
+METHOD = Method("branch and bound over running sets", _run, _accepts_near, share=SHARE)
 EARLY = Method(METHOD.name, _run, _accepts_early, share=SHARE)
 FURTHER = Method(METHOD.name, _run, _accepts, share=FURTHER_SHARE, repeats=True)
