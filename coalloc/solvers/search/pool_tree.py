@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from coalloc.solvers.method import Method
 from coalloc.solvers.one_dimension import are_rectangles, placed_in_order
 from coalloc.solvers.search.refutation import Refutation
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 FEWEST_JOBS, MOST_JOBS = 10, 24
@@ -111,6 +112,66 @@ def pool_of(problem: Problem) -> Pool | None:
     )
 
 
+class Jobs(NamedTuple):
+    """Tasks of jobs, and of what runs from the beginning; of jobs alone their ticks and twins.
+
+    A twin is the equal job before, -1 where there is none; ``mirrored`` is the job that is in the first half of the
+    schedule, -1 where none is.
+    """
+
+    tasks: Array
+    ticks: Array
+    twins: Array
+    mirrored: int
+
+
+class State(NamedTuple):
+    """Whether jobs, and what runs from the beginning, wait, run or are done, and their ends; the starts of jobs."""
+
+    status: Array
+    ends: Array
+    starts: Array
+
+
+class Path(NamedTuple):
+    """The node of each level: its instant, and how many processors are free there and were just before.
+
+    ``counts`` are the starts, ``started`` their places among the ``candidates``, ``places`` the next one to look at;
+    ``ended`` is what ended at the instant. ``losses`` are what was lost at each price, ``rooms`` since when there is
+    room for each job, -1 where there is none, and ``firsts`` the first ends after so many starts.
+    """
+
+    instants: Array
+    free: Array
+    before: Array
+    places: Array
+    counts: Array
+    started: Array
+    num_ended: Array
+    ended: Array
+    losses: Array
+    rooms: Array
+    candidates: Array
+    num_candidates: Array
+    firsts: Array
+
+
+class Prices(NamedTuple):
+    """What jobs, and what runs from the beginning, are worth per unit of time at each price, and what may be lost."""
+
+    rates: Array
+    slacks: Array
+
+
+class Memory(NamedTuple):
+    """Nodes that are remembered: who waited, when, and the steps of the profile of what ran: ends and tasks."""
+
+    waiting: Array
+    instants: Array
+    sizes: Array
+    profiles: Array
+
+
 class PoolTree:
     """The search of a pool for a schedule that ends by a ceiling, units.
 
@@ -120,38 +181,24 @@ class PoolTree:
 
     def __init__(self, pool: Pool, ceiling: int, dual_prices: Sequence[float] = ()) -> None:
         num_jobs, num_busy = len(pool.jobs), len(pool.busy)
-        num_levels, num_members = 2 * num_jobs + num_busy + 2, num_jobs + num_busy
         self._pool, self._ends_of_busy = pool, np.array([end for end, _ in pool.busy], dtype=np.float64)
         tasks = [*pool.tasks, *(tasks for _, tasks in pool.busy)]
         self._ticks = np.array(pool.ticks)
-        self._jobs = (np.array(tasks), self._ticks, np.array(pool.twins), pool.mirrored)
+        self._jobs = Jobs(np.array(tasks), self._ticks, np.array(pool.twins), pool.mirrored)
         self._rates = _rates(pool, tasks, dual_prices)
         self.starts = np.zeros(num_jobs, np.int64)
         ends = np.array([*([0] * num_jobs), *(end for end, _ in pool.busy)])
         status = np.array([0] * num_jobs + [1] * num_busy)
-        self._state = (status, ends, self.starts)
-        held = sum(tasks[num_jobs:])
-        num_prices = len(self._rates)
-        self._path = (
-            *(np.zeros(num_levels, np.int64) for _ in range(5)),
-            np.zeros((num_levels, num_jobs), np.int64),
-            np.zeros(num_levels, np.int64),
-            np.zeros((num_levels, num_members), np.int64),
-            np.zeros((num_levels, num_prices)),
-            np.full((num_levels, num_jobs), -1),
-            np.zeros((num_levels, num_jobs), np.int64),
-            np.zeros(num_levels, np.int64),
-            np.zeros((num_levels, num_jobs + 1), np.int64),
-        )
-        self._path[1][0], self._path[2][0] = pool.capacity - held, -1
+        self._state = State(status, ends, self.starts)
+        self._path = _path_of(pool, len(self._rates))
         self._numbers = np.array([0, 1, ceiling, num_jobs, pool.capacity])
-        self._memory = (
+        self._memory = Memory(
             np.empty(MEMORY, np.uint64),
             np.empty(MEMORY, np.int64),
             np.full(MEMORY, -1, np.int16),
             np.empty((MEMORY, MOST_HELD, 2), np.int32),
         )
-        self._profile = np.empty((num_members, 2), np.int64)
+        self._profile = np.empty((num_jobs + num_busy, 2), np.int64)
         words = ceiling // 64 + 1
         self._words = np.zeros(words if words <= MOST_WORDS else 0, np.uint64)
 
@@ -179,19 +226,41 @@ class PoolTree:
         slacks = self._slacks()
         if (slacks < 0.0).any():
             return "everything"
-        prices: tuple[Any, ...] = (self._rates, slacks)
         ended = kernel.search(
             self._jobs,
             self._state,
             self._path,
             self._numbers,
-            prices,
+            Prices(self._rates, slacks),
             self._memory,
             self._profile,
             self._words,
             max_nodes,
         )
         return {kernel.EVERYTHING: "everything", kernel.BETTER: "better"}.get(ended, "stopped")
+
+
+def _path_of(pool: Pool, num_prices: int) -> Path:
+    """Return the path with nothing but its first node."""
+    num_jobs, num_busy = len(pool.jobs), len(pool.busy)
+    levels, members = 2 * num_jobs + num_busy + 2, num_jobs + num_busy
+    path = Path(
+        instants=np.zeros(levels, np.int64),
+        free=np.zeros(levels, np.int64),
+        before=np.zeros(levels, np.int64),
+        places=np.zeros(levels, np.int64),
+        counts=np.zeros(levels, np.int64),
+        started=np.zeros((levels, num_jobs), np.int64),
+        num_ended=np.zeros(levels, np.int64),
+        ended=np.zeros((levels, members), np.int64),
+        losses=np.zeros((levels, num_prices)),
+        rooms=np.full((levels, num_jobs), -1),
+        candidates=np.zeros((levels, num_jobs), np.int64),
+        num_candidates=np.zeros(levels, np.int64),
+        firsts=np.zeros((levels, num_jobs + 1), np.int64),
+    )
+    path.free[0], path.before[0] = pool.capacity - sum(tasks for _, tasks in pool.busy), -1
+    return path
 
 
 def _rates(pool: Pool, tasks: Sequence[int], dual_prices: Sequence[float]) -> Floats:

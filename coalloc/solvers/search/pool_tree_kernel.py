@@ -2,7 +2,9 @@
 
 Depth first, a job at a time: at the instant of a level each waiting job, in the order of the numbers, starts or does
 not, and the next instant is the first end of what runs then. Times are whole units. Compiled by numba, for which
-functions take plain arrays, gathered in the tuples that :class:`coalloc.solvers.search.pool_tree.PoolTree` makes.
+functions take plain arrays, gathered in the named tuples that :class:`coalloc.solvers.search.pool_tree.PoolTree` makes.
+Where a function has a loop and several ways out, it takes what it needs out of the tuples first: else numba counts
+references to each of their arrays, which makes the tree slower by a quarter and more.
 """
 
 from __future__ import annotations
@@ -29,71 +31,68 @@ def _enter(level, jobs, state, path, numbers):
 
     What had room all the time before waits on, for it could have started then.
     """
-    tasks, ticks, _, mirrored = jobs
-    status, ends = state[0], state[1]
-    instants, free, before, candidates, num_candidates, firsts = path[0], path[1], path[2], path[10], path[11], path[12]
-    now, ceiling, first, number = instants[level], numbers[CEILING], numbers[CEILING] + 1, 0
-    for i in range(len(status)):
-        if status[i] == RUNNING:
-            first = min(first, ends[i])
-        elif status[i] == WAITING and before[level] < tasks[i] <= free[level]:
-            end = now + ticks[i]
-            if end <= ceiling and (i != mirrored or now + end <= ceiling):
-                candidates[level, number] = i
+    now, ceiling, number = path.instants[level], numbers[CEILING], np.int64(0)
+    first = ceiling + 1
+    for i in range(len(state.status)):
+        if state.status[i] == RUNNING:
+            first = min(first, state.ends[i])
+        elif state.status[i] == WAITING and path.before[level] < jobs.tasks[i] <= path.free[level]:
+            end = now + jobs.ticks[i]
+            if end <= ceiling and (i != jobs.mirrored or now + end <= ceiling):
+                path.candidates[level, number] = i
                 number += 1
-    firsts[level, 0], num_candidates[level] = first, number
-    path[3][level], path[4][level] = 0, 0
+    path.firsts[level, 0], path.num_candidates[level] = first, number
+    path.counts[level], path.places[level] = 0, 0
 
 
 @compiled
 def _next_to_start(level, jobs, state, path, numbers, prices):
     """Return the place of the next candidate that starts; their number if there is none, -1 if too much stays idle."""
-    tasks, ticks, twins, _ = jobs
-    status = state[0]
-    instants, free, _, places, counts, _, _, _, losses, _, candidates, num_candidates, firsts = path
-    found, idle, step = num_candidates[level], free[level], firsts[level, counts[level]] - instants[level]
-    for place in range(num_candidates[level] - 1, places[level] - 1, -1):
+    tasks, ticks, twins, status, candidates = jobs.tasks, jobs.ticks, jobs.twins, state.status, path.candidates
+    lost, slack, capacity = path.losses[level, 0], prices.slacks[0], numbers[CAPACITY]
+    found, free = path.num_candidates[level], path.free[level]
+    idle, step = free, path.firsts[level, path.counts[level]] - path.instants[level]
+    for place in range(found - 1, path.places[level] - 1, -1):
         j = candidates[level, place]
-        if tasks[j] <= free[level]:
+        if tasks[j] <= free:
             idle, step = idle - tasks[j], min(step, ticks[j])
             if twins[j] < 0 or status[twins[j]] != WAITING:
                 found = place
-    if idle > 0 and losses[level, 0] + idle * step / numbers[CAPACITY] > prices[1][0]:
-        return -1
-    return found
+    return -1 if idle > 0 and lost + idle * step / capacity > slack else found
 
 
 @compiled
 def _loses_too_much(level, later, state, path, prices):
     """Note what is lost at each price up to an instant; return whether that is more than there is."""
-    status, instants, losses = state[0], path[0], path[8]
-    rates, slacks = prices
+    status, losses, span = state.status, path.losses, later - path.instants[level]
+    rates, slacks = prices.rates, prices.slacks
     for p in range(len(slacks)):
         rate = 0.0
         for i in range(len(status)):
             if status[i] == RUNNING:
                 rate += rates[p, i]
-        losses[level + 1, p] = losses[level, p] + (1.0 - rate) * (later - instants[level])
-        if losses[level + 1, p] > slacks[p]:
+        lost = losses[level, p] + (1.0 - rate) * span
+        if lost > slacks[p]:
             return True
+        losses[level + 1, p] = lost
     return False
 
 
 @compiled
 def _has_a_hole(level, later, jobs, state, path, numbers):
     """Note since when there is room for each waiting job; return whether one could have run, or will be too late."""
-    tasks, ticks, mirrored = jobs[0], jobs[1], jobs[3]
-    status, instants, free, rooms = state[0], path[0], path[1], path[9]
+    tasks, ticks, mirrored, status, rooms = jobs.tasks, jobs.ticks, jobs.mirrored, state.status, path.rooms
+    now, free, ceiling = path.instants[level], path.free[level], numbers[CEILING]
     for j in range(len(ticks)):
         if status[j] != WAITING:
             continue
-        end, ceiling = later + ticks[j], numbers[CEILING]
+        end = later + ticks[j]
         if end > ceiling or (j == mirrored and later + end > ceiling):
             return True
-        if tasks[j] > free[level]:
+        if tasks[j] > free:
             rooms[level + 1, j] = -1
             continue
-        since = rooms[level, j] if rooms[level, j] >= 0 else instants[level]
+        since = rooms[level, j] if rooms[level, j] >= 0 else now
         if later - since >= ticks[j]:
             return True
         rooms[level + 1, j] = since
@@ -132,15 +131,15 @@ def _greatest_sum(words, most):
 @compiled
 def _idle_in_the_end(level, later, jobs, state, path, numbers, words):
     """Return the processor units that stay idle after what runs has ended, for no waiting jobs last just as long."""
-    tasks, ticks = jobs[0], jobs[1]
-    status, ends, free, ceiling = state[0], state[1], path[1], numbers[CEILING]
+    tasks, ticks, status, ends = jobs.tasks, jobs.ticks, state.status, state.ends
+    free, ceiling = path.free[level], numbers[CEILING]
     size = (ceiling - later) // BITS + 1
     words[:size] = 0
     words[0] = 1
     for j in range(len(ticks)):
         if status[j] == WAITING:
             _add_up(words, size, ticks[j])
-    idle = (ceiling - later - _greatest_sum(words, ceiling - later)) * free[level]
+    idle = (ceiling - later - _greatest_sum(words, ceiling - later)) * free
     for i in range(len(status)):
         if status[i] == RUNNING and ends[i] < ceiling:
             idle += (ceiling - ends[i] - _greatest_sum(words, ceiling - ends[i])) * tasks[i]
@@ -150,8 +149,8 @@ def _idle_in_the_end(level, later, jobs, state, path, numbers, words):
 @compiled
 def _profile(later, tasks, state, profile):
     """Write ends and tasks of what runs beyond an instant, in the order of ends; return how many, and what waits."""
-    status, ends = state[0], state[1]
-    size, waiting = 0, np.uint64(0)
+    status, ends = state.status, state.ends
+    size, waiting = np.int64(0), np.uint64(0)
     for i in range(len(status)):
         if status[i] == WAITING:
             waiting |= np.uint64(1) << np.uint64(i)
@@ -193,7 +192,7 @@ def _holds_no_more(known, num_known, profile, size, later):
 @compiled
 def _is_known(later, tasks, state, memory, profile):
     """Return whether the same jobs waited before, no later and beside no more; remember this where not."""
-    keys, instants, sizes, profiles = memory
+    keys, instants, sizes, profiles = memory.waiting, memory.instants, memory.sizes, memory.profiles
     size, waiting = _profile(later, tasks, state, profile)
     if size > profiles.shape[1]:
         return False
@@ -224,40 +223,37 @@ def _may_lead_on(level, later, jobs, state, path, numbers, prices, memory, profi
         return False
     if len(words):
         idle = _idle_in_the_end(level, later, jobs, state, path, numbers, words)
-        if path[8][level + 1, 0] + idle / numbers[CAPACITY] > prices[1][0]:
+        if path.losses[level + 1, 0] + idle / numbers[CAPACITY] > prices.slacks[0]:
             return False
     # Where nothing has started the same jobs wait at the level before: that one is not yet seen to its end.
-    return path[4][level] == 0 or not _is_known(later, jobs[0], state, memory, profile)
+    return path.counts[level] == 0 or not _is_known(later, jobs.tasks, state, memory, profile)
 
 
 @compiled
 def _start(level, place, jobs, state, path, numbers):
     """Start the candidate at a place."""
-    status, ends, starts = state
-    instants, free, _, places, counts, started, _, _, _, _, candidates, _, firsts = path
-    j, number = candidates[level, place], counts[level]
-    status[j], starts[j], ends[j] = RUNNING, instants[level], instants[level] + jobs[1][j]
-    free[level] -= jobs[0][j]
-    started[level, number] = place
-    firsts[level, number + 1] = min(firsts[level, number], ends[j])
-    counts[level], places[level] = number + 1, place + 1
+    j, number, now = path.candidates[level, place], path.counts[level], path.instants[level]
+    end = now + jobs.ticks[j]
+    state.status[j], state.starts[j], state.ends[j] = RUNNING, now, end
+    path.free[level] -= jobs.tasks[j]
+    path.started[level, number] = place
+    path.firsts[level, number + 1] = min(path.firsts[level, number], end)
+    path.counts[level], path.places[level] = number + 1, place + 1
     numbers[NUM_WAITING] -= 1
 
 
 @compiled
 def _go_on(level, later, jobs, state, path, numbers):
     """Go on to the next instant."""
-    status, ends = state[0], state[1]
-    instants, free, before, num_ended, ended = path[0], path[1], path[2], path[6], path[7]
-    number, room = 0, free[level]
-    for i in range(len(status)):
-        if status[i] == RUNNING and ends[i] == later:
-            status[i] = DONE
-            ended[level + 1, number] = i
+    number, room = np.int64(0), path.free[level]
+    for i in range(len(state.status)):
+        if state.status[i] == RUNNING and state.ends[i] == later:
+            state.status[i] = DONE
+            path.ended[level + 1, number] = i
             number += 1
-            room += jobs[0][i]
-    num_ended[level + 1], before[level + 1] = number, free[level]
-    instants[level + 1], free[level + 1] = later, room
+            room += jobs.tasks[i]
+    path.num_ended[level + 1], path.before[level + 1] = number, path.free[level]
+    path.instants[level + 1], path.free[level + 1] = later, room
     numbers[LEVEL] = level + 1
     _enter(level + 1, jobs, state, path, numbers)
 
@@ -265,19 +261,17 @@ def _go_on(level, later, jobs, state, path, numbers):
 @compiled
 def _go_back(level, jobs, state, path, numbers):
     """Take the last start back and pass the job over, or go to the level before; return whether there is none."""
-    status = state[0]
-    _, free, _, places, counts, started, num_ended, ended, _, _, candidates, _, _ = path
-    if counts[level]:
-        counts[level] -= 1
-        place = started[level, counts[level]]
-        j = candidates[level, place]
-        status[j], places[level] = WAITING, place + 1
-        free[level] += jobs[0][j]
+    if path.counts[level]:
+        path.counts[level] -= 1
+        place = path.started[level, path.counts[level]]
+        j = path.candidates[level, place]
+        state.status[j], path.places[level] = WAITING, place + 1
+        path.free[level] += jobs.tasks[j]
         numbers[NUM_WAITING] += 1
         numbers[IS_FORWARD] = 1
         return False
-    for k in range(num_ended[level]):
-        status[ended[level, k]] = RUNNING
+    for k in range(path.num_ended[level]):
+        state.status[path.ended[level, k]] = RUNNING
     numbers[LEVEL] = level - 1
     return level == 0
 
@@ -286,14 +280,10 @@ def _go_back(level, jobs, state, path, numbers):
 def search(jobs, state, path, numbers, prices, memory, profile, words, max_nodes):
     """Search on, up to a number of nodes; return how it ended: :data:`EVERYTHING`, :data:`BETTER`, :data:`STOPPED`.
 
-    ``jobs`` are tasks of jobs and of what runs from the beginning, ticks, twins and which job is mirrored; ``state``
-    status, ends and starts; ``path``, by level, instants, free processors, those free before, the next place to look
-    at, how many have started and from which places, how many have ended and which, what was lost at each price, since
-    when there is room for each job, who may start, how many these are, and the first end after so many starts;
-    ``prices`` rates and slacks; ``memory`` what waited, instants, and sizes and steps of profiles.
+    ``profile`` and ``words`` are written anew at each node: the steps of what runs there, and the bits of sums.
     """
-    ends, nodes = state[1], 0
-    if numbers[NUM_WAITING] == len(jobs[1]) and numbers[LEVEL] == 0 and path[4][0] == 0 and path[3][0] == 0:
+    num_jobs, nodes = len(jobs.ticks), np.int64(0)
+    if numbers[NUM_WAITING] == num_jobs and numbers[LEVEL] == 0 and path.counts[0] == 0 and path.places[0] == 0:
         _enter(0, jobs, state, path, numbers)
     while True:
         level = numbers[LEVEL]
@@ -302,14 +292,14 @@ def search(jobs, state, path, numbers, prices, memory, profile, words, max_nodes
                 return EVERYTHING
             continue
         place = _next_to_start(level, jobs, state, path, numbers, prices)
-        if 0 <= place < path[11][level]:
+        if 0 <= place < path.num_candidates[level]:
             _start(level, place, jobs, state, path, numbers)
             if numbers[NUM_WAITING] == 0:
                 numbers[IS_FORWARD] = 0
-                if ends[: len(jobs[1])].max() <= numbers[CEILING]:  # which may have fallen since others started
+                if state.ends[:num_jobs].max() <= numbers[CEILING]:  # which may have fallen since others started
                     return BETTER
             continue
-        later = path[12][level, path[4][level]]
+        later = path.firsts[level, path.counts[level]]
         if place >= 0 and _may_lead_on(level, later, jobs, state, path, numbers, prices, memory, profile, words):
             _go_on(level, later, jobs, state, path, numbers)
         else:
