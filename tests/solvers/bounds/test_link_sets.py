@@ -145,38 +145,3 @@ def test_links_only_raise_the_bound(drawn: tuple[Instance, float]) -> None:
     instance, slot = drawn
     strict = FeasibleSets(discretise(instance, slot)).bound()
     assert FeasibleSets(discretise(instance, slot, links="ignore")).bound() <= strict
-
-
-@LAW
-@given(slotted_instances())
-def test_machine_code_lists_what_every_set_is_part_of(drawn: tuple[Instance, float]) -> None:
-    instance, slot = drawn
-    problem = discretise(instance, slot)
-    suffix = first_suffix(problem)
-    if not suffix.jobs:
-        return
-    every = LinkSets(problem, suffix).listed(math.inf)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(link_sets, "MANY", 0)
-        few = LinkSets(problem, suffix).greatest(math.inf)
-    assert every is not None
-    assert few is not None
-    greatest = [dict(few.members_of(number)) for number in range(len(few.ends))]
-    assert {tuple(sorted(members.items())) for members in greatest} <= {tuple(sorted(members)) for members in every}
-    for members in every:
-        assert any(all(level >= of_set.get(j, math.inf) for j, level in members) for of_set in greatest)
-
-
-def test_machine_code_stops_at_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = two_clusters(20.0, *(Job(f"J{i}", 1, 10.0) for i in range(4)), across("J4"), across("J5"))
-    sets = LinkSets(problem, first_suffix(problem))
-    monkeypatch.setattr(link_sets, "MANY", 0)
-    assert sets.greatest(math.inf) is not None
-    with monkeypatch.context() as patch:
-        patch.setattr(link_sets, "MOST_COMPILED", 10)
-        assert sets.greatest(math.inf) is None
-    with monkeypatch.context() as patch:
-        patch.setattr(link_sets, "LOADING_TIME", -math.inf)
-        assert sets.greatest(-math.inf) is None
-    monkeypatch.setattr(link_sets, "MOST_MEMBERS", 4)
-    assert sets.greatest(math.inf) is None
