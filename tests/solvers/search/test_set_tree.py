@@ -76,7 +76,7 @@ class Trees:
     def __init__(self, problem, ceiling, max_prices=32, dual_prices=()):
         self.problem = problem
         self.tables = SetTables(problem, ceiling, max_prices)
-        self.prices = NodePrices(problem, self.tables, dual_prices or [0.0] * len(problem.jobs), math.inf)
+        self.prices = NodePrices(problem, self.tables, dual_prices or [0.0] * len(problem.jobs))
 
     def least_end(self, ceiling, chunk=1_000):
         """Return the last end, ticks, of what a tree finds, each time below the one before; None where nothing."""
