@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from coalloc.instance.rounding import time_tolerance
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, on_another_grid
 from coalloc.rules.serial_generation import on_grid, start_in_order
-from coalloc.solvers.backends.worker import LOADING_TIME, Worker, assignments_in
+from coalloc.solvers.backends.worker import LOADING_TIME, Message, Worker, assignments_in
 from coalloc.solvers.context import Context
 from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.method import Method
@@ -90,8 +90,8 @@ def solve_cpsat(
         for message in messages:
             if "starts" in message:
                 on_schedule(assignments_in(message, problem))
-            if math.isfinite(message.get("bound", math.inf)):
-                on_bound(unit * math.ceil(message["bound"] - INTEGRALITY))
+            if "bound" in message:
+                on_bound(_bound_of(message, unit))
             if message.get("status") == "INFEASIBLE":
                 on_infeasible()
             if is_done():
@@ -219,6 +219,12 @@ def held_by_running(problem: Problem, k: int, unit: float, capacity: int) -> lis
     return held
 
 
+def _bound_of(message: Message, unit: float) -> float:
+    """Return the bound in a message, a cost; -inf where it is none."""
+    bound = message["bound"]
+    return unit * math.ceil(bound - INTEGRALITY) if math.isfinite(bound) else -math.inf
+
+
 # --- as methods of the portfolio ---------------------------------------------------------------------
 
 
@@ -247,10 +253,45 @@ def _load(context: Context) -> None:
 
 
 def _loads(context: Context) -> bool:
-    return context.call.options.threads > 1 and (_accepts_slots(context) or _accepts_seconds(context))
+    has_core = context.call.options.threads > 1 and context.kept(Beside) is None
+    return has_core and (_accepts_slots(context) or _accepts_seconds(context))
 
 
 LOADING = Method("CP-SAT loads", _load, _loads)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """CP-SAT on the cores that other methods leave: its process, and the cost of a unit of what it says."""
+
+    worker: Worker
+    unit: float
+
+    def tell(self, context: Context) -> None:
+        """Tell a context what was found since."""
+        for message in self.worker.news():
+            if "starts" in message:
+                context.take_if_valid(assignments_in(message, context.problem), METHOD.name)
+            if "bound" in message:
+                context.prove(_bound_of(message, self.unit), METHOD.name)
+
+
+def begin_beside(context: Context) -> None:
+    """Let CP-SAT solve the problem on all cores but one; what it finds is heard from then on."""
+    options, criterion = context.call.options, context.criterion
+    beside = Beside(start_worker(), cost_unit(criterion, context.best))
+    context.keep(beside)
+    context.resources.callback(beside.worker.close)
+    document = document_of(criterion, context.best, lower_bound=_known(context, criterion))
+    limits = {"time_limit": context.call.remaining, "work_limit": None}
+    beside.worker.tell(document | limits | {"threads": options.threads - 1, "seed": options.seed})
+    context.listeners.append(lambda: beside.tell(context))
+
+
+def may_begin_beside(context: Context) -> bool:
+    """Return whether another core is there for it, and nothing but the clock ends the search."""
+    is_timed = context.call.options.work_limit is None and context.call.remaining > LOADING_TIME
+    return is_timed and _loads(context) and _accepts_slots(context)
 
 
 def _solve(context: Context) -> None:
@@ -340,7 +381,13 @@ def _known(context: Context, criterion: Criterion) -> float:
 
 
 def _living_worker(context: Context) -> Worker | None:
-    """Return the process of the call, started if need be; None where there is no time left to load one."""
+    """Return the process of the call, started if need be; None where there is no time left to load one.
+
+    What ran beside others ends, for now all cores are there for it.
+    """
+    beside = context.kept(Beside)
+    if beside is not None:
+        beside.worker.close()
     worker = context.kept(Worker)
     if worker is not None and worker.is_alive:
         return worker
