@@ -220,7 +220,7 @@ class _Priced:
 
 
 def _run(context: Context) -> None:
-    goes_on = pool_tree.METHOD.accepts(context) or set_tree.METHOD.accepts(context)
+    goes_on = pool_tree.METHOD.accepts(context) or set_tree.FURTHER.accepts(context)
     _search_in_stages(context, NODES_BEFORE_MACHINE_CODE if goes_on else MAX_NODES)
 
 

@@ -1,21 +1,31 @@
-"""CP-SAT on another core while trees are searched by machine code, which have one core.
+"""CP-SAT on another core beside the trees that machine code searches, which have one core.
 
-On one core it learns from what it ruled out, and proves what trees do not where links bind; they prove what it does
-not where processors do.
+Where links bind it proves what they do not: it learns from what it ruled out, and looks at each link. Else they do
+better alone at first, for the memory is one.
 """
 
 from __future__ import annotations
 
 from coalloc.solvers.backends import cpsat
+from coalloc.solvers.bounds.feasible_set import FeasibleSets
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
-from coalloc.solvers.search import pool_tree, set_tree
+from coalloc.solvers.search import set_tree
+
+LEAST_GAIN = 0.05
+"""Share by which links raise the bound at least where it begins before the trees."""
 
 
 def _accepts(context: Context) -> bool:
     """Accept where a tree is searched next."""
-    are_trees = pool_tree.METHOD.accepts(context) or set_tree.FURTHER.accepts(context)
-    return are_trees and cpsat.may_begin_beside(context)
+    return set_tree.FURTHER.accepts(context) and cpsat.may_begin_beside(context)
+
+
+def _accepts_early(context: Context) -> bool:
+    """Accept where links bind, too."""
+    sets = context.kept(FeasibleSets)
+    return sets is not None and sets.gain_of_links >= LEAST_GAIN and _accepts(context)
 
 
 METHOD = Method("CP-SAT beside trees", cpsat.begin_beside, _accepts)
+EARLY = Method(METHOD.name, cpsat.begin_beside, _accepts_early)

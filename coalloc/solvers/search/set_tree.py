@@ -56,7 +56,7 @@ NEAR, FAR = 0.6, 2.0
 
 It refutes ends from the bound on: where the best end is far from it, it spends its time on what nobody asks.
 """
-SHARE, FURTHER_SHARE = 0.75, 0.5
+SHARE, FURTHER_SHARE = 0.7, 0.5
 """Shares of the remaining time of a portfolio after which it stops, where the end is near, and else."""
 
 
