@@ -16,10 +16,30 @@ MULTIPLIER = 0x9E3779B97F4A7C15
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Return a function as machine code, kept between runs where there is a place for it."""
+    return _compiled(function)
+
+
+def compiled_in_place(function: Callable[..., Any]) -> Any:
+    """Return a function that makes no arrays as machine code that counts no references to those it is given.
+
+    Whoever calls it holds them. Where small functions pass many arrays on, counting takes most of the time.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Return a part of functions that make no arrays, as machine code that is put wherever it is called.
+
+    Only other machine code calls it: it can do without what Python would need.
+    """
+    return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     try:
-        made: Any = numba.njit(cache=True, nogil=True)(function)
+        made: Any = numba.njit(cache=True, nogil=True, **options)(function)
     except RuntimeError:  # no directory that numba may write to
-        made = numba.njit(nogil=True)(function)
+        made = numba.njit(nogil=True, **options)(function)
     made.compile = uninterrupted()(made.compile)  # an interrupt in the middle is lost, and leaves half of the code
     return made
 
