@@ -96,8 +96,8 @@ class FeasibleSets:
     ``best`` is the best bound so far, ticks; it begins with ``known``, a bound, or the simple one. ``dual_prices``
     are those of the jobs in the LP with the greatest bound, ticks: 0 where a job is not in that, and everywhere
     before there is one. A job that takes ``d`` ticks brings ``price / d`` a tick, and no jobs that fit together more
-    than 1, beside running jobs no more than these leave at ``busy_prices``. ``gain_of_links`` is by what share of itself
-    links raised a bound, where they are searched with and without them.
+    than 1, beside running jobs no more than these leave at ``busy_prices``. ``gain_of_links`` is the share by which
+    links raised a bound, where the LP is solved without and with them.
     """
 
     def __init__(self, problem: Problem, schedules: Schedules = (), known: float | None = None) -> None:

@@ -135,7 +135,9 @@ class LinkPricing:
 
         if self._pairs is None:
             slowest = np.array([len(job.durations) - 1 for job in self._jobs])
-            self._pairs = kernel.pairs(slowest, self._choices, self._trial, CHECK_STEPS)
+            self._pairs = np.zeros((len(slowest), len(slowest)), np.bool_)
+            members = np.zeros((2, 2), np.int64)
+            kernel.compare(slowest, self._choices, self._trial, CHECK_STEPS, members, self._pairs)
         items, is_over = self._items(prices, self._pairs), False
         if items is None:
             return Priced(0.0, ())

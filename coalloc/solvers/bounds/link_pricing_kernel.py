@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coalloc.solvers.machine_code import MULTIPLIER, compiled
+from coalloc.solvers.machine_code import MULTIPLIER, compiled_in_place, inlined
 
 DOLL, DEPTH, STEPS, KEPT = 0, 1, 2, 3
 """What the progress holds: the first place of the present doll (-1 at the end), members of the present set, sets that
@@ -23,7 +23,7 @@ NEIGHBOURS = 4
 """Places of the memory in which one set may stand."""
 
 
-@compiled
+@inlined
 def _takes(allocations, loads, choice, free, left, rest_free, rest_left):
     """Return whether a choice fits into a room, and write what it leaves."""
     for g in range(len(free)):
@@ -37,7 +37,7 @@ def _takes(allocations, loads, choice, free, left, rest_free, rest_left):
     return True
 
 
-@compiled
+@inlined
 def _holds(allocations, loads, choice, free, left, rest_free, rest_left):
     """Write what a running job leaves of a room: it holds what it holds, and more than there is leaves nothing."""
     for g in range(len(free)):
@@ -46,7 +46,7 @@ def _holds(allocations, loads, choice, free, left, rest_free, rest_left):
         rest_left[k] = max(0.0, left[k] - loads[choice, k])
 
 
-@compiled
+@inlined
 def _next_fit(job, begin, end, choices, free, left, rest_free, rest_left):
     """Return the first choice of a job from ``begin`` on that fits into a room, ``end`` where none does."""
     for choice in range(begin, end):
@@ -58,7 +58,7 @@ def _next_fit(job, begin, end, choices, free, left, rest_free, rest_left):
     return end
 
 
-@compiled
+@inlined
 def _are_arranged(members, count, choices, trial, most):
     """Return whether some choice fits for each of the first members; True as well where more than ``most`` were tried.
 
@@ -90,20 +90,20 @@ def _are_arranged(members, count, choices, trial, most):
     return True
 
 
-@compiled
-def pairs(slowest, choices, trial, most):
-    """Return which jobs, each at its slowest level, fit beside each other, shape ``(num_jobs, num_jobs)``."""
-    num_jobs = len(slowest)
-    members, fit = np.empty((2, 2), np.int64), np.zeros((num_jobs, num_jobs), np.bool_)
-    for one in range(num_jobs):
+@compiled_in_place
+def compare(slowest, choices, trial, most, members, fit):
+    """Note which jobs, each at its slowest level, ``fit`` beside each other, shape ``(num_jobs, num_jobs)``.
+
+    ``members`` are room for two.
+    """
+    for one in range(len(slowest)):
         for other in range(one):
             members[0, 0], members[0, 1] = one, slowest[one]
             members[1, 0], members[1, 1] = other, slowest[other]
             fit[one, other] = fit[other, one] = _are_arranged(members, 2, choices, trial, most)
-    return fit
 
 
-@compiled
+@inlined
 def _most(later, begin, free, densities, tasks, values):
     """Return what jobs, as bits of their places from ``begin`` on, bring at most in so many processors."""
     most = 0.0
@@ -117,7 +117,7 @@ def _most(later, begin, free, densities, tasks, values):
     return most
 
 
-@compiled
+@inlined
 def _fits(num_members, choices, state, trial, memory, most):
     """Return whether the members of a set have choices that fit together; what was found is remembered."""
     key, known = state.keys[num_members], memory.fits
@@ -141,11 +141,12 @@ def _fits(num_members, choices, state, trial, memory, most):
             return known[at] == FITS
     fits = _are_arranged(state.members, num_members, choices, trial, most)
     known[place] = FITS if fits else FITS_NOT
-    memory.keys[place] = key
+    for w in range(len(key)):
+        memory.keys[place, w] = key[w]
     return fits
 
 
-@compiled
+@compiled_in_place
 def search(items, choices, state, trial, memory, most, max_steps):
     """Search on from where ``state`` is, until all is seen or so many more sets were tried; return whether all is.
 
@@ -193,7 +194,8 @@ def search(items, choices, state, trial, memory, most, max_steps):
         progress[STEPS] += 1
         j, level = items.order[place], items.levels[place, k]
         state.members[d, 0], state.members[d, 1] = j, level
-        state.keys[d + 1] = state.keys[d]
+        for w in range(state.keys.shape[1]):
+            state.keys[d + 1, w] = state.keys[d, w]
         state.keys[d + 1, items.words[j]] |= np.uint64(level + 1) << items.shifts[j]
         if not _fits(d + 1, choices, state, trial, memory, most):
             at_levels[d] += 1
@@ -204,7 +206,8 @@ def search(items, choices, state, trial, memory, most, max_steps):
             at = progress[KEPT] % len(state.kept_worths)
             progress[KEPT] += 1
             state.kept_worths[at], state.kept_sizes[at] = worth, d
-            state.kept_members[at, :d] = state.members[:d]
+            for i in range(d):
+                state.kept_members[at, i, 0], state.kept_members[at, i, 1] = state.members[i, 0], state.members[i, 1]
         progress[DEPTH], places[d], at_levels[d] = d, place + 1, 0
         state.worths[d], state.laters[d], state.processors[d], state.rooms[d] = worth, later, left, room
     return progress[DOLL] < 0
