@@ -136,8 +136,7 @@ class LinkPricing:
         if self._pairs is None:
             slowest = np.array([len(job.durations) - 1 for job in self._jobs])
             self._pairs = np.zeros((len(slowest), len(slowest)), np.bool_)
-            members = np.zeros((2, 2), np.int64)
-            kernel.compare(slowest, self._choices, self._trial, CHECK_STEPS, members, self._pairs)
+            kernel.compare(slowest, self._choices, self._trial, CHECK_STEPS, np.zeros((2, 2), np.int64), self._pairs)
         items, is_over = self._items(prices, self._pairs), False
         if items is None:
             return Priced(0.0, ())
@@ -154,10 +153,8 @@ class LinkPricing:
 
     def _items(self, prices: JobPrices, pairs: Array) -> Items | None:
         """Return the jobs that are worth something at some level; None where none is."""
-        useful = {
-            j: list(useful_levels(of_job, job)) for j, (of_job, job) in enumerate(zip(prices, self._jobs, strict=True))
-        }
-        levels = {j: sorted(of_job, key=lambda pair: -pair[1]) for j, of_job in useful.items() if of_job}
+        useful = (list(useful_levels(of_job, job)) for of_job, job in zip(prices, self._jobs, strict=True))
+        levels = {j: sorted(of_job, key=lambda pair: -pair[1]) for j, of_job in enumerate(useful) if of_job}
         if not levels:
             return None
         tasks = {j: self._jobs[j].least_tasks for j in levels}
