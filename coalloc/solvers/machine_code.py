@@ -1,4 +1,8 @@
-"""Machine code for inner loops: functions that numba compiles once, and keeps between runs."""
+"""Machine code for inner loops: functions that numba compiles once, and keeps between runs.
+
+What it keeps of a function is not made anew when one in another file that it calls changes: whoever changes one
+deletes the ``*.nbi`` beside it.
+"""
 
 from __future__ import annotations
 

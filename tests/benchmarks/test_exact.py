@@ -38,7 +38,7 @@ def test_how_many_samples_of_each_method_the_default_run_has_and_the_full_one_al
 
     # Seeds x grids: 20 x 10 and 20 of 8 to 20 jobs, 10 of families and 50 jobs, 10 x 2, 3; then sums; then peers.
     default = {"slots": 20 * 9, "continuous": 20, "jobs-12": 20, "jobs-20": 20}
-    default |= dict.fromkeys(("powers", "tiny", "tree", "links", "arrivals", "jobs-50"), 10)
+    default |= dict.fromkeys(("powers", "tiny", "tree", "links", "links-20", "arrivals", "arrivals-20", "jobs-50"), 10)
     default |= {"jobs-200": 10 * 2, "jobs-1000": 3, "sums-8": 10 * 10, "sums-12": 20}
     default |= dict.fromkeys(("sums-cpsat-8", "sums-cpsat-12", "sums-cpsat-20", "sums-cpsat-30"), 5 * 2)
     default |= {"pyjobshop": 10 * 4, "node": 10 * 2, "node-6": 10 * 2}

@@ -32,8 +32,8 @@ MOST_STEPS = 1_000_000
 """Sets that are tried for one pricing: beyond, what it would be without links bounds it."""
 MOST_ENTRIES = 2_000_000
 """Entries of the table (jobs x levels x states) up to which it is tried: each pricing makes one."""
-LOADING_TIME = 2.0
-"""Seconds that there must be: loading machine code takes one, and compiling more, once."""
+LOADING_TIME = 1.0
+"""Seconds that there must be: loading machine code takes half of one, and compiling some, once."""
 
 Array = NDArray[Any]
 

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from coalloc.execution import link_load
 from coalloc.instance import Job
 from coalloc.problem import Problem, SpeedLevel
-from coalloc.solvers.bounds.link_pricing import LOADING_TIME
 from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix
 
+LOADING_TIME = 2.0
+"""Seconds that there must be for machine code: loading it takes one, and compiling it more, once."""
 MAX_PROCESSORS = 1_000
 """Processors up to which pairs are looked at: a check takes memory and time by their square."""
 MAX_CLUSTERS = 8

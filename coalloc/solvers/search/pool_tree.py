@@ -1,4 +1,4 @@
-"""Branch and bound on one pool of equal processors, compiled: a million nodes in a second.
+"""Branch and bound on one pool of equal processors, compiled: some million nodes in a second.
 
 The tree is that of :mod:`coalloc.solvers.search.branch_and_bound`. Where any processors are as good as any others, a
 node is no more than an instant, who waits, and how many processors are held until when; so machine code goes through it

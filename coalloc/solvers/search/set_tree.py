@@ -1,4 +1,4 @@
-"""Branch and bound over running sets, compiled: about a million nodes in a second, on any platform.
+"""Branch and bound over running sets, compiled: some million nodes in a second, on any platform.
 
 The tree is that of :mod:`coalloc.solvers.search.branch_and_bound`. Running sets, each with every choice of modes that
 fits, are numbers here, and what each becomes is looked up (:mod:`coalloc.solvers.search.set_tables`): there are few
@@ -329,7 +329,8 @@ def _begun(context: Context) -> Refutation:
     )
 
 
-def _accepts(context: Context, far: float = FAR) -> bool:
+def _accepts(context: Context, far: float) -> bool:
+    """Accept what has a gap of so much, as a share, times the jobs beyond the fewest."""
     problem, begun = context.problem, context.kept(Refutation)
     if not (context.is_free and context.best and context.dual_prices and context.criterion.objective.is_latest_end):
         return False
@@ -350,8 +351,11 @@ def _is_for_it(problem: Problem) -> bool:
 
 
 def _accepts_near(context: Context) -> bool:
-    """Accept what is near its end."""
     return _accepts(context, NEAR)
+
+
+def _accepts_far(context: Context) -> bool:
+    return _accepts(context, FAR)
 
 
 def _accepts_early(context: Context) -> bool:
@@ -361,4 +365,4 @@ def _accepts_early(context: Context) -> bool:
 
 METHOD = Method("branch and bound over running sets", _run, _accepts_near, share=SHARE)
 EARLY = Method(METHOD.name, _run, _accepts_early, share=SHARE)
-FURTHER = Method(METHOD.name, _run, _accepts, share=FURTHER_SHARE, repeats=True)
+FURTHER = Method(METHOD.name, _run, _accepts_far, share=FURTHER_SHARE, repeats=True)

@@ -22,7 +22,7 @@ from coalloc.solvers.search.ceilings import ceiling_below
 from coalloc.solvers.search.node_prices import NodePrices
 from coalloc.solvers.search.running_sets import TooManyError
 from coalloc.solvers.search.set_tables import SetTables
-from coalloc.solvers.search.set_tree import METHOD, SetTree
+from coalloc.solvers.search.set_tree import FURTHER, METHOD, SetTree
 
 SLOTS = ("5%", "15%", "50%", None)
 
@@ -194,3 +194,21 @@ def test_what_it_does_not_take():
     assert not accepts(coalloc.generate("thesis-oas", jobs=25, seed=1004))
     late = [replace(job, arrival=10.0 * i) for i, job in enumerate(instance.jobs)]
     assert not accepts(Instance(instance.platform, late))
+
+
+def test_it_leaves_ends_that_are_far_to_others_at_first(monkeypatch):
+    asked = []
+    near = replace(METHOD, run=lambda _: asked.append("near"))
+    further = replace(FURTHER, run=lambda _: asked.append("further"), repeats=False)
+    methods = (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, near, further)
+    monkeypatch.setattr(portfolio, "METHODS", methods)
+
+    def asked_by(seed):
+        asked.clear()
+        coalloc.solve(coalloc.generate("thesis-oas", jobs=20, seed=seed), slot="15%", time_limit=20.0, work_limit=1)
+        return list(asked)
+
+    assert asked_by(1001) == ["near", "further"]  # 92 and 89 slots: 3 %
+    assert asked_by(1015) == ["further"]  # 94 and 86: 9 %
+    monkeypatch.setattr(set_tree, "FAR", 0.5)
+    assert asked_by(1015) == []
