@@ -44,8 +44,8 @@ from coalloc.solvers.method import Method
 
 TAIL_SHARE = 0.6
 """Share of the time left that one release gets while others wait."""
-SHARE, BRANCHING_SHARE = 0.2, 0.1
-"""Shares of the remaining time of a portfolio after which the LPs, and branching, stop."""
+SHARE, BRANCHING_SHARE, BRIEF_SHARE = 0.2, 0.1, 0.015
+"""Shares of the remaining time of a portfolio after which the LPs, branching, and branching for a start stop."""
 WIDE_SHARE = 0.7
 """Share of the time left in which the wide jobs of a release are covered by themselves."""
 SLOW_SHARE = 0.2
@@ -321,3 +321,4 @@ def _branch(context: Context) -> None:
 
 
 BRANCHING = Method("feasible sets, level by level", _branch, _accepts, share=BRANCHING_SHARE, stage="bound")
+BRIEF_BRANCHING = Method(BRANCHING.name, _branch, _accepts, share=BRIEF_SHARE, stage="bound")
