@@ -7,10 +7,10 @@ numba, for which functions take plain arrays: those of a :class:`coalloc.solvers
 from __future__ import annotations
 
 from coalloc.rules.serial_generation import FILL_STEPS
-from coalloc.solvers.machine_code import compiled
+from coalloc.solvers.machine_code import inlined
 
 
-@compiled
+@inlined
 def _fill(order, shape, tasks, room, left, fillings, loads, scratch):
     """Fill the classes of an order, most tasks on the first, as links can carry it; return whether that is possible.
 
@@ -72,7 +72,7 @@ def _fill(order, shape, tasks, room, left, fillings, loads, scratch):
     return False
 
 
-@compiled
+@inlined
 def find(member, rule, free, left, levels, orders, fillings, loads, memories, room, scratch):
     """Look for the preferred allocation of a job at a level; return whether there is one."""
     tasks, sets, shapes = levels[4], levels[5], levels[6]
@@ -92,7 +92,7 @@ def find(member, rule, free, left, levels, orders, fillings, loads, memories, ro
     return False
 
 
-@compiled
+@inlined
 def load(shape, k, allocation, fillings, loads):
     """Return what an allocation asks of a contended resource."""
     below = fillings[4]

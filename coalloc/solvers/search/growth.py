@@ -259,6 +259,8 @@ class CompiledGrowth:
     def __init__(self, generation: Generation, efficiencies: Sequence[Sequence[float]]) -> None:
         self._generation, self._problem = generation, generation.problem
         self._tables = Tables.of(generation, efficiencies)
+        num_jobs, num_loads = len(self._problem.jobs), len(self._problem.contended_resources)
+        self._scratch = np.empty(num_jobs, np.int64), np.empty(num_loads), *self._tables.rooms()
 
     def begun(self) -> CompiledPartials:
         """Return one schedule in which nothing has started."""
@@ -291,7 +293,7 @@ class CompiledGrowth:
                 until,
                 before,
                 numbers,
-                self._tables.num_closings,
+                self._scratch,
             )
             parts.append(rows.chosen(slice(size)))
             kept += (first + numbers[:size]).tolist()

@@ -81,21 +81,12 @@ class ListAnnealing:
         steps = 2 * (num_jobs + len(problem.busy)) + 4
         self._space = (
             (np.empty(steps), np.empty((steps, num_classes), np.int64), np.empty((steps, num_loads))),
-            (np.empty(num_classes, np.int64), np.empty(num_loads), np.empty(num_classes, np.int64), self._filling()),
+            (np.empty(num_classes, np.int64), np.empty(num_loads), *self._tables.rooms()),
         )
         self._placed, self._tried = (_unplaced(num_jobs, num_classes, num_loads) for _ in range(2))
         self._seed = np.array([np.random.default_rng(seed).integers(1, 2**63)], dtype=np.uint64)
         self.best: tuple[Ints, Ints] = np.arange(num_jobs), np.zeros(num_jobs, np.int64)
         self.value = math.inf
-
-    def _filling(self) -> tuple[Any, ...]:
-        """Return room for what :func:`coalloc.solvers.search.filling_kernel.find` notes."""
-        num_classes = len(self._problem.classes)
-        return (
-            np.zeros(num_classes, np.int64),
-            *(np.zeros(num_classes + 1, np.int64) for _ in range(4)),
-            np.zeros(self._tables.num_closings, np.int64),
-        )
 
     def consider(self, order: Sequence[int] | Ints, ways: Sequence[int] | Ints) -> None:
         """Take a list where it is better than the best."""

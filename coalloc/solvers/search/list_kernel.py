@@ -15,7 +15,7 @@ import numpy as np
 
 from coalloc.rules.profile import SUBTRACTION_NOISE
 from coalloc.rules.serial_generation import FILLING_RULES
-from coalloc.solvers.machine_code import compiled
+from coalloc.solvers.machine_code import compiled_in_place, inlined
 from coalloc.solvers.search.filling_kernel import find, load
 from coalloc.solvers.search.moves_kernel import draw, move, places, step_of
 
@@ -26,7 +26,7 @@ ALONE = 0.3
 NUM_RULES = len(FILLING_RULES)
 
 
-@compiled
+@inlined
 def _split(profile, size, instant):
     """Make a step of a profile begin at an instant; return which, and how many there are."""
     times, free, left = profile
@@ -47,7 +47,7 @@ def _split(profile, size, instant):
     return i, size + 1
 
 
-@compiled
+@inlined
 def _hold(profile, size, start, end, allocation, loads):
     """Book what is held from a start to an end; return how many steps there are."""
     if end <= start:
@@ -63,7 +63,7 @@ def _hold(profile, size, start, end, allocation, loads):
     return size
 
 
-@compiled
+@inlined
 def _begin(profile, platform):
     """Make a profile that of what runs already; return how many steps there are."""
     times, free, left = profile
@@ -78,7 +78,7 @@ def _begin(profile, platform):
     return size
 
 
-@compiled
+@inlined
 def _has_room(profile, first, last, member, tables, scratch):
     """Return whether a member finds an allocation that stays the same from a step to before another: it is in scratch.
 
@@ -105,7 +105,7 @@ def _has_room(profile, first, last, member, tables, scratch):
     return True
 
 
-@compiled
+@inlined
 def _first_start(profile, size, member, rule, release, before, tables, scratch):
     """Return the first start of a member at which it fits, infinity if it would not end before ``before``.
 
@@ -143,7 +143,7 @@ def _first_start(profile, size, member, rule, release, before, tables, scratch):
     return math.inf
 
 
-@compiled
+@inlined
 def _place(j, way, profile, size, tables, chosen, scratch):
     """Place a job where it ends first in a way; return the member, start and end; -1 where it has no place.
 
@@ -172,7 +172,7 @@ def _place(j, way, profile, size, tables, chosen, scratch):
     return found, start, end
 
 
-@compiled
+@inlined
 def _cost(shape, start, allocation, tables, ramps):
     """Return what a job costs by its start, on the slowest class that it uses."""
     durations = tables[6][1]
@@ -183,7 +183,7 @@ def _cost(shape, start, allocation, tables, ramps):
     return max(ramps[shape, slowest, 0], ramps[shape, slowest, 1] * start + ramps[shape, slowest, 2])
 
 
-@compiled
+@inlined
 def _decode(order, ways, first, placed, tables, costs, space, limit):
     """Place what follows a place of a list, the others as they are; return what it costs, infinity above a limit.
 
@@ -219,7 +219,7 @@ def _decode(order, ways, first, placed, tables, costs, space, limit):
     return objective + early, objective
 
 
-@compiled
+@inlined
 def _take_over(order, first, source, target):
     """Make what is placed from a place of a list on that of another."""
     for p in range(first, len(order)):
@@ -232,14 +232,14 @@ def _take_over(order, first, source, target):
             target[2][j, c] = source[2][j, c]
 
 
-@compiled
+@inlined
 def _keep(order, ways, kept_order, kept_ways):
     """Keep a list: a loop, for assignments to slices take long to compile."""
     for p in range(len(order)):
         kept_order[p], kept_ways[p] = order[p], ways[p]
 
 
-@compiled
+@inlined
 def _another_way(j, tables, seed):
     """Return a random way to place a job."""
     num_levels = tables[1][0][j + 1] - tables[1][0][j]
@@ -249,7 +249,7 @@ def _another_way(j, tables, seed):
     return level * NUM_RULES + int(draw(seed) * NUM_RULES)
 
 
-@compiled
+@compiled_in_place
 def anneal(order, ways, best_order, best_ways, best, tables, costs, placed, tried, space, steps, heats, seed):
     """Anneal a list from one step of a round to before another, of so many; return the least objective.
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from coalloc.solvers.machine_code import compiled
+from coalloc.solvers.machine_code import inlined
 
 
-@compiled
+@inlined
 def draw(seed):
     """Return a random number from 0 to 1, and the next state of the generator (xorshift, G. Marsaglia 2003)."""
     x = seed[0]
@@ -20,7 +20,7 @@ def draw(seed):
     return (x >> np.uint64(11)) / 9007199254740992.0
 
 
-@compiled
+@inlined
 def places(seed, n, widest):
     """Return two places of ``n``, at most ``widest`` apart, mostly few."""
     i = int(draw(seed) * n)
@@ -28,7 +28,7 @@ def places(seed, n, widest):
     return i, min(n - 1, max(0, i + (width if draw(seed) < 0.5 else -width)))
 
 
-@compiled
+@inlined
 def move(order, i, k, is_insert):
     """Take the job at place ``i`` to place ``k``, or swap the two."""
     j = order[i]
@@ -41,7 +41,7 @@ def move(order, i, k, is_insert):
         order[i], order[k] = order[k], j
 
 
-@compiled
+@inlined
 def step_of(times, size, instant):
     """Return the first step of a profile that does not begin before an instant; how many there are where none does."""
     low, high = 0, size

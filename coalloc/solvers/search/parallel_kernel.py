@@ -13,11 +13,11 @@ import math
 import numpy as np
 
 from coalloc.rules.profile import SUBTRACTION_NOISE
-from coalloc.solvers.machine_code import compiled
+from coalloc.solvers.machine_code import compiled_in_place, inlined
 from coalloc.solvers.search.filling_kernel import find, load
 
 
-@compiled
+@inlined
 def _push(ends, turns, owners, size, end, turn, owner):
     """Put an end into a heap by ends, then by turns; return its size."""
     i = size
@@ -31,7 +31,7 @@ def _push(ends, turns, owners, size, end, turn, owner):
     return size + 1
 
 
-@compiled
+@inlined
 def _pop(ends, turns, owners, size):
     """Take the first end off a heap; return its size."""
     size -= 1
@@ -49,14 +49,14 @@ def _pop(ends, turns, owners, size):
     return size
 
 
-@compiled
+@inlined
 def _set_left(left, limits, used):
     """Say what is left of each contended resource."""
     for k in range(len(limits)):
         left[k] = max(0.0, limits[k] - used[k]) + SUBTRACTION_NOISE * max(1.0, limits[k])
 
 
-@compiled
+@inlined
 def _startable(j, now, asked, by, rule, free, left, tables, room, filling):
     """Return the most efficient member of a job that fits now, its allocation in ``filling``; -1 where none does."""
     _, levels, orders, fillings, loads, memories, platform = tables
@@ -78,7 +78,7 @@ def _startable(j, now, asked, by, rule, free, left, tables, room, filling):
     return -1
 
 
-@compiled
+@inlined
 def _start(row, j, member, tables, rows, allocation):
     """Start a job now on an allocation; return its end."""
     _, levels, _, fillings, loads, _, platform = tables
@@ -99,7 +99,7 @@ def _start(row, j, member, tables, rows, allocation):
     return end
 
 
-@compiled
+@inlined
 def _end(row, owner, tables, rows):
     """Free what one holds that ends."""
     _, levels, _, fillings, loads, _, platform = tables
@@ -119,7 +119,7 @@ def _end(row, owner, tables, rows):
         useds[row, k] -= load(shapes[owner], k, allocations[row, j], fillings, loads)
 
 
-@compiled
+@inlined
 def _advance(row, tables, rows):
     """Go to the next instant at which something ends or arrives; return whether there is one."""
     all_releases = tables[0][2]
@@ -139,7 +139,7 @@ def _advance(row, tables, rows):
     return True
 
 
-@compiled
+@inlined
 def _extend(row, tables, rows, plan, order, until, before, scratch):
     """Go on with one schedule by a plan; return whether it may end before ``before`` with every job placed."""
     releases, least_tasks, _ = tables[0]
@@ -149,7 +149,8 @@ def _extend(row, tables, rows, plan, order, until, before, scratch):
     waiting, left, room, filling = scratch
     free, used = rows[4][row], rows[5][row]
     num_waiting, is_relaxed = 0, False
-    for j in order:
+    for place in range(len(order)):
+        j = order[place]
         if math.isnan(starts[row, j]):
             waiting[num_waiting] = j
             num_waiting += 1
@@ -182,14 +183,14 @@ def _extend(row, tables, rows, plan, order, until, before, scratch):
     return True
 
 
-@compiled
+@inlined
 def _copy_row(source, target):
     """Copy numbers into the beginning of a row: a loop, for assignments to slices take long to compile."""
     for i in range(len(source)):
         target[i] = source[i]
 
 
-@compiled
+@inlined
 def _copy(parent, source, child, target):
     """Make a row of the target what one of the source is."""
     target[0][child] = source[0][parent]
@@ -206,23 +207,14 @@ def _copy(parent, source, child, target):
     _copy_row(source[9][parent], target[9][child])
 
 
-@compiled
-def grow(parents, tables, source, target, plans, until, before, kept, num_places):
+@compiled_in_place
+def grow(parents, tables, source, target, plans, until, before, kept, scratch):
     """Go on with a row of the source for each parent, by the plan of the same number, into rows of the target.
 
-    Return how many of them may end before ``before``; ``kept`` are the numbers of their plans.
+    Return how many of them may end before ``before``; ``kept`` are the numbers of their plans. ``scratch`` has room for
+    the jobs that wait, for what is left, and for what is found to be free and filled.
     """
     orders, thresholds, relaxed, latest, rules = plans
-    num_jobs, num_classes, num_loads = orders.shape[1], source[4].shape[1], source[5].shape[1]
-    filling = (
-        np.zeros(num_classes, np.int64),
-        np.zeros(num_classes + 1, np.int64),
-        np.zeros(num_classes + 1, np.int64),
-        np.zeros(num_classes + 1, np.int64),
-        np.zeros(num_classes + 1, np.int64),
-        np.zeros(num_places, np.int64),
-    )
-    scratch = (np.zeros(num_jobs, np.int64), np.zeros(num_loads), np.zeros(num_classes, np.int64), filling)
     size = np.int64(0)  # a literal would be compiled once more
     for number in range(len(parents)):
         _copy(parents[number], source, size, target)

@@ -51,6 +51,16 @@ class Tables:
         )
         return cls(arrays, len(fillings[3]))
 
+    def rooms(self) -> tuple[Any, ...]:
+        """Return room for what :func:`coalloc.solvers.search.filling_kernel.find` notes: free tasks, and a filling."""
+        num_classes = len(self.arrays[6][6])
+        filling = (
+            np.zeros(num_classes, np.int64),
+            *(np.zeros(num_classes + 1, np.int64) for _ in range(4)),
+            np.zeros(self.num_closings, np.int64),
+        )
+        return np.zeros(num_classes, np.int64), filling
+
 
 def _members(
     problem: Problem,
