@@ -51,7 +51,7 @@ FEWEST_LEFT = 3
 """Jobs that wait at nodes at which better prices are looked for."""
 STEPS = 15
 """First steps of the ceilings, in continuous time, that the gap has room for."""
-NEAR, FAR = 0.6, 2.0
+NEAR, FAR = 0.8, 2.0
 """Gaps, as shares, times the jobs beyond ``FEWEST_JOBS``, up to which it begins before the heuristics, and at all.
 
 It refutes ends from the bound on: where the best end is far from it, it spends its time on what nobody asks.
