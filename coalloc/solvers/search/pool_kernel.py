@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from coalloc.solvers.machine_code import compiled
+from coalloc.solvers.machine_code import compiled, compiled_in_place, inlined
 from coalloc.solvers.search.moves_kernel import draw, move, places, step_of
 
 INSERT = 0.7
@@ -28,7 +28,7 @@ TIDIED = 1_000
 """Steps after which a list is put in the order of its starts."""
 
 
-@compiled
+@inlined
 def _hold(times, free, size, start, end, tasks):
     """Take tasks from ``start`` to ``end`` off a profile; return how many steps it has."""
     if end <= times[0]:
@@ -52,7 +52,7 @@ def _hold(times, free, size, start, end, tasks):
     return size
 
 
-@compiled
+@inlined
 def _earliest(times, free, size, release, duration, tasks):
     """Return the first start from ``release`` on at which so many processors are free for so long."""
     i = step_of(times, size, release)
@@ -71,13 +71,13 @@ def _earliest(times, free, size, release, duration, tasks):
         i = k
 
 
-@compiled
+@inlined
 def _cost(jobs, j, start):
     """Return what a job costs by its start: a ramp. Columns are release, duration, tasks, floor, slope, intercept."""
     return max(jobs[j, 3], jobs[j, 4] * start + jobs[j, 5])
 
 
-@compiled
+@inlined
 def _decode(order, first, last, jobs, alone, state, profile, capacity, held, limit):
     """Return the cost of a list that is as the current one before ``first`` and after ``last``, and where it ends.
 
@@ -112,7 +112,7 @@ def _decode(order, first, last, jobs, alone, state, profile, capacity, held, lim
     return done, n - 1
 
 
-@compiled
+@inlined
 def _keep(order, first, last, jobs, alone, state):
     """Take the new starts of the places from ``first`` to ``last`` into the state."""
     starts, sums, releases, rests, new = state
@@ -130,7 +130,7 @@ def _keep(order, first, last, jobs, alone, state):
         rests[p] = rests[p + 1] + alone[order[p]]
 
 
-@compiled
+@inlined
 def _begin(order, jobs, alone, state, profile, capacity, held):
     """Decode a list from its beginning; return its cost."""
     starts, sums, releases, rests, new = state
@@ -146,7 +146,7 @@ def _begin(order, jobs, alone, state, profile, capacity, held):
     return sums[n]
 
 
-@compiled
+@inlined
 def _sort(order, starts):
     """Put a list, which nearly is, in the order of its starts, by insertion."""
     for p in range(1, len(order)):
@@ -157,7 +157,7 @@ def _sort(order, starts):
         order[k] = j
 
 
-@compiled
+@compiled_in_place
 def aimed_places(order, jobs, starts, seed):
     """Return the places of a job that waits and of one that starts meanwhile, in either order; equal where none does.
 
@@ -230,14 +230,16 @@ def starts_of(order, jobs, capacity, held):
     return state[0]
 
 
-@compiled
+@inlined
 def _decode_to_end(order, first, jobs, starts, new, profile, capacity, held, weights, limit):
     """Return what a list costs that is as the current one before ``first``, and its latest end; infinity above a limit.
 
     The cost is the latest end, and ``weights`` (by job) times the ends: what ends early leaves room to move.
     """
     times, free = profile
-    times[0], free[0], size = jobs[:, 0].min(), capacity, 1
+    times[0], free[0], size = jobs[0, 0], capacity, 1
+    for j in range(1, len(jobs)):
+        times[0] = min(times[0], jobs[j, 0])
     for b in range(len(held)):
         size = _hold(times, free, size, times[0], held[b, 0], held[b, 1])
     latest, early = 0.0, 0.0
