@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coalloc.solvers.machine_code import MULTIPLIER, compiled_in_place, inlined
+from coalloc.solvers.machine_code import MULTIPLIER, inlined, uncounted
 
 DOLL, DEPTH, STEPS, KEPT = 0, 1, 2, 3
 """What the progress holds: the first place of the present doll (-1 at the end), members of the present set, sets that
@@ -90,7 +90,7 @@ def _are_arranged(members, count, choices, trial, most):
     return True
 
 
-@compiled_in_place
+@uncounted
 def compare(slowest, choices, trial, most, members, fit):
     """Note which jobs, each at its slowest level, ``fit`` beside each other, shape ``(num_jobs, num_jobs)``.
 
@@ -146,7 +146,7 @@ def _fits(num_members, choices, state, trial, memory, most):
     return fits
 
 
-@compiled_in_place
+@uncounted
 def search(items, choices, state, trial, memory, most, max_steps):
     """Search on from where ``state`` is, until all is seen or so many more sets were tried; return whether all is.
 

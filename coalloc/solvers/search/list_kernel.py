@@ -15,7 +15,7 @@ import numpy as np
 
 from coalloc.rules.profile import SUBTRACTION_NOISE
 from coalloc.rules.serial_generation import FILLING_RULES
-from coalloc.solvers.machine_code import compiled_in_place, inlined
+from coalloc.solvers.machine_code import inlined, uncounted
 from coalloc.solvers.search.filling_kernel import find, load
 from coalloc.solvers.search.moves_kernel import draw, move, places, step_of
 
@@ -249,7 +249,7 @@ def _another_way(j, tables, seed):
     return level * NUM_RULES + int(draw(seed) * NUM_RULES)
 
 
-@compiled_in_place
+@uncounted
 def anneal(order, ways, best_order, best_ways, best, tables, costs, placed, tried, space, steps, heats, seed):
     """Anneal a list from one step of a round to before another, of so many; return the least objective.
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from coalloc.rules.profile import SUBTRACTION_NOISE
-from coalloc.solvers.machine_code import compiled_in_place, inlined
+from coalloc.solvers.machine_code import inlined, uncounted
 from coalloc.solvers.search.filling_kernel import find, load
 
 
@@ -207,7 +207,7 @@ def _copy(parent, source, child, target):
     _copy_row(source[9][parent], target[9][child])
 
 
-@compiled_in_place
+@uncounted
 def grow(parents, tables, source, target, plans, until, before, kept, scratch):
     """Go on with a row of the source for each parent, by the plan of the same number, into rows of the target.
 

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from coalloc.solvers.machine_code import compiled, compiled_in_place, inlined
+from coalloc.solvers.machine_code import compiled, inlined, uncounted
 from coalloc.solvers.search.moves_kernel import draw, move, places, step_of
 
 INSERT = 0.7
@@ -157,7 +157,7 @@ def _sort(order, starts):
         order[k] = j
 
 
-@compiled_in_place
+@uncounted
 def aimed_places(order, jobs, starts, seed):
     """Return the places of a job that waits and of one that starts meanwhile, in either order; equal where none does.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coalloc.solvers.machine_code import MULTIPLIER, compiled_in_place, inlined
+from coalloc.solvers.machine_code import MULTIPLIER, inlined, uncounted
 
 WAITING, RUNNING, DONE = 0, 1, 2
 """What a job, or what runs from the beginning, may be."""
@@ -284,7 +284,7 @@ def _ends_in_time(num_jobs, state, numbers):
     return in_time
 
 
-@compiled_in_place
+@uncounted
 def search(jobs, state, path, numbers, prices, memory, profile, words, max_nodes):
     """Search on, up to a number of nodes; return how it ended: :data:`EVERYTHING`, :data:`BETTER`, :data:`STOPPED`.
 

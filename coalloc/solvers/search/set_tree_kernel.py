@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from coalloc.solvers.machine_code import MULTIPLIER, compiled_in_place, inlined
+from coalloc.solvers.machine_code import MULTIPLIER, inlined, uncounted
 from coalloc.solvers.search.set_tables import MOST_COMPARED, NONE, UNKNOWN
 
 LEVEL, IS_FORWARD, ASKED_SET, ASKED_KEY = 0, 1, 2, 3
@@ -308,7 +308,7 @@ def _ends_in_time(level, keys, path, ceiling):
     return in_time
 
 
-@compiled_in_place
+@uncounted
 def search(keys, path, numbers, ceiling, slacks, hits, tables, memory, max_nodes):
     """Search on, up to a number of nodes; return how it ended, and the nodes.
 
