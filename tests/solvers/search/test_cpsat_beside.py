@@ -30,7 +30,7 @@ def begins(monkeypatch, method, instance, **options):
         heard = replace(method, run=begun.append)
         patched.setattr(portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, heard))
         patched.setattr(portfolio, "_may_go_on", lambda _: False)
-        coalloc.solve(instance, **{"slot": "5%", "time_limit": 10.0, "threads": 2} | options)
+        coalloc.solve(instance, **{"slot": "5%", "time_limit": 60.0, "threads": 2} | options)
     return bool(begun)
 
 
