@@ -56,8 +56,8 @@ NEAR, FAR = 0.8, 2.0
 
 It refutes ends from the bound on: where the best end is far from it, it spends its time on what nobody asks.
 """
-SHARE, FURTHER_SHARE = 0.7, 0.5
-"""Shares of the remaining time of a portfolio after which it stops, where the end is near, and else."""
+ALONE_SHARE, SHARE, FURTHER_SHARE = 0.35, 0.6, 0.5
+"""Shares of the remaining time of a portfolio after which it stops: alone, where the end is near, and else."""
 
 
 class Keys(NamedTuple):
@@ -365,4 +365,5 @@ def _accepts_early(context: Context) -> bool:
 
 METHOD = Method("branch and bound over running sets", _run, _accepts_near, share=SHARE)
 EARLY = Method(METHOD.name, _run, _accepts_early, share=SHARE)
+ALONE = Method(METHOD.name, _run, _accepts_near, share=ALONE_SHARE)
 FURTHER = Method(METHOD.name, _run, _accepts_far, share=FURTHER_SHARE, repeats=True)
