@@ -37,7 +37,7 @@ from coalloc.solvers.search.set_tables import MOST_MEMBERS, SetTables
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-FEWEST_JOBS, MOST_JOBS = 10, 24
+FEWEST_JOBS, MOST_JOBS = 12, 24
 """Jobs from which on it is worth its loading, and up to which it sees much in seconds."""
 LEAST_TIME = 10.0
 """Time limit, s, from which on it is: compiling takes some seconds, once."""
@@ -51,7 +51,7 @@ FEWEST_LEFT = 3
 """Jobs that wait at nodes at which better prices are looked for."""
 STEPS = 15
 """First steps of the ceilings, in continuous time, that the gap has room for."""
-NEAR, FAR = 0.8, 2.0
+NEAR, FAR = 0.64, 1.6
 """Gaps, as shares, times the jobs beyond ``FEWEST_JOBS``, up to which it begins before the heuristics, and at all.
 
 It refutes ends from the bound on: where the best end is far from it, it spends its time on what nobody asks.

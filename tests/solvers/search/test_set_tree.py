@@ -170,6 +170,7 @@ def test_too_many_running_sets_end_it(monkeypatch):
 @pytest.mark.parametrize("slot", [None, "15%"])
 def test_solve_hears_of_bounds_and_schedules(monkeypatch, slot):
     monkeypatch.setattr(portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, METHOD))
+    monkeypatch.setattr(set_tree, "FEWEST_JOBS", 10)
     instance = coalloc.generate("thesis-oas", jobs=10, seed=8)
     result = coalloc.solve(instance, slot=slot, time_limit=60.0)
     assert result.status == "optimal"
