@@ -204,12 +204,15 @@ def test_it_leaves_ends_that_are_far_to_others_at_first(monkeypatch):
     methods = (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, near, further)
     monkeypatch.setattr(portfolio, "METHODS", methods)
 
-    def asked_by(seed):
+    def asked_by(seed, arrival=0.0, slot="15%"):
         asked.clear()
-        coalloc.solve(coalloc.generate("thesis-oas", jobs=20, seed=seed), slot="15%", time_limit=20.0, work_limit=1)
+        instance = coalloc.generate("thesis-oas", jobs=20, seed=seed)
+        jobs = [job.replace(arrival=arrival) for job in instance.jobs]
+        coalloc.solve(instance.replace(jobs=jobs), slot=slot, time_limit=20.0, work_limit=1)
         return list(asked)
 
     assert asked_by(1001) == ["near", "further"]  # 92 and 89 slots: 3 %
     assert asked_by(1015) == ["further"]  # 94 and 86: 9 %
+    assert asked_by(1015, slot=None) == asked_by(1015, arrival=1.7e9, slot=None) == ["further"]
     monkeypatch.setattr(set_tree, "FAR", 0.5)
     assert asked_by(1015) == []
