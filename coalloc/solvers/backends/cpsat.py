@@ -88,10 +88,7 @@ def solve_cpsat(
         closing(running.messages(document, time_limit)) as messages,
     ):
         for message in messages:
-            if "starts" in message:
-                on_schedule(assignments_in(message, problem))
-            if "bound" in message:
-                on_bound(_bound_of(message, unit))
+            _hear(message, problem, unit, on_bound, on_schedule)
             if message.get("status") == "INFEASIBLE":
                 on_infeasible()
             if is_done():
@@ -219,10 +216,12 @@ def held_by_running(problem: Problem, k: int, unit: float, capacity: int) -> lis
     return held
 
 
-def _bound_of(message: Message, unit: float) -> float:
-    """Return the bound in a message, a cost; -inf where it is none."""
-    bound = message["bound"]
-    return unit * math.ceil(bound - INTEGRALITY) if math.isfinite(bound) else -math.inf
+def _hear(message: Message, problem: Problem, unit: float, on_bound: OnBound, on_schedule: OnSchedule) -> None:
+    """Tell the callbacks what a message holds: a schedule, a bound (a cost; ``unit`` of it is one there), or both."""
+    if "starts" in message:
+        on_schedule(assignments_in(message, problem))
+    if math.isfinite(message.get("bound", math.inf)):
+        on_bound(unit * math.ceil(message["bound"] - INTEGRALITY))
 
 
 # --- as methods of the portfolio ---------------------------------------------------------------------
@@ -270,10 +269,13 @@ class Beside:
     def tell(self, context: Context) -> None:
         """Tell a context what was found since."""
         for message in self.worker.news():
-            if "starts" in message:
-                context.take_if_valid(assignments_in(message, context.problem), METHOD.name)
-            if "bound" in message:
-                context.prove(_bound_of(message, self.unit), METHOD.name)
+            _hear(
+                message,
+                context.problem,
+                self.unit,
+                on_bound=lambda cost: context.prove(cost, METHOD.name),
+                on_schedule=lambda found: context.take_if_valid(found, METHOD.name),
+            )
 
 
 def begin_beside(context: Context) -> None:
