@@ -22,7 +22,7 @@ from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix
 
 MOST_JOBS = 64
 """Jobs of a suffix: bits of a word."""
-STEPS_BETWEEN = 5_000
+STEPS_BETWEEN = 500
 """Sets that are tried between two looks at the clock."""
 MOST_KEPT = 64
 """Good sets that are kept in a search."""
@@ -31,7 +31,7 @@ MEMORY = 524_287
 MOST_STEPS = 1_000_000
 """Sets that are tried for one pricing: beyond, what it would be without links bounds it."""
 MOST_ENTRIES = 2_000_000
-"""Entries of the table (jobs x levels x states) up to which it is tried: each pricing makes one."""
+"""Entries of the table (jobs x most levels of one x states) up to which it is tried: each pricing makes one."""
 LOADING_TIME = 1.0
 """Seconds that there must be: loading machine code takes half of one, and compiling some, once."""
 
@@ -102,7 +102,7 @@ class Trial(NamedTuple):
 def may_price(problem: Problem, suffix: ReleaseSuffix) -> bool:
     """Return whether the jobs are few enough, as are their allocations and the states of the processors."""
     states = math.prod(capacity + 1 for capacity in suffix.capacities)
-    entries = states * sum(len(job.durations) for job in suffix.jobs)
+    entries = states * len(suffix.jobs) * max(len(job.durations) for job in suffix.jobs)
     return len(suffix.jobs) <= MOST_JOBS and entries <= MOST_ENTRIES and problem.num_allocations <= MAX_CHOICES
 
 

@@ -106,6 +106,17 @@ def test_more_jobs_than_a_word_has_bits_are_left_to_others() -> None:
     assert not may_price(*family(65))
 
 
+def test_tables_too_large_to_make_at_every_pricing_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, suffix = family()
+    # What the table holds: of every job, at as many levels as any has, in every state.
+    states, levels = math.prod(c + 1 for c in suffix.capacities), max(len(job.durations) for job in suffix.jobs)
+    assert min(len(job.durations) for job in suffix.jobs) < levels
+    monkeypatch.setattr(link_pricing, "MOST_ENTRIES", states * levels * len(suffix.jobs))
+    assert may_price(problem, suffix)
+    monkeypatch.setattr(link_pricing, "MOST_ENTRIES", states * levels * len(suffix.jobs) - 1)
+    assert not may_price(problem, suffix)
+
+
 def test_by_hand() -> None:
     problem = two_clusters(10.0, across("J1"), across("J2"), Job("J3", 1, 10.0))
     # J1 and J2 would put 20 MB/s on links of 10.
