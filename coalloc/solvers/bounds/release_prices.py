@@ -43,7 +43,8 @@ def release_prices(problem: Problem, deadline: float = math.inf) -> list[list[fl
     sets = LinkSets(problem, jobs).listed(deadline, MAX_SETS)
     if not sets:
         return []
-    least = np.array([levels[0].duration for levels in problem.levels], dtype=float)
+    least = np.zeros(len(problem.jobs))
+    least[list(jobs.numbers)] = [min(job.durations) for job in jobs.jobs]
     remainder = RemainderPrices(problem, jobs, ListedPricing(SetList.of(sets), jobs.jobs))
     areas = least * [min(level.tasks for level in levels) for levels in problem.levels] / sum(problem.capacities)
     ends = {release: release + float(areas[releases >= release].sum()) for release in set(releases.tolist())}
