@@ -32,7 +32,7 @@ from coalloc.solvers.bounds.area import Work
 from coalloc.solvers.bounds.column_generation import IMPROVEMENT, ColumnGeneration, Set, all_levels
 from coalloc.solvers.bounds.level_branching import MAX_NODES, Root, branch
 from coalloc.solvers.bounds.link_pricing import LOADING_TIME, LinkPricing, may_price
-from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, SetList, may_list
+from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, SetList, may_check
 from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
 from coalloc.solvers.bounds.pricing import ListedPricing, MipPricing, Pricing, pricing_for
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
@@ -140,7 +140,7 @@ class FeasibleSets:
 
     def _with_memory(self, deadline: float) -> Iterator[float]:
         """Yield ever better bounds: of the problem, then, unless its sets know memory, of what that leaves to jobs."""
-        problems = [] if may_list(self._problem) else list(memory_relaxations(self._problem))
+        problems = [] if may_check(self._problem) else list(memory_relaxations(self._problem))
         for number, bounds in enumerate([self._lps, *(FeasibleSets(p, known=self.best)._lps for p in problems)]):
             now = time.perf_counter()
             yield from bounds(now + (deadline - now) / (len(problems) + 1 - number))
@@ -202,7 +202,7 @@ class FeasibleSets:
 
     def _wide(self, suffix: ReleaseSuffix, deadline: float) -> Iterator[float]:
         """Yield the bounds of the wide jobs of a suffix."""
-        wide = None if may_list(self._problem) else self._pairs.suffix(suffix)
+        wide = None if may_check(self._problem) else self._pairs.suffix(suffix)
         if wide is None:
             return
         now = time.perf_counter()
@@ -266,7 +266,7 @@ def _few_sets(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> list[
 
 def set_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pricing:
     """Return the pricing over the sets that links allow where that can be done, else over those that processors do."""
-    if may_list(problem):
+    if may_check(problem):
         now, sets = time.perf_counter(), LinkSets(problem, suffix)
         listed = None if sets.are_many else sets.listed(now + LIST_SHARE * (deadline - now))
         if listed is not None:

@@ -77,7 +77,7 @@ class ChoiceArrays(NamedTuple):
     left: NDArray[np.float64]
 
 
-def may_list(problem: Problem) -> bool:
+def may_check(problem: Problem) -> bool:
     """Return whether links, memory or the scope forbid sets that the processors hold, and the ways to try are few."""
     is_restricted = bool(problem.contended_links) or problem.is_restricted or problem.scope != "platform"
     return is_restricted and problem.num_allocations <= MAX_CHOICES

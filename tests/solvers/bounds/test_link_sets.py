@@ -14,7 +14,7 @@ from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform, Runnin
 from coalloc.problem import Problem, discretise
 from coalloc.solvers.bounds import link_sets
 from coalloc.solvers.bounds.feasible_set import FeasibleSets, feasible_set_bound
-from coalloc.solvers.bounds.link_sets import LinkSets, SetList, may_list
+from coalloc.solvers.bounds.link_sets import LinkSets, SetList, may_check
 from coalloc.solvers.bounds.pricing import ListedPricing, TablePricing
 from coalloc.solvers.bounds.release_suffixes import Member, ReleaseSuffix, levelled_jobs, release_suffix_of
 from tests.small_instances import slotted_instances
@@ -82,8 +82,8 @@ def test_listing_stops_at_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_is_listed_where_processors_say_it_all() -> None:
-    assert not may_list(two_clusters(1e9, across("J1"), across("J2")))
-    assert may_list(two_clusters(10.0, across("J1"), across("J2")))
+    assert not may_check(two_clusters(1e9, across("J1"), across("J2")))
+    assert may_check(two_clusters(10.0, across("J1"), across("J2")))
 
 
 def fits_by_definition(problem: Problem, suffix: ReleaseSuffix, members: tuple[Member, ...]) -> bool:

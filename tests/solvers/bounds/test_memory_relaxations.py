@@ -60,7 +60,7 @@ def test_without_memory_there_is_nothing_to_relax() -> None:
 @pytest.mark.parametrize("rounding", ["up", "down", None])
 @pytest.mark.parametrize("seed", range(20))
 def test_no_bound_exceeds_the_optimum(seed: int, rounding: Rounding | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feasible_set, "may_list", lambda _: False)
+    monkeypatch.setattr(feasible_set, "may_check", lambda _: False)
     monkeypatch.setattr(feasible_set, "_few_sets", lambda *_: None)
     instance, slot = small_memory_instance(seed, SmallSize(max_jobs=4))
     problem = discretise(instance, slot, rounding) if rounding else discretise(instance, None)

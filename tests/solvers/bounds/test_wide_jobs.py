@@ -45,7 +45,7 @@ def test_what_links_do_not_hold_takes_turns() -> None:
 
 def test_the_bound_counts_turns_where_sets_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     # One after another: 30 s. By processors alone two of 4 tasks fit on 9: 15 s.
-    monkeypatch.setattr(feasible_set, "may_list", lambda _: False)
+    monkeypatch.setattr(feasible_set, "may_check", lambda _: False)
     assert feasible_set_bound(three_of_four_tasks(19.0)) == pytest.approx(30.0)
     assert feasible_set_bound(three_of_four_tasks(20.0)) == pytest.approx(15.0)
 
@@ -117,7 +117,7 @@ def test_two_that_can_run_together_are_never_parted(drawn: tuple[Instance, float
 def test_the_bound_is_below_the_optimum(drawn: tuple[Instance, float]) -> None:
     instance, slot = drawn
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(feasible_set, "may_list", lambda _: False)
+        patch.setattr(feasible_set, "may_check", lambda _: False)
         for of_time in (None, slot):
             problem = discretise(instance, of_time)
             bound = problem.seconds(feasible_set_bound(problem)) - instance.origin
