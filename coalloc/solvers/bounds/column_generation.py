@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.solvers.backends.growing_lp import GrowingLp
-from coalloc.solvers.bounds.pricing import GreedyPricing, JobPrices, MipPricing, Pricing
+from coalloc.solvers.bounds.pricing import GreedyPricing, JobPrices, Pricing
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member, ReleaseSuffix
 
 IMPROVEMENT = 1e-7
@@ -79,8 +79,7 @@ class ColumnGeneration:
         ]
         self._master = _Master(self._least, self._shares)
         self._pricing = pricing
-        is_slow = isinstance(pricing, MipPricing)
-        self._greedy = GreedyPricing(suffix.capacities, suffix.jobs, speed_prices) if is_slow else None
+        self._greedy = GreedyPricing(suffix.capacities, suffix.jobs, speed_prices) if pricing.is_slow else None
         self._center = values / self._least
         self.bound = 0.0
         self._master.add([((j, first),) for j, (first, _) in enumerate(allowed)])

@@ -30,11 +30,12 @@ import numpy as np
 from coalloc.problem import Assignment, Problem
 from coalloc.solvers.bounds.area import Work
 from coalloc.solvers.bounds.column_generation import IMPROVEMENT, ColumnGeneration, Set, all_levels
+from coalloc.solvers.bounds.large_table import LargeTablePricing, may_tabulate
 from coalloc.solvers.bounds.level_branching import MAX_NODES, Root, branch
-from coalloc.solvers.bounds.link_pricing import LOADING_TIME, LinkPricing, may_price
+from coalloc.solvers.bounds.link_pricing import LinkPricing, may_price
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES, LinkSets, SetList, may_check
 from coalloc.solvers.bounds.memory_relaxations import memory_relaxations
-from coalloc.solvers.bounds.pricing import ListedPricing, MipPricing, Pricing, pricing_for
+from coalloc.solvers.bounds.pricing import ListedPricing, MipPricing, Pricing, TablePricing, may_look_up
 from coalloc.solvers.bounds.release_suffixes import ReleaseSuffix, levelled_jobs, release_suffix_of
 from coalloc.solvers.bounds.safe_side import rounded
 from coalloc.solvers.bounds.simple import simple_bound
@@ -53,6 +54,8 @@ SLOW_SHARE = 0.2
 
 So many processors hold nearly every mixture of jobs, and the LP proves little more than the area itself.
 """
+LOADING_TIME = 1.0
+"""Seconds that there must be for pricing by machine code: loading it takes half of one, and compiling some, once."""
 LIST_SHARE = 0.6
 """Share of that time in which its sets must be listed."""
 BRANCHING_REACH = 0.97
@@ -174,7 +177,7 @@ class FeasibleSets:
                 if isinstance(pricing, MipPricing) and self.best > of_area:
                     last = now + SLOW_SHARE * (last - now)
                 if isinstance(pricing, LinkPricing):  # without links it takes no time, and what takes some may not end
-                    yield from self._lp(work, index, suffix, pricing_for(suffix.capacities, suffix.jobs), last)
+                    yield from self._lp(work, index, suffix, processor_pricing(suffix, last), last)
                 known = self.best
                 yield from self._lp(work, index, suffix, pricing, last)
                 if isinstance(pricing, LinkPricing):
@@ -271,9 +274,24 @@ def set_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pri
         listed = None if sets.are_many else sets.listed(now + LIST_SHARE * (deadline - now))
         if listed is not None:
             return ListedPricing(SetList.of(listed), suffix.jobs)
-        if deadline - time.perf_counter() > LOADING_TIME and may_price(problem, suffix):
+        if _may_load(deadline) and may_price(problem, suffix):
             return LinkPricing(problem, suffix)
-    return pricing_for(suffix.capacities, suffix.jobs)
+    return processor_pricing(suffix, deadline)
+
+
+def processor_pricing(suffix: ReleaseSuffix, deadline: float) -> Pricing:
+    """Return the pricing over the sets that processors hold: exact while a table does it, else the MIP."""
+    capacities, jobs = suffix.capacities, suffix.jobs
+    if may_look_up(capacities, jobs):
+        return TablePricing(capacities, jobs)
+    if _may_load(deadline) and may_tabulate(capacities, jobs):
+        return LargeTablePricing(capacities, jobs)
+    return MipPricing(capacities, jobs)
+
+
+def _may_load(deadline: float) -> bool:
+    """Return whether there is time to load machine code."""
+    return deadline - time.perf_counter() > LOADING_TIME
 
 
 def sets_of_schedules(suffix: ReleaseSuffix, schedules: Schedules) -> Iterator[Set]:

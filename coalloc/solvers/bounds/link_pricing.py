@@ -32,8 +32,6 @@ MOST_STEPS = 1_000_000
 """Sets that are tried for one pricing: beyond, what it would be without links bounds it."""
 MOST_ENTRIES = 2_000_000
 """Entries of the table (jobs x most levels of one x states) up to which it is tried: each pricing makes one."""
-LOADING_TIME = 1.0
-"""Seconds that there must be: loading machine code takes half of one, and compiling some, once."""
 
 Array = NDArray[Any]
 
@@ -110,6 +108,7 @@ class LinkPricing:
     """Exact, by search, for a suffix of up to ``MOST_JOBS`` jobs on processors whose states a table can hold."""
 
     is_nested = False
+    is_slow = False
 
     def __init__(self, problem: Problem, suffix: ReleaseSuffix) -> None:
         self._jobs, self._num_processors = suffix.jobs, sum(suffix.capacities)

@@ -1,7 +1,8 @@
 """Pricing for the feasible-set bound: which jobs, each at which level, are worth most at one instant.
 
 A knapsack with one constraint per prefix of the speeds. While the states (free processors of each
-speed) are few, a dynamic programme is exact; beyond, a MIP with its dual bound, and a greedy
+speed) are few, a dynamic programme is exact (compiled while they are not too many,
+:mod:`coalloc.solvers.bounds.large_table`); beyond, a MIP with its dual bound, and a greedy
 heuristic that finds sets quickly and proves nothing. Where all sets are listed, links between jobs
 and all (:mod:`coalloc.solvers.bounds.link_sets`), a product does. Prices are per tick, one per job and level.
 A knapsack as pricing: P. Gilmore, R. Gomory, "A linear programming approach to the cutting-stock problem", Operations
@@ -26,7 +27,7 @@ from coalloc.solvers.bounds.link_sets import SetList
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member
 
 MAX_TABLE = 30_000_000
-"""Entries of the dynamic programme's table (jobs x levels x states) beyond which pricing is a MIP."""
+"""Entries of the dynamic programme's table (jobs x levels x states) up to which states are looked up in it."""
 MAX_SETS = 16
 """Sets that one pricing returns."""
 MIP_GAP = 1e-3
@@ -64,19 +65,14 @@ class Pricing(Protocol):
     """Finds sets of great value, and bounds the greatest.
 
     Where ``is_nested`` a set that fits with a job at a fast level fits with it at a slower one, even if it is moldable.
+    Where ``is_slow`` sets that are found quickly, and prove nothing, are worth trying first.
     """
 
     is_nested: bool
+    is_slow: bool
 
     def price(self, prices: JobPrices, deadline: float) -> Priced:
         """Return sets, and a bound on all sets; without a bound where the deadline (perf_counter, s) passes."""
-
-
-def pricing_for(capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> Pricing:
-    """Return the exact pricing while its table is small, else, or where jobs take of resources, the MIP."""
-    entries = math.prod(c + 1 for c in capacities) * sum(len(job.durations) for job in jobs)
-    is_small = entries <= MAX_TABLE and not any(job.takes for job in jobs)
-    return TablePricing(capacities, jobs) if is_small else MipPricing(capacities, jobs)
 
 
 def _num_resources(jobs: Sequence[LevelledJob]) -> int:
@@ -99,6 +95,12 @@ def useful_levels(prices: Sequence[float], job: LevelledJob) -> Iterator[tuple[i
             yield level, best
 
 
+def may_look_up(capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> bool:
+    """Return whether a small table serves: the jobs take nothing but processors, and the states are few."""
+    entries = math.prod(c + 1 for c in capacities) * sum(len(job.durations) for job in jobs)
+    return entries <= MAX_TABLE and not any(job.takes for job in jobs)
+
+
 class TablePricing:
     """Exact: a dynamic programme over the free processors of each speed.
 
@@ -107,6 +109,7 @@ class TablePricing:
     """
 
     is_nested = False
+    is_slow = False
 
     def __init__(self, capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> None:
         self._jobs = jobs
@@ -131,7 +134,7 @@ class TablePricing:
             for level, price in choices:
                 value = price + columns[j][self._next(j, level)[-1]]
                 ending.append((-value, j, level))
-        tops = [(j, level) for _, j, level in sorted(ending)[:MAX_SETS]]
+        tops = [(j, level) for value, j, level in sorted(ending)[:MAX_SETS] if value < math.inf]
         sets = tuple((top, *self._members(levels, columns, top)) for top in tops)
         return Priced(float(columns[-1][-2]), sets)
 
@@ -194,6 +197,7 @@ class ListedPricing:
     """Exact: the sets are known, and a matrix with one row per set adds up what their members are worth."""
 
     is_nested = True
+    is_slow = False
 
     def __init__(self, sets: SetList, jobs: Sequence[LevelledJob]) -> None:
         from scipy.sparse import csr_matrix
@@ -220,6 +224,7 @@ class MipPricing:
     """Choose a level for each job so that every prefix of the speeds holds its tasks, by HiGHS."""
 
     is_nested = False
+    is_slow = True
 
     def __init__(self, capacities: Sequence[int], jobs: Sequence[LevelledJob]) -> None:
         self._members = [(j, level) for j, job in enumerate(jobs) for level in range(len(job.durations))]
