@@ -218,13 +218,27 @@ def _grid_of(context: Context) -> float | None:
     return slot if latest <= MAX_HORIZON else None
 
 
+def is_awaited(context: Context) -> bool:
+    """Return whether others wait a little for it: not beside the branch and bound of jobs that arrive over time.
+
+    That is done as early as often, and needs a core of its own.
+    """
+    return not _goes_on(context) or len(set(context.problem.releases)) == 1
+
+
+def _goes_on(context: Context) -> bool:
+    """Return whether it goes on beside the methods that follow."""
+    return context.call.options.threads > 1 and not context.is_large
+
+
 def _begin(context: Context) -> None:
-    """Start, and wait a little; where there is another core it goes on beside the methods that follow."""
+    """Start, and wait a little; where there is another core it goes on."""
     run = _started(context)
     if run is None:
         return
-    run.wait()
-    if context.call.options.threads > 1 and not context.is_large:
+    if is_awaited(context):
+        run.wait()
+    if _goes_on(context):
         context.keep(run)
         context.listeners.append(run.hear)
     else:

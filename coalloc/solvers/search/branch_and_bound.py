@@ -45,8 +45,11 @@ NODES_BEFORE_MACHINE_CODE = 3_000
 """Those where machine code (:mod:`coalloc.solvers.search.pool_tree`, ``set_tree`` beside it) goes on."""
 FEW_NODES = 300
 """Nodes of the search without the prices of releases: many problems are done then, before those are found."""
-BRIEF_NODES = 1_200
-"""Nodes of the search of jobs that arrive over time before another method that takes longer gets its turn."""
+BRIEF_NODES, BRIEFER_NODES = 1_200, 400
+"""Nodes of the search of jobs that arrive over time before Pumpkin, which takes longer, gets its turn; on another core.
+
+Beside it the search begins anew at once, so the second are few.
+"""
 NODES_BEFORE_PUMPKIN = 10_000
 """Those where all jobs are there from the beginning: 8 jobs are mostly done by then, in less than a second."""
 SHARE = 0.25
@@ -225,7 +228,8 @@ def _run(context: Context) -> None:
 
 
 def _run_briefly(context: Context) -> None:
-    _search_in_stages(context, BRIEF_NODES if _arrive_over_time(context.problem) else NODES_BEFORE_PUMPKIN)
+    brief = BRIEF_NODES if pumpkin.is_awaited(context) else BRIEFER_NODES
+    _search_in_stages(context, brief if _arrive_over_time(context.problem) else NODES_BEFORE_PUMPKIN)
 
 
 def _search_in_stages(context: Context, max_nodes: int) -> None:

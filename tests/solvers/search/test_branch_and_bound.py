@@ -254,6 +254,18 @@ def test_jobs_that_arrive_over_time_do_not_wait_for_pumpkin(monkeypatch: pytest.
     assert (result.status, result.trace[-1].source, started) == ("optimal", "branch and bound", [])
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_nor_does_it_wait_for_pumpkin_once_that_has_begun(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The search needs more nodes than it has before Pumpkin begins. On another core that goes on beside it; on the same
+    # it has its turn first.
+    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+    waited: list[pumpkin.Run] = []
+    monkeypatch.setattr(pumpkin.Run, "wait", lambda run: waited.append(run))
+    result = solve(generate("thesis-oas", seed=1, jobs=10, interarrival_mean=2e5), slot="5%", threads=threads)
+    assert (result.status, result.trace[-1].source) == ("optimal", "branch and bound")
+    assert len(waited) == (threads == 1)
+
+
 def test_it_is_for_few_jobs_or_few_kinds() -> None:
     jobs = [Job(f"J{i}", 1, 10.0 + i) for i in range(int(math.log2(MAX_WAITING)) + 1)]
     assert may_search(fast_and_slow(*jobs[:-1]))
