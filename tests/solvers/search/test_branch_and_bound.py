@@ -260,7 +260,11 @@ def test_nor_does_it_wait_for_pumpkin_once_that_has_begun(threads: int, monkeypa
     # it has its turn first.
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
     waited: list[pumpkin.Run] = []
-    monkeypatch.setattr(pumpkin.Run, "wait", lambda run: waited.append(run))
+
+    def wait(run: pumpkin.Run) -> None:
+        waited.append(run)
+
+    monkeypatch.setattr(pumpkin.Run, "wait", wait)
     result = solve(generate("thesis-oas", seed=1, jobs=10, interarrival_mean=2e5), slot="5%", threads=threads)
     assert (result.status, result.trace[-1].source) == ("optimal", "branch and bound")
     assert len(waited) == (threads == 1)
