@@ -177,7 +177,7 @@ class FeasibleSets:
                 if isinstance(pricing, MipPricing) and self.best > of_area:
                     last = now + SLOW_SHARE * (last - now)
                 if isinstance(pricing, LinkPricing):  # without links it takes no time, and what takes some may not end
-                    yield from self._lp(work, index, suffix, processor_pricing(suffix, last), last)
+                    yield from self._lp(work, index, suffix, processor_pricing(problem, suffix, last), last)
                 known = self.best
                 yield from self._lp(work, index, suffix, pricing, last)
                 if isinstance(pricing, LinkPricing):
@@ -276,15 +276,18 @@ def set_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pri
             return ListedPricing(SetList.of(listed), suffix.jobs)
         if _may_load(deadline) and may_price(problem, suffix):
             return LinkPricing(problem, suffix)
-    return processor_pricing(suffix, deadline)
+    return processor_pricing(problem, suffix, deadline)
 
 
-def processor_pricing(suffix: ReleaseSuffix, deadline: float) -> Pricing:
-    """Return the pricing over the sets that processors hold: exact while a table does it, else the MIP."""
-    capacities, jobs = suffix.capacities, suffix.jobs
+def processor_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) -> Pricing:
+    """Return the pricing over the sets that processors hold: exact while a table does it, else the MIP.
+
+    That takes less at most prices, and of many releases most are done after a few.
+    """
+    capacities, jobs, come_at_once = suffix.capacities, suffix.jobs, len(set(problem.releases)) == 1
     if may_look_up(capacities, jobs):
         return TablePricing(capacities, jobs)
-    if _may_load(deadline) and may_tabulate(capacities, jobs):
+    if come_at_once and _may_load(deadline) and may_tabulate(capacities, jobs):
         return LargeTablePricing(capacities, jobs)
     return MipPricing(capacities, jobs)
 
