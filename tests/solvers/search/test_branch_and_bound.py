@@ -256,7 +256,7 @@ def test_jobs_that_arrive_over_time_do_not_wait_for_pumpkin(monkeypatch: pytest.
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_nor_does_it_wait_for_pumpkin_once_that_has_begun(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The search needs more nodes than it has before Pumpkin begins. On another core that, silent here, goes on beside it;
+    # The search needs more nodes than it has before Pumpkin begins. That is silent here, and beside it on another core;
     # on the same it has its turn first.
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
     waited: list[pumpkin.Run] = []
