@@ -219,9 +219,10 @@ def _grid_of(context: Context) -> float | None:
 
 
 def is_awaited(context: Context) -> bool:
-    """Return whether others wait a little for it: not beside the branch and bound of jobs that arrive over time.
+    """Return whether the methods that follow wait for it a little at first.
 
-    That is done as early as often, and needs a core of its own.
+    With a core of its own it is not waited for by the branch and bound of jobs that arrive over time, which is done
+    before it as often as not.
     """
     return not _goes_on(context) or len(set(context.problem.releases)) == 1
 

@@ -46,9 +46,9 @@ NODES_BEFORE_MACHINE_CODE = 3_000
 FEW_NODES = 300
 """Nodes of the search without the prices of releases: many problems are done then, before those are found."""
 BRIEF_NODES, BRIEFER_NODES = 1_200, 400
-"""Nodes of the search of jobs that arrive over time before Pumpkin, which takes longer, gets its turn; on another core.
+"""Nodes of the search of jobs that arrive over time before Pumpkin, which takes longer, begins: in turn, or beside it.
 
-Beside it the search begins anew at once, so the second are few.
+Beside it, on another core, the search begins anew at once, so the second are few.
 """
 NODES_BEFORE_PUMPKIN = 10_000
 """Those where all jobs are there from the beginning: 8 jobs are mostly done by then, in less than a second."""
