@@ -82,7 +82,7 @@ def test_the_table_is_as_large_as_time_and_memory_allow(monkeypatch: pytest.Monk
     monkeypatch.setattr(pricing, "MAX_TABLE", states * sum(levels) - 1)
     assert isinstance(processor_pricing(problem, suffix, math.inf), LargeTablePricing)
     assert isinstance(processor_pricing(problem, suffix, time.perf_counter() + 0.5), MipPricing)  # no time to load it
-    for limit, most in (("MOST_ENTRIES", states * sum(levels)), ("MOST_BYTES", states * len(levels))):
+    for limit, most in (("MOST_ENTRIES", states * sum(levels)), ("MOST_BYTES", states * (len(levels) + 16))):
         with monkeypatch.context() as patch:
             patch.setattr(large_table, limit, most)
             assert may_tabulate(suffix.capacities, suffix.jobs)
@@ -97,6 +97,11 @@ def test_where_jobs_arrive_over_time_most_is_done_with_a_few_prices(monkeypatch:
     problem = discretise(instance, 67_000.0)
     monkeypatch.setattr(pricing, "MAX_TABLE", 0)
     assert isinstance(processor_pricing(problem, suffix_of(problem), math.inf), MipPricing)
+
+
+def test_few_jobs_on_many_processors_are_left_to_the_mip() -> None:
+    # 501 ** 3 states: two values of each would take 2 GB.
+    assert not may_tabulate((500, 500, 500), [LevelledJob((10.0,), ((1, 1, 1),))])
 
 
 def test_jobs_that_take_resources_are_left_to_the_mip() -> None:
