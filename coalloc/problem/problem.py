@@ -234,6 +234,11 @@ class Problem(Frame):
         return not self.blocks and self.contended_pools == self.contended_stocks
 
     @cached_property
+    def come_at_once(self) -> bool:
+        """Whether all jobs to schedule arrive at one instant."""
+        return len(set(self.releases)) <= 1
+
+    @cached_property
     def is_restricted(self) -> bool:
         """Whether memory, resources or constraints keep some job from processors that it could have otherwise."""
         is_shared = bool(self.contended_memories or self.contended_stocks)

@@ -86,7 +86,7 @@ class OneDimension:
 
 def one_dimension(problem: Problem) -> OneDimension | None:
     """Return what a problem is if it has one dimension only, else None."""
-    if not problem.jobs or problem.busy or len(set(problem.releases)) > 1 or not are_rectangles(problem):
+    if not problem.jobs or problem.busy or not problem.come_at_once or not are_rectangles(problem):
         return None
     tasks, processors = [job.tasks for job in problem.jobs], sum(problem.capacities)
     durations = [levels[0].duration for levels in problem.levels]

@@ -74,6 +74,7 @@ METHODS: tuple[Method, ...] = (
     sampling.SHORT,
     set_tree.METHOD,
     set_tree.FURTHER,
+    set_tree.OVER_TIME,
     pool_annealing.METHOD,
     list_annealing.METHOD,
     beam_search.METHOD,

@@ -32,7 +32,7 @@ from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.method import Method
 from coalloc.solvers.oas import solve_oas
 from coalloc.solvers.result import ModelSize, ModelSolution, SolveOptions, SolveStatus, StoppedBy, TracePoint
-from coalloc.solvers.search import beam_worker, branch_and_bound, sampling
+from coalloc.solvers.search import beam_worker, branch_and_bound, sampling, set_tree
 from coalloc.solvers.search.beam_search import BeamSearch
 from coalloc.testing.brute_force import brute_force_oas
 from tests.explanations.test_infeasible import many_ends_by
@@ -313,7 +313,7 @@ def test_no_process_is_started_for_which_no_time_is_left(
 
 def test_what_another_core_finds_is_taken(helpers: list[Worker], monkeypatch: pytest.MonkeyPatch) -> None:
     # Here nothing else improves on the list schedule.
-    without(monkeypatch, "sampling", "simulated annealing", "large neighbourhoods")
+    without(monkeypatch, "sampling", "simulated annealing", "large neighbourhoods", set_tree.METHOD.name)
     monkeypatch.setattr(BeamSearch, "round", lambda _: time.sleep(0.01))
     instance = coalloc.generate("thesis-oas", seed=2, jobs=24)
     result = coalloc.solve(instance, slot="15%", time_limit=60.0, threads=2, gap=0.015)

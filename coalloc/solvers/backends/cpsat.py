@@ -297,7 +297,10 @@ def may_begin_beside(context: Context) -> bool:
 
 
 def _solve(context: Context) -> None:
-    """Solve the problem itself, between what is proven and what is known."""
+    """Solve the problem itself, between what is proven and what is known; what runs beside others goes on there."""
+    beside = context.kept(Beside)
+    if beside is not None and beside.worker.is_alive:
+        return
 
     def take(assignments: list[Assignment]) -> None:
         context.take_if_valid(assignments, METHOD.name)
@@ -383,13 +386,7 @@ def _known(context: Context, criterion: Criterion) -> float:
 
 
 def _living_worker(context: Context) -> Worker | None:
-    """Return the process of the call, started if need be; None where there is no time left to load one.
-
-    What ran beside others ends, for now all cores are there for it.
-    """
-    beside = context.kept(Beside)
-    if beside is not None:
-        beside.worker.close()
+    """Return the process of the call, started if need be; None where there is no time left to load one."""
     worker = context.kept(Worker)
     if worker is not None and worker.is_alive:
         return worker

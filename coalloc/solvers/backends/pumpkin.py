@@ -224,7 +224,7 @@ def is_awaited(context: Context) -> bool:
     With a core of its own it is not waited for by the branch and bound of jobs that arrive over time, which is done
     before it as often as not.
     """
-    return not _goes_on(context) or len(set(context.problem.releases)) == 1
+    return not _goes_on(context) or context.problem.come_at_once
 
 
 def _goes_on(context: Context) -> bool:

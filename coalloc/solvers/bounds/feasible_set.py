@@ -154,7 +154,7 @@ class FeasibleSets:
         jobs = levelled_jobs(problem, use_links=True)
         if not jobs:
             return
-        if len(set(problem.releases)) == 1:
+        if problem.come_at_once:
             suffix = release_suffix_of(problem, jobs, problem.releases[0], self.best)
             sets = _few_sets(problem, suffix, deadline) if suffix.jobs else []
             if sets is not None:
@@ -284,10 +284,10 @@ def processor_pricing(problem: Problem, suffix: ReleaseSuffix, deadline: float) 
 
     That takes less at most prices, and of many releases most are done after a few.
     """
-    capacities, jobs, come_at_once = suffix.capacities, suffix.jobs, len(set(problem.releases)) == 1
+    capacities, jobs = suffix.capacities, suffix.jobs
     if may_look_up(capacities, jobs):
         return TablePricing(capacities, jobs)
-    if come_at_once and _may_load(deadline) and may_tabulate(capacities, jobs):
+    if problem.come_at_once and _may_load(deadline) and may_tabulate(capacities, jobs):
         return LargeTablePricing(capacities, jobs)
     return MipPricing(capacities, jobs)
 

@@ -41,8 +41,10 @@ from coalloc.solvers.search.running_sets import ExtensionAlternative, Key, Runni
 
 MAX_NODES = 200_000
 """Nodes of the search in a portfolio."""
-NODES_BEFORE_MACHINE_CODE = 3_000
-"""Those where machine code (:mod:`coalloc.solvers.search.pool_tree`, ``set_tree`` beside it) goes on."""
+NODES_BEFORE_MACHINE_CODE, NODES_OVER_TIME = 3_000, 10_000
+"""Those where machine code (:mod:`coalloc.solvers.search.pool_tree`, ``set_tree`` beside it) goes on; where jobs arrive
+over time it does so later, once schedules have been sampled.
+"""
 FEW_NODES = 300
 """Nodes of the search without the prices of releases: many problems are done then, before those are found."""
 BRIEF_NODES, BRIEFER_NODES = 1_200, 400
@@ -223,27 +225,24 @@ class _Priced:
 
 
 def _run(context: Context) -> None:
-    goes_on = pool_tree.METHOD.accepts(context) or set_tree.FURTHER.accepts(context)
-    _search_in_stages(context, NODES_BEFORE_MACHINE_CODE if goes_on else MAX_NODES)
+    goes_on = pool_tree.METHOD.accepts(context) or set_tree.may_follow(context)
+    before = NODES_BEFORE_MACHINE_CODE if context.problem.come_at_once else NODES_OVER_TIME
+    _search_in_stages(context, before if goes_on else MAX_NODES)
 
 
 def _run_briefly(context: Context) -> None:
     brief = BRIEF_NODES if pumpkin.is_awaited(context) else BRIEFER_NODES
-    _search_in_stages(context, brief if _arrive_over_time(context.problem) else NODES_BEFORE_PUMPKIN)
+    _search_in_stages(context, NODES_BEFORE_PUMPKIN if context.problem.come_at_once else brief)
 
 
 def _search_in_stages(context: Context, max_nodes: int) -> None:
     """Search; where jobs arrive over time first a little, and then with the prices of releases."""
-    if not _arrive_over_time(context.problem):
+    if context.problem.come_at_once:
         _search(context, max_nodes, [])
         return
     _search(context, FEW_NODES, [])
     if not context.is_closed:
         _search(context, max_nodes, release_prices(context.problem, context.deadline))
-
-
-def _arrive_over_time(problem: Problem) -> bool:
-    return len(set(problem.releases)) > 1
 
 
 def _search(context: Context, max_nodes: int, prices: Sequence[Sequence[float]]) -> None:
@@ -273,7 +272,7 @@ def _accepts(context: Context) -> bool:
 def _accepts_briefly(context: Context) -> bool:
     """Accept what would wait for Pumpkin, and may well be done before; jobs of one mode each are for that."""
     has_modes = context.problem.num_allocations > len(context.problem.jobs)
-    is_apt = has_modes or _arrive_over_time(context.problem)
+    is_apt = has_modes or not context.problem.come_at_once
     return is_apt and pumpkin.BEGUN.accepts(context) and _accepts(context)
 
 

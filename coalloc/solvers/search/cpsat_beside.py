@@ -1,7 +1,7 @@
 """CP-SAT on another core beside the trees that machine code searches, which have one core.
 
 Where links bind it proves what they do not: it learns from what it ruled out, and looks at each link. Else they do
-better alone at first, for the memory is one.
+better alone at first, for the memory is one. Once begun it goes on there until the end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LEAST_GAIN = 0.05
 
 def _accepts(context: Context) -> bool:
     """Accept where a tree is searched next."""
-    return set_tree.FURTHER.accepts(context) and cpsat.may_begin_beside(context)
+    return set_tree.may_follow(context) and cpsat.may_begin_beside(context)
 
 
 def _accepts_early(context: Context) -> bool:

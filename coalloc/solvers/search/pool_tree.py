@@ -91,7 +91,7 @@ class Pool:
 def pool_of(problem: Problem) -> Pool | None:
     """Return a problem as a pool; None where processors differ, or anything but processors and time matters."""
     jobs = problem.jobs
-    if not jobs or len(jobs) > MOST_JOBS or len(set(problem.releases)) > 1 or not are_rectangles(problem):
+    if not jobs or len(jobs) > MOST_JOBS or not problem.come_at_once or not are_rectangles(problem):
         return None
     release = problem.releases[0]
     busy = [(b.end - release, sum(b.allocation)) for b in problem.busy if b.end > release]

@@ -58,13 +58,16 @@ It refutes ends from the bound on: where the best end is far from it, it spends 
 """
 ALONE_SHARE, SHARE, FURTHER_SHARE = 0.35, 0.6, 0.5
 """Shares of the remaining time of a portfolio after which it stops: alone, where the end is near, and else."""
+OVER_TIME_SHARE = 0.7
+"""That where jobs arrive over time: it is mostly done by then."""
 
 
 class Keys(NamedTuple):
     """Kinds of jobs at each duration: kind, ticks, worth of a tick at each price; and of kinds where they stand.
 
-    Among those that wait, packed, a kind is ``shifts`` bits up, under ``masks``. ``shortest`` are its least ticks, and
-    ``mirrored`` is the kind that is in the first half of the schedule, -1 where none is.
+    Among those that wait, packed, a kind is ``shifts`` bits up, under ``masks``. ``releases`` are when it arrives,
+    ``shortest`` its least ticks, and ``mirrored`` is the kind that is in the first half of the schedule, -1 where none
+    is.
     """
 
     kinds: Array
@@ -72,6 +75,7 @@ class Keys(NamedTuple):
     rates: Array
     shifts: Array
     masks: Array
+    releases: Array
     shortest: Array
     mirrored: Array
 
@@ -267,6 +271,7 @@ def _keys_of(problem: Problem, tables: SetTables) -> Keys:
         rates=tables.rates,
         shifts=np.array([0, *accumulate(widths[:-1])], dtype=np.uint64),
         masks=np.array([(1 << width) - 1 for width in widths]),
+        releases=np.array([problem.releases[j] for j, *_ in sets.kinds], dtype=float),
         shortest=np.array(tables.shortest, dtype=float),
         mirrored=np.array([-1 if mirrored is None else mirrored]),
     )
@@ -274,9 +279,9 @@ def _keys_of(problem: Problem, tables: SetTables) -> Keys:
 
 def _path_of(problem: Problem, tables: SetTables, keys: Keys) -> Path:
     """Return the path with nothing but its first node."""
-    num_jobs, num_keys, release = len(problem.jobs), tables.num_keys, problem.releases[0]
+    num_jobs, num_keys, release = len(problem.jobs), tables.num_keys, min(problem.releases)
     busy = [b for b, running in enumerate(problem.busy) if running.end > release]
-    levels, members = num_jobs + len(busy) + 2, num_jobs + len(busy)
+    levels, members = num_jobs + len(busy) + len(set(problem.releases)) + 1, num_jobs + len(busy)
     path = Path(
         instants=np.zeros(levels),
         waiting=np.zeros(levels, np.uint64),
@@ -342,8 +347,8 @@ def _accepts(context: Context, far: float) -> bool:
 
 
 def _is_for_it(problem: Problem) -> bool:
-    """Return whether a problem is of the kind that the tree is for: its jobs arrive at one time, and last."""
-    if len(set(problem.releases)) > 1 or problem.num_allocations > MAX_CHOICES:
+    """Return whether a problem is of the kind that the tree is for: its jobs last, and not one by one."""
+    if problem.num_allocations > MAX_CHOICES:
         return False
     least = min(level.duration for levels in problem.levels for level in levels)
     are_kept = all(keeps(constraint, problem) for constraint in problem.constraints)
@@ -351,10 +356,20 @@ def _is_for_it(problem: Problem) -> bool:
 
 
 def _accepts_near(context: Context) -> bool:
-    return _accepts(context, NEAR)
+    return context.problem.come_at_once and _accepts(context, NEAR)
 
 
 def _accepts_far(context: Context) -> bool:
+    return context.problem.come_at_once and _accepts(context, FAR)
+
+
+def _accepts_over_time(context: Context) -> bool:
+    """Accept jobs that arrive over time: the bound on their best end is as often right, so schedules come first."""
+    return not context.problem.come_at_once and _accepts(context, FAR)
+
+
+def may_follow(context: Context) -> bool:
+    """Return whether the tree is searched once schedules have been sampled."""
     return _accepts(context, FAR)
 
 
@@ -367,3 +382,4 @@ METHOD = Method("branch and bound over running sets", _run, _accepts_near, share
 EARLY = Method(METHOD.name, _run, _accepts_early, share=SHARE)
 ALONE = Method(METHOD.name, _run, _accepts_near, share=ALONE_SHARE)
 FURTHER = Method(METHOD.name, _run, _accepts_far, share=FURTHER_SHARE, repeats=True)
+OVER_TIME = Method(METHOD.name, _run, _accepts_over_time, share=OVER_TIME_SHARE, repeats=True)

@@ -1,10 +1,10 @@
 """The tree of running sets, compiled: what :mod:`coalloc.solvers.search.set_tree` runs.
 
 Depth first, a start at a time: at the instant of a level each key, a kind of jobs at a duration, in the order of the
-numbers, starts or does not, and the next instant is the first end of what runs then. Which running set another
-becomes is looked up in tables; where they do not know it yet the search asks for it, and goes on when it is called
-again. Compiled by numba, for which functions take plain arrays, gathered in named tuples: ``keys``, ``path`` and
-``memory`` are those of :class:`coalloc.solvers.search.set_tree.SetTree`, ``tables`` those of
+numbers, starts or does not, and the next instant is the first end of what runs then, or the next arrival. Which
+running set another becomes is looked up in tables; where they do not know it yet the search asks for it, and goes on
+when it is called again. Compiled by numba, for which functions take plain arrays, gathered in named tuples: ``keys``,
+``path`` and ``memory`` are those of :class:`coalloc.solvers.search.set_tree.SetTree`, ``tables`` those of
 :class:`coalloc.solvers.search.set_tables.SetTables`. No function makes an array, so no references are counted: they
 would take three quarters of the time. Times are ticks.
 """
@@ -41,24 +41,29 @@ def _number(waiting, kind, keys):
 
 @inlined
 def _enter(level, keys, path, ceiling, tables):
-    """Note which keys may start at a level, and when what runs there ends first.
+    """Note which keys may start at a level, and when what runs there ends first, or another job arrives.
 
-    What had room all the time before waits on, for it could have started then.
+    What had room all the time before waits on, for it could have started then; so has all that was there where nothing
+    has ended.
     """
-    now, number, waiting = path.instants[level], np.int64(0), path.waiting[level]
+    now, number, waiting, first = path.instants[level], np.int64(0), path.waiting[level], math.inf
     before = path.sets[level - 1, path.counts[level - 1]] if level else np.int64(-1)
+    has_ended = level > 0 and path.num_members[level] < path.num_members[level - 1]
     for key in range(len(keys.ticks)):
-        if _number(waiting, keys.kinds[key], keys) == 0:
+        kind = keys.kinds[key]
+        if _number(waiting, kind, keys) == 0:
+            continue
+        if keys.releases[kind] > now:
+            first = min(first, keys.releases[kind])
             continue
         end = now + keys.ticks[key]
-        if end > ceiling or (keys.kinds[key] == keys.mirrored[0] and now + end > ceiling + path.instants[0]):
+        if end > ceiling or (kind == keys.mirrored[0] and now + end > ceiling + path.instants[0]):
             continue
-        if before < 0 or not tables.always[before, key]:
+        if before < 0 or keys.releases[kind] == now or (has_ended and not tables.always[before, key]):
             path.candidates[level, number] = key
             number += 1
     path.num_candidates[level] = number
     path.counts[level], path.places[level] = 0, 0
-    first = math.inf
     for i in range(path.num_members[level]):
         first = min(first, path.ends[level, i])
     path.firsts[level, 0] = first
@@ -107,15 +112,15 @@ def _has_a_hole(level, later, keys, path, ceiling, tables):
     running, waiting = path.sets[level, path.counts[level]], path.waiting[level]
     for kind in range(len(keys.shifts)):
         if _number(waiting, kind, keys):
-            end = later + keys.shortest[kind]
+            end = max(later, keys.releases[kind]) + keys.shortest[kind]
             if end > ceiling or (kind == keys.mirrored[0] and later + end > ceiling + path.instants[0]):
                 return True
     for key in range(len(keys.ticks)):
         if not tables.always[running, key]:
             path.rooms[level + 1, key] = math.inf
             continue
-        since = min(path.rooms[level, key], path.instants[level])
-        if since + keys.ticks[key] <= later and _number(waiting, keys.kinds[key], keys):
+        kind, since = keys.kinds[key], min(path.rooms[level, key], path.instants[level])
+        if max(since, keys.releases[kind]) + keys.ticks[key] <= later and _number(waiting, kind, keys):
             return True
         path.rooms[level + 1, key] = since
     return False

@@ -22,12 +22,12 @@ from coalloc.solvers.search.ceilings import ceiling_below
 from coalloc.solvers.search.node_prices import NodePrices
 from coalloc.solvers.search.running_sets import TooManyError
 from coalloc.solvers.search.set_tables import SetTables
-from coalloc.solvers.search.set_tree import FURTHER, METHOD, SetTree
+from coalloc.solvers.search.set_tree import FURTHER, METHOD, OVER_TIME, SetTree
 
 SLOTS = ("5%", "15%", "50%", None)
 
 
-def random_problem(rng):
+def random_problem(rng, *, arrive_over_time=False):
     """Up to six jobs, some of them equal, on up to four clusters, in some cases beside one that runs already."""
     clusters, nodes = int(rng.integers(1, 5)), int(rng.integers(1, 4))
     instance = coalloc.generate(
@@ -47,6 +47,10 @@ def random_problem(rng):
     running = RunningJob(Job("R", 1, 2.0 * last), (f"{instance.platform.clusters[0].name}/0",), last)
     made = Instance(instance.platform, jobs, (running,) if rng.random() < 0.3 else ())
     slot = SLOTS[rng.integers(len(SLOTS))]
+    if arrive_over_time:
+        span = float(rng.choice([0.3, 1.0, 3.0])) * jobs[0].base_time
+        arrivals = np.round(rng.uniform(0.0, span, len(jobs)), int(rng.choice([-5, 0])))
+        made = made.replace(jobs=[job.replace(arrival=float(a)) for job, a in zip(jobs, arrivals, strict=True)])
     return discretise(made, None if slot is None else slot_seconds(made, slot))
 
 
@@ -90,12 +94,13 @@ class Trees:
         return found
 
 
+@pytest.mark.parametrize("arrive_over_time", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_it_finds_the_optimum_and_nothing_below(monkeypatch, seed):
+def test_it_finds_the_optimum_and_nothing_below(monkeypatch, seed, arrive_over_time):
     rng = np.random.default_rng(seed)
     learned = 0
     for _ in range(8):
-        problem = random_problem(rng)
+        problem = random_problem(rng, arrive_over_time=arrive_over_time)
         optimum = least_end_in_python(problem, prices_of(problem))
         first, memory = int(rng.choice([1, 5, 1_000])), int(rng.choice([1, 7, 10_007]))
         for module, name, value in [
@@ -137,7 +142,7 @@ def twelve_jobs():
 def test_it_repeats_whatever_the_chunks():
     problem = twelve_jobs()
     prices, known = prices_of(problem), max(a.end for a in best_list_schedule(problem))
-    ends = [Trees(problem, known, dual_prices=prices).least_end(known, chunk) for chunk in (7, 10_000)]
+    ends = [Trees(problem, known, dual_prices=prices).least_end(known, chunk) for chunk in (97, 10_000)]
     assert ends[0] == ends[1] == least_end_in_python(problem, prices)
 
 
@@ -168,10 +173,12 @@ def test_too_many_running_sets_end_it(monkeypatch):
 
 
 @pytest.mark.parametrize("slot", [None, "15%"])
-def test_solve_hears_of_bounds_and_schedules(monkeypatch, slot):
-    monkeypatch.setattr(portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, METHOD))
+@pytest.mark.parametrize(("seed", "interarrival_mean"), [(8, 0.0), (1, 2e5)])
+def test_solve_hears_of_bounds_and_schedules(monkeypatch, seed, interarrival_mean, slot):
+    methods = (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, METHOD, OVER_TIME)
+    monkeypatch.setattr(portfolio, "METHODS", methods)
     monkeypatch.setattr(set_tree, "FEWEST_JOBS", 10)
-    instance = coalloc.generate("thesis-oas", jobs=10, seed=8)
+    instance = coalloc.generate("thesis-oas", jobs=10, seed=seed, interarrival_mean=interarrival_mean)
     result = coalloc.solve(instance, slot=slot, time_limit=60.0)
     assert result.status == "optimal"
     assert result.trace[-1].source == METHOD.name
@@ -180,9 +187,9 @@ def test_solve_hears_of_bounds_and_schedules(monkeypatch, slot):
 
 
 def test_what_it_does_not_take():
-    def accepts(instance, **options):
+    def accepts(instance, method=METHOD, **options):
         taken = []
-        heard = replace(METHOD, run=taken.append, name="heard")
+        heard = replace(method, run=taken.append, name="heard", repeats=False)
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(portfolio, "METHODS", (simple.METHOD, list_schedules.METHOD, feasible_set.METHOD, heard))
             coalloc.solve(instance, **{"slot": "15%", "time_limit": 20.0, "work_limit": 1_000} | options)
@@ -195,6 +202,8 @@ def test_what_it_does_not_take():
     assert not accepts(coalloc.generate("thesis-oas", jobs=25, seed=1004))
     late = [replace(job, arrival=10.0 * i) for i, job in enumerate(instance.jobs)]
     assert not accepts(Instance(instance.platform, late))
+    assert accepts(Instance(instance.platform, late), OVER_TIME)
+    assert not accepts(instance, OVER_TIME)
 
 
 def test_it_leaves_ends_that_are_far_to_others_at_first(monkeypatch):
