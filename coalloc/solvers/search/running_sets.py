@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, islice
@@ -109,6 +109,12 @@ class PackedNumbers:
         """Return the numbers."""
         return [packed >> shift & mask for shift, mask in zip(self._shifts, self._masks, strict=True)]
 
+    def each(self, choose: Callable[[Iterable[int]], int], packed: Collection[int]) -> int:
+        """Return the least, or the greatest, of each of the numbers."""
+        if len(packed) == 1:
+            return next(iter(packed))
+        return self.packed([choose(numbers) for numbers in zip(*map(self.unpacked, packed), strict=True)])
+
 
 class RunningSets:
     """The running sets of a problem, each made once.
@@ -171,9 +177,10 @@ class RunningSets:
         return self._known[known]
 
     @cached_property
-    def _keys(self) -> tuple[Key, ...]:
-        """Each kind of jobs at each of its durations."""
-        return tuple((kind, level) for kind, levels in enumerate(self.durations) for level in range(len(levels)))
+    def _most(self) -> dict[Key, int]:
+        """What the modes of each kind of jobs, at each of its durations, take at most, of each resource by itself."""
+        keys = [(kind, level) for kind, levels in enumerate(self.durations) for level in range(len(levels))]
+        return {key: self._digits.each(max, self._uses[key]) for key in keys}
 
     def tasks(self, kind: int) -> int:
         """Return how many processors a job of a kind takes at least."""
@@ -261,12 +268,9 @@ class RunningSets:
     def always_fitting(self, running: RunningSet) -> Sequence[Key]:
         """Return of which keys one more member fits in each of its modes, whatever choice the others have."""
         if running.always_fitting is None:
-            guards, rooms = self._digits.guards, running.rooms.values()
-            running.always_fitting = [
-                key
-                for key in self._keys
-                if all((room - used) & guards == guards for room in rooms for used in self._uses[key])
-            ]
+            guards = self._digits.guards
+            least = self._digits.each(min, running.rooms.values()) | guards
+            running.always_fitting = [key for key, most in self._most.items() if (least - most) & guards == guards]
         return running.always_fitting
 
     def _with(self, running: RunningSet, key: Key, place: int) -> Iterator[tuple[ModeChoice, int]]:
