@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, islice
@@ -26,7 +26,9 @@ from coalloc.problem import Busy, Mode, Problem, least_tasks
 from coalloc.rules.profile import SUBTRACTION_NOISE
 
 MAX_PAIRS = 1_000_000
-"""Pairs of a choice and a mode that are tried in all, where whoever searches says no other number; it limits memory."""
+"""Pairs of a choice and a mode that are tried for one set, a quarter of a second; and in all, where whoever searches
+says no other number, for it limits memory.
+"""
 MAX_ALTERNATIVES = 10_000
 """Sets of jobs that may join one running set at one time."""
 FEW_ALTERNATIVES = 150
@@ -109,11 +111,9 @@ class PackedNumbers:
         """Return the numbers."""
         return [packed >> shift & mask for shift, mask in zip(self._shifts, self._masks, strict=True)]
 
-    def each(self, choose: Callable[[Iterable[int]], int], packed: Collection[int]) -> int:
-        """Return the least, or the greatest, of each of the numbers."""
-        if len(packed) == 1:
-            return next(iter(packed))
-        return self.packed([choose(numbers) for numbers in zip(*map(self.unpacked, packed), strict=True)])
+    def greatest(self, packed: Iterable[int]) -> int:
+        """Return the greatest of each of the numbers."""
+        return self.packed([max(numbers) for numbers in zip(*map(self.unpacked, packed), strict=True)])
 
 
 class RunningSets:
@@ -180,7 +180,7 @@ class RunningSets:
     def _most(self) -> dict[Key, int]:
         """What the modes of each kind of jobs, at each of its durations, take at most, of each resource by itself."""
         keys = [(kind, level) for kind, levels in enumerate(self.durations) for level in range(len(levels))]
-        return {key: self._digits.each(max, self._uses[key]) for key in keys}
+        return {key: self._digits.greatest(self._uses[key]) for key in keys}
 
     def tasks(self, kind: int) -> int:
         """Return how many processors a job of a kind takes at least."""
@@ -268,16 +268,20 @@ class RunningSets:
     def always_fitting(self, running: RunningSet) -> Sequence[Key]:
         """Return of which keys one more member fits in each of its modes, whatever choice the others have."""
         if running.always_fitting is None:
-            guards = self._digits.guards
-            least = self._digits.each(min, running.rooms.values()) | guards
-            running.always_fitting = [key for key, most in self._most.items() if (least - most) & guards == guards]
+            guards, fitting = self._digits.guards, list(self._most.items())
+            for room in running.rooms.values():
+                fitting = [(key, most) for key, most in fitting if (room - most) & guards == guards]
+                if not fitting:
+                    break
+            running.always_fitting = [key for key, _ in fitting]
         return running.always_fitting
 
     def _with(self, running: RunningSet, key: Key, place: int) -> Iterator[tuple[ModeChoice, int]]:
         """Yield the choices with one more member, and the room that each leaves."""
         uses, guards = self._uses[key], self._digits.guards
-        self.num_pairs += len(uses) * len(running.rooms)
-        if self.num_pairs > self._max_pairs:
+        num_pairs = len(uses) * len(running.rooms)
+        self.num_pairs += num_pairs
+        if num_pairs > MAX_PAIRS or self.num_pairs > self._max_pairs:
             raise TooManyError
         for choice, room in running.rooms.items():
             before, after = choice[:place], choice[place:]

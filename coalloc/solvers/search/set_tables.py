@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 
 UNKNOWN, NONE = -1, -2
 """What a table says of a set that was not asked for, and of one that does not exist."""
-MAX_PAIRS = 8_000_000
-"""Pairs of a choice and a mode that are tried in all."""
+MAX_PAIRS = 50_000_000
+"""Pairs of a choice and a mode that are tried in all: a dozen seconds where each job has a choice of many modes."""
 MAX_SETS = 120_000
 """Running sets that get a number."""
 FIRST_SETS = 4_096
