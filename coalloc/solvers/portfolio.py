@@ -65,7 +65,7 @@ METHODS: tuple[Method, ...] = (
     cpsat_beside.EARLY,
     pool_tree.METHOD,
     feasible_set.BRIEF_BRANCHING,
-    set_tree.ALONE,
+    set_tree.METHOD,
     cpsat_beside.METHOD,
     set_tree.METHOD,
     feasible_set.BRANCHING,

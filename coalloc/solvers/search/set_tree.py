@@ -56,10 +56,10 @@ NEAR, FAR = 0.64, 1.6
 
 It refutes ends from the bound on: where the best end is far from it, it spends its time on what nobody asks.
 """
-ALONE_SHARE, SHARE, FURTHER_SHARE = 0.35, 0.6, 0.5
-"""Shares of the remaining time of a portfolio after which it stops: alone, where the end is near, and else."""
-OVER_TIME_SHARE = 0.7
-"""That where jobs arrive over time: it is mostly done by then."""
+SHARE, FURTHER_SHARE, OVER_TIME_SHARE = 0.35, 0.5, 0.7
+"""Shares of the remaining time of a portfolio after which it stops: where the end is near, and else; and where jobs
+arrive over time, for it is mostly done by then.
+"""
 
 
 class Keys(NamedTuple):
@@ -380,6 +380,5 @@ def _accepts_early(context: Context) -> bool:
 
 METHOD = Method("branch and bound over running sets", _run, _accepts_near, share=SHARE)
 EARLY = Method(METHOD.name, _run, _accepts_early, share=SHARE)
-ALONE = Method(METHOD.name, _run, _accepts_near, share=ALONE_SHARE)
 FURTHER = Method(METHOD.name, _run, _accepts_far, share=FURTHER_SHARE, repeats=True)
 OVER_TIME = Method(METHOD.name, _run, _accepts_over_time, share=OVER_TIME_SHARE, repeats=True)
