@@ -75,6 +75,7 @@ METHODS: tuple[Method, ...] = (
     set_tree.METHOD,
     set_tree.FURTHER,
     set_tree.OVER_TIME,
+    beam_search.BY_KNAPSACKS,
     pool_annealing.METHOD,
     list_annealing.METHOD,
     beam_search.METHOD,

@@ -1,8 +1,8 @@
 """Beam search: many schedules grow side by side, and at every stage those that wasted least go on.
 
 A stage ends at an instant, the same for all. Each schedule that has come so far goes on by several random plans
-(:mod:`coalloc.solvers.search.sampling`); of all that this gives, those survive whose started jobs are worth
-most. The dual prices are those of a bound: at those no tick can be worth more than 1, so what a schedule falls
+(:mod:`coalloc.solvers.search.sampling`), or on one pool by knapsacks (:mod:`coalloc.solvers.search.knapsack_growth`);
+of all that this gives, those survive whose started jobs are worth most. The dual prices are those of a bound: at those no tick can be worth more than 1, so what a schedule falls
 short of that is ticks by which it must end after the bound (docs/mathematics.md, "Serial schedules"). That guides, and
 proves nothing: whoever is dropped might have become the best, and no bound is drawn from it.
 Source: P. Ow, T. Morton, "Filtered beam search in scheduling", International Journal of Production Research 26 (1988);
@@ -15,7 +15,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,9 @@ from coalloc.solvers.bounds.area import efficiencies_at, level_costs
 from coalloc.solvers.bounds.simple import fastest_durations
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.growth import CompiledGrowth, Partials, growth_of, is_worth_compiling
+from coalloc.solvers.search import knapsack_growth
+from coalloc.solvers.search.growth import CompiledGrowth, Growth, Partials, growth_of, is_worth_compiling
+from coalloc.solvers.search.knapsack_growth import KnapsackGrowth
 from coalloc.solvers.search.sampling import Planner, Traits, drawn, mixed
 
 LEAST_STAGES, MORE_STAGES = 10, 90
@@ -46,6 +48,10 @@ SHARE, SHORT_SHARE = 0.75, 0.15
 
 There it comes after annealing, which finds less from a schedule as good as this than from a list.
 """
+PACKED_SHARE = 0.5
+"""That after which it stops on one pool, where annealing comes next."""
+LEAST_TIME = 10.0
+"""Time limit, s, from which on knapsacks are worth the loading of machine code."""
 
 Floats = NDArray[np.float64]
 
@@ -57,22 +63,120 @@ class Width(NamedTuple):
     children: int
 
 
-NARROW, BROAD = Width(12, 60), Width(24, 240)
-"""The usual width of a search, and that where machine code makes so many schedules that more breadth pays."""
+NARROW, BROAD, PACKED = Width(12, 60), Width(24, 240), Width(50, 500)
+"""The usual width of a search, that where machine code makes so many schedules that more breadth pays, and by knapsacks.
+"""
 MOST_FOR_BREADTH = 400
 """Jobs up to which it does: of more, rounds are few even so."""
 
 
+class Population(Protocol):
+    """Partial schedules that have come to one stage: see :class:`coalloc.solvers.search.growth.Partials`."""
+
+    @property
+    def starts(self) -> Floats:
+        """Starts of jobs, ticks: infinity where one waits."""
+
+    @property
+    def ends(self) -> Floats:
+        """Ends of jobs, ticks."""
+
+    def chosen(self, numbers: Sequence[int]) -> Population:
+        """Return some of them."""
+
+    def assignments(self, number: int) -> list[Assignment]:
+        """Return what has started in one of them."""
+
+
+class Branching(Protocol):
+    """Says in which ways a schedule goes on."""
+
+    def begun(self, rng: np.random.Generator) -> Population:
+        """Return one schedule in which nothing has started."""
+
+    def grown(
+        self,
+        population: Any,
+        parents: Sequence[int],
+        worths: Floats,
+        rng: np.random.Generator,
+        *,
+        until: float,
+        before: float,
+        deadline: float,
+    ) -> Population:
+        """Return what becomes of each parent (by number) up to ``until``, drawn at random; ``worths`` are of jobs, ticks.
+
+        Those that cannot end before ``before`` (ticks) are left out, and those that are late: for which no time is left
+        at the deadline (``time.perf_counter()``, s).
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """Partial schedules, and the traits of their last plans."""
+
+    partials: Partials
+    traits: Traits
+
+    @property
+    def starts(self) -> Floats:
+        """Starts of jobs, ticks: infinity where one waits."""
+        return self.partials.starts
+
+    @property
+    def ends(self) -> Floats:
+        """Ends of jobs, ticks."""
+        return self.partials.ends
+
+    def chosen(self, numbers: Sequence[int]) -> _Planned:
+        """Return some of them."""
+        return _Planned(self.partials.chosen(numbers), self.traits.chosen(numbers))
+
+    def assignments(self, number: int) -> list[Assignment]:
+        """Return what has started in one of them."""
+        return self.partials.assignments(number)
+
+
+class _Plans:
+    """Branching by plans, which children have nearly as their parents had."""
+
+    def __init__(self, growth: Growth, planner: Planner) -> None:
+        self._growth, self._planner = growth, planner
+
+    def begun(self, rng: np.random.Generator) -> _Planned:
+        """Return one schedule in which nothing has started; see :class:`Branching`."""
+        return _Planned(self._growth.begun(), drawn(rng, 1))
+
+    def grown(
+        self,
+        population: _Planned,
+        parents: Sequence[int],
+        worths: Floats,  # noqa: ARG002 - plans go by how wide and long jobs are
+        rng: np.random.Generator,
+        *,
+        until: float,
+        before: float,
+        deadline: float,
+    ) -> _Planned:
+        """Return what becomes of parents; see :meth:`Branching.grown`."""
+        traits = mixed(population.traits.chosen(parents), rng)
+        plans = self._planner.plans(traits, rng)
+        grown, kept = self._growth.grown(
+            population.partials, parents, plans, until=until, before=before, deadline=deadline
+        )
+        return _Planned(grown, traits.chosen(kept))
+
+
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """The schedules that have come to a stage, the best first, the traits of their last plans, and what is left.
+    """The schedules that have come to a stage, the best first, and what is left.
 
     ``least`` is the loss of the best (infinity where there is none), ``left`` the instants, ticks, of the stages to
     come.
     """
 
-    population: Partials
-    traits: Traits
+    population: Population
     least: float
     left: list[float]
 
@@ -90,6 +194,8 @@ class BeamSearch:
         Instant of ``time.perf_counter()``, s, at which a round gives up.
     is_compiled
         Whether machine code makes the schedules, where it can; they are the same.
+    by_knapsacks
+        Whether schedules go on by knapsacks, on one pool, and not by plans.
     """
 
     def __init__(
@@ -101,17 +207,21 @@ class BeamSearch:
         seed: int,
         deadline: float = math.inf,
         is_compiled: bool = False,
+        by_knapsacks: bool = False,
     ) -> None:
         self.deadline = deadline
         self._lower_bound = lower_bound
         self._rng = np.random.default_rng(seed)
         costs = level_costs(problem, deadline - time.perf_counter())
-        self._growth = growth_of(problem, efficiencies_at(costs), is_compiled=is_compiled)
-        is_fast = isinstance(self._growth, CompiledGrowth) and len(problem.jobs) <= MOST_FOR_BREADTH
-        self._width = BROAD if is_fast else NARROW
+        self._branching: Branching
+        if by_knapsacks:
+            self._branching, self._width = KnapsackGrowth(problem, dual_prices), PACKED
+        else:
+            growth = growth_of(problem, efficiencies_at(costs), is_compiled=is_compiled)
+            is_fast = isinstance(growth, CompiledGrowth) and len(problem.jobs) <= MOST_FOR_BREADTH
+            self._branching, self._width = _Plans(growth, Planner(problem, lower_bound)), BROAD if is_fast else NARROW
         self._path: list[_Stage] = []
         self._end, self._idle = math.inf, 0
-        self._planner = Planner(problem, lower_bound)
         self._dual_prices = np.array(dual_prices, dtype=float)
         self._areas = _scaled(np.array([min(of_job) for of_job in costs]), lower_bound)
         durations = np.array(fastest_durations(problem), dtype=float)
@@ -143,22 +253,25 @@ class BeamSearch:
             return self._path[: 1 + int(rng.integers(len(self._path) - 1))]
         count = LEAST_STAGES + int(rng.integers(1 + min(MORE_STAGES, len(self._dual_prices) // 2)))
         instants = [self._lower_bound * (stage + 1) / count for stage in range(count - 1)]
-        return [_Stage(self._growth.begun(), drawn(rng, 1), 0.0, [*instants, math.inf])]
+        return [_Stage(self._branching.begun(rng), 0.0, [*instants, math.inf])]
 
     def _next(self, stage: _Stage, dual_prices: Floats) -> _Stage:
         """Return the stage after a stage."""
         instant, *left = stage.left
-        num_parents = len(stage.traits.width)
-        parents = np.repeat(np.arange(num_parents), self._width.children // num_parents)
-        traits = mixed(stage.traits.chosen(parents), self._rng)
-        plans = self._planner.plans(traits, self._rng)
-        grown, kept = self._growth.grown(
-            stage.population, parents.tolist(), plans, until=instant, before=self._end, deadline=self.deadline
+        num_parents = len(stage.population.starts)
+        grown = self._branching.grown(
+            stage.population,
+            np.repeat(np.arange(num_parents), self._width.children // num_parents).tolist(),
+            dual_prices,
+            self._rng,
+            until=instant,
+            before=self._end,
+            deadline=self.deadline,
         )
         losses = _losses(grown, dual_prices, instant)
         survivors = _distinct(losses, np.isfinite(grown.starts).sum(axis=1))[: self._width.survivors]
         least = float(losses[survivors[0]]) if survivors else math.inf
-        return _Stage(grown.chosen(survivors), traits.chosen(kept).chosen(survivors), least, left)
+        return _Stage(grown.chosen(survivors), least, left)
 
     def _drawn_prices(self) -> Floats:
         """Return what each job is worth in this round: its price, a share of its area, more where it is urgent."""
@@ -168,7 +281,7 @@ class BeamSearch:
         return drawn_prices
 
 
-def _losses(partials: Partials, dual_prices: Floats, instant: float) -> Floats:
+def _losses(partials: Population, dual_prices: Floats, instant: float) -> Floats:
     """Return the negative of what each schedule has done up to an instant; at the end, the latest end."""
     starts, ends = partials.starts, partials.ends
     if math.isinf(instant):
@@ -199,6 +312,16 @@ def _scaled(values: Floats, total: float) -> Floats:
 
 
 def _run(context: Context) -> None:
+    """Search by plans."""
+    _search(context, METHOD.name, is_compiled=is_worth_compiling(context))
+
+
+def _run_packed(context: Context) -> None:
+    """Search by knapsacks."""
+    _search(context, BY_KNAPSACKS.name, by_knapsacks=True)
+
+
+def _search(context: Context, name: str, *, is_compiled: bool = False, by_knapsacks: bool = False) -> None:
     """Search rounds of its own, and hear in between what other cores have found."""
     stages = BeamSearch(
         context.problem,
@@ -206,14 +329,15 @@ def _run(context: Context) -> None:
         dual_prices=context.dual_prices,
         seed=context.call.options.seed + context.attempt,
         deadline=context.deadline,
-        is_compiled=is_worth_compiling(context),
+        is_compiled=is_compiled,
+        by_knapsacks=by_knapsacks,
     )
     for _ in range(context.limited(ROUNDS * len(context.problem.jobs) << context.attempt)):
         if context.is_closed or time.perf_counter() > stages.deadline:
             break
         found = stages.round()
         if found is not None:
-            context.take(found, METHOD.name)
+            context.take(found, name)
         context.hear()
 
 
@@ -229,5 +353,12 @@ def _accepts_fewer(context: Context) -> bool:
     return is_guided and not context.is_large and is_worth_compiling(context)
 
 
+def _accepts_pools(context: Context) -> bool:
+    """Accept many jobs on one pool, where there is time to load machine code."""
+    is_long = context.call.options.seconds >= LEAST_TIME
+    return is_long and accepts(context) and knapsack_growth.accepts(context.problem)
+
+
 METHOD = Method("beam search", _run, accepts, share=SHARE, repeats=True)
 SHORT = Method("beam search", _run, _accepts_fewer, share=SHORT_SHARE, repeats=True)
+BY_KNAPSACKS = Method("beam search by knapsacks", _run_packed, _accepts_pools, share=PACKED_SHARE, repeats=True)
