@@ -2,9 +2,10 @@
 
 A stage ends at an instant, the same for all. Each schedule that has come so far goes on by several random plans
 (:mod:`coalloc.solvers.search.sampling`), or on one pool by knapsacks (:mod:`coalloc.solvers.search.knapsack_growth`);
-of all that this gives, those survive whose started jobs are worth most. The dual prices are those of a bound: at those no tick can be worth more than 1, so what a schedule falls
-short of that is ticks by which it must end after the bound (docs/mathematics.md, "Serial schedules"). That guides, and
-proves nothing: whoever is dropped might have become the best, and no bound is drawn from it.
+of all that this gives, those survive whose started jobs are worth most. The dual prices are those of a bound: at those
+no tick can be worth more than 1, so what a schedule falls short of that is ticks by which it must end after the bound
+(docs/mathematics.md, "Serial schedules"). That guides, and proves nothing: whoever is dropped might have become the
+best, and no bound is drawn from it.
 Source: P. Ow, T. Morton, "Filtered beam search in scheduling", International Journal of Production Research 26 (1988);
 that several plans go on from one schedule: D. Aldous, U. Vazirani, "Go with the winners algorithms", FOCS (1994).
 """
@@ -48,7 +49,7 @@ SHARE, SHORT_SHARE = 0.75, 0.15
 
 There it comes after annealing, which finds less from a schedule as good as this than from a list.
 """
-PACKED_SHARE = 0.5
+PACKED_SHARE = 0.75
 """That after which it stops on one pool, where annealing comes next."""
 LEAST_TIME = 10.0
 """Time limit, s, from which on knapsacks are worth the loading of machine code."""
@@ -63,9 +64,8 @@ class Width(NamedTuple):
     children: int
 
 
-NARROW, BROAD, PACKED = Width(12, 60), Width(24, 240), Width(50, 500)
-"""The usual width of a search, that where machine code makes so many schedules that more breadth pays, and by knapsacks.
-"""
+NARROW, BROAD, PACKED = Width(12, 60), Width(24, 240), Width(100, 500)
+"""The usual width, that where machine code makes so many schedules that more breadth pays, and that by knapsacks."""
 MOST_FOR_BREADTH = 400
 """Jobs up to which it does: of more, rounds are few even so."""
 
@@ -105,8 +105,9 @@ class Branching(Protocol):
         before: float,
         deadline: float,
     ) -> Population:
-        """Return what becomes of each parent (by number) up to ``until``, drawn at random; ``worths`` are of jobs, ticks.
+        """Return what becomes of each parent (by number) up to ``until``, drawn at random.
 
+        ``worths``, ticks, are those of jobs.
         Those that cannot end before ``before`` (ticks) are left out, and those that are late: for which no time is left
         at the deadline (``time.perf_counter()``, s).
         """
@@ -353,7 +354,7 @@ def _accepts_fewer(context: Context) -> bool:
     return is_guided and not context.is_large and is_worth_compiling(context)
 
 
-def _accepts_pools(context: Context) -> bool:
+def accepts_pools(context: Context) -> bool:
     """Accept many jobs on one pool, where there is time to load machine code."""
     is_long = context.call.options.seconds >= LEAST_TIME
     return is_long and accepts(context) and knapsack_growth.accepts(context.problem)
@@ -361,4 +362,4 @@ def _accepts_pools(context: Context) -> bool:
 
 METHOD = Method("beam search", _run, accepts, share=SHARE, repeats=True)
 SHORT = Method("beam search", _run, _accepts_fewer, share=SHORT_SHARE, repeats=True)
-BY_KNAPSACKS = Method("beam search by knapsacks", _run_packed, _accepts_pools, share=PACKED_SHARE, repeats=True)
+BY_KNAPSACKS = Method("beam search by knapsacks", _run_packed, accepts_pools, share=PACKED_SHARE, repeats=True)

@@ -20,8 +20,8 @@ from coalloc.problem import Problem
 from coalloc.solvers.backends.worker import LOADING_TIME, Worker, assignments_in, message_of
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
-from coalloc.solvers.search.beam_search import METHOD as BEAM_SEARCH
-from coalloc.solvers.search.beam_search import BeamSearch, accepts
+from coalloc.solvers.search.beam_search import BY_KNAPSACKS, BeamSearch, accepts, accepts_pools
+from coalloc.solvers.search.beam_search import METHOD as BY_PLANS
 from coalloc.solvers.search.growth import is_worth_compiling
 
 CORE_SEED = 1_000_000
@@ -34,11 +34,23 @@ PROGRAM = (
 
 
 def start_worker(
-    problem: Problem, *, lower_bound: float, dual_prices: Sequence[float], seed: int, is_compiled: bool = False
+    problem: Problem,
+    *,
+    lower_bound: float,
+    dual_prices: Sequence[float],
+    seed: int,
+    is_compiled: bool = False,
+    by_knapsacks: bool = False,
 ) -> Worker:
     """Return a process that searches; see :class:`coalloc.solvers.search.beam_search.BeamSearch`."""
     worker = Worker(["-P", "-c", PROGRAM, json.dumps(sys.path)])
-    options = {"lower_bound": lower_bound, "dual_prices": list(dual_prices), "seed": seed, "is_compiled": is_compiled}
+    options = {
+        "lower_bound": lower_bound,
+        "dual_prices": list(dual_prices),
+        "seed": seed,
+        "is_compiled": is_compiled,
+        "by_knapsacks": by_knapsacks,
+    }
     task = pickle.dumps((problem, options))
     worker.tell({"task": base64.b64encode(task).decode()})
     return worker
@@ -65,7 +77,8 @@ def _end_with_input() -> None:
 
 def _run(context: Context) -> None:
     """Start a search on every other core; what they find is heard from then on."""
-    options = context.call.options
+    options, by_knapsacks = context.call.options, accepts_pools(context)
+    name = (BY_KNAPSACKS if by_knapsacks else BY_PLANS).name
     for core in range(1, options.threads):
         worker = start_worker(
             context.problem,
@@ -73,14 +86,15 @@ def _run(context: Context) -> None:
             dual_prices=context.dual_prices,
             seed=CORE_SEED * core + options.seed,
             is_compiled=is_worth_compiling(context),
+            by_knapsacks=by_knapsacks,
         )
         context.resources.callback(worker.close)
-        context.listeners.append(partial(_hear, context, worker))
+        context.listeners.append(partial(_hear, context, worker, name))
 
 
-def _hear(context: Context, worker: Worker) -> None:
+def _hear(context: Context, worker: Worker, name: str) -> None:
     for message in worker.news():
-        context.take(assignments_in(message, context.problem), BEAM_SEARCH.name)
+        context.take(assignments_in(message, context.problem), name)
 
 
 def _accepts(context: Context) -> bool:

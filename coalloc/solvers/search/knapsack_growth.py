@@ -39,7 +39,7 @@ NEARNESS = (0.015, 0.3)
 MOST_ENTRIES = 200_000
 """Jobs times processors (in units of what all jobs are multiples of) up to which knapsacks are solved in time."""
 TRIED_AT_ONCE = 2_000_000
-"""Entries of knapsacks, over all schedules, that are computed between two looks at the clock, if each job starts alone."""
+"""Entries of knapsacks, one for each schedule, that are computed between two looks at the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,11 @@ class KnapsackGrowth:
             np.empty(num_ends),
             np.empty(num_ends, np.int64),
             (np.empty(num_jobs, np.int64), np.empty(num_jobs)),
-            (np.empty(self._capacity + 1), np.empty((num_jobs, self._capacity + 1), np.bool_), np.empty(num_jobs, np.int64)),
+            (
+                np.empty(self._capacity + 1),
+                np.empty((num_jobs, self._capacity + 1), np.bool_),
+                np.empty(num_jobs, np.int64),
+            ),
         )
 
     def begun(self, rng: np.random.Generator) -> Packed:  # noqa: ARG002 - nothing is drawn for it
@@ -142,7 +146,9 @@ class KnapsackGrowth:
     def _drawn_rates(self, rates: Floats, number: int, rng: np.random.Generator) -> Floats:
         """Return what each job is worth per tick, a row per schedule, drawn beside what it is."""
         share = rng.random((number, 1))
-        leaning = _drawn(rng, LEANINGS, number)[:, None] * (share * self._leanings[0] + (1.0 - share) * self._leanings[1])
+        leaning = _drawn(rng, LEANINGS, number)[:, None] * (
+            share * self._leanings[0] + (1.0 - share) * self._leanings[1]
+        )
         blur = _drawn(rng, BLURS, number)[:, None] * rng.random((number, len(rates)))
         drawn: Floats = rates * (1.0 + leaning + blur)
         return drawn
@@ -172,5 +178,5 @@ def _spread(sizes: NDArray[Any]) -> Floats:
 
 def _drawn(rng: np.random.Generator, span: tuple[float, float], number: int) -> Floats:
     """Return numbers that are drawn from a range, uniform in their logarithms."""
-    drawn: Floats = np.exp(rng.uniform(*np.log(span), number))
+    drawn: Floats = np.exp(rng.uniform(math.log(span[0]), math.log(span[1]), number))
     return drawn

@@ -1,4 +1,4 @@
-"""Growth by knapsacks on one pool of equal processors, compiled: what :mod:`coalloc.solvers.search.knapsack_growth` runs.
+"""Growth by knapsacks on one pool of processors, compiled: what :mod:`coalloc.solvers.search.knapsack_growth` runs.
 
 Whenever processors are free and jobs wait, a knapsack chooses which of these start: those that are worth most together.
 Compiled by numba, for which functions take plain arrays.
@@ -115,7 +115,7 @@ def _extend(starts, now, until, capacity, jobs, held, worths, bonus, nearness, s
 @inlined
 def _least_end(starts, until, jobs, prices):
     """Return what the latest end of a schedule is, where nothing waits; else a bound on it, at prices per tick."""
-    releases, ticks, tasks = jobs
+    ticks = jobs[1]
     latest, left, waits = 0.0, 0.0, False
     for j in range(len(ticks)):
         if starts[j] == math.inf:

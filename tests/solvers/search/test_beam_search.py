@@ -46,14 +46,12 @@ def found_in(stages: BeamSearch, rounds: int) -> list[list[Assignment]]:
     return [assignments for assignments in found if assignments is not None]
 
 
-@pytest.mark.parametrize("is_compiled", [False, True])
-def test_pairs_that_waste_nothing_survive(is_compiled: bool) -> None:
+@pytest.mark.parametrize("how", [{}, {"is_compiled": True}, {"by_knapsacks": True}])
+def test_pairs_that_waste_nothing_survive(how: dict[str, bool]) -> None:
     problem = perfect_pairs()
     assert last_end(list_schedule(problem, range(8))) == 50.0  # 1 + 2, 3, 4 + 1, 2 + 3, 4: five times 10 s
     sets = FeasibleSets(problem)
-    stages = BeamSearch(
-        problem, lower_bound=sets.bound(), dual_prices=sets.dual_prices, seed=0, is_compiled=is_compiled
-    )
+    stages = BeamSearch(problem, lower_bound=sets.bound(), dual_prices=sets.dual_prices, seed=0, **how)
     assert last_end(found_in(stages, 3)[-1]) == 40.0
 
 
@@ -89,11 +87,13 @@ def test_it_is_valid_ever_better_and_repeats(drawn: tuple[Instance, float]) -> N
     assert again() == found
 
 
-def test_another_process_says_what_it_finds_and_ends_with_its_input() -> None:
+@pytest.mark.parametrize("by_knapsacks", [False, True])
+def test_another_process_says_what_it_finds_and_ends_with_its_input(by_knapsacks: bool) -> None:
     problem = perfect_pairs()
     sets = FeasibleSets(problem)
     bound = sets.bound()
-    with start_worker(problem, lower_bound=bound, dual_prices=sets.dual_prices, seed=0) as worker:
+    options = {"lower_bound": bound, "dual_prices": sets.dual_prices, "seed": 0, "by_knapsacks": by_knapsacks}
+    with start_worker(problem, **options) as worker:
         deadline = time.perf_counter() + 60.0
         ends = []
         while 40.0 not in ends and time.perf_counter() < deadline:
