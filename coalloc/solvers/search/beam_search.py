@@ -70,33 +70,15 @@ MOST_FOR_BREADTH = 400
 """Jobs up to which it does: of more, rounds are few even so."""
 
 
-class Population(Protocol):
-    """Partial schedules that have come to one stage: see :class:`coalloc.solvers.search.growth.Partials`."""
-
-    @property
-    def starts(self) -> Floats:
-        """Starts of jobs, ticks: infinity where one waits."""
-
-    @property
-    def ends(self) -> Floats:
-        """Ends of jobs, ticks."""
-
-    def chosen(self, numbers: Sequence[int]) -> Population:
-        """Return some of them."""
-
-    def assignments(self, number: int) -> list[Assignment]:
-        """Return what has started in one of them."""
-
-
 class Branching(Protocol):
     """Says in which ways a schedule goes on."""
 
-    def begun(self, rng: np.random.Generator) -> Population:
+    def begun(self, rng: np.random.Generator) -> Partials:
         """Return one schedule in which nothing has started."""
 
     def grown(
         self,
-        population: Any,
+        partials: Any,
         parents: Sequence[int],
         worths: Floats,
         rng: np.random.Generator,
@@ -104,12 +86,11 @@ class Branching(Protocol):
         until: float,
         before: float,
         deadline: float,
-    ) -> Population:
+    ) -> Partials:
         """Return what becomes of each parent (by number) up to ``until``, drawn at random.
 
-        ``worths``, ticks, are those of jobs.
-        Those that cannot end before ``before`` (ticks) are left out, and those that are late: for which no time is left
-        at the deadline (``time.perf_counter()``, s).
+        ``worths``, ticks, are those of jobs. Those that cannot end before ``before`` (ticks) are left out, and those
+        that are late: for which no time is left at the deadline (``time.perf_counter()``, s).
         """
 
 
@@ -117,26 +98,26 @@ class Branching(Protocol):
 class _Planned:
     """Partial schedules, and the traits of their last plans."""
 
-    partials: Partials
+    schedules: Partials
     traits: Traits
 
     @property
     def starts(self) -> Floats:
         """Starts of jobs, ticks: infinity where one waits."""
-        return self.partials.starts
+        return self.schedules.starts
 
     @property
     def ends(self) -> Floats:
         """Ends of jobs, ticks."""
-        return self.partials.ends
+        return self.schedules.ends
 
     def chosen(self, numbers: Sequence[int]) -> _Planned:
         """Return some of them."""
-        return _Planned(self.partials.chosen(numbers), self.traits.chosen(numbers))
+        return _Planned(self.schedules.chosen(numbers), self.traits.chosen(numbers))
 
     def assignments(self, number: int) -> list[Assignment]:
         """Return what has started in one of them."""
-        return self.partials.assignments(number)
+        return self.schedules.assignments(number)
 
 
 class _Plans:
@@ -151,7 +132,7 @@ class _Plans:
 
     def grown(
         self,
-        population: _Planned,
+        partials: _Planned,
         parents: Sequence[int],
         worths: Floats,  # noqa: ARG002 - plans go by how wide and long jobs are
         rng: np.random.Generator,
@@ -161,10 +142,10 @@ class _Plans:
         deadline: float,
     ) -> _Planned:
         """Return what becomes of parents; see :meth:`Branching.grown`."""
-        traits = mixed(population.traits.chosen(parents), rng)
+        traits = mixed(partials.traits.chosen(parents), rng)
         plans = self._planner.plans(traits, rng)
         grown, kept = self._growth.grown(
-            population.partials, parents, plans, until=until, before=before, deadline=deadline
+            partials.schedules, parents, plans, until=until, before=before, deadline=deadline
         )
         return _Planned(grown, traits.chosen(kept))
 
@@ -177,7 +158,7 @@ class _Stage:
     come.
     """
 
-    population: Population
+    partials: Partials
     least: float
     left: list[float]
 
@@ -245,7 +226,7 @@ class BeamSearch:
         if last.left or last.least >= self._end:
             return None
         self._path, self._end, self._idle = path, last.least, 0
-        return last.population.assignments(0)
+        return last.partials.assignments(0)
 
     def _begun(self) -> list[_Stage]:
         """Return the stages that a round starts with: none but its beginning, or some of the best round so far."""
@@ -259,9 +240,9 @@ class BeamSearch:
     def _next(self, stage: _Stage, dual_prices: Floats) -> _Stage:
         """Return the stage after a stage."""
         instant, *left = stage.left
-        num_parents = len(stage.population.starts)
+        num_parents = len(stage.partials.starts)
         grown = self._branching.grown(
-            stage.population,
+            stage.partials,
             np.repeat(np.arange(num_parents), self._width.children // num_parents).tolist(),
             dual_prices,
             self._rng,
@@ -282,7 +263,7 @@ class BeamSearch:
         return drawn_prices
 
 
-def _losses(partials: Population, dual_prices: Floats, instant: float) -> Floats:
+def _losses(partials: Partials, dual_prices: Floats, instant: float) -> Floats:
     """Return the negative of what each schedule has done up to an instant; at the end, the latest end."""
     starts, ends = partials.starts, partials.ends
     if math.isinf(instant):

@@ -100,7 +100,7 @@ class KnapsackGrowth:
 
     def grown(
         self,
-        population: Packed,
+        partials: Packed,
         parents: Sequence[int],
         worths: Floats,
         rng: np.random.Generator,
@@ -117,7 +117,7 @@ class KnapsackGrowth:
         rates = self._drawn_rates(worths / ticks, number, rng)
         bonuses = np.where(rng.random(number) < NO_BONUS, 0.0, _drawn(rng, BONUSES, number))
         nearness = _drawn(rng, NEARNESS, number) * ticks.mean()
-        given, parts = (population.starts, population.instants), list[tuple[Floats, Floats]]()
+        given, parts = (partials.starts, partials.instants), list[tuple[Floats, Floats]]()
         chunk = max(1, TRIED_AT_ONCE // (num_jobs * self._capacity))
         for first in range(0, number, chunk):
             part = slice(first, first + chunk)

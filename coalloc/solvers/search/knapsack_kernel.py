@@ -132,7 +132,7 @@ def _least_end(starts, until, jobs, prices):
 def grow(parents, given, made, capacity, jobs, held, worths, bonuses, nearness, until, before, prices, scratch):
     """Let parents, rows of what is given, go on until an instant; return how many children are made.
 
-    Left out are those that cannot end before ``before``. Populations are starts (rows by job, infinity where one waits)
+    Left out are those that cannot end before ``before``. Schedules are starts (rows by job, infinity where one waits)
     and the instants they have come to. ``jobs`` are releases, ticks and tasks, ``held`` has end and processors of each
     running job. By child: ``worths`` per tick (and by job), ``bonuses`` of what ends near something else, and
     ``nearness``, ticks.
