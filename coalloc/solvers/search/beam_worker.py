@@ -13,6 +13,7 @@ import os
 import pickle
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -42,30 +43,36 @@ def start_worker(
     is_compiled: bool = False,
     by_knapsacks: bool = False,
 ) -> Worker:
-    """Return a process that searches; see :class:`coalloc.solvers.search.beam_search.BeamSearch`."""
+    """Return a process that searches; see :class:`coalloc.solvers.search.beam_search.BeamSearch`.
+
+    Where it may go by knapsacks, searches by these and by plans take turns.
+    """
     worker = Worker(["-P", "-c", PROGRAM, json.dumps(sys.path)])
     options = {
         "lower_bound": lower_bound,
         "dual_prices": list(dual_prices),
         "seed": seed,
         "is_compiled": is_compiled,
-        "by_knapsacks": by_knapsacks,
     }
-    task = pickle.dumps((problem, options))
+    task = pickle.dumps((problem, options, by_knapsacks))
     worker.tell({"task": base64.b64encode(task).decode()})
     return worker
 
 
 def main() -> None:
     """Search the problem on standard input until whoever asks is gone, and say every better schedule."""
-    problem, options = pickle.loads(base64.b64decode(json.loads(sys.stdin.readline())["task"]))
+    problem, options, by_knapsacks = pickle.loads(base64.b64decode(json.loads(sys.stdin.readline())["task"]))
     threading.Thread(target=_end_with_input, daemon=True).start()
-    stages, best = BeamSearch(problem, **options), math.inf
+    ways = {BY_PLANS.name: False, BY_KNAPSACKS.name: True} if by_knapsacks else {BY_PLANS.name: False}
+    searches = {name: BeamSearch(problem, **options, by_knapsacks=way) for name, way in ways.items()}
+    spent, best = dict.fromkeys(searches, 0.0), math.inf
     while True:
-        found = stages.round()
+        name, began = min(spent, key=spent.__getitem__), time.perf_counter()
+        found = searches[name].round()
+        spent[name] += time.perf_counter() - began
         if found is not None and max(a.end for a in found) < best:
             best = max(a.end for a in found)
-            sys.stdout.write(json.dumps(message_of(found)) + "\n")
+            sys.stdout.write(json.dumps({**message_of(found), "source": name}) + "\n")
             sys.stdout.flush()
 
 
@@ -77,8 +84,7 @@ def _end_with_input() -> None:
 
 def _run(context: Context) -> None:
     """Start a search on every other core; what they find is heard from then on."""
-    options, by_knapsacks = context.call.options, accepts_pools(context)
-    name = (BY_KNAPSACKS if by_knapsacks else BY_PLANS).name
+    options = context.call.options
     for core in range(1, options.threads):
         worker = start_worker(
             context.problem,
@@ -86,15 +92,15 @@ def _run(context: Context) -> None:
             dual_prices=context.dual_prices,
             seed=CORE_SEED * core + options.seed,
             is_compiled=is_worth_compiling(context),
-            by_knapsacks=by_knapsacks,
+            by_knapsacks=accepts_pools(context),
         )
         context.resources.callback(worker.close)
-        context.listeners.append(partial(_hear, context, worker, name))
+        context.listeners.append(partial(_hear, context, worker))
 
 
-def _hear(context: Context, worker: Worker, name: str) -> None:
+def _hear(context: Context, worker: Worker) -> None:
     for message in worker.news():
-        context.take(assignments_in(message, context.problem), name)
+        context.take(assignments_in(message, context.problem), message["source"])
 
 
 def _accepts(context: Context) -> bool:
