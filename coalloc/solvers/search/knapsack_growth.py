@@ -36,6 +36,8 @@ NO_BONUS = 0.3
 """Share of the schedules that go on without."""
 NEARNESS = (0.015, 0.3)
 """Range, in mean run times, of how far an end may be from another to count as near."""
+LEAST_WORTH = 0.1
+"""What a job is worth per tick at least, as a share of the processors that it takes: worth nothing, it never starts."""
 MOST_ENTRIES = 200_000
 """Jobs times processors (in units of what all jobs are multiples of) up to which knapsacks are solved in time."""
 TRIED_AT_ONCE = 2_000_000
@@ -79,6 +81,7 @@ class KnapsackGrowth:
         held = [(busy.end, -(-sum(busy.allocation) // self._unit)) for busy in problem.busy]
         self._held = np.array(held, dtype=float).reshape(len(held), 2)
         self._prices = np.array(dual_prices, dtype=float) / ticks
+        self._least_worths = LEAST_WORTH * tasks / self._capacity
         self._leanings = np.stack([_spread(tasks), _spread(ticks)])
         num_jobs, num_ends = len(tasks), len(tasks) + len(held)
         self._scratch: tuple[Any, ...] = (
@@ -114,7 +117,7 @@ class KnapsackGrowth:
 
         number, num_jobs = len(parents), len(worths)
         ticks = self._jobs[1]
-        rates = self._drawn_rates(worths / ticks, number, rng)
+        rates = self._drawn_rates(np.maximum(worths / ticks, self._least_worths), number, rng)
         bonuses = np.where(rng.random(number) < NO_BONUS, 0.0, _drawn(rng, BONUSES, number))
         nearness = _drawn(rng, NEARNESS, number) * ticks.mean()
         given, parts = (partials.starts, partials.instants), list[tuple[Floats, Floats]]()

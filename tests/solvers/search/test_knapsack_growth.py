@@ -86,6 +86,11 @@ def test_jobs_wait_for_their_arrival_and_for_processors() -> None:
     assert [(a.job, a.start) for a in found.assignments(0)] == [(1, 0.0), (0, 7.0), (2, 30.0)]
 
 
+def test_jobs_without_a_price_start_too() -> None:
+    growth = KnapsackGrowth(discretise(pool_of([Job("A", 2, 5.0), Job("B", 3, 5.0)], 3), None), [0.0, 0.0])
+    assert sorted(begun(growth, 1, until=math.inf).ends[0].tolist()) == [5.0, 10.0]
+
+
 def test_what_cannot_end_in_time_is_left_out() -> None:
     # A and B fill ten seconds and C waits: 10 s and then 5 s at the price of its area, or more.
     growth = by_area(pool_of([Job("A", 2, 10.0), Job("B", 2, 10.0), Job("C", 4, 5.0)], 4))
