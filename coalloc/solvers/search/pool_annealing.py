@@ -32,7 +32,9 @@ FIRST_ROUND = 300
 ROUNDS = 5
 """Rounds at most."""
 CHUNK = 10_000
-"""Steps between two looks at the clock."""
+"""Steps between two looks at the clock, at most."""
+PASSED = 100_000_000
+"""Steps of profiles that are passed between two, about, where every step of annealing places all jobs anew."""
 HEATS = (1.5, 0.004)
 """Temperatures at which a round for a sum begins and ends, in mean costs of a job's run time."""
 HEATS_OF_ENDS = (0.05, 0.001)
@@ -55,6 +57,12 @@ class Pool:
         """The temperatures at which a round begins and ends, in the unit of costs."""
         first, last = HEATS if self.is_sum else HEATS_OF_ENDS
         return first * self.unit, last * self.unit
+
+    @property
+    def chunk(self) -> int:
+        """The steps between two looks at the clock."""
+        is_in_part = self.is_sum and np.ptp(self.jobs[:, 0]) > 0.0
+        return CHUNK if is_in_part else max(1, min(CHUNK, PASSED // len(self.jobs) ** 2))
 
     @property
     def unit(self) -> float:
@@ -98,12 +106,13 @@ class PoolAnnealing:
         from coalloc.solvers.search.pool_kernel import anneal, anneal_latest_end
 
         pool, order = self._pool, self.best.copy()
-        chunks = -(-steps // CHUNK)
+        size = pool.chunk
+        chunks = -(-steps // size)
         heats, search = np.geomspace(*pool.heats, chunks + 1), anneal if pool.is_sum else anneal_latest_end
         for chunk in range(chunks):
             if time.perf_counter() > deadline:
                 return
-            left = min(CHUNK, steps - chunk * CHUNK)
+            left = min(size, steps - chunk * size)
             span, widest = heats[chunk : chunk + 2], float(max(2, len(order)))
             self.cost = search(
                 order, self.best, self.cost, pool.jobs, pool.capacity, pool.held, left, span, self._seed, widest

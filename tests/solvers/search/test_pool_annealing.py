@@ -74,6 +74,15 @@ def test_the_same_seed_makes_the_same_list():
     assert found[0] == found[1] != found[2]
 
 
+def test_it_looks_at_the_clock_the_more_often_the_longer_a_step_takes():
+    # Each step for the latest end places all jobs anew; of sums only where all come at once.
+    at_once = Instance(pool(1, 0).platform, [Job(f"J{i}", 1, 1.0) for i in range(1_000)])
+    sums = [pool_of(criterion_of(instance)) for instance in (pool(1_000, 0), at_once)]
+    assert [made.chunk for made in sums] == [10_000, 100]
+    ends = [pool_of(criterion_of(pool(number, 0), "makespan")) for number in (50, 1_000, 20_000)]
+    assert [made.chunk for made in ends] == [10_000, 100, 1]
+
+
 def test_solve_takes_its_schedules(monkeypatch):
     monkeypatch.setattr(portfolio, "METHODS", (list_schedules.METHOD, METHOD))
     instance = pool(60, 4)
