@@ -30,14 +30,11 @@ from coalloc.instance import CoallocError, Instance, Job, Link, NodeGroup, Platf
 from coalloc.instance.power import known_power_states, require_power_states
 from coalloc.instance.processor_names import ProcessorNames, Range, distinct, range_columns
 from coalloc.instance.rounding import (
-    INSTANT_PRECISION,
-    INSTANT_TOLERANCE,
     RELATIVE_TOLERANCE,
     capacity_limit,
-    merge_instants,
     slots_up,
-    time_tolerance,
 )
+from coalloc.instance.time_base import TimeBase
 from coalloc.instance.windows import Window
 from coalloc.schedule import Placement, Schedule
 
@@ -332,9 +329,9 @@ def _counting(counts: Ints) -> Ints:
 class _Rows:
     """The running jobs (the first ``num_running`` rows), then the placements, as columns.
 
-    ``jobs`` holds None where the id is unknown; ``slowdown`` is SP, NaN where a processor is unknown
-    or none is named. ``start`` and ``end`` are in s, ``begin`` and ``finish`` index ``instants`` (s). Row i holds
-    the processors of set ``held[i]`` of ``sets``.
+    ``jobs`` holds None where the id is unknown; ``slowdown`` is SP, NaN where a processor is unknown or none is named.
+    ``start`` and ``end`` are in s, ``begin`` and ``finish`` index ``instants`` (s). Other times equal those of a row
+    within its ``tolerance`` (s), from ``base``. Row i holds the processors of set ``held[i]`` of ``sets``.
     """
 
     placements: tuple[Placement, ...]
@@ -347,6 +344,8 @@ class _Rows:
     instants: Floats
     begin: Ints
     finish: Ints
+    tolerance: Floats
+    base: TimeBase
     held: Ints
     sets: _Sets
     groups: _Groups
@@ -378,7 +377,8 @@ def _rows(instance: Instance, schedule: Schedule) -> _Rows:
     sets = _sets(names, groups)
     start = np.concatenate([_column(r.start for r in running), _column(p.start for p in placements)])
     end = np.concatenate([_column(r.end for r in running), _column(p.end for p in placements)])
-    instants, index = merge_instants(np.concatenate([start, end]))
+    base = instance.time_base
+    instants, index = base.merged(np.concatenate([start, end]))
     return _Rows(
         placements=placements,
         num_running=len(running),
@@ -390,6 +390,8 @@ def _rows(instance: Instance, schedule: Schedule) -> _Rows:
         instants=instants,
         begin=index[: len(start)],
         finish=index[len(start) :],
+        tolerance=base.tolerances(np.where(np.abs(start) > np.abs(end), start, end)),
+        base=base,
         held=held,
         sets=sets,
         groups=groups,
@@ -587,7 +589,7 @@ def _nodes(sets: _Sets, groups: _Groups) -> tuple[Ints, Ints]:
 def _arrival_violations(rows: _Rows) -> Iterator[Violation]:
     """Yield jobs that start before they arrive."""
     arrival = rows.column(attrgetter("arrival"), math.nan)
-    for _, placement, job in rows.placed(rows.start < arrival - _tolerances(arrival, rows.start)):
+    for _, placement, job in rows.placed(rows.start < arrival - rows.tolerance):
         if job is not None:
             sentence = (
                 f"job {visible(job.id)} starts at {_seconds(placement.start)}, "
@@ -599,7 +601,7 @@ def _arrival_violations(rows: _Rows) -> Iterator[Violation]:
 def _deadline_violations(rows: _Rows) -> Iterator[Violation]:
     """Yield jobs that end after their deadlines."""
     deadline = rows.column(lambda job: math.inf if job.deadline is None else job.deadline, math.inf)
-    for row, placement, job in rows.placed(rows.end > deadline + _tolerances(deadline, rows.end)):
+    for row, placement, job in rows.placed(rows.end > deadline + rows.tolerance):
         if job is not None:
             limit = float(deadline[row])
             sentence = (
@@ -614,10 +616,10 @@ def _precedence_violations(rows: _Rows) -> Iterator[Violation]:
     for name, end in zip(rows.ids, rows.end.tolist(), strict=True):
         ends[name] = max(end, ends.get(name, end))
     comes_after = np.array([job is not None and bool(job.after) for job in rows.jobs], dtype=bool)
-    for _, placement, job in rows.placed(comes_after):
+    for row, placement, job in rows.placed(comes_after):
         for other in dict.fromkeys(job.after if job is not None else ()):
             end = ends.get(other, -math.inf)
-            if placement.start < end - time_tolerance(placement.start, end):
+            if placement.start < end - rows.tolerance[row]:
                 sentence = (
                     f"job {visible(placement.job)} starts at {_seconds(placement.start)}, "
                     f"before job {visible(other)}, which it comes after, has ended at {_seconds(end)}"
@@ -647,12 +649,6 @@ def _eligibility_violations(rows: _Rows, instance: Instance) -> Iterator[Violati
             yield Violation("eligibility", (placement.job,), where, placement.start, count, 0, sentence)
 
 
-def _tolerances(times: Floats, others: Floats) -> Floats:
-    """Return how far apart two equal instants of these sizes may be, s: ``time_tolerance`` of columns."""
-    largest = np.maximum(np.abs(times), np.abs(others))
-    return np.asarray(np.maximum(INSTANT_TOLERANCE, INSTANT_PRECISION * largest), dtype=np.float64)
-
-
 # ------------------------------------------------------------------------------ windows
 
 
@@ -661,8 +657,7 @@ def _window_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:
     taking: dict[int, list[Window]] = {}
     for window in instance.platform.unavailable:
         c = rows.groups.cluster_names.index(window.cluster)
-        tolerance = time_tolerance(window.start, window.end)
-        overlapping = np.minimum(rows.end, window.end) - np.maximum(rows.start, window.start) > tolerance
+        overlapping = np.minimum(rows.end, window.end) - np.maximum(rows.start, window.start) > rows.tolerance
         groups = np.flatnonzero(rows.groups.cluster == c)
         if window.group is not None:
             taking.setdefault(int(groups[window.group]), []).append(window)
@@ -704,7 +699,7 @@ def _taken_violations(rows: _Rows, windows: Sequence[Window], group: int) -> Ite
     chosen = np.flatnonzero(sizes[rows.held] > 0)
     instants = np.unique([*rows.start[chosen].tolist(), *(window.start for window in windows)])
     for instant in instants.tolist():
-        margin = time_tolerance(instant)
+        margin = rows.base.tolerance_at(instant)
         taken = [w for w in windows if w.start <= instant + margin and w.end > instant + 2.0 * margin]
         held = chosen[(rows.start[chosen] <= instant + margin) & (rows.end[chosen] > instant + 2.0 * margin)]
         count, limit = int(sizes[rows.held[held]].sum()), max(0, capacity - sum(w.processors or 0 for w in taken))
@@ -775,7 +770,7 @@ def _duration_violations(
     lengths = np.asarray(sum(_parts(rows)), dtype=np.float64)
     for row, parts in named.items():
         lengths[row] = max(fixed + communicating for fixed, communicating in parts)
-    tolerance = _tolerances(rows.start, rows.end)
+    tolerance = rows.tolerance
     if made is not None:
         progress, fastest = made
         is_right = np.abs(progress - 1.0) <= RELATIVE_TOLERANCE + fastest * tolerance
@@ -783,7 +778,7 @@ def _duration_violations(
         is_right = np.abs(rows.end - rows.start - lengths) <= tolerance
     is_right &= (rows.end >= rows.start) & (made is not None or slot is None)
     for row, placement, job in rows.placed(~is_right):  # where a number is none, it is looked at closely
-        if placement.end < placement.start - time_tolerance(placement.start, placement.end):
+        if placement.end < placement.start - tolerance[row]:
             length = placement.end - placement.start
             sentence = (
                 f"job {visible(placement.job)} ends at {_seconds(placement.end)}, "
@@ -793,18 +788,21 @@ def _duration_violations(
         elif job is None or math.isnan(rows.slowdown[row]):
             continue  # its execution time is not defined; other rules say why
         elif made is not None:
-            yield from _progress_violation(placement, float(made[0][row]), float(made[1][row]), slot)
+            yield from _progress_violation(
+                placement, float(made[0][row]), float(made[1][row]), slot, float(tolerance[row])
+            )
         else:
-            yield from _length_violation(placement, float(lengths[row]), slot)
+            yield from _length_violation(placement, float(lengths[row]), slot, float(tolerance[row]))
 
 
-def _length_violation(placement: Placement, execution_time: float, slot: float | None) -> Iterator[Violation]:
+def _length_violation(
+    placement: Placement, execution_time: float, slot: float | None, tolerance: float
+) -> Iterator[Violation]:
     """Yield a job that does not last its execution time (killed: lasts longer), where SC = 1."""
     killed = placement.outcome == "killed"
     slotted = slot is not None and not killed and math.isfinite(execution_time / slot)
     limit = slot * slots_up(execution_time, slot) if slot is not None and slotted else execution_time
     length = placement.end - placement.start
-    tolerance = time_tolerance(placement.start, placement.end)
     if abs(length - limit) <= tolerance or (killed and length < limit):
         return
     verdict = "too early" if length < limit else "too late"
@@ -815,13 +813,13 @@ def _length_violation(placement: Placement, execution_time: float, slot: float |
 
 
 def _progress_violation(
-    placement: Placement, progress: float, fastest: float, slot: float | None
+    placement: Placement, progress: float, fastest: float, slot: float | None, tolerance: float
 ) -> Iterator[Violation]:
     """Yield a job that is not done at its end, or was done before; ``fastest`` is its highest rate, 1/s."""
-    tolerance = RELATIVE_TOLERANCE + fastest * time_tolerance(placement.start, placement.end)
+    margin = RELATIVE_TOLERANCE + fastest * tolerance
     killed = placement.outcome == "killed"
-    too_little = progress < 1.0 - tolerance and not killed
-    too_much = progress > 1.0 + tolerance and (killed or slot is None)
+    too_little = progress < 1.0 - margin and not killed
+    too_much = progress > 1.0 + margin and (killed or slot is None)
     if not too_little and not too_much:
         return
     verdict = "too early" if too_little else "too late"
@@ -1241,7 +1239,7 @@ def _startup_violations(rows: _Rows, platform: Platform) -> Iterator[Violation]:
         for row, begun in _coming_on(rows, np.flatnonzero(is_there[:, c]), states):
             placement = rows.placements[row - rows.num_running]
             waited = placement.start - begun
-            if waited < states.startup_time - time_tolerance(placement.start, begun):
+            if waited < states.startup_time - rows.tolerance[row]:
                 sentence = (
                     f"job {visible(placement.job)} starts at {_seconds(placement.start)} at cluster "
                     f"{visible(site.name)}, which can start up from {_seconds(begun)} on and takes "
@@ -1263,7 +1261,7 @@ def _coming_on(rows: _Rows, members: Ints, states: PowerStates) -> Iterator[tupl
     earliest = np.minimum.accumulate(np.where(is_placed, arrival, math.inf)[::-1])[::-1]
     off = np.append(-math.inf, np.maximum.accumulate(end + states.core_grace + states.site_grace))[:-1]
     for k in np.flatnonzero(is_placed & (start > off) & (earliest < math.inf)).tolist():
-        if start[k] - off[k] > time_tolerance(start[k]):
+        if start[k] - off[k] > rows.base.tolerance_at(start[k]):
             yield int(by_start[k]), float(max(earliest[k], off[k]))
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from coalloc.instance import Instance, Job, LocalUser, visible
-from coalloc.instance.rounding import capacity_limit, merge_instants
+from coalloc.instance.rounding import capacity_limit
+from coalloc.instance.time_base import TimeBase
 
 RULES = {
     "distinct-nodes": "where nodes are shared, no two tasks of a job are on one node",
@@ -116,7 +117,7 @@ class _Passage:
         self._active: set[int] = set()
         self._num_stopped = [0] * len(rows)
         times = [*(r.start for r in rows), *(r.end for r in rows), *(u.start for u in users), *(u.end for u in users)]
-        instants, index = merge_instants(times)
+        instants, index = instance.time_base.merged(times)
         self._instants: list[float] = instants.tolist()
         begin, finish = index[: len(rows)].tolist(), index[len(rows) : 2 * len(rows)].tolist()
         come, go = index[2 * len(rows) :].reshape(2, len(users)).tolist()
@@ -292,7 +293,7 @@ def findings(instance: Instance, rows: Sequence[Row]) -> Iterator[Finding]:
             count = row.nodes.count(node)
             sentence = f"job {visible(row.id)} has {count} tasks on node {visible(names[node])}, allowed is one"
             yield "distinct-nodes", (row.id,), names[node], row.start, count, 1, sentence
-    yield from _crowds(rows, names, [group.multiprogramming for group in groups])
+    yield from _crowds(rows, names, [group.multiprogramming for group in groups], instance.time_base)
     for row in rows:
         for node in dict.fromkeys(row.nodes):
             most = math.inf if groups[node].memory is None else groups[node].memory or 0.0
@@ -305,9 +306,9 @@ def findings(instance: Instance, rows: Sequence[Row]) -> Iterator[Finding]:
                 yield "memory", (row.id,), names[node], row.start, row.memory, limit, sentence
 
 
-def _crowds(rows: Sequence[Row], names: Sequence[str], most: Sequence[int]) -> Iterator[Finding]:
+def _crowds(rows: Sequence[Row], names: Sequence[str], most: Sequence[int], base: TimeBase) -> Iterator[Finding]:
     """Yield each time at which a node has more tasks than it may, at the instant at which it has most."""
-    instants, index = merge_instants([*(row.start for row in rows), *(row.end for row in rows)])
+    instants, index = base.merged([*(row.start for row in rows), *(row.end for row in rows)])
     times = instants.tolist()
     spans: list[list[tuple[int, int, int]]] = [[] for _ in names]
     for row, (begin, finish) in enumerate(zip(index[: len(rows)].tolist(), index[len(rows) :].tolist(), strict=True)):

@@ -17,7 +17,6 @@ from coalloc.allocation import NodeClass
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
-from coalloc.instance.rounding import time_tolerance
 
 Times = Mapping[str, tuple[float, float]]
 """Start and end, s, of jobs by id."""
@@ -177,7 +176,7 @@ class LatestEnd(Constraint):
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
         """Yield a sentence for each job that ends later."""
-        latest = self.instant + time_tolerance(self.instant)
+        latest = self.instant + instance.time_base.tolerance
         return (
             f"job {quoted(p.job)} ends at {instant_text(p.end)}, after {instant_text(self.instant)}"
             for p in schedule

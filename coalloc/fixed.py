@@ -21,7 +21,7 @@ from coalloc.documents.text import quoted
 from coalloc.documents.values import NONE, Count, Listed, Seconds, Text, Value, value
 from coalloc.instance import Fault, Instance, InstanceError, Job, Platform
 from coalloc.instance.processor_names import NamesField, ProcessorNames
-from coalloc.instance.rounding import slots_down, slots_up, time_tolerance
+from coalloc.instance.rounding import is_whole
 
 NO_NODES: Any = ProcessorNames(())
 ShapeNumber = Annotated[int, Field(strict=True, ge=0)]
@@ -72,11 +72,15 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Fixings(Constraint):
-    """Jobs are where, and when, it is fixed: ``places`` by id, on the nodes of processors ``node_of``."""
+    """Jobs are where, and when, it is fixed: ``places`` by id, on the nodes of processors ``node_of``.
+
+    A start within ``tolerance`` (s) of the fixed one keeps it.
+    """
 
     holds_rounded_down: ClassVar[bool] = True
     places: Mapping[str, Place]
     node_of: Sequence[int]
+    tolerance: float
 
     def earliest_start(self, job: Job) -> float:
         """Return the start that is fixed."""
@@ -88,7 +92,7 @@ class Fixings(Constraint):
         fixed = self._start(job)
         if fixed is None or start <= fixed:
             return start if fixed is None else fixed
-        return start if start <= fixed + time_tolerance(fixed) else math.inf
+        return start if start <= fixed + self.tolerance else math.inf
 
     def rows(self, instance: Instance) -> Iterable[Row]:
         """Yield the start that is fixed as the least, and the greatest."""
@@ -133,7 +137,7 @@ class Fixings(Constraint):
             if place is None:
                 continue
             name = quoted(placed.job)
-            if place.start is not None and abs(placed.start - place.start) > time_tolerance(place.start, placed.start):
+            if place.start is not None and abs(placed.start - place.start) > self.tolerance:
                 yield f"job {name} starts at {instant_text(placed.start)}, fixed is {instant_text(place.start)}"
             if place.nodes is not None and not {self.node_of[index[p]] for p in placed.nodes} <= place.nodes:
                 yield f"job {name} is not on the nodes that are fixed"
@@ -178,7 +182,11 @@ def fixings(
     faults += [Fault("fixed", f"must have each job once, got {quoted(job)} again") for job in repeated]
     if faults:
         raise InstanceError(faults)
-    found = Fixings({one.job: _place(instance, one) for one in fixed}, instance.platform.processor_node)
+    found = Fixings(
+        {one.job: _place(instance, one) for one in fixed},
+        instance.platform.processor_node,
+        instance.time_base.tolerance,
+    )
     reserved = reserved_nodes(instance.platform, instance.running, "what is fixed")
     apart = [*reserved, *(nodes for constraint in (*others, found) for nodes in constraint.separates())]
     faults = list(
@@ -209,7 +217,7 @@ def _faults(instance: Instance, fixed: Fixed, slot: float | None) -> Iterator[tu
     if job is None:
         yield ".job", f"must be a job of the instance, got {quoted(fixed.job)}"
         return
-    if slot is not None and fixed.start is not None and slots_up(fixed.start, slot) != slots_down(fixed.start, slot):
+    if slot is not None and fixed.start is not None and not is_whole(fixed.start, slot, instance.time_base.tolerance):
         yield ".start", f"must be a whole number of slots of {slot:g} s, got {instant_text(fixed.start)}"
     if fixed.shape is not None and fixed.shape > len(job.shapes):
         yield ".shape", f"must be at most {len(job.shapes)} (the last shape of the job), got {fixed.shape}"

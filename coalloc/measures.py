@@ -22,7 +22,6 @@ import numpy as np
 
 from coalloc.documents.arguments import public
 from coalloc.instance import CoallocError, Instance
-from coalloc.instance.rounding import INSTANT_PRECISION, INSTANT_TOLERANCE
 from coalloc.observed import Floats, Ints, Jobs, Observed, node_spans, observe
 from coalloc.schedule import Schedule
 
@@ -191,13 +190,7 @@ WEIGHTED_TARDINESS = Quantity(
 )
 LATENESS = Quantity("s", "e_j - due_j", lambda jobs: jobs.end - jobs.due_date)
 COALLOCATED = Quantity("-", "use two or more clusters", lambda jobs: jobs.is_coallocated.astype(np.float64))
-LATE = Quantity(
-    "jobs",
-    "end after their deadlines",
-    lambda jobs: (jobs.end > jobs.deadline + np.maximum(INSTANT_TOLERANCE, INSTANT_PRECISION * jobs.end)).astype(
-        np.float64
-    ),
-)
+LATE = Quantity("jobs", "end after their deadlines", lambda jobs: jobs.is_late.astype(np.float64))
 KILLED = Quantity("jobs", "were killed", lambda jobs: jobs.was_killed.astype(np.float64))
 SATURATED = Quantity(
     "-",

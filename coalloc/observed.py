@@ -19,7 +19,7 @@ from coalloc.execution import all_to_all_load
 from coalloc.instance import CoallocError, Instance, Job
 from coalloc.instance.numbering import Intervals, UnknownProcessorError, intervals_of, places_within
 from coalloc.instance.processor_names import ProcessorNames, distinct
-from coalloc.instance.rounding import capacity_limit, merge_instants
+from coalloc.instance.rounding import capacity_limit
 from coalloc.schedule import Placement, Schedule
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,8 @@ class Jobs:
     """Placed jobs as columns, shape ``(num_jobs,)`` each, in groups of adjacent rows.
 
     Group g begins at row ``first[g]`` and ends where the next begins; ungrouped jobs are one group.
-    ``processors`` are those held, ``due_date`` and ``deadline`` are infinite where there is none. ``met_saturation``:
+    ``processors`` are those held, ``due_date`` is infinite where there is none. ``is_late``: the job ends after its
+    deadline. ``met_saturation``:
     at some instant the job loads a link whose total load is above its bandwidth. ``was_killed``: it was not done.
     """
 
@@ -48,7 +49,7 @@ class Jobs:
     base_time: Floats
     weight: Floats
     due_date: Floats
-    deadline: Floats
+    is_late: Truths
     processors: Ints
     is_coallocated: Truths
     met_saturation: Truths
@@ -72,7 +73,7 @@ class Jobs:
             self.base_time[rows],
             self.weight[rows],
             self.due_date[rows],
-            self.deadline[rows],
+            self.is_late[rows],
             self.processors[rows],
             self.is_coallocated[rows],
             self.met_saturation[rows],
@@ -171,7 +172,7 @@ def observe(instance: Instance, schedule: Schedule) -> Observed:
             base_time=np.fromiter([job.base_time for job in placed], np.float64, len(placed)),
             weight=np.fromiter([job.weight for job in placed], np.float64, len(placed)),
             due_date=np.fromiter([_due(job) for job in placed], np.float64, len(placed)),
-            deadline=_deadlines(instance, placed),
+            is_late=end > _deadlines(instance, placed) + instance.time_base.tolerances(end),
             processors=tasks.sum(axis=1),
             is_coallocated=(tasks > 0).sum(axis=1) > 1,
             met_saturation=met_saturation[: len(placed)],
@@ -322,7 +323,7 @@ def _link_loads(instance: Instance, spans: tuple[Floats, Floats], loads: Floats)
     """
     links = instance.platform.links
     met = np.zeros(len(loads), dtype=bool)
-    instants, index = merge_instants(np.concatenate(spans)[np.tile(loads.any(axis=1), 2)])
+    instants, index = instance.time_base.merged(np.concatenate(spans)[np.tile(loads.any(axis=1), 2)])
     begin, finish = np.zeros((2, len(loads)), dtype=np.int64)
     begin[loads.any(axis=1)], finish[loads.any(axis=1)] = np.split(index, 2)
     totals = np.zeros((len(links), len(instants)))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coalloc.instance import Instance, LocalUser
-from coalloc.instance.rounding import merge_instants
+from coalloc.instance.time_base import TimeBase
 from coalloc.observed import intervals_held, placed_jobs
 from coalloc.schedule import Schedule
 from coalloc.sharing.shared_nodes import SharedNodes
@@ -114,7 +114,7 @@ class _Watch:
         last = max((placement.end for placement in schedule), default=0.0)
         number = {node.name: n for n, node in enumerate(platform.nodes)}
         self._facts = tuple(user for user in instance.local_users if user.start < last)
-        self._instants, self._happenings = _by_instant(schedule, self._facts)
+        self._instants, self._happenings = _by_instant(schedule, self._facts, instance.time_base)
         self._end = last
         self._nodes = SharedNodes(platform, instance.sharing)
         self._uses = tuple(JobUse() for _ in self._jobs)
@@ -182,11 +182,13 @@ class _Watch:
             seen.most_cpu, seen.most_memory = max(seen.most_cpu, cpu), max(seen.most_memory, memory)
 
 
-def _by_instant(schedule: Schedule, users: Sequence[LocalUser]) -> tuple[list[float], list[_Happenings]]:
+def _by_instant(
+    schedule: Schedule, users: Sequence[LocalUser], base: TimeBase
+) -> tuple[list[float], list[_Happenings]]:
     """Return the instants at which something happens, s, and what does."""
     rows, people = range(len(schedule)), range(len(users))
     starts, ends = [p.start for p in schedule], [p.end for p in schedule]
-    instants, index = merge_instants([*starts, *ends, *(u.start for u in users), *(u.end for u in users)])
+    instants, index = base.merged([*starts, *ends, *(u.start for u in users), *(u.end for u in users)])
     found = [_Happenings() for _ in instants]
     begin, finish = index[: len(rows)].tolist(), index[len(rows) : 2 * len(rows)].tolist()
     come, go = index[2 * len(rows) :].reshape(2, len(users)).tolist()

@@ -26,7 +26,6 @@ from coalloc.documents.values import LEFT_OUT, SINCE_2, Listed, PositiveSeconds,
 from coalloc.instance import Instance
 from coalloc.instance.numbering import Intervals, Numbering, names_of
 from coalloc.instance.processor_names import NamesField, ProcessorNames
-from coalloc.instance.rounding import time_tolerance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,10 +185,11 @@ def assign_nodes(
     nothing: it is put on the lowest processors, whoever holds them. Raises ``ValueError`` where a class is overbooked.
     """
     free, releases = _initial_state(instance, classes)
+    tolerance = instance.time_base.tolerance
     assigned: list[list[int]] = [[] for _ in intervals]
     for i in sorted(range(len(intervals)), key=lambda i: intervals[i].start):
         interval = intervals[i]
-        horizon = interval.start + time_tolerance(interval.start)
+        horizon = interval.start + tolerance
         while releases and releases[0][0] <= horizon:
             _, g, processors = heapq.heappop(releases)
             for processor in processors:
@@ -240,7 +240,7 @@ def schedule_of(problem: Problem, assignments: Sequence[Assignment]) -> Schedule
     chosen = sorted(assignments, key=lambda assignment: assignment.job)
     ids = [problem.jobs[a.job].id for a in chosen]
     intervals = [
-        Occupation(id, problem.seconds(a.start), problem.seconds(a.end), a.mode.allocation)
+        Occupation(id, problem.seconds_of(a.start), problem.seconds_of(a.end), a.mode.allocation)
         for id, a in zip(ids, chosen, strict=True)
     ]
     nodes = assign_nodes(problem.instance, problem.classes, intervals)

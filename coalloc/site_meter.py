@@ -20,7 +20,7 @@ from coalloc.instance import CoallocError, Instance
 from coalloc.instance.numbering import places_within
 from coalloc.instance.power import known_power_states
 from coalloc.instance.power_states import PowerStates
-from coalloc.instance.rounding import INSTANT_PRECISION, INSTANT_TOLERANCE, time_tolerance
+from coalloc.instance.rounding import TIME_PRECISION, TIME_TOLERANCE, time_tolerance
 from coalloc.observed import Holding, intervals_held
 
 Floats = NDArray[np.float64]
@@ -113,7 +113,7 @@ def _merged(number: Ints, row: Ints, begin: Floats, end: Floats) -> Periods:
     base = number * len(end)
     latest = np.maximum.accumulate(base + rank[row]) - base
     ends = end[by_end]
-    reach = ends + np.maximum(INSTANT_TOLERANCE, INSTANT_PRECISION * ends)
+    reach = ends + np.maximum(TIME_TOLERANCE, TIME_PRECISION * ends)
     is_first = np.append(True, (number[1:] != number[:-1]) | (begin[row[1:]] > reach[latest[:-1]]))[: len(number)]
     is_last = np.append(is_first[1:], True)[: len(number)]
     return Periods(number[is_first], begin[row[is_first]], ends[latest[is_last]])

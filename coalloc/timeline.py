@@ -17,7 +17,7 @@ import numpy as np
 from coalloc.documents.arguments import public
 from coalloc.instance import CoallocError, Instance
 from coalloc.instance.power import is_metered
-from coalloc.instance.rounding import INSTANT_PRECISION, merge_instants
+from coalloc.instance.rounding import TIME_PRECISION
 from coalloc.meter import Idle, power_curve
 from coalloc.observed import Floats, Ints, Observed, observe, stepwise
 from coalloc.schedule import Schedule
@@ -144,7 +144,7 @@ def timeline_of(
         power = power_curve(instance, schedule, idle, power_management=power_management)
     times = [jobs.arrival, jobs.start, jobs.end, running.start, np.minimum(running.end, observed.finish)]
     edges = [observed.begin, observed.finish, *(() if power is None else power.instants)]
-    instants, index = merge_instants(np.concatenate([*times, edges]))
+    instants, index = instance.time_base.merged(np.concatenate([*times, edges]))
     arrival, start, end, running_start, running_end, _ = np.split(index, np.cumsum([len(column) for column in times]))
     waits = arrival, start
     runs = np.concatenate([start, running_start]), np.concatenate([end, running_end])
@@ -201,7 +201,7 @@ def _of_links(observed: Observed, until: Floats) -> dict[str, Floats]:
 def _edges(begin: float, finish: float, every: float) -> Floats:
     """Return where steps of equal length begin and end, s."""
     length = min(every, finish - begin)
-    num_steps = (finish - begin) / length * (1.0 - INSTANT_PRECISION)
+    num_steps = (finish - begin) / length * (1.0 - TIME_PRECISION)
     if num_steps > MAX_STEPS:
         raise CoallocError(
             f"every={every:g} s cuts {finish - begin:.12g} s into {num_steps:.3g} steps, and at most {MAX_STEPS} are "

@@ -22,8 +22,8 @@ from coalloc.objectives import Criterion, Objective, RegularObjective, objective
 from coalloc.observed import in_shapes
 from coalloc.problem import Links, Problem, Slot, discretise, slot_seconds
 from coalloc.schedule import Placement, Schedule
-from coalloc.solvers.moved_in_time import move_of, moved, moved_constraints
 from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
+from coalloc.solvers.time_shift import Shifted, shifted
 
 BOUND_SHARE = 0.5
 """Share of the time limit that the bounds of an instance and of its changes get together; a proof gets the rest."""
@@ -113,10 +113,17 @@ class _Question:
     time_limit: float
 
     def _problem(self, instance: Instance) -> Problem:
-        return self._discretised(instance, self._kept(instance))
+        return self._discretised(Shifted(instance, self._kept(instance), instance.time_base))
 
-    def _discretised(self, instance: Instance, kept: Sequence[Constraint]) -> Problem:
-        return discretise(instance, self.slot, saturation=self.saturation, scope=self.scope, constraints=kept)
+    def _discretised(self, given: Shifted) -> Problem:
+        return discretise(
+            given.instance,
+            self.slot,
+            saturation=self.saturation,
+            scope=self.scope,
+            constraints=given.constraints,
+            base=given.base,
+        )
 
     def _kept(self, instance: Instance) -> tuple[Constraint, ...]:
         """Return the constraints: the limit, and what is fixed."""
@@ -124,14 +131,9 @@ class _Question:
         limits = () if limit is None else (LatestEnd(instance.origin + limit),)
         return (*limits, *fixings(instance, self.fixed, self.slot, self.scope))
 
-    def _moved(self, instance: Instance) -> tuple[Problem, float]:
-        """Return the problem of an instance on a clock that begins with it, and the instant at which that does, s."""
-        kept = self._kept(instance)
-        move = move_of(instance, self.slot, self.objective, kept)
-        return self._discretised(moved(instance, move), moved_constraints(kept, move)), move
-
     def _criterion(self, instance: Instance) -> Criterion:
-        return Criterion(self._moved(instance)[0], self.objective)
+        kept = self._kept(instance)
+        return Criterion(self._discretised(shifted(instance, self.slot, self.objective, kept)), self.objective)
 
     def reasons(self) -> Iterator[Reason]:
         """Yield why there is no schedule, or that nobody knows; and unless there is none what bounds the objective."""
@@ -183,9 +185,8 @@ class _Question:
         num_bounds = 2 + len(platform.links) + sum(len(cluster.nodes) for cluster in platform.clusters) + 1
         num_bounds += len(self.instance.resources_asked)
         bound = bound_of(self._criterion, BOUND_SHARE * self.time_limit / num_bounds)
-        problem, since = self._moved(self.instance)
-        criterion, reached = Criterion(problem, self.objective), bound(self.instance).value
-        yield why_bound(criterion, criterion.counted(reached), since)
+        criterion, reached = self._criterion(self.instance), bound(self.instance).value
+        yield why_bound(criterion, criterion.counted(reached))
         if known is not None and known - reached > PROOF_TOLERANCE * max(1.0, abs(known)):
             yield self._beyond(known)
         yield from what_moves(self.instance, bound, self.objective.unit)

@@ -11,8 +11,8 @@ from coalloc.objectives import OBJECTIVES
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import MAX_MODES, discretise
 from coalloc.solvers.backends import pumpkin
-from coalloc.solvers.moved_in_time import move_of, moved
 from coalloc.solvers.result import SolveResult
+from coalloc.solvers.time_shift import shifted
 
 
 @public
@@ -43,11 +43,13 @@ def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit
     is_of_kind = options.model == "oas" and options.objective == Makespan.name and options.slot is not None
     if not is_of_kind or instance is None or result.objective is None or options.slot is None:
         raise CoallocError("a proof is of the makespan of a schedule of model 'oas' in slots")
-    instance = moved(instance, move_of(instance, options.slot, OBJECTIVES[Makespan.name]))
-    problem = discretise(instance, options.slot, saturation=options.saturation, scope=options.scope)
+    given = shifted(instance, options.slot, OBJECTIVES[Makespan.name])
+    problem = discretise(
+        given.instance, options.slot, saturation=options.saturation, scope=options.scope, base=given.base
+    )
     if problem.num_allocations > MAX_MODES:
         raise CoallocError("a proof is for jobs of few modes")
-    latest = round((result.objective + instance.origin) / options.slot)
+    latest = round((result.objective + given.instance.origin) / options.slot)
     question = pumpkin.Question(problem, 0, latest - 1)
     if latest > pumpkin.MAX_HORIZON or question.is_refuted:
         raise CoallocError("there is no proof to write: a job alone takes as long, or times are too many slots")

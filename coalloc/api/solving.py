@@ -35,9 +35,9 @@ from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
 from coalloc.solvers.feasibility import why_without_place
 from coalloc.solvers.lexicographic import solve_in_order
-from coalloc.solvers.moved_in_time import move_of, moved, moved_constraints
 from coalloc.solvers.oas import build_oas, solve_oas
 from coalloc.solvers.result import Model, News, Progress, RunModel, SolveOptions, SolveResult
+from coalloc.solvers.time_shift import shifted
 from coalloc.versions import versions
 
 if TYPE_CHECKING:
@@ -357,9 +357,15 @@ def lower_bound(
     if fixed and not isinstance(asked, RegularObjective):
         raise CoallocError(f"fixed is for regular objectives, not for {asked.name!r}")
     kept = _kept(instance, fixed, options.slot, scope)
-    move = move_of(instance, options.slot, asked, kept)
-    instance, kept = moved(instance, move), moved_constraints(kept, move)
-    problem = discretise(instance, options.slot, saturation=options.saturation, scope=scope, constraints=kept)
+    given = shifted(instance, options.slot, asked, kept)
+    problem = discretise(
+        given.instance,
+        options.slot,
+        saturation=options.saturation,
+        scope=scope,
+        constraints=given.constraints,
+        base=given.base,
+    )
     nowhere = why_without_place(problem)
     if nowhere:
         raise CoallocError("\n".join(nowhere))
@@ -367,7 +373,7 @@ def lower_bound(
         from coalloc.solvers.bounds.energy import energy_bound
 
         return energy_bound(
-            instance,
+            given.instance,
             asked.name,
             makespan_limit,
             options.seconds,

@@ -44,12 +44,9 @@ class Bounded(NamedTuple):
 BoundOf = Callable[[Instance], Bounded]
 
 
-def why_bound(criterion: Criterion, bound: float, since: float = 0.0) -> Reason:
-    """Return what bounds the objective: the simplest of the bounds that reach the best one, ``bound``, a cost.
-
-    ``since`` is the instant, s, at which the clock of the criterion begins.
-    """
-    return _of_latest_end(criterion, bound, since) if criterion.objective.is_latest_end else _of_costs(criterion, bound)
+def why_bound(criterion: Criterion, bound: float) -> Reason:
+    """Return what bounds the objective: the simplest of the bounds that reach the best one, ``bound``, a cost."""
+    return _of_latest_end(criterion, bound) if criterion.objective.is_latest_end else _of_costs(criterion, bound)
 
 
 def _reaches(criterion: Criterion, found: float, bound: float) -> bool:
@@ -58,12 +55,12 @@ def _reaches(criterion: Criterion, found: float, bound: float) -> bool:
     return criterion.reported(found) >= value - SAME * max(1.0, abs(value))
 
 
-def _of_latest_end(criterion: Criterion, bound: float, since: float) -> Reason:
+def _of_latest_end(criterion: Criterion, bound: float) -> Reason:
     problem = criterion.problem
     ends = earliest_ends(problem)
     if _reaches(criterion, max(ends), bound):
-        return _longest_job(criterion, ends.index(max(ends)), since)
-    plain = _area(criterion, since)
+        return _longest_job(criterion, ends.index(max(ends)))
+    plain = _area(criterion)
     if plain is not None and _reaches(criterion, plain[0], bound):
         return plain[1]
     seconds = criterion.reported(bound)
@@ -88,10 +85,10 @@ def _of_latest_end(criterion: Criterion, bound: float, since: float) -> Reason:
     return Reason("bound", "sets", (), "", seconds, None, f"the objective is {seconds:g} s at least: {words}")
 
 
-def _longest_job(criterion: Criterion, j: int, since: float) -> Reason:
+def _longest_job(criterion: Criterion, j: int) -> Reason:
     problem = criterion.problem
     job, seconds = problem.jobs[j], criterion.reported(earliest_ends(problem)[j])
-    release, takes = since + problem.seconds(problem.releases[j]), problem.seconds(fastest_durations(problem)[j])
+    release, takes = problem.seconds_of(problem.releases[j]), problem.seconds(fastest_durations(problem)[j])
     sentence = (
         f"the objective is {seconds:g} s at least, for job {quoted(job.id)} alone, which starts at "
         f"{instant_text(release)} at the earliest and takes {takes:g} s on the fastest processors that hold it"
@@ -99,7 +96,7 @@ def _longest_job(criterion: Criterion, j: int, since: float) -> Reason:
     return Reason("bound", "longest-job", (job.id,), "", seconds, None, sentence)
 
 
-def _area(criterion: Criterion, since: float) -> tuple[float, Reason] | None:
+def _area(criterion: Criterion) -> tuple[float, Reason] | None:
     """Return the ticks by which the processors have done all jobs from some release on, and that as a reason.
 
     Nothing where jobs run already: they have a part of the processors.
@@ -120,7 +117,7 @@ def _area(criterion: Criterion, since: float) -> tuple[float, Reason] | None:
     seconds, of_jobs = criterion.reported(ticks), problem.seconds(total)
     sentence = (
         f"the objective is {seconds:g} s at least, for {named(jobs)} bring {of_jobs:g} processor-seconds at their "
-        f"fastest from {instant_text(since + problem.seconds(release))} on, and there are {processors} processors"
+        f"fastest from {instant_text(problem.seconds_of(release))} on, and there are {processors} processors"
     )
     return ticks, Reason("bound", "area", jobs, "", of_jobs, processors, sentence)
 

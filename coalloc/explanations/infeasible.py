@@ -9,7 +9,6 @@ from graphlib import TopologicalSorter
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
-from coalloc.instance.rounding import slots_down, time_tolerance
 from coalloc.problem import MAX_MODES, Problem, least_tasks, short_resource
 from coalloc.rules.spreading import Spreading
 from coalloc.solvers.bounds.simple import simple_bound
@@ -77,12 +76,12 @@ def _too_late(problem: Problem) -> Iterator[Reason]:
     earliest: dict[int, float] = {}
     for j in TopologicalSorter(before).static_order():
         job, duration, latest = problem.jobs[j], fastest(problem, j), _stated_end(problem, j)
-        release = problem.ticks(max(constraint.earliest_start(job) for constraint in problem.constraints))
+        release = problem.tick_at(max(constraint.earliest_start(job) for constraint in problem.constraints))
         last = max(before[j], key=earliest.__getitem__, default=None)
         waits = last is not None and earliest[last] > release
         start = earliest[last] if waits and last is not None else release
         earliest[j] = start + duration
-        if earliest[j] <= _last_tick(problem, latest):
+        if earliest[j] <= problem.last_tick(latest):
             continue
         begins, takes, ends = (problem.seconds(t) for t in (start, duration, earliest[j]))
         others = (problem.jobs[last].id,) if waits and last is not None else ()
@@ -100,13 +99,6 @@ def _stated_end(problem: Problem, j: int) -> float:
     return min(constraint.latest_end(problem.jobs[j]) for constraint in problem.constraints)
 
 
-def _last_tick(problem: Problem, seconds: float) -> float:
-    """Return the last tick at which a job may end that has to end by an instant, s."""
-    if math.isinf(seconds):
-        return seconds
-    return seconds + time_tolerance(seconds) if problem.slot is None else slots_down(seconds, problem.slot)
-
-
 def fastest(problem: Problem, j: int) -> float:
     """Return the ticks that a job takes at least: with links counted where its allocations can be tried."""
     if problem.count_allocations(problem.jobs[j]) > MAX_MODES:
@@ -121,7 +113,7 @@ def _together_too_late(problem: Problem) -> Iterator[Reason]:
     for latest in sorted({end for end in ends if math.isfinite(end)}):
         numbers = [j for j, end in enumerate(ends) if end <= latest]
         least = simple_bound(alone(problem, numbers))
-        if least > _last_tick(problem, latest):
+        if least > problem.last_tick(latest):
             jobs, at = tuple(problem.jobs[j].id for j in numbers), problem.seconds(least)
             by, ends_at = instant_text(latest), instant_text(at)
             together = f"{named(jobs)} have to end by {by}, and the last of them cannot before {ends_at}"

@@ -20,7 +20,6 @@ from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.over_time import Admission, availability_of, counts_of
 from coalloc.heuristics.plans import Admits, Planned, Turns, always
 from coalloc.instance import CoallocError, Job
-from coalloc.instance.rounding import time_tolerance
 from coalloc.rules.allocation_rules import Allocator, Choose
 from coalloc.rules.mesd import AskedChoice, Choice, Slowdown, by_named_times, mesd_allocation, where_usable
 from coalloc.rules.shapes import ShapeChoice, first_to_end_from, in_best_shape
@@ -163,7 +162,7 @@ class Mesd:
         now, releases = state.now, _releases(state, started)
         for _ in queue:
             while (chosen := choice.next(counts_of(free, members))) is None:
-                now, released = _next_release(releases)
+                now, released = _next_release(releases, state.tolerance)
                 free |= released
             job = queue[chosen]
             allocation = choose(job, counts_of(free, members))
@@ -207,10 +206,10 @@ def _releases(state: State, started: Sequence[Planned]) -> list[Release]:
     return releases
 
 
-def _next_release(releases: list[Release]) -> Release:
-    """Take all that is released at the next instant off a heap."""
+def _next_release(releases: list[Release], tolerance: float) -> Release:
+    """Take all that is released at the next time off a heap; times within the tolerance (s) are equal."""
     instant, released = heapq.heappop(releases)
-    limit = instant + time_tolerance(instant)
+    limit = instant + tolerance
     while releases and releases[0][0] <= limit:
         instant, processors = heapq.heappop(releases)
         released |= processors

@@ -22,7 +22,6 @@ from coalloc.heuristics.over_time import Admission
 from coalloc.heuristics.plans import Planned, due, without
 from coalloc.heuristics.snapshots import bandwidth_left, snapshot
 from coalloc.instance import CoallocError, Job, RunningJob
-from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import Assignment, Links, Problem, discretise, slot_seconds
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.schedule import schedule_of
@@ -106,7 +105,7 @@ class Oas:
         """Return whether a job has ended at another time than estimated, or should have ended."""
         running = {r.job.id for r in state.running}
         ended = (end for job, end in self._expected.items() if job not in running)
-        margin = time_tolerance(state.now)
+        margin = state.tolerance
         return any(abs(end - state.now) > margin for end in ended) or any(
             r.estimated_end < state.now - margin for r in state.running
         )

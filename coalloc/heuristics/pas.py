@@ -8,7 +8,6 @@ links, or memory, loses the job selected last; a single one that does not fit wa
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
@@ -19,7 +18,6 @@ from coalloc.documents.values import Count
 from coalloc.heuristics.over_time import Admission
 from coalloc.heuristics.snapshots import snapshot_of_now
 from coalloc.instance import CoallocError, Job
-from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import Links, Mode, Problem, discretise, shortage
 from coalloc.rules.orders import ordered
 from coalloc.rules.selection import selected
@@ -112,9 +110,7 @@ class Pas:
         """
         if not state.has_closings:
             return place_package(problem, self.allocation, work)
-        open_for = [
-            until - state.now + (time_tolerance(until) if until < math.inf else 0.0) for until in state.open_until
-        ]
+        open_for = [until - state.now + state.tolerance for until in state.open_until]
         barred = {
             (j, g)
             for j, job in enumerate(problem.jobs)

@@ -16,6 +16,7 @@ from coalloc.instance.job import Job, resources_asked
 from coalloc.instance.platform import Platform
 from coalloc.instance.processor_names import NamesField
 from coalloc.instance.sharing import LocalUser, Sharing
+from coalloc.instance.time_base import TimeBase, time_base_of
 from coalloc.instance.words import WORDS
 
 
@@ -87,6 +88,11 @@ class Instance(Value):
         if self.running or not self.jobs:
             return 0.0
         return min(job.arrival for job in self.jobs)
+
+    @cached_property
+    def time_base(self) -> TimeBase:
+        """The tick in which its times are counted, and the tolerance within which they are equal."""
+        return time_base_of(self)
 
     @property
     def mean_base_time(self) -> float:

@@ -6,50 +6,45 @@ Seconds are floats, slots are ints. The same rules serve the models, the schedul
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
 
 RELATIVE_TOLERANCE = 1e-9
 """Two loads that differ by less than this share of their size are equal."""
-INSTANT_TOLERANCE = 1e-9
-"""Two instants that are closer than this, s, are equal ..."""
-INSTANT_PRECISION = 1e-12
-"""... and so are two that are closer than this share of their size, for floats are no finer."""
+TIME_TOLERANCE = 1e-9
+"""Two amounts of time that differ by less than this, s, are equal ..."""
+TIME_PRECISION = 1e-12
+"""... and so are two that differ by less than this share of their size, since floats are no finer.
+
+These are for durations, and for measures and pictures. Whether a schedule is valid, and what exact methods find,
+depends on the tolerance of :class:`coalloc.instance.time_base.TimeBase`.
+"""
 
 
-def time_tolerance(*times: float) -> float:
-    """Return how far apart two equal instants of this size may be, in seconds."""
-    return max(INSTANT_TOLERANCE, INSTANT_PRECISION * max(abs(time) for time in times))
+def time_tolerance(*seconds: float) -> float:
+    """Return the largest difference of two equal amounts of time of this size, in seconds."""
+    return max(TIME_TOLERANCE, TIME_PRECISION * max(map(abs, seconds)))
 
 
-def slots_up(seconds: float, slot: float) -> int:
-    """Return the number of whole slots of length ``slot`` that cover ``seconds``, at least 0."""
-    return max(0, math.ceil((seconds - time_tolerance(seconds)) / slot))
+def slots_up(seconds: float, slot: float, tolerance: float = 0.0) -> int:
+    """Return the number of whole slots of length ``slot`` that cover ``seconds``, at least 0.
+
+    ``tolerance`` (s) is that of the time base where the seconds are a point in time, and not a duration.
+    """
+    return max(0, math.ceil((seconds - max(tolerance, time_tolerance(seconds))) / slot))
 
 
-def slots_down(seconds: float, slot: float) -> int:
-    """Return the number of whole slots of length ``slot`` that fit into ``seconds``, at least 0."""
-    return max(0, math.floor((seconds + time_tolerance(seconds)) / slot))
+def slots_down(seconds: float, slot: float, tolerance: float = 0.0) -> int:
+    """Return the number of whole slots of length ``slot`` that fit into ``seconds``, at least 0.
+
+    ``tolerance`` (s) as for :func:`slots_up`.
+    """
+    return max(0, math.floor((seconds + max(tolerance, time_tolerance(seconds))) / slot))
+
+
+def is_whole(seconds: float, slot: float, tolerance: float) -> bool:
+    """Return whether a point in time is a whole number of slots, but for the tolerance of its time base; all in s."""
+    return slots_up(seconds, slot, tolerance) == slots_down(seconds, slot, tolerance)
 
 
 def capacity_limit(capacity: float, saturation: float = 0.0) -> float:
     """Return the largest load that does not exceed a capacity: MB/s on a link, MB of a node's memory."""
     return capacity * (1.0 + saturation) * (1.0 + RELATIVE_TOLERANCE)
-
-
-def merge_instants(times: Sequence[float] | NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the distinct instants among ``times`` (s) in order, and for each time the index of its instant.
-
-    A time within the tolerance of the one before it is the same instant, so that jobs back to back
-    do not overlap by rounding.
-    """
-    unordered = np.asarray(times, dtype=np.float64)
-    order = np.argsort(unordered, kind="stable")
-    ordered = unordered[order]
-    is_new = np.ones(len(ordered), dtype=bool)
-    is_new[1:] = np.diff(ordered) > np.maximum(INSTANT_TOLERANCE, INSTANT_PRECISION * np.abs(ordered[1:]))
-    index = np.empty(len(ordered), dtype=np.int64)
-    index[order] = np.cumsum(is_new) - 1
-    return ordered[is_new], index

@@ -525,7 +525,7 @@ def set_start(model: pyo.ConcreteModel, assignments: Sequence[Assignment]) -> No
     """Set X, Y, Z and the numbers of tasks below links to their values in a known schedule."""
     problem: Problem = model.problem
     intervals = [
-        Occupation(problem.jobs[a.job].id, problem.seconds(a.start), problem.seconds(a.end), a.mode.allocation)
+        Occupation(problem.jobs[a.job].id, problem.seconds_of(a.start), problem.seconds_of(a.end), a.mode.allocation)
         for a in assignments
     ]
     nodes = assign_nodes(problem.instance, problem.classes, intervals)

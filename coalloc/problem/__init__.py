@@ -10,7 +10,6 @@ from coalloc.problem.discretisation import (
     discretise_for_energy,
     on_another_grid,
     slot_seconds,
-    time_span,
 )
 from coalloc.problem.frame import Links, Rounding, least_tasks
 from coalloc.problem.package import Package
@@ -44,5 +43,4 @@ __all__ = [
     "shortage",
     "slot_seconds",
     "taken_in_pieces",
-    "time_span",
 ]

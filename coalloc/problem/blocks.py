@@ -38,7 +38,7 @@ def blocks_of(frame: Frame, running: Sequence[Busy]) -> tuple[Busy, ...]:
     is at most.
     """
     later = [run for run in frame.instance.running if run.start > 0.0]
-    reserved = (_placed(frame, run, frame.tick_before(run.start)) for run in later)
+    reserved = (_placed(frame, run, _begin(frame, run.start)) for run in later)
     known = [b for b in (*reserved, *_closings(frame), *_takings(frame)) if b.start < b.end]
     loading = (replace(b, allocation=(0,) * len(frame.classes)) for b in known if any(b.loads))
     return (*(piece for g in range(len(frame.classes)) for piece in _held(frame, g, known, running)), *loading)
@@ -47,7 +47,12 @@ def blocks_of(frame: Frame, running: Sequence[Busy]) -> tuple[Busy, ...]:
 def _placed(frame: Frame, run: RunningJob, start: float) -> Busy:
     index = frame.instance.platform.processor_index
     allocation = allocation_of((index[name] for name in run.nodes), frame.classes)
-    return Busy(run.job.id, frame.ticks(run.end), allocation, frame.loads(run.job, allocation), start)
+    return Busy(run.job.id, frame.tick_at(run.end), allocation, frame.loads(run.job, allocation), start)
+
+
+def _begin(frame: Frame, seconds: float) -> float:
+    """Return from when on, ticks, what begins at a point in time (s) is in the way: what ends by then is not."""
+    return frame.last_tick(seconds) if seconds > 0.0 else 0.0
 
 
 def _held(frame: Frame, g: int, blocks: Sequence[Busy], running: Sequence[Busy]) -> Iterator[Busy]:
@@ -82,7 +87,7 @@ def _closings(frame: Frame) -> Iterator[Busy]:
     for g, node_class in enumerate(frame.classes if platform.unavailable else ()):
         node = platform.processor_node[node_class.processors[0]]
         windows = [w for w, nodes in zip(platform.unavailable, platform.window_nodes, strict=True) if node in nodes]
-        spans = ((frame.tick_before(w.start), frame.ticks(w.end)) for w in windows if w.group is None)
+        spans = ((_begin(frame, w.start), frame.tick_at(w.end)) for w in windows if w.group is None)
         allocation = tuple(frame.capacities[g] if i == g else 0 for i in range(len(frame.classes)))
         for start, end in spans:
             yield Busy("", end, allocation, (0.0,) * len(frame.resources), start)
@@ -97,5 +102,5 @@ def _takings(frame: Frame) -> Iterator[Busy]:
         if window.group is not None:
             taken = pools[names.index(window.cluster), window.group]
             loads = tuple(float(window.processors or 0) if k == taken else 0.0 for k in range(len(frame.resources)))
-            span = frame.tick_before(window.start), frame.ticks(window.end)
+            span = _begin(frame, window.start), frame.tick_at(window.end)
             yield Busy("", span[1], (0,) * len(frame.classes), loads, span[0])

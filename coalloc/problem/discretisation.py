@@ -11,7 +11,7 @@ from coalloc.allocation import Scope, node_classes, reserved_nodes, switched_cla
 from coalloc.constraint import Constraint, Stated, stated
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
-from coalloc.instance.rounding import INSTANT_TOLERANCE
+from coalloc.instance.time_base import TimeBase, time_span
 from coalloc.problem.frame import Links, Rounding
 from coalloc.problem.problem import Problem
 from coalloc.problem.resources import crowded_nodes
@@ -23,21 +23,10 @@ MAX_SLOTS = 1e8
 """Slots, from the first arrival to the end of all jobs in turn, to which bounds are exact: a tenth of what rounding
 takes off them."""
 SLOT_TOLERANCES = 10.0
-"""Tolerances of instants that a slot is at least."""
+"""Tolerances of times that a slot lasts at least."""
 
 Slot = Annotated[float | str | None, 'seconds, a percentage such as "50%", or None']
 """Length of a slot as a caller gives it: seconds, or a share of the mean base time; None is continuous time."""
-
-
-def time_span(instance: Instance) -> float:
-    """Return seconds from the first arrival (0 where jobs run already) in which all jobs can end, one by one."""
-    groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
-    ends = [*(job.arrival for job in instance.jobs), *(run.end for run in instance.running)]
-    ends += [window.end for window in instance.platform.unavailable]
-    slowest = (max(map(max, _stated_times(job))) for job in instance.jobs)
-    slowness = max(1.0 / min(group.effective_power, group.availability) for group in groups)
-    in_turn = sum(slowest) * max(1.0, slowness)
-    return max(ends, default=0.0) - instance.origin + in_turn
 
 
 def _stated_times(job: Job) -> list[list[float]]:
@@ -61,7 +50,7 @@ def slot_seconds(instance: Instance, slot: Slot) -> float | None:
         seconds = float(slot)
     if not (math.isfinite(seconds) and seconds > 0.0):
         raise CoallocError(f"slot: must be above 0 and finite, got {slot!r}")
-    least = max(time_span(instance) / MAX_SLOTS, SLOT_TOLERANCES * INSTANT_TOLERANCE)
+    least = max(time_span(instance) / MAX_SLOTS, SLOT_TOLERANCES * instance.time_base.tolerance)
     if seconds < least:
         raise CoallocError(f"slot: must be at least {least:.2g} s here, for times to be whole slots, got {slot!r}")
     return seconds
@@ -76,33 +65,36 @@ def discretise(
     saturation: float = 0.0,
     scope: Scope = "platform",
     constraints: Iterable[Constraint] = (),
+    base: TimeBase | None = None,
 ) -> Problem:
     """Return the problem that an instance is on a grid of ``slot`` seconds (None: continuous time).
 
     With ``rounding="up"`` durations, arrivals and ends of running jobs are rounded up to slots, and a
     schedule of the problem is one of the instance. With ``"down"`` all are rounded down, and the
     optimum, times the slot, is at most the optimum of the instance in continuous time: so only ``constraints`` are
-    kept that still forbid nothing else then.
+    kept that still forbid nothing else then. ``base`` is the time base where the instance was shifted in time, and so
+    are the constraints; by default its own.
     """
     instance.refuse_shared_nodes(EXACT_METHODS)
-    _refuse_instants(instance)
+    base = base or instance.time_base
+    _refuse_moments(instance, base.tolerance)
     kept = (*stated(instance), *(c for c in constraints if rounding == "up" or c.holds_rounded_down))
     reserved = reserved_nodes(instance.platform, instance.running, EXACT_METHODS)
     apart = [*reserved, *(nodes for constraint in kept for nodes in constraint.separates())]
     apart += [{node} for node in crowded_nodes(instance)]
     classes = node_classes(instance.platform, scope, instance.largest_task_memory, apart)
-    return Problem(instance, classes, slot, rounding, links, saturation, scope, kept)
+    return Problem(instance, classes, slot, rounding, links, saturation, scope, base, kept)
 
 
-def _refuse_instants(instance: Instance) -> None:
-    """Raise :class:`CoallocError` for jobs that are over in less than two instants differ by: they occupy nothing."""
+def _refuse_moments(instance: Instance, tolerance: float) -> None:
+    """Raise :class:`CoallocError` for jobs that are over within the tolerance of times (s): they occupy nothing."""
     times = ((job, min(map(min, _stated_times(job)))) for job in instance.jobs)
-    short = [(job, seconds) for job, seconds in times if seconds < INSTANT_TOLERANCE]
+    short = [(job, seconds) for job, seconds in times if seconds <= tolerance]
     if short:
         (first, seconds), more = short[0], f", and {len(short) - 1} more" if len(short) > 1 else ""
         raise CoallocError(
-            f"job {quoted(first.id)} has a base_time, or one of times, of {seconds:g} s{more}: must be at least "
-            f"{INSTANT_TOLERANCE:g} s here, for closer instants are one"
+            f"job {quoted(first.id)} has a base_time, or one of times, of {seconds:g} s{more}: must be above "
+            f"{tolerance:.2g} s here, for closer times are equal"
         )
 
 
@@ -116,13 +108,19 @@ def on_another_grid(problem: Problem, slot: float, rounding: Rounding) -> Proble
         saturation=problem.saturation,
         scope=problem.scope,
         constraints=[c for c in problem.constraints if not isinstance(c, Stated)],
+        base=problem.base,
     )
 
 
 def discretise_for_energy(
-    instance: Instance, slot: float | None, *, saturation: float = 0.0, scope: Scope = "platform"
+    instance: Instance,
+    slot: float | None,
+    *,
+    saturation: float = 0.0,
+    scope: Scope = "platform",
+    base: TimeBase | None = None,
 ) -> Problem:
     """Return :func:`discretise` rounded up, with classes in which it shows which nodes have a busy core."""
     instance.refuse_shared_nodes(EXACT_METHODS)
     classes, kept = switched_classes(instance.platform, scope), tuple(stated(instance))
-    return Problem(instance, classes, slot, "up", "strict", saturation, scope, kept)
+    return Problem(instance, classes, slot, "up", "strict", saturation, scope, base or instance.time_base, kept)

@@ -14,6 +14,7 @@ from coalloc.execution import dedicated_time, execution_time, processing_slowdow
 from coalloc.instance import Instance, Job
 from coalloc.instance.resources import of_nodes, tasks_on_node, tasks_within
 from coalloc.instance.rounding import capacity_limit, slots_down, slots_up
+from coalloc.instance.time_base import TimeBase
 from coalloc.problem.choices import Mode
 from coalloc.problem.resources import LinkBandwidth, NodeMemory, Pool, Resource, crowded_nodes
 
@@ -32,6 +33,7 @@ class Frame:
     links: Links
     saturation: float
     scope: Scope
+    base: TimeBase
     constraints: tuple[Constraint, ...] = (Release(),)
 
     @property
@@ -95,19 +97,41 @@ class Frame:
         """Largest total load of each resource, shape ``(num_resources,)``: MB/s (inf where links may saturate), MB."""
         return tuple(resource.limit for resource in self.resources)
 
-    def tick_before(self, seconds: float) -> float:
-        """Return when what starts at so many seconds begins to be in the way, ticks."""
-        return seconds if self.slot is None else slots_down(seconds, self.slot)
+    def last_tick(self, seconds: float) -> float:
+        """Return the last tick that is not after a point in time (s), but for the tolerance.
+
+        That is also when an outage begins to be in the way: what ends then ends by it.
+        """
+        if math.isinf(seconds):
+            return seconds
+        if self.slot is None:
+            return self.base.latest_within(seconds)
+        return slots_down(seconds, self.slot, self.base.tolerance)
+
+    def tick_at(self, seconds: float) -> float:
+        """Return a point in time (s) in ticks, rounded as the problem says; in continuous time to the nearest."""
+        return self.base.nearest(seconds) if self.slot is None else self._slots(seconds, self.base.tolerance)
+
+    def tick_from(self, seconds: float) -> float:
+        """Return the first tick that is not before a point in time (s); in slots :meth:`tick_at`."""
+        return self.base.up(seconds) if self.slot is None else self.tick_at(seconds)
 
     def ticks(self, seconds: float) -> float:
-        """Return a time in ticks: slots, rounded as the problem says, or the seconds themselves."""
-        if self.slot is None:
-            return seconds
-        return slots_up(seconds, self.slot) if self.rounding == "up" else slots_down(seconds, self.slot)
+        """Return a duration (s) in ticks: slots, rounded as the problem says, or seconds, to the nearest whole tick."""
+        return self.base.nearest(seconds) if self.slot is None else self._slots(seconds, 0.0)
+
+    def _slots(self, seconds: float, tolerance: float) -> int:
+        assert self.slot is not None
+        round_to_slots = slots_up if self.rounding == "up" else slots_down
+        return round_to_slots(seconds, self.slot, tolerance)
 
     def seconds(self, ticks: float) -> float:
-        """Return a time in seconds."""
+        """Return a duration, or a point in time on the clock of the problem, in seconds."""
         return ticks if self.slot is None else ticks * self.slot
+
+    def seconds_of(self, tick: float) -> float:
+        """Return a point in time on the user's clock, s."""
+        return self.seconds(tick) + self.base.shift
 
     def loads(self, job: Job, allocation: Sequence[int]) -> tuple[float, ...]:
         """Return what an allocation asks of every resource, shape ``(num_resources,)``."""

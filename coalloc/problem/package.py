@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coalloc.instance import RunningJob
-from coalloc.instance.rounding import time_tolerance
 from coalloc.problem.blocks import Busy
 from coalloc.problem.frame import Frame
 
@@ -31,7 +30,7 @@ def package_of(frame: Frame, busy: Sequence[Busy], start: float) -> Package:
     """Return what is free when all jobs start together, at ``start`` (ticks): what ends by then holds nothing."""
     started = (run for run in frame.instance.running if run.start <= 0.0)
     pairs = zip(started, busy, strict=True)
-    lasting = [(run, held) for run, held in pairs if held.end > start + time_tolerance(start)]
+    lasting = [(run, held) for run, held in pairs if held.end > start]
     processors = [sum(held.allocation[g] for _, held in lasting) for g in range(len(frame.classes))]
     loads = tuple(math.fsum(held.loads[k] for _, held in lasting) for k in range(len(frame.resources)))
     return Package(

@@ -15,9 +15,9 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
 from coalloc.allocation import Allocation, Stock
-from coalloc.constraint import Constraint, NotTogether, Times
+from coalloc.constraint import Constraint, NotTogether, TimeRow, Times
 from coalloc.instance import CoallocError, Job
-from coalloc.instance.rounding import slots_down, slots_up, time_tolerance
+from coalloc.instance.rounding import slots_down, slots_up
 from coalloc.problem.blocks import Busy, blocks_of, busy_of
 from coalloc.problem.choices import Mode, NotTogetherRow, SpeedLevel, TimeSumRow
 from coalloc.problem.counting import compositions, num_compositions, numbered
@@ -37,7 +37,7 @@ class Problem(Frame):
     @cached_property
     def releases(self) -> tuple[float, ...]:
         """Earliest start of each job, ticks: the latest that a constraint asks for, or that jobs before it leave."""
-        asked = [self.ticks(max(c.earliest_start(job) for c in self.constraints)) for job in self.jobs]
+        asked = [self.tick_at(max(c.earliest_start(job) for c in self.constraints)) for job in self.jobs]
         for j in self._in_turn:
             asked[j] = max([asked[j], *(asked[i] + self.levels[i][0].duration for i in self.before[j])])
         return tuple(asked)
@@ -50,7 +50,7 @@ class Problem(Frame):
     @cached_property
     def latest_ends(self) -> tuple[float, ...]:
         """Latest end of each job, ticks: the earliest that a constraint, or a job after it, asks for; else infinity."""
-        asked = [self._last_tick(min(c.latest_end(job) for c in self.constraints)) for job in self.jobs]
+        asked = [self.last_tick(min(c.latest_end(job) for c in self.constraints)) for job in self.jobs]
         for j in reversed(self._in_turn):
             for i in self.before[j]:
                 asked[i] = min(asked[i], asked[j] - self.levels[j][0].duration)
@@ -83,11 +83,6 @@ class Problem(Frame):
     def _has_room(self, job: Job) -> bool:
         """Return whether a job finds room for its tasks, in its narrowest shape."""
         return self.most_tasks(job) >= least_tasks(job)
-
-    def _last_tick(self, seconds: float) -> float:
-        if math.isinf(seconds):
-            return seconds
-        return seconds + time_tolerance(seconds) if self.slot is None else slots_down(seconds, self.slot)
 
     @cached_property
     def pinned(self) -> frozenset[int]:
@@ -139,16 +134,19 @@ class Problem(Frame):
                 rows.append(NotTogetherRow(tuple(number[job] for job in row.jobs)))
             else:
                 terms = tuple((factor, which, number[job]) for factor, which, job in row.terms)
-                rows.append(TimeSumRow(terms, self._least_tick(row.least)))
+                rows.append(TimeSumRow(terms, self._least_tick(row)))
         return tuple(rows)
 
-    def _least_tick(self, seconds: float) -> float:
+    def _least_tick(self, row: TimeRow) -> float:
         """Return the ticks that a sum of times has to reach if it has to reach so many seconds.
 
         Of whole slots that is the next number up. A difference of two times that are cut to slots reaches the one down.
+        In continuous time a row that says by when something happens gives way by the tolerance.
         """
+        seconds = row.least
         if self.slot is None:
-            return seconds
+            gives_way = row.terms[0][0] < 0 if len(row.terms) == 1 else seconds < 0.0
+            return -self.base.latest_within(-seconds) if gives_way else self.base.nearest(seconds)
         is_up = (self.rounding == "up") == (seconds >= 0.0)
         slots = slots_up(abs(seconds), self.slot) if is_up else slots_down(abs(seconds), self.slot)
         return math.copysign(slots, seconds)
@@ -167,9 +165,9 @@ class Problem(Frame):
             later = self.seconds(start)
             for constraint in self._coupling:
                 later = max(later, constraint.next_start(self.jobs[j], later, later + self.seconds(duration), times))
-            if math.isinf(later) or self.ticks(later) <= start:
+            if math.isinf(later) or self.tick_from(later) <= start:
                 return start if math.isfinite(later) else math.inf
-            start = self.ticks(later)
+            start = self.tick_from(later)
         return math.inf
 
     @cached_property

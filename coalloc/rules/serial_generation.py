@@ -308,7 +308,7 @@ def assignments_of(problem: Problem, schedule: Schedule) -> list[Assignment]:
     for placement in sorted(schedule, key=lambda p: p.start):
         j = number[placement.job]
         allocation = allocation_of((processors[name] for name in placement.nodes), problem.classes)
-        start = problem.ticks(placement.start)
+        start = problem.tick_at(placement.start - problem.base.shift)
         assignments.append(Assignment(j, start, problem.mode(problem.jobs[j], allocation)))
     return assignments
 

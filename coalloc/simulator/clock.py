@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from coalloc.instance.rounding import INSTANT_PRECISION, INSTANT_TOLERANCE
+from coalloc.instance.time_base import SMALL_TIMES, TimeBase
 from coalloc.simulator.processors import Processors
 
 Passes = Literal["batch", "per-event"]
@@ -32,9 +32,6 @@ ORDERS: dict[Passes, tuple[Kind, ...]] = {
 Of one kind: ends by start, then arrival; changes as they are given; arrivals as the instance lists the jobs;
 sites in their order.
 """
-
-EARLY = INSTANT_TOLERANCE / INSTANT_PRECISION
-"""Until then, s, instants are equal by their absolute tolerance."""
 
 Handler = Callable[[Any], None]
 """Lets something of one kind happen to whom it concerns: the index of a job, a change, the number of a site."""
@@ -66,11 +63,19 @@ class Clock:
     """The time, and what is still to happen.
 
     ``now`` is in s. ``arrivals`` (s) are those of the jobs by index; ``changes`` come in order of time, and
-    may be endless: each is asked for when the one before has happened, the first when the clock begins.
+    may be endless: each is asked for when the one before has happened, the first when the clock begins. ``base`` says
+    within which tolerance times are equal.
     """
 
-    def __init__(self, arrivals: Sequence[float], passes: Passes = "batch", changes: Iterable[Change] = ()) -> None:
+    def __init__(
+        self,
+        arrivals: Sequence[float],
+        passes: Passes = "batch",
+        changes: Iterable[Change] = (),
+        base: TimeBase = SMALL_TIMES,
+    ) -> None:
         self.now = 0.0
+        self.base = base
         self._changes = enumerate(changes)
         self._kinds = ORDERS[passes]
         self._end_rank, self._arrival_rank, self._wake_rank = map(self._kinds.index, ("end", "arrival", "wake"))
@@ -84,6 +89,11 @@ class Clock:
         self._arrivals: Iterator[Entry] = zip(times, repeat(self._arrival_rank), jobs, repeat(0.0), jobs, strict=False)
         self._coming = next(self._arrivals, END_OF_TIME)
         """The next arrival, which never enters the heap: half of all that happens is known in order beforehand."""
+
+    @property
+    def tolerance(self) -> float:
+        """How far apart equal times may be now, s."""
+        return self.base.tolerance_at(self.now)
 
     def expect_end(self, job: int, end: float, start: float, arrival: float) -> None:
         """Expect a job to end at ``end`` (s; ``inf``: not for now), and no longer when it was expected before.
@@ -109,6 +119,7 @@ class Clock:
         """
         heap, ends, arrivals, is_batch = self._heap, self._ends, self._arrivals, self._is_batch
         end_rank, wake_rank = self._end_rank, self._wake_rank
+        base, tolerance, latest = self.base, self.base.tolerance, self.base.latest
         handle = [handlers[kind] for kind in self._kinds]
         self._push_next_change()
         while True:
@@ -125,7 +136,7 @@ class Clock:
                         continue
                 else:
                     self._follow_up(rank)
-            limit = time + (INSTANT_TOLERANCE if time < EARLY else INSTANT_PRECISION * time) if is_batch else -math.inf
+            limit = time + (tolerance if time <= latest else base.tolerance_at(time)) if is_batch else -math.inf
             if heap[0][0] <= limit or self._coming[0] <= limit:
                 self._happen([(rank, entry)], limit, handle)
             else:  # alone, as most are

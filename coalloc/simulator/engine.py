@@ -17,7 +17,6 @@ import numpy as np
 from coalloc.documents.text import quoted
 from coalloc.execution import execution_time
 from coalloc.instance import CoallocError, Instance, Job, RunningJob
-from coalloc.instance.rounding import time_tolerance
 from coalloc.simulator.clock import Change, Clock, Handler, Kind, Passes
 from coalloc.simulator.contention import Contention
 from coalloc.simulator.decisions import DecisionError, Start, wake_time
@@ -139,7 +138,7 @@ class Engine:
             changes = merge(changes, user_changes(instance), key=lambda change: change.time)
         if {"unavailable", "start"} & instance.words:
             changes = merge(changes, self._closing_changes(instance), key=lambda change: change.time)
-        self._clock = Clock([job.arrival for job in self._jobs], passes, changes)
+        self._clock = Clock([job.arrival for job in self._jobs], passes, changes, instance.time_base)
         self._contention = Contention(instance.platform)
         sources = [self._contention, *sources] if self._contention.is_possible else [*sources]
         self._progress = Progress(sources)
@@ -440,7 +439,7 @@ class Engine:
     def _stop(self, site: Site, index: int) -> None:
         """Kill a job, unless it ends by itself at this instant."""
         now = self._clock.now
-        if self._ends[index] > now + time_tolerance(now):
+        if self._ends[index] > now + self._clock.tolerance:
             self._killed.add(index)
             self._ends[index] = now
             self._clock.expect_end(index, math.inf, now, now)
@@ -497,7 +496,7 @@ class Engine:
 
     def _limited(self, index: int, end: float, limit: float) -> float:
         """Return when a job ends that is killed at its limit (s), and note whether it is."""
-        is_late = end > limit + time_tolerance(limit)
+        is_late = end > limit + self._clock.base.tolerance_at(limit)
         (self._killed.add if is_late else self._killed.discard)(index)
         return max(limit, self._clock.now) if is_late else end
 

@@ -15,7 +15,7 @@ from typing import Protocol
 from coalloc.allocation import Allocation, NodeClass
 from coalloc.documents.text import quoted
 from coalloc.instance import Job, Platform, RunningJob
-from coalloc.instance.rounding import time_tolerance
+from coalloc.instance.time_base import TimeBase
 from coalloc.rules.availability import Availability
 from coalloc.rules.closings import Closing, closings_of
 from coalloc.rules.memories import Memories
@@ -63,7 +63,10 @@ class Outlook:
     ``sizes`` is the room where nothing runs and nothing is closed; the first ``num_classes`` are processors of classes.
     """
 
-    def __init__(self, closings: Sequence[Closing], sizes: Allocation, num_classes: int, memories: Memories) -> None:
+    def __init__(
+        self, closings: Sequence[Closing], sizes: Allocation, num_classes: int, memories: Memories, base: TimeBase
+    ) -> None:
+        self._base = base
         self._coming, self._begun = list(closings), list[Closing]()
         self._sizes, self._num_classes = sizes, num_classes
         self._first_stock, self._first_pool = memories.first_stock, memories.first_pool
@@ -102,7 +105,7 @@ class Outlook:
         ends = [*releases, *((max(soon, closing.end), closing.taken) for closing in self._begun)]
         available = Availability(now, room, sorted(ends, key=itemgetter(0)), self._num_classes)
         for closing in self._coming:
-            start = max(now, closing.start + time_tolerance(closing.start))
+            start = max(now, closing.start + self._base.tolerance_at(closing.start))
             if start < closing.end:
                 available.take(start, closing.end, closing.taken)
         return available
@@ -113,7 +116,7 @@ class Outlook:
         ``others`` are the jobs that run.
         """
         for closing in self._coming:
-            if closing.start >= end - time_tolerance(end):
+            if closing.start >= end - self._base.tolerance_at(end):
                 break
             for g in self._classes(closing):
                 if taken[g]:
@@ -121,7 +124,7 @@ class Outlook:
                         f"on class {g}, which is not there from {closing.start:.12g} s to {closing.end:.12g} s; by its "
                         f"estimate it would run from {now:.12g} s to {end:.12g} s"
                     )
-            limit = closing.start + time_tolerance(closing.start)
+            limit = closing.start + self._base.tolerance_at(closing.start)
             for p in self.pools(closing):
                 left = self._sizes[p] - closing.taken[p]
                 if taken[p] and taken[p] + sum(run.taken[p] for run in others if run.estimated_end > limit) > left:
@@ -149,9 +152,13 @@ class Outlook:
 
 
 def outlook_of(
-    platform: Platform, classes: Sequence[NodeClass], running: Sequence[RunningJob], memories: Memories
+    platform: Platform,
+    classes: Sequence[NodeClass],
+    running: Sequence[RunningJob],
+    memories: Memories,
+    base: TimeBase,
 ) -> Outlook | None:
     """Return the closings of a site, None where there are none; ``running`` are the jobs that hold it, or will."""
     closings = closings_of(platform, classes, running, memories)
     sizes = (*(node_class.capacity for node_class in classes), *memories.full)
-    return Outlook(closings, sizes, len(classes), memories) if closings else None
+    return Outlook(closings, sizes, len(classes), memories, base) if closings else None

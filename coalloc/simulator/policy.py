@@ -100,6 +100,11 @@ class State:
         return self._clock.now
 
     @property
+    def tolerance(self) -> float:
+        """How far apart equal times may be now, s."""
+        return self._clock.tolerance
+
+    @property
     def free(self) -> Allocation:
         """Free processors of each class, shape ``(num_classes,)``."""
         return self._occupancy.counts

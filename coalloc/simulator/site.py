@@ -26,7 +26,6 @@ from coalloc.instance import CoallocError, Job, Platform, PowerStates, RunningJo
 from coalloc.instance.job import resources_asked
 from coalloc.instance.power import known_power_states
 from coalloc.instance.resources import contended_nodes, of_nodes
-from coalloc.instance.rounding import time_tolerance
 from coalloc.rules.closings import Closing
 from coalloc.simulator.clock import Clock
 from coalloc.simulator.contention import Contention
@@ -104,7 +103,7 @@ class Site:
         self._occupancy = occupancy_of(
             own, classes, scope, task_memory, is_choosy=is_choosy, resources=resources, crowded=crowded
         )
-        self.outlook = outlook_of(own, classes, held, self._occupancy.memories)
+        self.outlook = outlook_of(own, classes, held, self._occupancy.memories, clock.base)
         self._slowness = [1.0 / node_class.effective_power for node_class in classes]
         self._is_uniform = len(set(self._slowness)) == 1
         self._clock, self._sharing, self._is_timed = clock, sharing, is_timed
@@ -250,7 +249,7 @@ class Site:
         others = [run for run in self._by_estimate if run not in gone]
         for p in self.outlook.pools(closing) if self.outlook is not None else ():
             lacking = closing.taken[p] - self.state.room[p] - sum(run.taken[p] for run in gone)
-            limit = now + time_tolerance(now)
+            limit = now + self._clock.tolerance
             for run in sorted(others, key=lambda run: (run.estimated_end > limit, -run.start)):
                 if lacking > 0 and run.taken[p]:
                     gone.append(run)

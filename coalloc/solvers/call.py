@@ -13,7 +13,6 @@ from coalloc.constraint import Constraint
 from coalloc.documents.errors import CoallocError, InternalError
 from coalloc.documents.text import visible
 from coalloc.instance import Instance
-from coalloc.instance.rounding import time_tolerance
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Links
 from coalloc.schedule import Schedule
@@ -75,10 +74,12 @@ class Call:
     @property
     def _is_proven(self) -> bool:
         """Whether no schedule is better by more than the tolerance, nor by a slot where objectives are whole slots."""
-        gap = relative_gap(self.objective, self.lower_bound)
-        if self.objective is None or self.lower_bound is None or gap is None or gap > PROOF_TOLERANCE:
+        if self.objective is None or self.lower_bound is None:
             return False
-        return not self.step or self.objective - self.lower_bound < 0.5 * self.step
+        beyond = self.objective - self.lower_bound
+        if self.step:
+            return beyond <= PROOF_TOLERANCE * abs(self.objective) and beyond < 0.5 * self.step
+        return beyond <= max(PROOF_TOLERANCE * abs(self.objective), self.instance.time_base.tolerance)
 
     @property
     def is_too_tight(self) -> bool:
@@ -86,7 +87,11 @@ class Call:
         limit, bound = self.options.makespan_limit, self.lower_bound
         if limit is None or bound is None or self.options.objective != Makespan.name:
             return False
-        return not is_within(bound, limit)
+        return not self.is_within(bound, limit)
+
+    def is_within(self, seconds: float, limit: float | None) -> bool:
+        """Return whether a time, or a makespan, keeps a limit, s (None: there is none)."""
+        return limit is None or seconds <= limit + self.instance.time_base.tolerance
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -204,8 +209,3 @@ def fail_on(sentences: list[str]) -> None:
     if sentences:
         shown = "; ".join(map(visible, sentences[:3]))
         raise InternalError(f"a schedule that a solver made breaks {len(sentences)} rules: {shown}")
-
-
-def is_within(makespan: float, limit: float | None) -> bool:
-    """Return whether a makespan keeps a limit, s."""
-    return limit is None or makespan <= limit + time_tolerance(limit)

@@ -16,7 +16,7 @@ from coalloc.documents.errors import InternalError
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule, schedule_of
-from coalloc.solvers.call import Call, is_within
+from coalloc.solvers.call import Call
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
 
@@ -126,7 +126,7 @@ class Context:
         """Return whether a bound on the latest end, as reported, is after every job has to have ended."""
         latest = max(self.problem.latest_ends, default=math.inf)
         is_asked = self.criterion.objective.is_latest_end and math.isfinite(latest)
-        return is_asked and not is_within(bound, self.criterion.reported(latest))
+        return is_asked and not self.call.is_within(bound, self.criterion.reported(latest))
 
     def take(self, assignments: Sequence[Assignment], source: str) -> None:
         """Take assignments of the problem if they are better than the best; one that is not valid is our fault."""

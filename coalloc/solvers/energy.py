@@ -13,9 +13,11 @@ from typing import Any
 import pyomo.environ as pyo
 
 from coalloc.instance import CoallocError, Instance
+from coalloc.instance.time_base import TimeBase
 from coalloc.instance.words import refuse_words
 from coalloc.models import energy_blocks
 from coalloc.models.energy_costs import costs_of
+from coalloc.objectives import OBJECTIVES
 from coalloc.problem import Problem, discretise_for_energy
 from coalloc.schedule import Schedule
 from coalloc.solvers.backends.highs import solve_model
@@ -26,6 +28,7 @@ from coalloc.solvers.energy_scan import least_edp
 from coalloc.solvers.feasibility import why_infeasible
 from coalloc.solvers.portfolio import TIME_LEFT
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
+from coalloc.solvers.time_shift import shifted
 
 
 def solve_energy(
@@ -38,7 +41,8 @@ def solve_energy(
     run_model: RunModel = solve_model,
 ) -> SolveResult:
     """Solve for energy or EDP within ``options.scope``; see :func:`coalloc.solve`."""
-    problem = energy_problem(instance, options, formulation)
+    given = shifted(instance, options.slot, OBJECTIVES[options.objective])
+    problem = energy_problem(given.instance, options, formulation, given.base)
     call = Call(instance, options, progress)
     name = ("mode" if problem.slot is not None else "blocks") if has_model(problem) else "auto"
     reasons = why_infeasible(problem)
@@ -65,7 +69,8 @@ def shortest_of(
 
     ``options`` are those of a solve for energy.
     """
-    problem = energy_problem(instance, options, "auto")
+    given = shifted(instance, options.slot, OBJECTIVES[options.objective])
+    problem = energy_problem(given.instance, options, "auto", given.base)
     call = Call(instance, options)
     known = Point.of(instance, start)
     found, bound = EnergyRun(call, problem, run_model, [known]).shortest(known.joules, known.makespan)
@@ -101,7 +106,9 @@ def build_energy(
     return model
 
 
-def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) -> Problem:
+def energy_problem(
+    instance: Instance, options: SolveOptions, formulation: Any, base: TimeBase | None = None
+) -> Problem:
     """Return the problem that options ask for; raises :class:`CoallocError` where they are not supported."""
     refuse_words(instance, f"objective {options.objective!r}", UNKNOWN_WORDS, WHY_UNKNOWN)
     if options.links != "strict":
@@ -113,7 +120,9 @@ def energy_problem(instance: Instance, options: SolveOptions, formulation: Any) 
             f"formulation of objective {options.objective!r}, scope {options.scope!r}, must be "
             f"{' or '.join(dict.fromkeys(('auto', fitting)))} {where}, got {formulation!r}"
         )
-    problem = discretise_for_energy(instance, options.slot, saturation=options.saturation, scope=options.scope)
+    problem = discretise_for_energy(
+        instance, options.slot, saturation=options.saturation, scope=options.scope, base=base
+    )
     costs_of(problem)
     return problem
 
@@ -125,7 +134,7 @@ def _solve(runner: EnergyRun) -> SolveStatus | None:
         call.offer(Schedule((), None, call.instance.name), 0.0, "no jobs")
         call.raise_bound(0.0, "no jobs")
         return None
-    joules, makespan = relaxed_energy(call.instance, options.makespan_limit, call.remaining)
+    joules, makespan = relaxed_energy(runner.problem.instance, options.makespan_limit, call.remaining)
     if math.isinf(joules):
         return _too_tight(call)
     call.raise_bound(joules * makespan**runner.objective.delay, "linear programme")

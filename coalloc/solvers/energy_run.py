@@ -38,7 +38,7 @@ from coalloc.solvers.bounds.energy_by_makespan import (
 )
 from coalloc.solvers.bounds.energy_by_patterns import EnergyByPatterns
 from coalloc.solvers.bounds.energy_by_sets import EnergyBySets
-from coalloc.solvers.call import Call, is_within
+from coalloc.solvers.call import Call
 from coalloc.solvers.energy_starts import frugal_list_schedule, least_joules, on_slots
 from coalloc.solvers.model_run import BUILT_PER_SECOND, MAX_NONZEROS, ROUNDING_GAP, grid_cells
 from coalloc.solvers.result import PROOF_TOLERANCE, ModelSolution, RunModel, SolveStatus, StoppedBy, TracePoint
@@ -186,7 +186,7 @@ class EnergyRun:
             raise CoallocError(f"start is not a valid schedule of the instance: {broken[0].sentence}")
         schedule = start if self.problem.slot is None else schedule_of(self.problem, on_slots(self.problem, start))
         self.know(schedule, "start")
-        if not is_within(self.known[-1].makespan, options.makespan_limit):
+        if not self.call.is_within(self.known[-1].makespan, options.makespan_limit):
             moved = "" if self.problem.slot is None else ", moved onto slots,"
             call.message = f"the start{moved} does not end within makespan_limit={options.makespan_limit:g} s"
 
@@ -210,7 +210,9 @@ class EnergyRun:
         given = self.problem
         if given.scope == "node":
             return None
-        narrow = discretise_for_energy(given.instance, given.slot, saturation=given.saturation, scope="node")
+        narrow = discretise_for_energy(
+            given.instance, given.slot, saturation=given.saturation, scope="node", base=given.base
+        )
         is_possible = all(max(narrow.rooms(job)) >= job.tasks for job in narrow.jobs)
         return narrow if is_possible and len(narrow.jobs) * len(narrow.classes) <= MAX_PLACES else None
 
@@ -237,7 +239,8 @@ class EnergyRun:
     @property
     def best_known(self) -> Point:
         """The best point by the objective among those that keep the limit, else the shortest."""
-        within = [point for point in self.known if is_within(point.makespan, self.call.options.makespan_limit)]
+        limit = self.call.options.makespan_limit
+        within = [point for point in self.known if self.call.is_within(point.makespan, limit)]
         if within:
             return min(within, key=lambda point: self.objective.worth(point.joules, point.makespan))
         return min(self.known, key=lambda point: point.makespan)
@@ -351,7 +354,7 @@ class EnergyRun:
 
     def _know_frugal(self, makespan_limit: float | None) -> None:
         """Keep list schedules in which jobs take few joules, as far as they end within a limit."""
-        latest = math.inf if makespan_limit is None else self.call.instance.origin + makespan_limit
+        latest = math.inf if makespan_limit is None else self.problem.instance.origin + makespan_limit
         for order in named_orders(self.problem):
             if not self._has_modes or self.call.remaining <= 0.0:
                 return
@@ -471,12 +474,12 @@ class EnergyRun:
         point = Point.of(self.call.instance, schedule)
         self.known.append(point)
         options = self.call.options
-        if is_within(point.makespan, options.makespan_limit):
+        if self.call.is_within(point.makespan, options.makespan_limit):
             self.call.offer(schedule, self.objective.worth(point.joules, point.makespan), source)
 
     def best_within(self, makespan_limit: float | None) -> Point | None:
         """Return the point of least energy that is known within a limit, s."""
-        within = (point for point in self.known if is_within(point.makespan, makespan_limit))
+        within = (point for point in self.known if self.call.is_within(point.makespan, makespan_limit))
         return min(within, key=lambda point: point.joules, default=None)
 
     def _known_within(self, makespan_limit: float | None, bound: float, stopped_by: StoppedBy) -> Least:

@@ -85,7 +85,10 @@ def least_makespan(runner: EnergyRun) -> float:
     time_limit = seconds if math.isfinite(seconds) else None
     options = replace(call.options, objective=Makespan.name, gap=0.0, time_limit=time_limit)
     own = Call(call.instance, options)
-    problem = discretise(call.instance, options.slot, saturation=options.saturation, scope=options.scope)
+    given = runner.problem
+    problem = discretise(
+        given.instance, options.slot, saturation=options.saturation, scope=options.scope, base=given.base
+    )
     try:
         close(Context(own, problem, Criterion.of(problem, Makespan()), runner.run_model))
     finally:  # at Ctrl-C too

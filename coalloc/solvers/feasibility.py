@@ -60,7 +60,7 @@ def why_crowded(problem: Problem) -> str:
         held = sum(sum(b.allocation) for b in (*problem.busy, *problem.blocks) if b.start <= instant < b.end)
         if needed > (there := sum(problem.capacities) - held):
             names = ", ".join(quoted(problem.jobs[j].id) for j in certain)
-            return f"{names} need {needed} processors at {instant_text(problem.seconds(instant))}, there are {there}"
+            return f"{names} need {needed} processors at {instant_text(problem.seconds_of(instant))}, there are {there}"
     return ""
 
 
@@ -81,7 +81,7 @@ def why_package_infeasible(problem: Problem) -> list[str]:
 def _all_too_late(problem: Problem) -> list[str]:
     latest = max(problem.latest_ends, default=math.inf)
     if math.isfinite(latest) and (least := simple_bound(problem)) > latest:
-        by, at = problem.seconds(latest), problem.seconds(least)
+        by, at = problem.seconds_of(latest), problem.seconds_of(least)
         return [f"all jobs have to end by {instant_text(by)}, but the last cannot end before {instant_text(at)}"]
     return []
 
@@ -115,7 +115,7 @@ def _some_too_late(problem: Problem) -> list[str]:
     if found is None:
         return []
     names = ", ".join(quoted(problem.jobs[j].id) for j in found[0])
-    by, at = (problem.seconds(ticks) for ticks in (max(problem.latest_ends[j] for j in found[0]), found[1]))
+    by, at = (problem.seconds_of(ticks) for ticks in (max(problem.latest_ends[j] for j in found[0]), found[1]))
     return [f"{names} have to end by {instant_text(by)}, but the last of them cannot end before {instant_text(at)}"]
 
 
@@ -136,11 +136,11 @@ def _earliest_end(problem: Problem, j: int) -> float:
 
 
 def _too_late(problem: Problem, j: int) -> str:
-    release, duration = problem.seconds(problem.releases[j]), problem.seconds(problem.levels[j][0].duration)
-    latest = problem.seconds(problem.latest_ends[j])
+    release, duration = problem.seconds_of(problem.releases[j]), problem.seconds(problem.levels[j][0].duration)
+    latest = problem.seconds_of(problem.latest_ends[j])
     slots = "" if problem.slot is None else f" in slots of {problem.slot:g} s"
-    if problem.seconds(_earliest_end(problem, j)) > release + duration:
-        beside = problem.seconds(_earliest_end(problem, j))
+    beside = problem.seconds_of(_earliest_end(problem, j))
+    if beside > release + duration:
         name = quoted(problem.jobs[j].id)
         by, at = instant_text(latest), instant_text(beside)
         return f"job {name} has to end by {by}{slots}, but cannot before {at} beside what is not there"

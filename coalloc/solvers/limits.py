@@ -10,7 +10,6 @@ from coalloc.constraint import Constraint, PlacedJob
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
-from coalloc.instance.rounding import time_tolerance
 from coalloc.objectives import RegularObjective
 
 
@@ -40,6 +39,6 @@ class AtMost(Constraint):
         """Return a sentence for each job that ends later."""
         for placed in schedule:
             latest = self.latest_end(instance.job_by_id[placed.job])
-            if placed.end > latest + time_tolerance(latest):
+            if placed.end > latest + instance.time_base.tolerance:
                 found = f"job {quoted(placed.job)} ends at {instant_text(placed.end)}"
                 yield f"{found}, so that the {self.objective.name} is above {self.value:g}"

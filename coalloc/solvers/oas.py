@@ -28,18 +28,18 @@ from coalloc.schedule import Schedule, schedule_of
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method
 from coalloc.solvers.bounds.simple import quick_bound
-from coalloc.solvers.call import Call, is_within
+from coalloc.solvers.call import Call
 from coalloc.solvers.context import Context
 from coalloc.solvers.early_starts import start_early
 from coalloc.solvers.feasibility import why_crowded, why_infeasible
 from coalloc.solvers.list_schedules import first_schedule
 from coalloc.solvers.model_run import ModelRun
-from coalloc.solvers.moved_in_time import move_of, moved, moved_back, moved_constraints, moved_schedule
 from coalloc.solvers.portfolio import close
 from coalloc.solvers.reasons import irreducible, is_beyond_one_job
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.search.extension_search import keeps
 from coalloc.solvers.slot_choice import missing_slot
+from coalloc.solvers.time_shift import Shifted, shifted
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -77,23 +77,7 @@ def solve_oas(
     objective = objective or objective_of(options.objective)
     _refuse_constraints(constraints, objective)
     objective.refuse(instance)
-    began, is_proven = time.perf_counter(), False
-    move = move_of(instance, options.slot, objective, constraints) if isinstance(formulation, str) else 0.0
-    if move:
-        result = solve_oas(
-            moved(instance, move),
-            options,
-            objective=objective,
-            constraints=moved_constraints(constraints, move),
-            formulation=formulation,
-            start=None if start is None else moved_schedule(start, move),
-            progress=progress,
-            run_model=run_model,
-            explains=False,
-        )
-        if result.status is not SolveStatus.INFEASIBLE or objective.needs_watts or _says_least(result):
-            return moved_back(result, instance, move, objective, options)
-        is_proven = True  # only the reasons are left, which are given in the times of the instance
+    began = time.perf_counter()
     if objective.needs_watts:
         from coalloc.solvers.energy import solve_energy
 
@@ -101,8 +85,12 @@ def solve_oas(
             instance, options, formulation=formulation, start=start, progress=progress, run_model=run_model
         )
     _refuse_unsupported(options, formulation)
-    problem = _problem(instance, options, objective, constraints)
-    call = Call(instance, options, progress, constraints=problem.constraints, is_infeasible=is_proven, began=began)
+    kept = _kept(instance, options, objective, constraints)
+    given = shifted(instance, options.slot, objective, kept)
+    if not isinstance(formulation, str):  # a user's formulation sees the user's times
+        given = Shifted(instance, kept, instance.time_base)
+    problem = _problem(given, options)
+    call = Call(instance, options, progress, constraints=kept, began=began)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
 
     def explained() -> str:
@@ -121,8 +109,6 @@ def solve_oas(
         if not instance.jobs:
             call.offer(Schedule((), options.slot, instance.name), 0.0, "no jobs")
             call.raise_bound(0.0, "no jobs")
-        elif is_proven:
-            pass
         elif formulation == "auto":
             _take_start(context, start)
             _relax(context, options, objective, constraints)
@@ -143,13 +129,6 @@ def solve_oas(
     return call.result(status, formulation=name)
 
 
-def _says_least(result: SolveResult) -> bool:
-    """Return whether a result says that the least makespan is above the limit on it: that names no instant."""
-    limit, bound = result.options.makespan_limit, result.lower_bound
-    is_makespan = result.options.objective == Makespan.name
-    return is_makespan and limit is not None and bound is not None and not is_within(bound, limit)
-
-
 def _explained(
     call: Call, problem: Problem, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]
 ) -> str:
@@ -164,7 +143,7 @@ def _explained(
         result = solve_oas(changed, asked, objective=objective, constraints=constraints, explains=False)
         return None if result.status is SolveStatus.UNKNOWN else result.status is not SolveStatus.INFEASIBLE
 
-    reasons, is_proven = irreducible(problem.instance, has_schedule) if call.remaining > LEAST_TEST else ([], False)
+    reasons, is_proven = irreducible(call.instance, has_schedule) if call.remaining > LEAST_TEST else ([], False)
     if not reasons:
         return ""
     crowded = why_crowded(problem)
@@ -173,14 +152,24 @@ def _explained(
     return f"no schedule keeps all of these, {needed}: {listed}{f' ({crowded})' if crowded else ''}"
 
 
-def _problem(
+def _kept(
     instance: Instance, options: SolveOptions, objective: Objective, constraints: Iterable[Constraint]
-) -> Problem:
-    """Return the problem; a limit on the makespan that is to be least forbids nothing before it is."""
-    kept = list(constraints)
-    if options.makespan_limit is not None and objective.name != Makespan.name:
-        kept.append(LatestEnd(instance.origin + options.makespan_limit))
-    return discretise(instance, options.slot, saturation=options.saturation, scope=options.scope, constraints=kept)
+) -> tuple[Constraint, ...]:
+    """Return the constraints; a limit on the makespan that is to be least forbids nothing before it is."""
+    if options.makespan_limit is None or objective.name == Makespan.name:
+        return tuple(constraints)
+    return (*constraints, LatestEnd(instance.origin + options.makespan_limit))
+
+
+def _problem(given: Shifted, options: SolveOptions) -> Problem:
+    return discretise(
+        given.instance,
+        options.slot,
+        saturation=options.saturation,
+        scope=options.scope,
+        constraints=given.constraints,
+        base=given.base,
+    )
 
 
 def _too_tight(call: Call, own: Sequence[Constraint]) -> SolveStatus | None:
@@ -204,7 +193,7 @@ def _too_tight(call: Call, own: Sequence[Constraint]) -> SolveStatus | None:
         least = call.lower_bound
         call.message = f"no schedule ends within makespan_limit={limit:g} s: the least is {least:g} s or more"
         return SolveStatus.INFEASIBLE
-    if call.objective is not None and not is_within(call.objective, limit):
+    if call.objective is not None and not call.is_within(call.objective, limit):
         call.message = (
             f"no schedule is known that ends within makespan_limit={limit:g} s; the best ends at {call.objective:g} s"
         )
@@ -232,7 +221,8 @@ def build_oas(
         return build_energy(instance, options, formulation, horizon=horizon)
     _refuse_unknown(options, formulation)
     limit = () if options.makespan_limit is None else (LatestEnd(instance.origin + options.makespan_limit),)
-    problem = _problem(instance, options, objective, (*constraints, *limit))
+    kept = _kept(instance, options, objective, (*constraints, *limit))
+    problem = _problem(Shifted(instance, kept, instance.time_base), options)
     reasons = why_infeasible(problem)
     if reasons:
         raise CoallocError("; ".join(reasons))

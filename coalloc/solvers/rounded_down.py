@@ -18,9 +18,9 @@ from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.call import Call
 from coalloc.solvers.context import Context
 from coalloc.solvers.feasibility import why_infeasible
-from coalloc.solvers.moved_in_time import move_of, moved
 from coalloc.solvers.portfolio import close
 from coalloc.solvers.result import SolveOptions
+from coalloc.solvers.time_shift import shifted
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ def rounded_down_makespan(
     Stops after ``time_limit`` seconds (None or infinity: no limit). Raises :class:`CoallocError` where there is
     no schedule at all.
     """
-    instance = moved(instance, move_of(instance, slot, OBJECTIVES["makespan"]))
-    problem = discretise(instance, slot, "down")
+    given = shifted(instance, slot, OBJECTIVES["makespan"])
+    problem = discretise(given.instance, slot, "down", base=given.base)
     reasons = why_infeasible(problem)
     if reasons:
         raise CoallocError("; ".join(reasons))

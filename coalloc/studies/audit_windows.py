@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from coalloc.instance import CoallocError, Instance, Job, Platform, RunningJob
 from coalloc.instance.numbering import Intervals, names_of
-from coalloc.instance.rounding import merge_instants
 from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
 from coalloc.rules.fluid import FluidJobs, Supply
 
@@ -141,7 +140,7 @@ class Window:
         begin = np.concatenate([self.starts, np.zeros(len(held))])
         finish = np.concatenate([self.starts + jobs.run, [run.end for run in held]])
         tasks = np.concatenate([jobs.processors, [run.job.tasks for run in held]])
-        instants, index = merge_instants(np.concatenate([begin, finish]))
+        instants, index = self.sample.instance.time_base.merged(np.concatenate([begin, finish]))
         changes = np.bincount(index, np.concatenate([tasks, -tasks]), len(instants))
         return int(np.cumsum(changes).max(initial=0))
 

@@ -28,9 +28,9 @@ from coalloc.objectives import OBJECTIVES, Criterion
 from coalloc.problem import MAX_MODES, Problem, discretise
 from coalloc.rules.serial_generation import best_list_schedule
 from coalloc.simulator.replaying import replay
-from coalloc.solvers.moved_in_time import move_of, moved
 from coalloc.solvers.result import SolveResult, SolveStatus
 from coalloc.solvers.rounded_down import rounded_down_makespan
+from coalloc.solvers.time_shift import shifted
 from coalloc.studies.instances import instances_of
 from coalloc.studies.interruption import gathered, uninterrupted
 
@@ -266,7 +266,8 @@ def _makespans(instance: Instance, solved: SolveResult) -> dict[str, Any]:
 
 def _size(instance: Instance, slot: float, solved: SolveResult, formulation: str) -> dict[str, float]:
     """Return the slots of the time line, the nonzeros that a model needs on it, and the size of the one that ran."""
-    problem = discretise(moved(instance, move_of(instance, slot, OBJECTIVES["makespan"])), slot)
+    given = shifted(instance, slot, OBJECTIVES["makespan"])
+    problem = discretise(given.instance, slot, base=given.base)
     horizon = int(Criterion.of(problem, "makespan").horizon(best_list_schedule(problem)))
     size = solved.model_size
     return {

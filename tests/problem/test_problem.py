@@ -25,7 +25,8 @@ from coalloc.instance import (
     Switch,
     Window,
 )
-from coalloc.problem import Problem, Rounding, compositions, discretise, shortage, slot_seconds, time_span
+from coalloc.instance.time_base import time_span
+from coalloc.problem import Problem, Rounding, compositions, discretise, shortage, slot_seconds
 from coalloc.testing.constraints import EndBy
 from tests.small_instances import slotted_instances
 from tests.strategies import LAW
@@ -97,7 +98,8 @@ def test_rounding_to_slots(seconds: float, up: int, down: int) -> None:
     instance = Instance(star((1, 1.0, 1.0)), (Job("J1", 1, 10.0, arrival=seconds),))
     assert discretise(instance, 10.0).releases == (up,)
     assert discretise(instance, 10.0, "down").releases == (down,)
-    assert discretise(instance, None).releases == (seconds,)
+    # In continuous time the nearest of the finest ticks, of 2^-30 s: half a tick away at most.
+    assert discretise(instance, None).releases == (pytest.approx(seconds, rel=0.0, abs=2.0**-31),)
 
 
 def test_running_jobs_are_rounded_like_the_others() -> None:
@@ -305,7 +307,10 @@ def test_a_slot_too_fine_to_count_whole_slots_is_refused() -> None:
         with pytest.raises(CoallocError, match="slot: must be at least 1e-05 s here"):
             slot_seconds(instance, slot)
     late = instance.replace(jobs=tuple(job.replace(arrival=1.7e9) for job in instance.jobs))
-    assert slot_seconds(late, 1e-5) == 1e-5  # counted from the first arrival
+    assert slot_seconds(late, 1e-4) == 1e-4  # counted from the first arrival
+    # There floats are 2^-22 s apart, a tick is 2^-20 s, and times of two jobs are equal within three ticks, 2.9e-6 s.
+    with pytest.raises(CoallocError, match=r"slot: must be at least 2\.9e-05 s here"):
+        slot_seconds(late, 1e-5)
 
 
 def test_a_job_of_no_time_is_refused() -> None:

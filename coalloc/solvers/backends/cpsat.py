@@ -16,7 +16,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from coalloc.instance.rounding import time_tolerance
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, on_another_grid
 from coalloc.rules.serial_generation import on_grid, start_in_order
@@ -347,7 +346,7 @@ def common_slot(problem: Problem, least: float) -> float | None:
     times += [block.start for block in problem.blocks]
     times += [level.duration for levels in problem.levels for level in levels]
     for unit in UNITS:
-        if unit >= least and all(abs(t - unit * round(t / unit)) <= time_tolerance(t) for t in times):
+        if unit >= least and all(abs(t - unit * round(t / unit)) <= problem.base.tolerance for t in times):
             return unit
     return None
 

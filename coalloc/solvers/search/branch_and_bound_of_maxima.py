@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from coalloc.constraint import Constraint, LatestEnd
-from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import Problem
 from coalloc.solvers.context import Context
 from coalloc.solvers.limits import AtMost
@@ -35,15 +34,14 @@ def _run(context: Context) -> None:
     while context.best and not context.is_closed and context.time_left > 0.0:
         known = context.cost
         value = context.criterion.reported(known)
-        instants = 2.0 * time_tolerance(context.problem.seconds(context.problem.horizon_in_turn))
-        # Instants that are no further apart than that are equal, and so are costs.
-        step = max(instants, 0.5 * PROOF_TOLERANCE * abs(value))
+        equal = 2.0 * context.problem.base.tolerance  # costs that are no further apart than that are equal
+        step = max(equal, 0.5 * PROOF_TOLERANCE * abs(value))
         limit = AtMost(context.problem.instance, context.criterion.objective, value - step)
         is_seen = search_in_time(context, _in_turn(context, limit), BOUND_SHARE, METHOD.name)
         if context.cost < known:
             continue
         if is_seen:
-            least = value if step == instants else value - step
+            least = value if step == equal else value - step
             context.prove(context.criterion.counted(least), METHOD.name)
         return
 

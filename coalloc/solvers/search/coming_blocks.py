@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import Busy, Problem, taken_in_pieces
 
 
@@ -19,15 +18,7 @@ def coming_blocks(problem: Problem) -> list[Busy]:
     holding = [replace(block, loads=nothing) for block in problem.blocks if any(block.allocation)]
     loading = [block for block in problem.blocks if any(block.loads)]
     pieces = [*holding, *(piece for k in problem.contended_resources for piece in _taken(problem, k, loading))]
-    return sorted((b for b in pieces if begin(problem, b) < b.end), key=lambda block: block.start)
-
-
-def begin(problem: Problem, block: Busy) -> float:
-    """Return by when, in ticks, jobs must have ended that are in the way of a block.
-
-    In continuous time that is as much later as two equal instants may be apart: ends are sums of floats.
-    """
-    return block.start if problem.slot is not None else block.start + time_tolerance(block.start)
+    return sorted((b for b in pieces if b.start < b.end), key=lambda block: block.start)
 
 
 def _taken(problem: Problem, k: int, blocks: Sequence[Busy]) -> Iterator[Busy]:

@@ -30,11 +30,10 @@ from typing import NamedTuple
 from coalloc.constraint import Constraint, Precedences
 from coalloc.fixed import Fixings
 from coalloc.garbage import no_collection
-from coalloc.instance.rounding import time_tolerance
 from coalloc.problem import Assignment, Problem, TimeSumRow
 from coalloc.solvers.bounds.link_sets import MAX_CHOICES
 from coalloc.solvers.context import Context
-from coalloc.solvers.search.coming_blocks import begin, coming_blocks
+from coalloc.solvers.search.coming_blocks import coming_blocks
 from coalloc.solvers.search.running_sets import (
     ExtensionAlternative,
     Key,
@@ -134,7 +133,7 @@ class ExtensionSearch(ABC):
         self._arrivals = sorted(set(problem.releases))
         self._arrived = [self._arrived_by(instant) for instant in self._arrivals]
         self._blocks = coming_blocks(problem)
-        self._begins = [begin(problem, block) for block in self._blocks]
+        self._begins = [block.start for block in self._blocks]
         self._latest_ends = [problem.latest_ends[j] for j, *_ in running_sets.kinds]
         self._latest_starts = [_latest_start(problem, j) for j, *_ in running_sets.kinds]
         self._is_timed = any(map(math.isfinite, [*self._latest_ends, *self._latest_starts]))
@@ -384,8 +383,7 @@ class ExtensionSearch(ABC):
 def _latest_start(problem: Problem, j: int) -> float:
     """Return by when, in ticks, rows ask a job, by index, to start."""
     rows = [row for row in problem.rows if isinstance(row, TimeSumRow) and row.terms == ((-1, "start", j),)]
-    latest = min((-row.least for row in rows), default=math.inf)
-    return latest if problem.slot is not None or math.isinf(latest) else latest + time_tolerance(latest)
+    return min((-row.least for row in rows), default=math.inf)
 
 
 def search_below(

@@ -1,7 +1,8 @@
-"""Instances far from 0: moved by whole slots, solved as near 0, and their schedules back where they belong."""
+"""Instances far from 0: shifted by whole slots or ticks, solved as near 0, with results in the user's times."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ from coalloc.objectives import OBJECTIVES
 from coalloc.solvers import oas
 from coalloc.solvers.call import Call
 from coalloc.solvers.context import Context
-from coalloc.solvers.moved_in_time import move_of, moved
 from coalloc.solvers.result import SolveOptions
 from coalloc.solvers.rounded_down import rounded_down_makespan
+from coalloc.solvers.time_shift import shifted
 from tests.explanations.test_infeasible import many_ends_by
 
 MAKESPAN = OBJECTIVES["makespan"]
@@ -63,20 +64,25 @@ def test_a_start_is_moved_too() -> None:
     assert again.schedule == first
 
 
+def shift(instance: Instance, slot: float | None = None, constraints: Sequence[Constraint] = ()) -> float:
+    """Return the seconds by which an instance is shifted where its makespan is to be least."""
+    return shifted(instance, slot, MAKESPAN, constraints).base.shift
+
+
 def test_what_says_instants_besides_arrivals_is_moved_with_them_or_not_at_all() -> None:
     late = two_nodes(UNIX)
-    assert move_of(late, 10.0, MAKESPAN) == 1.7e9
-    assert move_of(late, None, MAKESPAN) == UNIX
-    assert move_of(two_nodes(100.0), 10.0, MAKESPAN) == 0.0  # less time before the first arrival than in it
+    assert shift(late, 10.0) == 1.7e9
+    assert shift(late) == UNIX
+    assert shift(two_nodes(100.0), 10.0) == 0.0  # less time before the first arrival than in it
     due = late.replace(jobs=(late.jobs[0].replace(due_date=UNIX + 50.0), *late.jobs[1:]))
-    assert moved(due, move_of(due, None, MAKESPAN)).jobs[0].due_date == 50.0
+    assert shifted(due, None, MAKESPAN).instance.jobs[0].due_date == 50.0
     over = late.replace(jobs=(late.jobs[0].replace(due_date=UNIX - 50.0), *late.jobs[1:]))
-    assert move_of(over, None, MAKESPAN) == UNIX - 50.0  # no instant is below 0
+    assert shift(over) == UNIX - 50.0  # no instant is below 0
     running = late.replace(running=(RunningJob(Job("R", 1, 5.0), ("C1/0",), 5.0),))
-    assert move_of(running, 10.0, MAKESPAN) == 0.0
+    assert shift(running, 10.0) == 0.0
     placed = fixings(late, [coalloc.Fixed("J0", start=UNIX + 40.0)])
-    assert move_of(late, None, MAKESPAN, placed) == UNIX
-    assert move_of(late, None, MAKESPAN, [Constraint()]) == 0.0
+    assert shift(late, constraints=placed) == UNIX
+    assert shift(late, constraints=[Constraint()]) == 0.0
 
 
 def test_windows_are_moved_and_those_that_are_over_are_left_out() -> None:
@@ -85,7 +91,10 @@ def test_windows_are_moved_and_those_that_are_over_are_left_out() -> None:
     ]
     late = two_nodes(UNIX)
     kept = late.replace(platform=late.platform.replace(unavailable=windows))
-    assert [(w.start, w.end) for w in moved(kept, UNIX).platform.unavailable] == [(0.0, 20.0), (40.0, 80.0)]
+    assert [(w.start, w.end) for w in shifted(kept, None, MAKESPAN).instance.platform.unavailable] == [
+        (0.0, 20.0),
+        (40.0, 80.0),
+    ]
 
 
 def test_what_is_fixed_is_moved_with_the_instance() -> None:
