@@ -1164,7 +1164,7 @@ def _taken_on_nodes(
 
 @dataclass(frozen=True, slots=True)
 class _NodeUse:
-    """How many ``tasks`` a row has on a node of a group, as columns by node."""
+    """How many ``tasks`` a row has on a node of a group, as columns by node: each row is once on each of its nodes."""
 
     row: Ints
     node: Ints
@@ -1190,8 +1190,12 @@ def _node_use(rows: _Rows, chosen: NDArray[np.bool_], is_tight: NDArray[np.bool_
     group = sets.group[interval]
     begin = groups.processor[group] + (node - groups.node[group]) * groups.cores[group]
     tasks = np.minimum(sets.stop[interval], begin + groups.cores[group]) - np.maximum(sets.first[interval], begin)
-    order = np.argsort(node, kind="stable")
-    return _NodeUse(row[order], node[order], group[order], tasks[order])
+    # A row can hold several intervals of one node's cores: its tasks on them are added up.
+    order = np.lexsort((row, node))
+    row, node, group, tasks = (column[order] for column in (row, node, group, tasks))
+    is_first = np.append(True, (np.diff(node) != 0) | (np.diff(row) != 0))[: len(node)]
+    tasks = np.add.reduceat(tasks, np.flatnonzero(is_first)) if len(tasks) else tasks
+    return _NodeUse(row[is_first], node[is_first], group[is_first], tasks)
 
 
 def _full_nodes(rows: _Rows, use: _NodeUse, amount: Floats, limits: Floats) -> Iterator[tuple[int, str, int, Floats]]:

@@ -226,6 +226,21 @@ def test_more_than_there_is_of_a_resource_is_found(name):
     assert (violation.rule, violation.where, violation.amount, violation.limit) == ("resources", where, amount, limit)
 
 
+def test_a_node_gives_once_what_a_job_takes_as_a_whole_whichever_of_its_cores_it_is_on():
+    # A holds cores 0 and 2 of one node: 2 GPUs as a whole and 0.5 for each of its two tasks, 3 of 3. B holds the core
+    # between them and 0.25 more: 3.25 of 3 while both run.
+    platform = Platform([Cluster("C1", [NodeGroup(1, 1.0, cores=3, resources={"gpus": 3.0})], 100.0)])
+    jobs = [
+        Job("A", 2, 10.0, resources={"gpus": 2.0}, task_resources={"gpus": 0.5}),
+        Job("B", 1, 10.0, resources={"gpus": 0.25}),
+    ]
+    ends = Placement("A", 0.0, 10.0, ["C1/0.0", "C1/0.2"])
+    assert check(Instance(platform, jobs[:1]), Schedule([ends])) == []
+    (violation,) = check(Instance(platform, jobs), Schedule([ends, Placement("B", 5.0, 15.0, ["C1/0.1"])]))
+    found = (violation.rule, violation.where, violation.when, violation.amount, violation.limit)
+    assert found == ("resources", "C1/0", 5.0, 3.25, 3.0)
+
+
 def test_running_jobs_count_beside_those_of_the_schedule():
     # R has one licence until 10 s; with the 2 of A and the 2 of B that is 5 of 4 from 5 s on.
     moves = {"A": (5.0, "C2/1"), "B": (5.0, "C3/0.1", "C3/1.1")}
