@@ -65,6 +65,7 @@ class SitePlan:
         self._in_order, self._last_start = in_order, -math.inf
         self._placed: dict[str, PlannedJob] = {}
         self._summary: Summary | None = NOBODY
+        """That of all jobs placed; None where it has to be made anew of them."""
 
     @property
     def summary(self) -> Summary:
@@ -94,7 +95,8 @@ class SitePlan:
         free[first:last] = [count - job.tasks for count in free[first:last]]
         self._last_start = start
         self._placed[job.id] = planned = PlannedJob(job, start, end)
-        self._summary = self.summary.joined(planned)
+        if self._summary is not None:
+            self._summary = self._summary.joined(planned)
 
     def starts_as_planned(self, job: str, now: float) -> bool:
         """Take a job off the plan that starts at ``now`` (s); return whether that was planned."""

@@ -1,6 +1,7 @@
 """The broker: assignments, one site as a policy of its own, plans against a reference, laws, bad input."""
 
 import math
+import random
 from dataclasses import dataclass
 
 import pytest
@@ -9,6 +10,7 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, PowerStates, RunningJob
 from coalloc.heuristics.grid import Grid
 from coalloc.rules.brokering import STRATEGIES
+from tests.heuristics.grid_reference import homes_by_definition, plan
 
 LOCALS = ("easy", "fcfs", "conservative")
 
@@ -161,19 +163,10 @@ def reference(site, job, in_order):
     """Return planned start, last planned end and sums of waits at a site, from the definitions."""
     state = site.state
     since = state.now if site.power is None else site.power.earliest_start(state.now)
-    now, capacity = state.now, state.platform.num_processors
     power = state.classes[0].effective_power
-    spans = [(run.start, max(now, run.estimated_end), run.job) for run in state.running]
-    ahead = since
-    for waiting in [*state.queue, job]:
-        seconds = waiting.estimate / power
-        for start in sorted({since, *(end for _, end, _ in spans)}):
-            instants = [start, *(begin for begin, _, _ in spans if start < begin < start + seconds)]
-            held = [sum(other.tasks for begin, end, other in spans if begin <= t < end) for t in instants]
-            if start >= ahead and max(held) + waiting.tasks <= capacity:
-                break
-        spans.append((start, start + seconds, waiting))
-        ahead = start if in_order else since
+    running = [(run.start, max(state.now, run.estimated_end), run.job) for run in state.running]
+    queue = [(waiting, waiting.estimate / power) for waiting in [*state.queue, job]]
+    spans = [*running, *plan(running, queue, since, state.platform.num_processors, in_order=in_order)]
     waits = [
         sum((begin - other.arrival) * weight(other) for begin, _, other in spans)
         for weight in (lambda _: 1, lambda j: j.tasks, lambda j: j.estimate, lambda j: j.tasks * j.estimate)
@@ -257,6 +250,47 @@ def test_a_plan_is_made_again_when_a_planned_start_has_passed():
         Job("J4", tasks=4, base_time=10.0, arrival=50.0),
     ]
     assert beside_one_that_runs(65.0, jobs) == {"J1": "C1", "J2": "C1", "J3": "C1", "J4": "C2"}
+
+
+# ------------------------------------------------------------------------------ choice of site
+
+
+def crowded(seed, power_management):
+    """Return 24 jobs that mostly wait, on two to four sites, some of which only one site may run.
+
+    All times are whole seconds and all powers are powers of two, so that nothing is rounded.
+    """
+    rng = random.Random(seed)
+    clusters = []
+    for number, size in enumerate(rng.sample(range(2, 11), rng.randint(2, 4)), 1):
+        watts, startup, grace = rng.choice((26.0, 40.0)), rng.choice((0.0, 4.0, 16.0)), rng.choice((0.0, 3.0, 8.0))
+        drawn = {} if power_management else {"idle_watts": 1.0, "static_watts": 2.0, "core_watts": watts}
+        states = PowerStates(1, 4, 3, 50.0, 5.0, 110.0, 17.75, watts, startup, 2.0, grace) if power_management else None
+        nodes = [NodeGroup(size, rng.choice((1.0, 1.0, 2.0, 4.0)), **drawn)]
+        efficiency = rng.choice((0.75, 1.0, 1.5))
+        clusters.append(Cluster(f"C{number}", nodes, 0.0, efficiency=efficiency, power_states=states))
+    names, jobs, now = [cluster.name for cluster in clusters], [], 0
+    for number in range(24):
+        now += rng.choice((0, 0, 1, 2, 5))
+        eligible = rng.sample(names, rng.choice((len(names), len(names), len(names), 2, 1)))
+        largest = max(cluster.num_processors for cluster in clusters if cluster.name in eligible)
+        tasks, seconds = min(rng.choice((1, 1, 2, 3, 5, 10)), largest), float(rng.randint(1, 40))
+        estimate, share = seconds * rng.choice((0.5, 1.0, 1.0, 1.0, 1.0, 3.0)), rng.choice((1.0, 1.0, 0.5))
+        times = {"arrival": float(now), "estimate": estimate, "processing_share": share}
+        jobs.append(Job(f"J{number}", tasks, seconds, **times, eligible=sorted(eligible)))
+    running = [RunningJob(Job("R", 1, 9.0), ["C2/0"], 9.0)] if rng.random() < 0.5 else []
+    return Instance(Platform(clusters), jobs, running)
+
+
+@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "Random"])
+@pytest.mark.parametrize(
+    ("seed", "local", "power_management"), [(2, "easy", False), (2, "fcfs", False), (3, "conservative", True)]
+)
+def test_every_job_goes_where_the_definition_of_the_strategy_sends_it(strategy, seed, local, power_management):
+    instance = crowded(seed, power_management)
+    run = coalloc.simulate(instance, "grid", strategy=strategy, local=local, power_management=power_management)
+    expected = homes_by_definition(run, strategy, in_order=local == "fcfs", power_management=power_management)
+    assert homes(run) == expected
 
 
 # ------------------------------------------------------------------------------ power management

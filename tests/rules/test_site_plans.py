@@ -44,3 +44,14 @@ def test_a_job_that_starts_leaves_the_plan(at, is_planned):
     plan, _ = planned(SHORT)
     assert plan.starts_as_planned("short", at) is is_planned
     assert plan.summary == NOBODY
+
+
+def test_a_job_that_joins_after_another_has_started_counts_once():
+    # Four processors are held until 100 s. A and then B are planned for 100 to 110. A starts as planned and leaves the
+    # plan; B, which arrived at 0, has waited 100 s, with 4 tasks of 10 s each.
+    plan = SitePlan(0.0, 0, [(100.0, 4)], in_order=False)
+    plan.add(Job("A", 4, 10.0), 10.0, 0.0)
+    assert plan.starts_as_planned("A", 100.0)
+    plan.add(Job("B", 4, 10.0), 10.0, 0.0)
+    start = 110.0  # behind A, whose processors the plan has until then
+    assert plan.summary == (start, 120.0, (110.0, 440.0, 1100.0, 4400.0))
