@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import or_
+from operator import gt, or_, sub
 from typing import ClassVar
 
 from coalloc.allocation import Allocation, Scope
@@ -21,6 +21,7 @@ from coalloc.heuristics.over_time import Admission, availability_of, counts_of
 from coalloc.heuristics.plans import Admits, Planned, Turns, always
 from coalloc.instance import CoallocError, Job
 from coalloc.rules.allocation_rules import Allocator, Choose
+from coalloc.rules.availability import Availability
 from coalloc.rules.mesd import AskedChoice, Choice, Slowdown, by_named_times, mesd_allocation, where_usable
 from coalloc.rules.shapes import ShapeChoice, first_to_end_from, in_best_shape
 from coalloc.simulator.policy import Start, State
@@ -44,8 +45,8 @@ class Mesd:
     shapes: ShapeChoice = "first"
     scope: ClassVar[Scope] = "platform"
     _plan: Turns = field(init=False, default_factory=Turns)
-    _too_few: tuple[Processors, Allocation] | None = field(init=False, default=None)
-    """The processors that were free, and the room, when a lone job did not fit."""
+    _left: tuple[Processors, Allocation] | None = field(init=False, default=None)
+    """The free processors and the room that the last pass left, while a lone job waits that did not fit."""
 
     @property
     def chooses_shapes(self) -> bool:
@@ -59,7 +60,7 @@ class Mesd:
                 "policy mesd does not keep to the memory that the cores of a node share, of which there may be too "
                 "little here"
             )
-        self._plan, self._too_few = Turns(), None
+        self._plan, self._left = Turns(), None
 
     def decide(self, state: State) -> list[Start]:
         """Return the jobs of the batch that can start; once all have, plan the queue and go on."""
@@ -69,7 +70,7 @@ class Mesd:
             if not self._plan:
                 begun = {planned.job_id for planned in started}
                 queue = [job for job in state.queue if job.id not in begun]
-                if not queue or not self._can_plan(state, queue, free):
+                if not queue or not self._can_plan(state, queue, free, started):
                     break
                 make = self._planned_beside_closings if _is_over_time(state) else self._planned
                 self._plan = Turns(make(state, queue, free, started))
@@ -81,19 +82,24 @@ class Mesd:
                 break
         return [planned.start(state) for planned in started]
 
-    def _can_plan(self, state: State, queue: Sequence[Job], free: Processors) -> bool:
-        """Return whether the queue may be planned: a lone job only where it fits, and after that with what comes."""
-        if (free, state.room) == self._too_few:
-            return False
-        is_lone = len(queue) == 1 and not self._fits_now(state, queue[0], free)
-        self._too_few = (free, state.room) if is_lone else None
-        return not is_lone
+    def _can_plan(self, state: State, queue: Sequence[Job], free: Processors, started: Sequence[Planned]) -> bool:
+        """Return whether the queue may be planned: a lone job only where it fits, and after that once more is free.
 
-    def _fits_now(self, state: State, job: Job, free: Processors) -> bool:
+        ``free`` processors are left by the jobs that this pass ``started``; the room of the state still counts theirs.
+        """
+        before, self._left = self._left, (free, _room_beside(state, started))
+        if before is not None and not _has_more(self._left, before):
+            return False
+        if len(queue) == 1 and not self._fits_now(state, queue[0], free, started):
+            return False
+        self._left = None
+        return True
+
+    def _fits_now(self, state: State, job: Job, free: Processors, started: Sequence[Planned]) -> bool:
         """Return whether a job can start on free processors; beside closings it is planned if it fits the room."""
         if not _is_over_time(state):
             return min(shape.tasks for shape in job.in_shapes) <= _most_tasks(state, job, free)
-        return first_to_end_from(availability_of(state), job, 0, self._allocator(state)) is not None
+        return first_to_end_from(_available_beside(state, started), job, 0, self._allocator(state)) is not None
 
     def _rule(self, state: State) -> Choose:
         """Return where a job goes on free processors."""
@@ -117,13 +123,9 @@ class Mesd:
     ) -> Iterator[Planned]:
         """Yield the plan of a queue: each job is chosen among those that fit until their ends at an instant."""
         members, allocator = [processors_of(c.processors) for c in state.classes], self._allocator(state)
-        jobs, available = {job.id: job for job in state.queue}, availability_of(state)
+        available = _available_beside(state, started)
         releases = [(max(math.nextafter(state.now, math.inf), r.estimated_end), r.processors) for r in state.running]
-        for planned in started:
-            end = state.now + planned.duration
-            taken = state.taken(jobs[planned.job_id], counts_of(planned.processors, members))
-            available.take(state.now, end, taken)
-            releases.append((end, planned.processors))
+        releases += [(state.now + planned.duration, planned.processors) for planned in started]
         heapq.heapify(releases)
         free = reduce(or_, members) & ~reduce(or_, (processors for _, processors in releases), 0)
         best = in_best_shape(allocator, len(members))
@@ -172,6 +174,33 @@ class Mesd:
             free &= ~planned.processors
             heapq.heappush(releases, (now + seconds, planned.processors))
             yield planned
+
+
+def _taken_by(state: State, started: Sequence[Planned]) -> list[Allocation]:
+    """Return what of the room each job takes that starts in this pass."""
+    members, jobs = [processors_of(c.processors) for c in state.classes], {job.id: job for job in state.queue}
+    return [state.taken(jobs[one.job_id], counts_of(one.processors, members)) for one in started]
+
+
+def _room_beside(state: State, started: Sequence[Planned]) -> Allocation:
+    """Return the room that the jobs leave that start in this pass."""
+    room = state.room
+    for taken in _taken_by(state, started):
+        room = tuple(map(sub, room, taken))
+    return room
+
+
+def _available_beside(state: State, started: Sequence[Planned]) -> Availability:
+    """Return what is free from now on by the estimates, beside the jobs that start in this pass."""
+    available = availability_of(state)
+    for planned, taken in zip(started, _taken_by(state, started), strict=True):
+        available.take(state.now, state.now + planned.duration, taken)
+    return available
+
+
+def _has_more(left: tuple[Processors, Allocation], before: tuple[Processors, Allocation]) -> bool:
+    """Return whether a processor has become free, or more of something that jobs take."""
+    return bool(left[0] & ~before[0]) or any(map(gt, left[1], before[1]))
 
 
 def _is_over_time(state: State) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from coalloc.heuristics.mesd import Mesd
 from coalloc.heuristics.plans import Planned
 from coalloc.instance import Instance, Job
 from coalloc.simulator.policy import Start, State
+from tests.heuristics.mesd_reference import decisions
 from tests.heuristics.runs import endable, estimated_instances, nodes, star, starts, without_traffic
 from tests.strategies import LAW, instances
 
@@ -97,56 +99,102 @@ def test_links_are_ignored() -> None:
     assert run.schedule["J1"].end == pytest.approx(30.0)
 
 
-def plainly_planned(instance: Instance) -> dict[str, float]:
-    """Return the starts of Algorithm 2 for jobs that are all there at 0, by sorting nodes and comparing times."""
-    platform = instance.platform
-    node_of = {
-        name: platform.nodes[n] for name, n in zip(platform.processor_names, platform.processor_node, strict=True)
-    }
-    power = {name: platform.group_of(node).effective_power for name, node in node_of.items()}
-    order = sorted(power, key=lambda name: (-power[name], node_of[name].cluster))
+def test_a_lone_job_that_does_not_fit_waits_until_something_becomes_free() -> None:
+    # J1 and J2 share two of three nodes: 0 to 100 s and 100 to 150 s. Once J2 has started J3 is alone and does not fit
+    # on the third. J4 comes at 110 s; nothing has become free since, so neither is planned, though J4 would fit.
+    # 150 s: J2 ends and both are planned, J3 first: 150 to 160 s; J4 from 160 s on.
+    late = (Job("J3", 3, 10.0, arrival=10.0), Job("J4", 1, 10.0, arrival=110.0))
+    instance = Instance(star((3, 1.0, 9e9)), (Job("J1", 2, 100.0), Job("J2", 2, 50.0), *late))
+    assert starts(instance, "mesd") == {"J1": 0.0, "J2": 100.0, "J3": 150.0, "J4": 160.0}
 
-    def seconds(job: Job, used: list[str]) -> float:
-        slowest = min(power[name] for name in used)
-        return job.base_time * (job.processing_share / slowest + 1.0 - job.processing_share)
 
-    def allocated(job: Job, free: set[str]) -> list[str] | None:
-        fastest = [name for name in order if name in free]
-        used = fastest[: job.tasks]
-        if len(used) < job.tasks:
-            return None
-        last = used[-1]
-        for name in [name for name in used if node_of[name].cluster != node_of[last].cluster]:
-            same = [n for n in fastest if n not in used and node_of[n].cluster == node_of[last].cluster]
-            better = [n for n in same if power[n] >= power[last]]
-            if better:
-                used[used.index(name)] = better[0]
-        return used
+def test_what_starts_in_the_same_pass_leaves_a_lone_job_too_little() -> None:
+    # Two licences, three nodes. 10 s: J0 ends, J1 (both licences, until 30 s) and K (until 15 s) start, as planned.
+    # J2, which came meanwhile, is alone and needs both licences: not planned. 15 s: K ends, so J2 and J3 are planned:
+    # J3 starts at once, J2 at 30 s. If J2 were a batch by itself J3 would wait until it has started.
+    cluster = coalloc.Cluster("C1", [coalloc.NodeGroup(3, 1.0)], 9e9)
+    both = {"licences": 2.0}
+    jobs = [
+        Job("J0", 3, 10.0),
+        Job("J1", 1, 20.0, resources=both),
+        Job("K", 1, 5.0),
+        Job("J2", 1, 5.0, arrival=2.0, resources=both),
+        Job("J3", 1, 5.0, arrival=12.0),
+    ]
+    instance = Instance(coalloc.Platform([cluster], resources={"licences": 2.0}), jobs)
+    assert starts(instance, "mesd") == {"J0": 0.0, "J1": 10.0, "K": 10.0, "J2": 30.0, "J3": 15.0}
 
-    left, free, now = list(instance.jobs), set(order), 0.0
-    ends: list[tuple[float, list[str]]] = []
-    found = {}
-    while left:
-        choices = [(job, used) for job in left if (used := allocated(job, free)) is not None]
-        if not choices:
-            now = min(end for end, _ in ends)
-            free |= {name for end, used in ends if end <= now + 1e-9 for name in used}
-            ends = [(end, used) for end, used in ends if end > now + 1e-9]
-            continue
-        gaps = [seconds(job, used) - seconds(job, order[: job.tasks]) for job, used in choices]
-        job, used = next(c for c, gap in zip(choices, gaps, strict=True) if gap <= min(gaps) + 1e-9)
-        found[job.id] = now
-        left.remove(job)
-        free -= set(used)
-        ends.append((now + seconds(job, used), used))
-    return found
+
+def crowded(seed: int) -> Instance:
+    """Return jobs that mostly wait, on up to three clusters, with links, estimates and all that restricts nodes."""
+    rng = random.Random(seed)
+    sizes, powers, bandwidths = (1, 2, 3), (1.0, 0.5, 0.25), (5.0, 20.0, 1e9)
+    clusters = [
+        coalloc.Cluster(
+            f"C{number}",
+            [coalloc.NodeGroup(rng.choice(sizes), rng.choice(powers)) for _ in range(rng.choice((1, 1, 2)))],
+            rng.choice(bandwidths),
+        )
+        for number in range(rng.randint(1, 3))
+    ]
+    platform, jobs, now = coalloc.Platform(clusters), list[Job](), 0
+    for number in range(12):
+        now += rng.choice((0, 0, 3, 10, 25))
+        within = [rng.choice(clusters)] if rng.random() < 0.25 else clusters
+        seconds = float(rng.randint(2, 60))
+        jobs.append(
+            Job(
+                f"J{number}",
+                rng.randint(1, sum(cluster.num_processors for cluster in within)),
+                seconds,
+                arrival=float(now),
+                estimate=seconds * rng.choice((0.5, 1.0, 1.0, 2.0)),
+                processing_share=rng.choice((1.0, 0.5, 0.25)),
+                task_bandwidth=rng.choice((0.0, 2.0, 8.0)),
+                after=[rng.choice(jobs).id] if jobs and rng.random() < 0.2 else [],
+                eligible=[cluster.name for cluster in within] if len(within) < len(clusters) else [],
+            )
+        )
+    running = [coalloc.RunningJob(Job("R", 1, 30.0), platform.processor_names[-1:], float(rng.randint(5, 30)))]
+    return Instance(platform, jobs, running if rng.random() < 0.5 else [])
+
+
+def interrupted(seed: int) -> Instance:
+    """Return jobs that mostly wait on equal nodes, all of which are at times not there, and share licences."""
+    rng = random.Random(seed)
+    size, windows, now = rng.randint(2, 6), list[coalloc.Window](), 0
+    for _ in range(rng.randint(0, 2)):
+        start = now + rng.randint(20, 80)
+        now = start + rng.randint(5, 40)
+        windows.append(coalloc.Window("C1", start=float(start), end=float(now)))
+    clusters = [coalloc.Cluster("C1", [coalloc.NodeGroup(size, 1.0)], 1e9)]
+    platform = coalloc.Platform(clusters, resources={"licences": float(rng.randint(2, 4))}, unavailable=windows)
+    jobs, now = list[Job](), 0
+    for number in range(10):
+        now += rng.choice((0, 0, 3, 10, 25))
+        seconds, licences = float(rng.randint(2, 40)), rng.choice((0.0, 1.0, 2.0))
+        times = {"arrival": float(now), "estimate": seconds * rng.choice((0.5, 1.0, 1.0, 2.0))}
+        taken = {"licences": licences} if licences else {}
+        jobs.append(Job(f"J{number}", rng.randint(1, size), seconds, **times, resources=taken))
+    return Instance(platform, jobs)
+
+
+def as_defined(instance: Instance) -> None:
+    """Assert that a run starts the jobs, at each instant, that the definitions of MESD start."""
+    for now, expected, found in decisions(instance, coalloc.simulate(instance, "mesd").schedule):
+        assert (now, found) == (now, expected)
 
 
 @LAW
 @given(instances(max_jobs=8, arrivals=False).map(without_traffic))
 def test_off_line_it_is_algorithm_2(instance: Instance) -> None:
-    expected = {job: pytest.approx(start) for job, start in plainly_planned(instance).items()}
-    assert {p.job: p.start for p in coalloc.simulate(instance, "mesd").schedule} == expected
+    as_defined(instance)
+
+
+@pytest.mark.parametrize("make", [crowded, interrupted])
+def test_on_line_it_is_algorithm_2_by_batches(make: Callable[[int], Instance]) -> None:
+    for seed in range(150):
+        as_defined(make(seed))
 
 
 class Watched(Mesd):
