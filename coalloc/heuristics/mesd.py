@@ -20,7 +20,7 @@ from coalloc.allocation import Allocation, Scope
 from coalloc.heuristics.over_time import Admission, availability_of, counts_of
 from coalloc.heuristics.plans import Admits, Planned, Turns, always
 from coalloc.instance import CoallocError, Job
-from coalloc.rules.allocation_rules import Allocator, Choose
+from coalloc.rules.allocation_rules import Allocator, Choose, filling_order
 from coalloc.rules.availability import Availability
 from coalloc.rules.mesd import AskedChoice, Choice, Slowdown, by_named_times, mesd_allocation, where_usable
 from coalloc.rules.shapes import ShapeChoice, first_to_end_from, in_best_shape
@@ -106,7 +106,10 @@ class Mesd:
         choose = mesd_allocation(state.classes, self.second_step)
         if state.is_timed:
             choose = by_named_times(choose, state.classes, self.second_step)
-        return where_usable(choose, state.usable) if state.is_restricted else choose
+        if not state.is_restricted:
+            return choose
+        order = filling_order("fastest-first", state.classes, is_timed=state.is_timed)
+        return where_usable(choose, state.usable, order)
 
     def _allocator(self, state: State) -> Allocator:
         """Return the rule for rooms, of which a job may take more than processors."""

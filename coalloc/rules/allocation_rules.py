@@ -17,7 +17,7 @@ from typing import Any, Literal
 from coalloc.allocation import Allocation, NodeClass, Scope
 from coalloc.execution import dedicated_time, execution_time
 from coalloc.instance import Job
-from coalloc.rules.memories import Memories
+from coalloc.rules.memories import Memories, Order
 
 Choose = Callable[[Job, Sequence[int]], Allocation | None]
 """A job and free processors per class, shape ``(num_classes,)``: the allocation, None where it does not fit."""
@@ -104,8 +104,27 @@ def allocator(
     if is_timed:
         found = _by_named_times(found, name, classes, scope)
     if memories is not None and not memories.leave_all:
-        found = replace(found, choose=_where_usable(found.choose, memories))
+        order = filling_order(name, classes, is_timed=is_timed)
+        found = replace(found, choose=_where_usable(found.choose, memories, order))
     return found
+
+
+def filling_order(name: RuleName, classes: Sequence[NodeClass], *, is_timed: bool = False) -> Order:
+    """Return in which order a named rule fills these classes: for jobs that name times by their own speeds there."""
+    plain = _ranked(name, classes)
+    if not is_timed:
+        return lambda _, free: plain(free)
+
+    @lru_cache(KNOWN_JOBS)
+    def known(job: Job) -> Callable[[Sequence[int]], list[int]]:
+        return _ranked(name, classes_seen_by(job, classes))
+
+    return lambda job, free: known(job)(free) if job.times else plain(free)
+
+
+def _ranked(name: RuleName, classes: Sequence[NodeClass]) -> Callable[[Sequence[int]], list[int]]:
+    """Return a function of free processors (per class) to the classes by their rank."""
+    return lambda free: sorted(range(len(classes)), key=ALLOCATION_RULES[name](classes, free).__getitem__)
 
 
 def _by_named_times(plain: Allocator, name: RuleName, classes: Sequence[NodeClass], scope: Scope) -> Allocator:
@@ -137,11 +156,14 @@ def classes_seen_by(job: Job, classes: Sequence[NodeClass]) -> tuple[NodeClass, 
     )
 
 
-def _where_usable(choose: Choose, memories: Memories) -> Choose:
-    """Return a rule that puts tasks only where they may be, and where there is memory for them."""
+def _where_usable(choose: Choose, memories: Memories, order: Order) -> Choose:
+    """Return a rule that puts tasks only where they may be, and where there is memory for them.
+
+    The rule fills classes in this ``order``.
+    """
 
     def chosen(job: Job, room: Sequence[int]) -> Allocation | None:
-        counts = choose(job, memories.usable(job, room))
+        counts = choose(job, memories.usable(job, room, order))
         return None if counts is None else memories.taken(job, counts)
 
     return chosen
@@ -156,9 +178,7 @@ def allocation_rule(name: RuleName, classes: Sequence[NodeClass], scope: Scope =
     if len(classes) == 1:
         return lambda job, free: (job.tasks,) if job.tasks <= free[0] else None
 
-    def order(free: Sequence[int]) -> list[int]:
-        return sorted(range(len(classes)), key=ALLOCATION_RULES[name](classes, free).__getitem__)
-
+    order = _ranked(name, classes)
     if scope == "platform":
         return lambda job, free: filled(job.tasks, free, order(free)) if job.tasks <= sum(free) else None
     return lambda job, free: _within_one_part(job.tasks, free, order(free), classes, scope)

@@ -10,7 +10,7 @@ such a window, a room has processors only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -20,6 +20,8 @@ from coalloc.instance import Job, NodeGroup
 from coalloc.instance.resources import tasks_on_node
 from coalloc.instance.rounding import capacity_limit
 
+Order = Callable[[Job, Sequence[int]], Sequence[int]]
+"""A job and free processors per class, shape ``(num_classes,)``, to the classes as a rule fills them, first to last."""
 UNITS = 2**40
 """Units that the memory of a node is counted in; what a task asks for is rounded up, by far less than is tolerated."""
 STOCK_UNITS = 2**60
@@ -78,8 +80,12 @@ class Memories:
             left[g] *= units / UNITS
         return tuple(left)
 
-    def usable(self, job: Job, room: Sequence[int]) -> Sequence[int]:
-        """Return how many tasks of a job the free processors of each class can take together, where it may be."""
+    def usable(self, job: Job, room: Sequence[int], order: Order | None = None) -> Sequence[int]:
+        """Return how many tasks of a job the free processors of each class can take together, where it may be.
+
+        Where a cluster has too little of a resource for all of them, the first classes by ``order`` get it; without
+        one the first that the platform lists.
+        """
         num_classes = len(self.limits)
         free: Sequence[int] = room[:num_classes]
         if self.places and job.is_choosy:
@@ -91,7 +97,7 @@ class Memories:
             free = self._within_nodes(job, free, left)
         if self.pools:
             free = self._within_pools(free, room[self.first_pool :])
-        return self._within_stocks(job, free, left) if takes else free
+        return self._within_stocks(job, free, left, order) if takes else free
 
     def with_memory(self, asked: float, free: Sequence[int], left: Sequence[int]) -> Sequence[int]:
         """Return how many of the free processors have so much memory, MB each; ``left`` are units of it."""
@@ -120,18 +126,21 @@ class Memories:
                 cut[g] = min(cut[g], max(0, _tasks_of(stock, job, units)))
         return cut
 
-    def _within_stocks(self, job: Job, free: Sequence[int], left: Sequence[int]) -> Sequence[int]:
+    def _within_stocks(self, job: Job, free: Sequence[int], left: Sequence[int], order: Order | None) -> Sequence[int]:
         """Return free processors cut to what is left of resources of clusters: those of the last classes first.
 
-        Of the platform as a whole there is enough for all tasks of the job, or for none. All that holds for fewer
-        classes has cut them before.
+        A rule that fills classes in this order loses nothing by it: of each cluster it fills the first ones first. Of
+        the platform as a whole there is enough for all tasks of the job, or for none. All that holds for fewer classes
+        has cut them before.
         """
-        cut = list(free)
+        cut, place = list(free), [0] * len(free)
+        for n, g in enumerate(order(job, free) if order is not None else ()):
+            place[g] = n
         for stock, units in zip(self.stocks, left, strict=True):
             most = max(0, _tasks_of(stock, job, units))
             if stock.level == "platform" and most < job.tasks:
                 return [0] * len(cut)
-            for g in stock.classes if stock.level == "cluster" else ():
+            for g in sorted(stock.classes, key=place.__getitem__) if stock.level == "cluster" else ():
                 cut[g] = min(cut[g], most)
                 if not self.is_within_node:
                     most -= cut[g]

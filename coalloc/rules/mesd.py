@@ -21,6 +21,7 @@ from coalloc.allocation import Allocation, NodeClass
 from coalloc.instance import Job
 from coalloc.instance.rounding import time_tolerance
 from coalloc.rules.allocation_rules import KNOWN_JOBS, Choose, classes_seen_by, fastest_first, filled
+from coalloc.rules.memories import Order
 
 Floats = NDArray[np.float64]
 Slowdown = Literal["difference", "ratio"]
@@ -126,9 +127,9 @@ def by_named_times(plain: Choose, classes: Sequence[NodeClass], second_step: boo
     return lambda job, free: known(job)(job, free) if job.times else plain(job, free)
 
 
-def where_usable(choose: Choose, usable: Callable[[Job, Sequence[int]], Sequence[int]]) -> Choose:
-    """Return a rule that sees only the free processors that a job can use."""
-    return lambda job, free: choose(job, usable(job, free))
+def where_usable(choose: Choose, usable: Callable[[Job, Sequence[int], Order], Sequence[int]], order: Order) -> Choose:
+    """Return a rule that sees only the free processors that a job can use, the first ones by ``order``."""
+    return lambda job, free: choose(job, usable(job, free, order))
 
 
 class AskedChoice:

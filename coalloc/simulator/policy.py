@@ -21,6 +21,7 @@ from coalloc.instance import Job, Platform, RunningJob, Shape
 from coalloc.rules.allocation_rules import Allocator, RuleName, allocator
 from coalloc.rules.availability import Availability
 from coalloc.rules.closings import Closing
+from coalloc.rules.memories import Order
 from coalloc.rules.node_choice import NodeLoad
 from coalloc.rules.reservations import Release
 from coalloc.simulator.clock import Clock
@@ -193,9 +194,13 @@ class State:
         """Memory left on a node of each class, MB, shape ``(num_classes,)``; inf where there is always enough."""
         return self._occupancy.memories.megabytes(self._occupancy.room)
 
-    def usable(self, job: Job, room: Sequence[int]) -> Sequence[int]:
-        """Return how many tasks of a job each class can take of a room."""
-        return self._occupancy.memories.usable(job, room)
+    def usable(self, job: Job, room: Sequence[int], order: Order | None = None) -> Sequence[int]:
+        """Return how many tasks of a job each class can take of a room.
+
+        Where a cluster has too little of a resource for all of them, the first classes by ``order`` get it; without
+        one the first that the platform lists.
+        """
+        return self._occupancy.memories.usable(job, room, order)
 
     def taken(self, job: Job, counts: Sequence[int]) -> Allocation:
         """Return what a job takes of a room on so many processors of each class."""

@@ -1,5 +1,7 @@
 """Where one job goes: each rule by hand."""
 
+import random
+from itertools import product
 from typing import get_args
 
 import pytest
@@ -7,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coalloc import Cluster, Job, NodeGroup, Platform
-from coalloc.allocation import node_classes
-from coalloc.rules.allocation_rules import ALLOCATION_RULES, RuleName, allocation_rule, allocator, filled
+from coalloc.allocation import node_classes, stocks_of
+from coalloc.rules.allocation_rules import ALLOCATION_RULES, RuleName, allocation_rule, allocator, filled, filling_order
+from coalloc.rules.memories import memories_of
+from coalloc.rules.mesd import mesd_allocation, where_usable
 
 PLATFORM = Platform(
     [
@@ -100,3 +104,91 @@ def test_expected_times_are_those_of_the_slowest_node():
     job = Job("J1", tasks=4, base_time=100.0, processing_share=0.6)
     assert rule.time(job, (3, 1, 0, 0)) == pytest.approx(160.0)
     assert rule.time(job, (0, 2, 2, 0)) == rule.least_time(job) == 100.0
+
+
+# ------------------------------------------------------------------------------ too little of a cluster's resource
+
+
+def scarce(rng):
+    """Return clusters that share kW among classes of different power, a job that takes kW, and what is free.
+
+    All powers of all classes differ, so that every rule ranks them in one way.
+    """
+    powers = rng.sample([0.125 * k for k in range(1, 9)], 6)
+    sizes = [rng.choice(((2, 2), (1, 3), (3, 1, 2))) for _ in range(2)]
+    clusters = []
+    for name, counts in zip("AB", sizes, strict=True):
+        groups = [NodeGroup(count, power=powers.pop()) for count in counts]
+        clusters.append(Cluster(name, groups, 1.0, resources={"kW": float(rng.randint(1, 6))}))
+    job = Job("J", rng.randint(1, 5), 1.0, resources={"kW": rng.choice((0.0, 1.0))}, task_resources={"kW": 1.0})
+    free = [rng.randint(0, count) for counts in sizes for count in counts]
+    return Platform(clusters), job, free
+
+
+def ways(platform, classes, job, free):
+    """Return how many of a job's tasks may be on each class, in all ways in which no cluster gives more than it has."""
+    limits = [cluster.resources["kW"] for cluster in platform.clusters]
+    whole = job.resources.get("kW", 0.0)
+    found = []
+    for counts in product(*(range(number + 1) for number in free)):
+        inside = in_clusters(counts, classes)
+        if all(whole * (tasks > 0) + tasks <= limit for tasks, limit in zip(inside, limits, strict=True)):
+            found.append(counts)
+    return found
+
+
+def in_clusters(counts, classes):
+    """Return the tasks in each of two clusters."""
+    return [sum(n for n, c in zip(counts, classes, strict=True) if c.cluster == k) for k in range(2)]
+
+
+def by_definition(rule, scope, platform, job, free):
+    """Return where a rule puts a job: each class in its order is filled as far as any way to place the job allows."""
+    classes = node_classes(platform)
+    allowed = ways(platform, classes, job, free)
+    most = [max(inside) for inside in zip(*(in_clusters(way, classes) for way in allowed), strict=True)]
+
+    def rank(g):
+        power, cluster = classes[g].effective_power, classes[g].cluster
+        return {"first-fit": (g,), "fewest-clusters": (-most[cluster], cluster, -power)}.get(rule, (-power,))
+
+    order = sorted(range(len(classes)), key=rank)
+    whole = [way for way in allowed if sum(way) == job.tasks]
+    parts = [whole]
+    if scope == "cluster":
+        parts = [[way for way in whole if in_clusters(way, classes)[k] == job.tasks] for k in range(2)]
+    filled_first = [max(part, key=lambda way: [way[g] for g in order]) for part in parts if part]
+    powers = [min(c.effective_power for n, c in zip(way, classes, strict=True) if n) for way in filled_first]
+    return filled_first[powers.index(max(powers))] if powers else None
+
+
+@pytest.mark.parametrize("rule", ALLOCATION_RULES)
+@pytest.mark.parametrize("scope", ["platform", "cluster"])
+def test_what_a_cluster_has_goes_to_the_classes_that_the_rule_fills_first(rule, scope):
+    rng, num_scarce = random.Random(1), 0
+    for _ in range(200):
+        platform, job, free = scarce(rng)
+        classes = node_classes(platform)
+        memories = memories_of(classes, 0.0, stocks=stocks_of(platform, classes, ("kW",), []), resources=())
+        found = allocator(rule, classes, scope, memories).choose(job, (*free, *memories.full))
+        expected = by_definition(rule, scope, platform, job, free)
+        assert (found and found[: len(classes)]) == expected
+        num_scarce += expected is not None and expected != allocation_rule(rule, classes, scope)(job, free)
+    assert num_scarce > 5
+
+
+def test_mesd_gives_the_resource_of_a_cluster_to_its_fastest_nodes():
+    # A has kW for two tasks: for its two nodes of power 0.5, not for those that the platform lists first. Step 2 moves
+    # tasks of B, which is faster, to A only as far as A has kW.
+    groups = [NodeGroup(2, power=0.25), NodeGroup(2, power=0.5)]
+    clusters = [
+        Cluster("A", groups, 1.0, resources={"kW": 2.0}),
+        Cluster("B", [NodeGroup(3, power=1.0)], 1.0, resources={"kW": 9.0}),
+    ]
+    platform = Platform(clusters)
+    classes = node_classes(platform)
+    memories = memories_of(classes, 0.0, stocks=stocks_of(platform, classes, ("kW",), []), resources=())
+    choose = where_usable(mesd_allocation(classes), memories.usable, filling_order("fastest-first", classes))
+    expected = {2: (0, 0, 2), 4: (0, 2, 2), 5: (0, 2, 3), 6: None}
+    room = (2, 2, 3, *memories.full)
+    assert {tasks: choose(Job("J", tasks, 1.0, task_resources={"kW": 1.0}), room) for tasks in expected} == expected
