@@ -99,7 +99,7 @@ class Easy:
         if gap is None:
             gap = self._gap = self._gap_before(jobs[head], [(jobs[k], s) for k, s in enumerate(starts)], free, state)
         if self.candidates != "queue":
-            candidates = self._in_turn(candidates, self.candidates, now)
+            candidates = self._in_turn(candidates, self.candidates, state)
         passing: list[int] = []
         for place in waiting.passing(candidates, gap, now):
             counts = gap.admit(jobs[place], now)
@@ -109,11 +109,14 @@ class Easy:
         gap.num_tried = len(jobs) - len(starts)
         return passing
 
-    def _in_turn(self, places: Places, order: Order, now: float) -> Places:
-        """Return the places of jobs in an order of their own."""
+    def _in_turn(self, places: Places, order: Order, state: State) -> Places:
+        """Return the places of jobs in an order of their own; ties are as the jobs arrived, whatever their places."""
         jobs = self._waiting.jobs
         place_of = {jobs[place].id: int(place) for place in places}
-        return [place_of[job.id] for job in ordered_at([jobs[k] for k in places], order, now)]
+        queued = [jobs[k] for k in places]
+        if self.queue_order != "fcfs":
+            queued = [job for job in state.queue if job.id in place_of]
+        return [place_of[job.id] for job in ordered_at(queued, order, state.now)]
 
     def _over_time(self, state: State) -> list[Start]:
         """Return the jobs that start now, and end by their estimates before what they run on is not there.
@@ -130,7 +133,7 @@ class Easy:
             if len(candidates):
                 filling.reserve(waiting.jobs[num_first])
                 if self.candidates != "queue":
-                    candidates = self._in_turn(candidates, self.candidates, state.now)
+                    candidates = self._in_turn(candidates, self.candidates, state)
             return candidates
 
         return filling.starts(waiting, behind)

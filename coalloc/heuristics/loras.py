@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from coalloc.allocation import Scope
 from coalloc.instance import CoallocError
 from coalloc.rules.node_choice import SELECTIONS, Board, NodeLimit, NodeOrder, Selection
-from coalloc.rules.orders import ordered
+from coalloc.rules.orders import ordered_at
 from coalloc.simulator.policy import Start, State
 
 QueueOrder = Literal["fcfs", "spt", "sjf"]
@@ -68,7 +68,7 @@ class Loras:
         order, selection = MIXES[self.mix or "FCFS-FFit"]
         order, select = self.queue_order or order, SELECTIONS[self.selection or selection]
         board = Board(state.node_loads, self.node_limit, self.node_order)
-        queue = list(state.queue) if order == "fcfs" else ordered(state.queue, order)
+        queue = ordered_at(state.queue, order, state.now)
         while (job := select(queue, board)) is not None:
             queue = [other for other in queue if other is not job]
             yield Start(job.id, nodes=board.launch(job))

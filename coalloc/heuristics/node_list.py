@@ -17,13 +17,13 @@ from coalloc.heuristics.over_time import NodesOverTime
 from coalloc.instance import Job, Platform
 from coalloc.instance.platform import Node
 from coalloc.instance.power import node_watts, require_watts
-from coalloc.rules.orders import ordered
+from coalloc.rules.orders import OrderName, ordered_at
 from coalloc.simulator.policy import Start, State
 
 JobOrder = Literal["first", "shortest"]
 NodeOrder = Literal["first", "high-flops", "low-power", "high-power"]
 
-JOB_ORDERS: Mapping[str, str] = {"first": "fcfs", "shortest": "spt"}
+JOB_ORDERS: Mapping[str, OrderName] = {"first": "fcfs", "shortest": "spt"}
 """Orders of the queue, and their names among :data:`coalloc.rules.orders.ORDERS`."""
 
 
@@ -98,7 +98,7 @@ class NodeList:
 
     def _ordered_queue(self, state: State) -> Iterable[Job]:
         """Return the waiting jobs in order."""
-        return state.queue if self.job_order == "first" else ordered(state.queue, JOB_ORDERS[self.job_order])
+        return ordered_at(state.queue, JOB_ORDERS[self.job_order], state.now)
 
 
 def on_node(job: Job, node: int, num_nodes: int) -> Start:

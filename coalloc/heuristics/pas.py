@@ -19,7 +19,7 @@ from coalloc.heuristics.over_time import Admission
 from coalloc.heuristics.snapshots import snapshot_of_now
 from coalloc.instance import CoallocError, Job
 from coalloc.problem import Links, Mode, Problem, discretise, shortage
-from coalloc.rules.orders import ordered
+from coalloc.rules.orders import ordered_at
 from coalloc.rules.selection import selected
 from coalloc.simulator.policy import Start, State
 from coalloc.solvers.feasibility import why_infeasible
@@ -80,7 +80,7 @@ class Pas:
     def decide(self, state: State) -> Sequence[Start]:
         """Return the jobs of the package, all of which start now."""
         is_fpfs = self.selection == "fpfs"
-        queue = ordered(state.queue, "fcfs" if is_fpfs else self.selection)
+        queue = ordered_at(state.queue, "fcfs" if self.selection == "fpfs" else self.selection, state.now)
         package = selected(queue, sum(state.free), self.skip or is_fpfs)
         work, is_proven = Work(self.work_limit), True
         starts: list[Start] = []

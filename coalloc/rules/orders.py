@@ -1,4 +1,7 @@
-"""Queue orders: each is a key function of a few lines over jobs; the least key is first, ties by arrival.
+"""Queue orders: each is a key function of a few lines over jobs; the least key is first, ties keep the queue as it is.
+
+A queue has its jobs in the order in which they arrive for the scheduler: a job that comes after others arrives once
+they have ended. That is ``fcfs``, whatever the arrivals that jobs state.
 
 Sources: thesis, section 3.1.3.3, errata 12 (``sjf`` means fewest tasks there, shortest time is ``spt``). WFP3 and
 UNICEF: Tang, Lan, Desai and Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems, IEEE
@@ -29,7 +32,7 @@ ORDERS: Mapping[str, Callable[[Job], Any]] = {
     "lpt": lambda job: -job.estimate,
     "largest-area": lambda job: -job.tasks * job.estimate,
 }
-"""Sort keys that list schedules begin with, by name of the order."""
+"""Sort keys that list schedules of jobs in any order begin with, by name of the order."""
 
 
 def wfp3(job: Job, now: float) -> float:
@@ -67,15 +70,15 @@ def _log_arrival(job: Job) -> float:
     return math.log10(max(1.0, job.arrival))
 
 
-FIXED_ORDERS: Mapping[str, Callable[[Job], Any]] = {**ORDERS, "f1": f1, "f2": f2, "f3": f3, "f4": f4}
-"""Sort keys that never change while a job waits, by name of the order."""
+def as_queued(_: Job) -> int:
+    """FCFS: the queue as it is."""
+    return 0
+
+
+FIXED_ORDERS: Mapping[str, Callable[[Job], Any]] = {**ORDERS, "fcfs": as_queued, "f1": f1, "f2": f2, "f3": f3, "f4": f4}
+"""Sort keys of a queue that never change while a job waits, by name of the order."""
 TIMED_ORDERS: Mapping[str, Key] = {"wfp3": wfp3, "unicef": unicef}
 """Sort keys that change with the clock, by name of the order."""
-
-
-def ordered(jobs: Iterable[Job], order: str) -> list[Job]:
-    """Return the jobs in an order of :data:`ORDERS`."""
-    return sorted(jobs, key=ORDERS[order])
 
 
 def is_fixed(order: Order) -> bool:
@@ -92,7 +95,7 @@ def key_at(order: Order, now: float) -> Callable[[Job], Any]:
 
 
 def ordered_at(jobs: Iterable[Job], order: Order, now: float) -> list[Job]:
-    """Return the jobs, given in order of arrival, in an order at an instant (s).
+    """Return the jobs, given as they are in the queue, in an order at an instant (s).
 
     Raises :class:`CoallocError` where the keys of an order of the user's own do not compare.
     """

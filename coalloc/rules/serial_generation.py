@@ -19,7 +19,7 @@ from coalloc.allocation import Allocation, allocation_of
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.resources import tasks_within
 from coalloc.problem import MAX_MODES, Assignment, Mode, Problem, SpeedLevel
-from coalloc.rules.orders import ORDERS, ordered
+from coalloc.rules.orders import ORDERS
 from coalloc.rules.profile import Profile
 from coalloc.schedule import Schedule
 
@@ -251,7 +251,7 @@ def _list_schedule(
 def named_orders(problem: Problem) -> list[list[int]]:
     """Return the jobs (indices) in each named order, the best for the latest end last; first those of a fixed start."""
     index = {job.id: j for j, job in enumerate(problem.jobs)}
-    orders = [[index[job.id] for job in ordered(problem.jobs, name)] for name in ORDERS]
+    orders = [[index[job.id] for job in sorted(problem.jobs, key=key)] for key in ORDERS.values()]
     return [sorted(order, key=lambda j: j not in problem.pinned) for order in orders] if problem.pinned else orders
 
 

@@ -117,3 +117,38 @@ def test_what_a_cluster_has_of_a_resource_goes_to_its_fastest_nodes(policy):
     platform = Platform([Cluster("C1", groups, link_bandwidth=125.0, resources={"kW": 4.0})])
     instance = Instance(platform, [Job("J1", 4, 100.0, task_resources={"kW": 1.0})])
     assert coalloc.simulate(instance, policy).schedule["J1"].end == 100.0
+
+
+# A waits for P until 100 s, so that it arrives for the scheduler after B, whose own arrival is later than A's. H needs
+# both nodes, and passes for neither: it waits until X ends.
+LATE = [
+    Job("P", 1, 100.0),
+    Job("X", 1, 120.0),
+    Job("A", 1, 9.0, after=["P"]),
+    Job("B", 1, 10.0, arrival=50.0),
+    Job("H", 2, 5.0, arrival=20.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "first"),
+    [
+        ("fpfs", {}, "B"),
+        ("pas", {"skip": True}, "B"),
+        ("pas", {"selection": "fpfs"}, "B"),
+        ("conservative", {"compression": "queue"}, "B"),
+        ("easy", {}, "B"),
+        ("easy", {"candidates": "fcfs"}, "B"),
+        # By their estimates H is first, then A, then B: the head is H, and who passes it depends on the candidates.
+        ("easy", {"queue_order": "spt"}, "A"),
+        ("easy", {"queue_order": "spt", "candidates": "fcfs"}, "B"),
+        # A and B have one task each: a tie, which the queue decides.
+        ("easy", {"queue_order": "spt", "candidates": "sjf"}, "B"),
+        ("node-list", {}, "B"),
+    ],
+)
+def test_first_come_is_who_came_first_for_the_scheduler(policy, options, first):
+    jobs = LATE[:-1] if policy == "node-list" else LATE  # H is too large for any node
+    found = starts(policy, jobs, nodes=2, **options)
+    assert min(("A", "B"), key=found.__getitem__) == first
+    assert min(found["A"], found["B"]) == 100.0

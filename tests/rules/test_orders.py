@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from coalloc.instance import Job
-from coalloc.rules.orders import FIXED_ORDERS, ORDERS, TIMED_ORDERS, OrderName, is_fixed, key_at, ordered
+from coalloc.rules.orders import FIXED_ORDERS, TIMED_ORDERS, OrderName, is_fixed, key_at, ordered_at
 
 JOBS = (
     Job("a", 2, 100.0, arrival=5.0),
@@ -20,17 +20,17 @@ JOBS = (
 
 @pytest.mark.parametrize(
     ("order", "expected"),
-    [("fcfs", "cab"), ("sjf", "acb"), ("bjf", "bca"), ("spt", "bac"), ("lpt", "cab"), ("largest-area", "cab")],
+    [("fcfs", "abc"), ("sjf", "acb"), ("bjf", "bca"), ("spt", "bac"), ("lpt", "cab"), ("largest-area", "cab")],
 )
-def test_each_order(order: str, expected: str) -> None:
-    # lpt goes by estimates: c (120), though it runs for 60 s only, before a (100).
-    assert "".join(job.id for job in ordered(JOBS, order)) == expected
+def test_each_order(order: OrderName, expected: str) -> None:
+    # fcfs keeps the queue as it is. lpt goes by estimates: c (120), though it runs for 60 s only, before a (100).
+    assert "".join(job.id for job in ordered_at(JOBS, order, 10.0)) == expected
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_ties_keep_the_order_given(order: str) -> None:
+@pytest.mark.parametrize("order", get_args(OrderName))
+def test_ties_keep_the_order_given(order: OrderName) -> None:
     equal = [Job(name, 2, 10.0) for name in "dacb"]
-    assert [job.id for job in ordered(equal, order)] == list("dacb")
+    assert [job.id for job in ordered_at(equal, order, 5.0)] == list("dacb")
 
 
 def test_the_names_are_those_of_the_orders() -> None:
