@@ -22,12 +22,15 @@ from coalloc.allocation import Scope
 from coalloc.execution import execution_time
 from coalloc.fixed import Fixed
 from coalloc.instance import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.instance.processor_names import ProcessorNames
+from coalloc.instance.windows import Window
 from coalloc.instance.words import WORDS
 from coalloc.measures import BOUNDED_SLOWDOWN_THRESHOLD
 from coalloc.objectives import OBJECTIVES
-from coalloc.objectives.registry import REGULAR
+from coalloc.objectives.registry import REGULAR, objective_of
 from coalloc.schedule import Placement, Schedule
 from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
+from coalloc.testing.constraints import Apart, Precedence
 from coalloc.testing.small import SmallSize, small_instance, small_metered_instance, with_due_dates
 from coalloc.testing.transformed import permuted, scaled, shifted, shifted_schedule
 from coalloc.testing.words import with_words
@@ -48,6 +51,8 @@ SLOTS = (5.0, 7.5, 7.3, 3.7)
 MAX_SLOTS = 40
 FEATURED = SmallSize(max_jobs=6, max_processors=6, max_slots=MAX_SLOTS)
 """Size of the instances with links and other features."""
+UNACCEPTABLE = 16.0
+"""Multiple of the tolerance of times that the checker must not accept."""
 FINEST_TICK, ULPS, TICKS = 2.0**-30, 4.0, 2.0**50
 """s; units in the last place of the largest time; ticks of the whole time span."""
 
@@ -80,7 +85,7 @@ class Triple:
 
 
 def triple(number: int) -> Triple:
-    """Return a triple: odd ones in slots; 455 in a row have each transformation with each shift and objective."""
+    """Return a triple: odd ones in slots; each transformation comes with each shift and each objective."""
     nth, is_slotted = number // 2, bool(number % 2)
     if nth % METERED_EVERY == METERED_EVERY - 1:
         nth //= METERED_EVERY
@@ -152,8 +157,9 @@ class Trial:
         if result.schedule is not None:
             self.valid(f"{what}: its schedule", instance, result.schedule)
             objective = (asked | keywords)["objective"]
-            last = OBJECTIVES[objective[-1] if isinstance(objective, tuple) else objective]
-            worth, within = last.of_schedule(instance, result.schedule), margin(instance, last.name)
+            last = objective_of(objective[-1] if isinstance(objective, tuple) else objective)
+            name = last.name if last.name in OBJECTIVES else self.triple.objective
+            worth, within = last.of_schedule(instance, result.schedule), margin(instance, name)
             if result.objective is None or abs(worth - result.objective) > within:
                 self.fault("objective", f"{what}: {result.objective} is said of a schedule of {worth}")
         return result
@@ -231,13 +237,18 @@ def _times_named(job: Job) -> Iterator[float]:
         yield from shape.times.values()
 
 
+def tolerance(instance: Instance) -> float:
+    """Return how far apart two times may be that are equal, s: a tick for each job, and one more."""
+    return (len(instance.jobs) + 1) * tick(instance)
+
+
 def margin(instance: Instance, objective: str) -> float:
     """Return how far apart two values of an objective may be that are equal, in its unit.
 
-    Every time may be off by a tick for each job, and one more: by that, times how much the objective changes with the
-    end of each job. Of energy, whose optima are proven to a share, that share as well.
+    The tolerance of times, times how much the objective changes with the ends of the jobs. Of energy, whose optima are
+    proven to a share, that share as well.
     """
-    seconds = (len(instance.jobs) + 1) * tick(instance)
+    seconds = tolerance(instance)
     weights = math.fsum(job.weight for job in instance.jobs)
     if objective in METERED:
         groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
@@ -326,7 +337,7 @@ def _maybe_on_grid(job: Job, slot: float, rng: np.random.Generator) -> Job:
 # --- transformations --------------------------------------------------------------------------------------
 
 
-def _shift(made: Trial) -> tuple[SolveResult | None, SolveResult | None]:
+def _both(made: Trial) -> tuple[SolveResult | None, SolveResult | None]:
     """Compare an instance on the clock 0 and on that of the triple; return both results."""
     before = made.solve("at 0", made.base)
     after = made.solve("shifted", made.instance)
@@ -336,9 +347,22 @@ def _shift(made: Trial) -> tuple[SolveResult | None, SolveResult | None]:
     return before, after
 
 
+def _shift(made: Trial) -> None:
+    """Compare both clocks; the checker must not accept a job that is too short by more than rounding makes."""
+    _, after = _both(made)
+    if after is None or after.schedule is None:
+        return
+    schedule, first = after.schedule, after.schedule.placements[0]
+    shorter = first.replace(end=first.end - UNACCEPTABLE * tolerance(made.instance))
+    changed = schedule.replace(placements=[shorter, *schedule.placements[1:]])
+    found = made.asked("check", coalloc.check, made.instance, changed, scope=made.triple.scope) or ()
+    if "duration" not in {violation.rule for violation in found}:
+        made.fault("lax", f"the checker accepts {first.job} from {shorter.start!r} to {shorter.end!r}")
+
+
 def _known(made: Trial) -> SolveResult | None:
     """Return a result on the clock of the triple: its own there, or that at 0, shifted; None without a schedule."""
-    before, after = _shift(made)
+    before, after = _both(made)
     if rng_says(made) and before is not None and before.schedule is not None:
         return replace(before, schedule=shifted_schedule(before.schedule, made.shift))
     return after if after is not None and after.schedule is not None else None
@@ -357,7 +381,7 @@ def _compare(made: Trial, what: str, known: SolveResult, instance: Instance, **k
 
 
 def _permute(made: Trial) -> None:
-    _, known = _shift(made)
+    _, known = _both(made)
     other = made.solve("permuted", permuted(made.instance, made.rng))
     made.equal("permuted", known, other, margin(made.instance, made.triple.objective))
 
@@ -388,7 +412,7 @@ def _fix(made: Trial, *, whole: bool) -> None:
     kind = str(made.rng.choice(("placements", "starts", "nodes")))
     fixed = [_fixed(made.instance, placement, kind) for placement in kept]
     found = _compare(made, f"{kind} of {len(kept)} jobs fixed", known, made.instance, fixed=fixed)
-    within = (len(made.instance.jobs) + 1) * tick(made.instance)
+    within = tolerance(made.instance)
     if found is not None and found.schedule is not None and kind != "nodes":
         for placement in kept:
             start = found.schedule[placement.job].start
@@ -424,6 +448,78 @@ def _deadlines(made: Trial, *, whole: bool) -> None:
     instance = made.instance.replace(jobs=jobs)
     made.valid("the schedule that ends at the deadlines", instance, known.schedule)
     _compare(made, f"{len(ends)} deadlines at the ends", known, instance)
+
+
+def _outages(made: Trial) -> None:
+    """Compare where about half the nodes are out of service whenever the known schedule leaves them idle."""
+    known = _known(made)
+    if known is None or known.schedule is None:
+        return
+    platform, chosen = made.instance.platform, list[Window]()
+    for n, node in enumerate(platform.nodes):
+        names = platform.processor_names[node.first_processor : node.first_processor + node.cores]
+        if made.rng.random() < 0.5:
+            holds = [h for h in (*known.schedule, *made.instance.running) if not set(h.nodes).isdisjoint(names)]
+            chosen += _idle(made.instance, n, sorted((hold.start, hold.end) for hold in holds))
+    instance = made.instance.replace(platform=platform.replace(unavailable=[*platform.unavailable, *chosen]))
+    made.valid("the schedule around outages", instance, known.schedule)
+    _compare(made, f"{len(chosen)} outages where nodes are idle", known, instance)
+
+
+def _idle(instance: Instance, number: int, busy: Sequence[tuple[float, float]]) -> Iterator[Window]:
+    """Yield a window for each time in which a node is not ``busy``, from the earliest arrival on."""
+    node, end = instance.platform.nodes[number], instance.origin
+    cluster = instance.platform.clusters[node.cluster].name
+    last = max([end, *(stop for _, stop in busy)]) + in_turn(instance)
+    for start, stop in (*busy, (last, last)):
+        if start > end + 2.0 * tolerance(instance):
+            yield Window(cluster, end, start, nodes=ProcessorNames([node.name]))
+        end = max(end, stop)
+
+
+def _precedences(made: Trial) -> None:
+    """Compare where a job comes after another that ends before it starts in the known schedule."""
+    known = _known(made)
+    if known is None or known.schedule is None:
+        return
+    placed, jobs, within = known.schedule, list[Job](), tolerance(made.instance)
+    for job in made.instance.jobs:
+        before = [p.job for p in placed if p.job != job.id and p.end <= placed[job.id].start + within]
+        more = [other for other in before if other not in job.after and made.rng.random() < 0.5]
+        jobs.append(job.replace(after=[*job.after, *more]))
+    instance = made.instance.replace(jobs=jobs)
+    made.valid("the schedule in its order", instance, placed)
+    _compare(made, "its order as precedences", known, instance)
+
+
+def _all_at_once(made: Trial) -> None:
+    """Compare where some jobs are fixed, some have deadlines, the makespan is limited, and a start is given."""
+    known = _known(made)
+    if known is None or known.schedule is None:
+        return
+    ends = {placement.job: placement.end for placement in _some(made, known.schedule, whole=False)}
+    jobs = [job.replace(deadline=ends.get(job.id, job.deadline)) for job in made.instance.jobs]
+    fixed = [_fixed(made.instance, one, "placements") for one in _some(made, known.schedule, whole=False)]
+    limit = OBJECTIVES["makespan"].of_schedule(made.instance, known.schedule)
+    keywords = {"fixed": fixed, "makespan_limit": limit, "start": known.schedule}
+    _compare(made, "all at once", known, made.instance.replace(jobs=jobs), **keywords)
+
+
+def _own(made: Trial) -> None:
+    """Compare with the objective under another name, or with a constraint object that the known schedule keeps."""
+    known = _known(made)
+    if known is None or known.schedule is None:
+        return
+    within, placed = tolerance(made.instance), _some(made, known.schedule, whole=True)
+    pairs = [(a.job, b.job) for a in placed for b in placed if a.job != b.job and a.end <= b.start + within]
+    has_costs = made.triple.objective != "maximum-lateness"  # those of jobs without a due date are not finite
+    if has_costs and (not pairs or made.rng.random() < 1.0 / 3.0):
+        own = type("Own", (type(OBJECTIVES[made.triple.objective]),), {"name": "own"})()
+        _compare(made, "an objective of the user's own", known, made.instance, objective=own)
+        return
+    kind = Precedence if rng_says(made) else Apart
+    constraints = [kind(*pair) for pair in pairs[: int(made.rng.integers(1, 3))]]
+    _compare(made, f"{constraints}", known, made.instance, constraints=constraints)
 
 
 def _start(made: Trial, *, whole: bool) -> None:
@@ -491,7 +587,7 @@ def _replay(made: Trial) -> None:
     known = _known(made)
     if known is None or known.schedule is None:
         return
-    within = (len(made.instance.jobs) + 1) * tick(made.instance)
+    within = tolerance(made.instance)
     kept = made.asked("replay", coalloc.replay, made.instance, known.schedule)
     left = made.asked("replay(starts='left')", coalloc.replay, made.instance, known.schedule, starts="left")
     for what, replayed in (("replay", kept), ("replay(starts='left')", left)):
@@ -517,6 +613,10 @@ TRANSFORMATIONS: Mapping[str, Callable[[Trial], object]] = {
     "start-whole": lambda made: _start(made, whole=True),
     "start-part": lambda made: _start(made, whole=False),
     "makespan-limit": _makespan_limit,
+    "outages": _outages,
+    "precedences": _precedences,
+    "own": _own,
+    "all-at-once": _all_at_once,
     "lexicographic": _lexicographic,
     "lower-bound": _lower_bound,
     "replay": _replay,
