@@ -133,8 +133,12 @@ class Constraint:
 
     @property
     def couples(self) -> bool:
-        """Whether where a job may run depends on the others."""
-        return type(self).next_start is not Constraint.next_start
+        """Whether it tells searches or models that where a job may run depends on the others.
+
+        What it forbids beyond that, and beyond the times and classes of single jobs, is known by its faults alone.
+        """
+        made = type(self)
+        return (made.next_start, made.rows) != (Constraint.next_start, Constraint.rows)
 
 
 class Stated(Constraint):
@@ -144,6 +148,65 @@ class Stated(Constraint):
     """
 
     holds_rounded_down: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class OfSomeJobs(Constraint):
+    """A constraint as it applies to some jobs of the ``whole`` instance that it was made for.
+
+    It is only asked about the whole instance, and its rows that name other jobs are left out.
+    """
+
+    constraint: Constraint
+    whole: Instance
+
+    @property
+    def restricts_classes(self) -> bool:
+        """Whether the constraint does."""
+        return self.constraint.restricts_classes
+
+    def earliest_start(self, job: Job) -> float:
+        """Return what the constraint does."""
+        return self.constraint.earliest_start(job)
+
+    def latest_end(self, job: Job) -> float:
+        """Return what the constraint does."""
+        return self.constraint.latest_end(job)
+
+    def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
+        """Return what the constraint does."""
+        return self.constraint.is_eligible(job, node_class)
+
+    def most_tasks(self, job: Job, node_class: NodeClass) -> float:
+        """Return what the constraint does."""
+        return self.constraint.most_tasks(job, node_class)
+
+    def has_shape(self, job: Job, tasks: int) -> bool:
+        """Return what the constraint does."""
+        return self.constraint.has_shape(job, tasks)
+
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
+        """Return ``start``: jobs that are not there may be what the constraint waits for."""
+        return start
+
+    def rows(self, instance: Instance) -> Iterator[Row]:
+        """Yield the rows of the constraint that name only jobs of the given instance."""
+        names = {job.id for job in instance.jobs}
+        return (row for row in self.constraint.rows(self.whole) if names.issuperset(jobs_of(row)))
+
+    def tells_apart_by(self, job: Job) -> Hashable:
+        """Return what the constraint does."""
+        return self.constraint.tells_apart_by(job)
+
+
+def jobs_of(row: Row) -> tuple[str, ...]:
+    """Return the ids of the jobs that a row names."""
+    return row.jobs if isinstance(row, NotTogether) else tuple(job for _, _, job in row.terms)
+
+
+def of_some_jobs(constraints: Iterable[Constraint], whole: Instance) -> tuple[Constraint, ...]:
+    """Return the constraints of an instance for a problem that has some of its jobs only."""
+    return tuple(c if isinstance(c, Stated) or not c.couples else OfSomeJobs(c, whole) for c in constraints)
 
 
 @dataclass(frozen=True, slots=True)

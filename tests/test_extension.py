@@ -12,10 +12,10 @@ import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
 from coalloc.allocation import NodeClass
 from coalloc.constraint import Constraint, NotTogether, PlacedJob, Row, Times
-from coalloc.documents.errors import InternalError
 from coalloc.objectives import RegularObjective
 from coalloc.solvers.backends import cpsat
 from coalloc.testing import SmallSize, brute_force_oas, small_instance
+from coalloc.testing.constraints import Precedence
 
 FEW = SmallSize(max_jobs=4, max_slots=16)
 """What brute force still enumerates in a moment where every start is tried."""
@@ -226,15 +226,125 @@ class OnlyFaults(Apart):
     rows = Constraint.rows
 
 
-@pytest.mark.parametrize("slot", [None, "100%"])
-def test_a_constraint_that_searches_cannot_know_is_named(slot: str | None) -> None:
-    # Two jobs of 10 s on two nodes: every search starts both at 0.
-    instance = Instance(Platform([Cluster("C1", [NodeGroup(2, 1.0)], 1.0)]), [Job("J1", 1, 10.0), Job("J2", 1, 10.0)])
-    with pytest.raises(
-        CoallocError, match="constraint OnlyFaults forbids by faults what it lets pass elsewhere"
-    ) as told:
-        coalloc.solve(instance, constraints=[OnlyFaults("J1", "J2")], slot=slot)
-    assert not isinstance(told.value, InternalError)
+TWO_NODES = Platform([Cluster("C1", [NodeGroup(2, 1.0)], 1.0)])
+TWO_JOBS = [Job("J1", 1, 10.0), Job("J2", 1, 10.0)]
+
+
+@pytest.mark.usefixtures("cpsat_or_not")
+@pytest.mark.parametrize(("slot", "formulation"), [(None, "auto"), (10.0, "auto"), (10.0, "mode"), (10.0, "count")])
+def test_what_faults_alone_forbid_costs_the_proof_but_no_schedule(slot: float | None, formulation: str) -> None:
+    # Every search starts both jobs at 0 on the two nodes, and proves 10 s. Apart the second ends at 20 s.
+    result = coalloc.solve(
+        Instance(TWO_NODES, TWO_JOBS), constraints=[OnlyFaults("J1", "J2")], slot=slot, formulation=formulation
+    )
+    assert (result.status, result.objective, result.lower_bound) == ("feasible", 20.0, 10.0)
+    assert result.stopped_by == "work"
+    assert result.message == (
+        "OnlyFaults is broken by schedules that next_start (for searches) and rows (for models) let pass: "
+        "the bound is that without what they miss"
+    )
+    incumbents = [point.incumbent for point in result.trace if point.incumbent is not None]
+    assert min(incumbents) == 20.0  # what was refused was never known
+
+
+@pytest.mark.usefixtures("cpsat_or_not")
+@pytest.mark.parametrize("slot", [None, 10.0])
+def test_what_faults_alone_forbid_is_optimal_where_the_bound_is_attained(slot: float | None) -> None:
+    # On one node the jobs take turns anyway, and end at 20 s. On two, J3 takes both nodes for 10 s: with J1 and J2 side
+    # by side all end at 20 s, which is the bound, and with them apart at 30 s.
+    one_node = Platform([Cluster("C1", [NodeGroup(1, 1.0)], 1.0)])
+    result = coalloc.solve(Instance(one_node, TWO_JOBS), constraints=[OnlyFaults("J1", "J2")], slot=slot)
+    assert (result.status, result.objective, result.message) == ("optimal", 20.0, "")
+    wide = Instance(TWO_NODES, [*TWO_JOBS, Job("J3", 2, 10.0)])
+    result = coalloc.solve(wide, constraints=[OnlyFaults("J1", "J2")], slot=slot)
+    assert (result.status, result.objective, result.lower_bound) == ("feasible", 30.0, pytest.approx(20.0))
+
+
+@dataclass(frozen=True)
+class Never(Constraint):
+    """No schedule will do."""
+
+    def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
+        """Yield a sentence."""
+        yield "no"
+
+
+def test_a_solve_ends_where_faults_alone_refuse_all() -> None:
+    result = coalloc.solve(Instance(TWO_NODES, TWO_JOBS), constraints=[Never()], time_limit=0.5)
+    assert (result.status, result.stopped_by, result.lower_bound) == ("unknown", "time", 10.0)
+    assert result.message.startswith("Never is broken by schedules")
+
+
+class NextStartAlone(Apart):
+    """What models do not hear of."""
+
+    rows = Constraint.rows
+
+
+class RowsAlone(Apart):
+    """What searches do not hear of."""
+
+    next_start = Constraint.next_start
+
+
+@pytest.mark.usefixtures("cpsat_or_not")
+@pytest.mark.parametrize("slot", [None, 10.0])
+def test_a_constraint_that_half_of_the_methods_know(slot: float | None) -> None:
+    # As rows the models prove 20 s; as the next start lists find it.
+    instance = Instance(TWO_NODES, TWO_JOBS)
+    told = coalloc.solve(instance, constraints=[RowsAlone("J1", "J2")], slot=slot, time_limit=5.0)
+    assert (told.status, told.objective) == ("optimal", 20.0)
+    found = coalloc.solve(instance, constraints=[NextStartAlone("J1", "J2")], slot=slot, time_limit=1.0)
+    assert (found.status, found.objective, found.lower_bound) == ("feasible", 20.0, 10.0)
+
+
+def test_a_constraint_of_a_class_that_other_processes_cannot_know() -> None:
+    # 24 jobs of 1 s on one node take 24 s; a second core would search beside the first.
+    class Local(Never):
+        def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
+            return ()
+
+    jobs = [Job(f"J{k}", 1 + k % 2, 1.0 + 0.25 * (k % 3)) for k in range(24)]
+    platform = Platform([Cluster("C1", [NodeGroup(2, 1.0), NodeGroup(2, 0.7)], 1.0)])
+    result = coalloc.solve(Instance(platform, jobs), constraints=[Local()], threads=2, time_limit=1.0)
+    assert result.schedule is not None
+
+
+@pytest.mark.usefixtures("cpsat_or_not")
+@pytest.mark.parametrize("slot", [10.0, 50.0, None])
+def test_rows_that_name_jobs_which_an_explanation_leaves_out(slot: float | None) -> None:
+    # One after the other J1 and J2 end at 200 s, and both are due at 150 s, without J3.
+    platform = Platform([Cluster("C1", [NodeGroup(4, 1.0, memory=100.0)], 125.0)])
+    due = [Job("J1", 1, 100.0, deadline=150.0), Job("J2", 1, 100.0, deadline=150.0, memory=60.0)]
+    instance = Instance(platform, [*due, Job("J3", 1, 10.0)])
+    result = coalloc.solve(instance, slot=slot, constraints=[Apart("J1", "J2")])
+    assert (result.status, result.schedule) == ("infeasible", None)
+    assert result.message == (
+        "a complete method proves that no schedule keeps the constraints; no schedule keeps all of these, each of "
+        "which is needed: job 'J1' has to end by 150 s; job 'J2' has to end by 150 s"
+    )
+
+
+def test_a_row_that_names_no_job_to_schedule() -> None:
+    with pytest.raises(CoallocError, match="constraint RowsAlone: a row names 'J9', which is no job to schedule"):
+        coalloc.solve(Instance(TWO_NODES, TWO_JOBS), slot=10.0, constraints=[RowsAlone("J1", "J9")])
+
+
+@dataclass(frozen=True)
+class Finite(Constraint):
+    """Forbids nothing, and is asked about times alone."""
+
+    def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
+        """Return the start, a time."""
+        assert np.isfinite([start, end]).all()
+        return start
+
+
+def test_no_constraint_is_asked_about_an_infinite_start() -> None:
+    # J2 has no start before J1 is placed: the constraint before says so, and the one after must not hear of it.
+    before = Precedence("J1", "J2")
+    result = coalloc.solve(Instance(TWO_NODES, TWO_JOBS), slot=10.0, constraints=[before, Finite()])
+    assert (result.status, result.objective) == ("optimal", 20.0)
 
 
 def test_what_no_bound_knows_is_proven_where_the_optimum_without_it_keeps_it(

@@ -15,7 +15,8 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
 from coalloc.allocation import Allocation, Stock
-from coalloc.constraint import Constraint, NotTogether, TimeRow, Times
+from coalloc.constraint import Constraint, NotTogether, TimeRow, Times, jobs_of
+from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Job
 from coalloc.instance.rounding import slots_down, slots_up
 from coalloc.problem.blocks import Busy, blocks_of, busy_of
@@ -129,7 +130,11 @@ class Problem(Frame):
         """The rows that the constraints give models."""
         number = {job.id: j for j, job in enumerate(self.jobs)}
         rows: list[NotTogetherRow | TimeSumRow] = []
-        for row in (row for constraint in self.constraints for row in constraint.rows(self.instance)):
+        for constraint, row in ((c, row) for c in self.constraints for row in c.rows(self.instance)):
+            unknown = next((job for job in jobs_of(row) if job not in number), None)
+            if unknown is not None:
+                name = type(constraint).__name__
+                raise CoallocError(f"constraint {name}: a row names {quoted(unknown)}, which is no job to schedule")
             if isinstance(row, NotTogether):
                 rows.append(NotTogetherRow(tuple(number[job] for job in row.jobs)))
             else:
@@ -161,12 +166,14 @@ class Problem(Frame):
             for k, (start, end) in (placed.items() if self._coupling else ())
             if k != j
         }
-        while start + duration <= self.latest_ends[j]:
+        while math.isfinite(start) and start + duration <= self.latest_ends[j]:
             later = self.seconds(start)
             for constraint in self._coupling:
                 later = max(later, constraint.next_start(self.jobs[j], later, later + self.seconds(duration), times))
-            if math.isinf(later) or self.tick_from(later) <= start:
-                return start if math.isfinite(later) else math.inf
+                if math.isinf(later):
+                    return math.inf
+            if self.tick_from(later) <= start:
+                return start
             start = self.tick_from(later)
         return math.inf
 

@@ -339,9 +339,12 @@ def earliest_start(profile: Profile, release: float, mode: Mode) -> float:
     raise CoallocError("a mode that fits the platform must fit once everything has ended")
 
 
-def earliest_start_of(problem: Problem, profile: Profile, j: int, mode: Mode) -> float:
-    """Return the first instant at which job ``j`` may run in a mode; infinity where constraints leave none."""
-    release = problem.releases[j]
+def earliest_start_of(problem: Problem, profile: Profile, j: int, mode: Mode, since: float = -math.inf) -> float:
+    """Return the first instant at which job ``j`` may run in a mode; infinity where constraints leave none.
+
+    With ``since`` (ticks) it starts no earlier.
+    """
+    release = max(since, problem.releases[j])
     while True:
         found = Assignment(j, earliest_start(profile, release, mode), mode)
         release = _allowed_from(problem, profile, found)

@@ -9,13 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from coalloc.checker import Violation, check
-from coalloc.constraint import Constraint
-from coalloc.documents.errors import CoallocError, InternalError
+from coalloc.constraint import Constraint, LatestEnd
+from coalloc.documents.errors import InternalError
 from coalloc.documents.text import visible
+from coalloc.fixed import Fixings
 from coalloc.instance import Instance
 from coalloc.objectives.completion import Makespan
 from coalloc.problem import Links
 from coalloc.schedule import Schedule
+from coalloc.solvers.limits import AtMost
 from coalloc.solvers.result import (
     PROOF_TOLERANCE,
     ModelSize,
@@ -27,6 +29,9 @@ from coalloc.solvers.result import (
     TracePoint,
     relative_gap,
 )
+
+KNOWN = (AtMost, Fixings, LatestEnd)
+"""Constraints of which every method knows all that their faults say."""
 
 
 @dataclass
@@ -66,20 +71,21 @@ class Call:
     @property
     def is_closed(self) -> bool:
         """Whether the gap is within what was asked for, or proven, or there is nothing to look for."""
-        if self.is_infeasible or self.is_too_tight:
-            return True
-        gap = relative_gap(self.objective, self.lower_bound)
-        return self._is_proven or (gap is not None and 0.0 < self.options.gap >= gap)
+        return self.is_infeasible or self.is_too_tight or self.closes(self.objective)
 
-    @property
-    def _is_proven(self) -> bool:
-        """Whether no schedule is better by more than the tolerance, nor by a slot where objectives are whole slots."""
-        if self.objective is None or self.lower_bound is None:
+    def closes(self, objective: float | None) -> bool:
+        """Return whether a schedule of that objective is good enough: within the gap asked for, or proven."""
+        gap = relative_gap(objective, self.lower_bound)
+        return self._proves(objective) or (gap is not None and 0.0 < self.options.gap >= gap)
+
+    def _proves(self, objective: float | None) -> bool:
+        """Return whether none is better by more than the tolerance, nor by a slot where objectives are whole slots."""
+        if objective is None or self.lower_bound is None:
             return False
-        beyond = self.objective - self.lower_bound
+        beyond = objective - self.lower_bound
         if self.step:
-            return beyond <= PROOF_TOLERANCE * abs(self.objective) and beyond < 0.5 * self.step
-        return beyond <= max(PROOF_TOLERANCE * abs(self.objective), self.instance.time_base.tolerance)
+            return beyond <= PROOF_TOLERANCE * abs(objective) and beyond < 0.5 * self.step
+        return beyond <= max(PROOF_TOLERANCE * abs(objective), self.instance.time_base.tolerance)
 
     @property
     def is_too_tight(self) -> bool:
@@ -105,23 +111,21 @@ class Call:
 
     def faults(self, schedule: Schedule, links: Links = "strict") -> list[str]:
         """Return what the checker, and the constraints of the problem, say of a schedule: sentences."""
-        return [*self._violations(schedule, links), *(sentence for _, sentence in self._own_faults(schedule))]
+        return [*self.violations(schedule, links), *(sentence for _, sentence in self.own_faults(schedule))]
 
-    def refuse(self, schedule: Schedule, links: Links = "strict") -> None:
-        """Raise where a schedule that a solver made breaks a rule: ours, or that of a constraint which let it pass."""
-        fail_on(self._violations(schedule, links))
-        for constraint, sentence in self._own_faults(schedule):
-            raise CoallocError(
-                f"constraint {type(constraint).__name__} forbids by faults what it lets pass elsewhere: its next_start "
-                f"(for searches) and rows (for models) have to say it as well. It says: {visible(sentence)}"
-            )
-
-    def _violations(self, schedule: Schedule, links: Links) -> list[str]:
+    def violations(self, schedule: Schedule, links: Links = "strict") -> list[str]:
+        """Return what the checker says of a schedule: sentences."""
         found = check(self.instance, schedule, links, self.options.saturation, self.options.scope)
         return [violation.sentence for violation in found]
 
-    def _own_faults(self, schedule: Schedule) -> Iterator[tuple[Constraint, str]]:
-        return ((c, sentence) for c in self.constraints for sentence in c.faults(self.instance, schedule))
+    def own_faults(self, schedule: Schedule) -> list[tuple[Constraint, str]]:
+        """Return each constraint of the problem that a schedule breaks, with what it says."""
+        return [(c, sentence) for c in self.constraints for sentence in c.faults(self.instance, schedule)]
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether a constraint of the user's own may refuse, by its faults, what a solver finds."""
+        return any(type(c).faults is not Constraint.faults and not isinstance(c, KNOWN) for c in self.constraints)
 
     def offer(self, schedule: Schedule, objective: float, source: str) -> None:
         """Take a schedule where it is better than the best known."""
@@ -159,7 +163,7 @@ class Call:
         """Return the result; the schedule must pass the checker under ``links``, or it is our fault."""
         if self.schedule is not None:
             with self.timed("check"):
-                self.refuse(self.schedule, links)
+                fail_on(self.faults(self.schedule, links))
         if self.objective is not None and self.lower_bound is not None:
             self.lower_bound = bound_below(self.objective, self.lower_bound)
         status = status or self._status()
@@ -184,7 +188,7 @@ class Call:
         )
 
     def _status(self) -> SolveStatus:
-        if self._is_proven:
+        if self._proves(self.objective):
             return SolveStatus.OPTIMAL
         return SolveStatus.UNKNOWN if self.schedule is None else SolveStatus.FEASIBLE
 

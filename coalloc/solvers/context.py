@@ -16,7 +16,7 @@ from coalloc.documents.errors import InternalError
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem
 from coalloc.schedule import Schedule, schedule_of
-from coalloc.solvers.call import Call
+from coalloc.solvers.call import Call, fail_on
 from coalloc.solvers.effort import Effort
 from coalloc.solvers.result import PROOF_TOLERANCE, RunModel
 
@@ -33,7 +33,10 @@ T = TypeVar("T")
 class Context:
     """One call of ``solve`` on OAS, as its methods see it.
 
-    ``best`` are the best assignments (none where no schedule is known), ``dual_prices`` (ticks) those of the
+    ``best`` are the best assignments (none where no schedule is known). Where constraints refuse them by what their
+    faults alone say, ``best_objective`` is what they would be worth, and ``accepted`` are others, the best that pass;
+    ``refusing`` are the names of such constraints. So methods solve the problem without what is known by faults alone,
+    the bounds of which hold with it. ``dual_prices`` (ticks) are those of the
     feasible-set bound, ``attempt`` counts how often methods ran before, and ``deadline`` is the instant of
     ``time.perf_counter()``, s, at which the method that runs has to stop. ``listeners`` are called after every
     method and whenever one calls :meth:`hear`; what is in ``resources`` is closed at the end.
@@ -44,6 +47,9 @@ class Context:
     criterion: Criterion
     run_model: RunModel
     best: list[Assignment] = field(default_factory=list)
+    best_objective: float | None = None
+    accepted: list[Assignment] = field(default_factory=list)
+    refusing: set[str] = field(default_factory=set)
     dual_prices: list[float] = field(default_factory=list)
     attempt: int = 0
     deadline: float = math.inf
@@ -79,8 +85,8 @@ class Context:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the gap is within what was asked for, or proven."""
-        return self.call.is_closed
+        """Whether the gap is within what was asked for, or proven; that of the best, if it is refused, too."""
+        return self.call.is_closed or (self.best_objective is not None and self.call.closes(self.best_objective))
 
     @property
     def cost(self) -> float:
@@ -130,29 +136,56 @@ class Context:
 
     def take(self, assignments: Sequence[Assignment], source: str) -> None:
         """Take assignments of the problem if they are better than the best; one that is not valid is our fault."""
-        if assignments and self.criterion.value(assignments) < self.cost:
+        if self._is_better(assignments):
             schedule = schedule_of(self.problem, assignments)
-            self.call.refuse(schedule)
+            fail_on(self.call.violations(schedule))
             self._offer(assignments, schedule, source)
 
     def exchange(self, assignments: Sequence[Assignment]) -> None:
         """Take assignments instead of the best where they are as good; one that is not valid is our fault."""
         if self.criterion.value(assignments) <= self.cost:
             schedule = schedule_of(self.problem, assignments)
-            self.call.refuse(schedule)
-            self.best, self.call.schedule = list(assignments), schedule
-            self.call.objective = self.criterion.objective.of_schedule(self.call.instance, schedule)
+            fail_on(self.call.violations(schedule))
+            if not self.call.own_faults(schedule):
+                self.best = self.accepted = list(assignments)
+                self.call.schedule = schedule
+                self.call.objective = self.criterion.objective.of_schedule(self.call.instance, schedule)
 
     def take_if_valid(self, assignments: Sequence[Assignment], source: str) -> None:
         """Take what loads in whole units may have let through, if it is valid and better than the best."""
-        if assignments and self.criterion.value(assignments) < self.cost:
+        if self._is_better(assignments):
             schedule = schedule_of(self.problem, assignments)
-            if not self.call.faults(schedule):
+            if not self.call.violations(schedule):
                 self._offer(assignments, schedule, source)
 
+    def take_schedule(self, schedule: Schedule, source: str) -> None:
+        """Take a schedule of a model as it is, unless constraints refuse it; one that is not valid is our fault."""
+        fail_on(self.call.violations(schedule))
+        broken = {type(constraint).__name__ for constraint, _ in self.call.own_faults(schedule)}
+        self.refusing |= broken
+        if not broken:
+            self.call.offer(schedule, self.criterion.objective.of_schedule(self.call.instance, schedule), source)
+
+    def _is_better(self, assignments: Sequence[Assignment]) -> bool:
+        """Return whether assignments are better than the best, or than the best that constraints accept."""
+        if not assignments:
+            return False
+        known = self.best if self.best_objective is None else self.accepted
+        return not known or self.criterion.value(assignments) < self.criterion.value(known)
+
     def _offer(self, assignments: Sequence[Assignment], schedule: Schedule, source: str) -> None:
-        self.best = list(assignments)
-        self.call.offer(schedule, self.criterion.objective.of_schedule(self.call.instance, schedule), source)
+        """Take a valid schedule for the best, and return it if constraints accept it.
+
+        One that breaks a constraint which says more to other methods is not taken: they may know better.
+        """
+        broken = [constraint for constraint, _ in self.call.own_faults(schedule)]
+        self.refusing.update(type(constraint).__name__ for constraint in broken)
+        objective = self.criterion.objective.of_schedule(self.call.instance, schedule)
+        if not broken:
+            self.accepted = list(assignments)
+            self.call.offer(schedule, objective, source)
+        if self.criterion.value(assignments) < self.cost and not any(constraint.couples for constraint in broken):
+            self.best, self.best_objective = list(assignments), objective if broken else None
 
     def exclude(self) -> None:
         """Hear that a complete method has found no schedule; that one is known would be our fault."""

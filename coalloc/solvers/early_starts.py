@@ -27,7 +27,8 @@ LISTS = 2
 def start_early(context: Context) -> None:
     """Exchange the best assignments for such as are as good and end earlier, while there is time."""
     problem, criterion, call = context.problem, context.criterion, context.call
-    if not context.best or len(problem.jobs) > MOST_MOVED or call.remaining <= 0.0:
+    is_returned = bool(context.best) and context.best_objective is None
+    if not is_returned or len(problem.jobs) > MOST_MOVED or call.remaining <= 0.0:
         return
     response = Criterion.of(problem, "total-response-time")
     found = [context.best, start_in_order(problem, on_grid(problem, context.best))]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from operator import le
 
 from coalloc.allocation import tasks_per_cluster
+from coalloc.constraint import of_some_jobs
 from coalloc.display.wording import instant_text
 from coalloc.documents.text import quoted
 from coalloc.instance import Job
@@ -107,7 +108,8 @@ def alone(problem: Problem, numbers: Sequence[int]) -> Problem:
     """Return the problem of some of its jobs, which come after each other alone."""
     kept = {problem.jobs[j].id for j in numbers} | {run.job.id for run in problem.instance.running}
     jobs = (problem.jobs[j].replace(after=tuple(i for i in problem.jobs[j].after if i in kept)) for j in numbers)
-    return replace(problem, instance=problem.instance.replace(jobs=tuple(jobs)))
+    constraints = of_some_jobs(problem.constraints, problem.instance)
+    return replace(problem, instance=problem.instance.replace(jobs=tuple(jobs)), constraints=constraints)
 
 
 def _some_too_late(problem: Problem) -> list[str]:

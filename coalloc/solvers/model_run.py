@@ -149,15 +149,17 @@ def reporter(call: Call, criterion: Criterion) -> Progress:
     """Return what turns a solver's news, costs on the clock of a problem, into points of the trace.
 
     The news of a grid is the truth on that grid; where the call is about continuous time, it is an
-    incumbent only where rounded up and a bound only where rounded down.
+    incumbent only where rounded up and a bound only where rounded down. What a constraint of the user's own may refuse
+    is no incumbent yet.
     """
     rounding = criterion.problem.rounding
+    takes_incumbents = rounding == "up" and not call.may_refuse
     takes_bounds = call.options.slot is not None or rounding == "down"
 
     def report(point: TracePoint) -> None:
         incumbent, bound = (
             None if cost is None or not takes else criterion.reported(cost)
-            for cost, takes in ((point.incumbent, rounding == "up"), (point.lower_bound, takes_bounds))
+            for cost, takes in ((point.incumbent, takes_incumbents), (point.lower_bound, takes_bounds))
         )
         call.record(point.source, incumbent, bound)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -22,22 +23,24 @@ from coalloc.instance import CoallocError, Instance
 from coalloc.models import Formulation, formulation_of
 from coalloc.objectives import Criterion, Objective, objective_of
 from coalloc.objectives.completion import Makespan
-from coalloc.problem import Assignment, Problem, discretise
+from coalloc.problem import Assignment, Problem, TimeSumRow, discretise
 from coalloc.rules.serial_generation import assignments_of, completions, on_grid, start_in_order
 from coalloc.schedule import Schedule, schedule_of
+from coalloc.solvers.backends.cpsat import common_slot
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method
 from coalloc.solvers.bounds.simple import quick_bound
-from coalloc.solvers.call import Call
+from coalloc.solvers.call import KNOWN, Call
 from coalloc.solvers.context import Context
 from coalloc.solvers.early_starts import start_early
 from coalloc.solvers.feasibility import why_crowded, why_infeasible
 from coalloc.solvers.list_schedules import first_schedule
 from coalloc.solvers.model_run import ModelRun
-from coalloc.solvers.portfolio import close
-from coalloc.solvers.reasons import irreducible, is_beyond_one_job
+from coalloc.solvers.portfolio import close, tell_limit
+from coalloc.solvers.reasons import Reason, irreducible, is_beyond_one_job
 from coalloc.solvers.result import Progress, RunModel, SolveOptions, SolveResult, SolveStatus
 from coalloc.solvers.search.extension_search import keeps
+from coalloc.solvers.search.faults_alone import search_by_faults
 from coalloc.solvers.slot_choice import missing_slot
 from coalloc.solvers.time_shift import Shifted, shifted
 
@@ -51,6 +54,8 @@ RELAXED, RELAXED_SECONDS = 0.2, 60.0
 """Share of the time that a solve without the constraints takes at most, and its seconds where there is no limit."""
 BOUNDING_SHARE, BOUNDING = 0.1, 5.0
 """Share of the time, and seconds at most, that a formulation asked for by name leaves for a bound where it is open."""
+EXACT, EXACT_SHARE, EXACT_SLOTS = "slots of all times", 0.5, 1e6
+"""How the trace calls a grid that all times of the instance lie on, its share of the time, and its slots at most."""
 TEST_SHARE = 0.25
 """Share of what is left of them that one test takes at most."""
 LEAST_TEST = 0.1
@@ -112,15 +117,19 @@ def solve_oas(
         elif formulation == "auto":
             _take_start(context, start)
             _relax(context, options, objective, constraints)
+            _take_exact_grid(context, options, objective, constraints)
             close(context)
+            _search_by_faults(context)
             start_early(context)
         elif isinstance(formulation, str):
             _take_start(context, start)
             _run_named(context, formulation_of("oas", formulation))
+            _search_by_faults(context)
         else:
             status = _run_own(context, formulation, start)
     except KeyboardInterrupt:
         call.stopped_by = "interrupt"
+    _tell_refusing(context)
     status = status or _too_tight(call, constraints)
     if call.is_infeasible:
         is_stated = not constraints and options.makespan_limit is None
@@ -141,9 +150,14 @@ def _explained(
             return None
         asked = replace(options, time_limit=max(LEAST_TEST, TEST_SHARE * left), gap=1.0)
         result = solve_oas(changed, asked, objective=objective, constraints=constraints, explains=False)
+        _heed_interrupt(result)
         return None if result.status is SolveStatus.UNKNOWN else result.status is not SolveStatus.INFEASIBLE
 
-    reasons, is_proven = irreducible(call.instance, has_schedule) if call.remaining > LEAST_TEST else ([], False)
+    keeps_running = any(constraint.couples and not isinstance(constraint, KNOWN) for constraint in constraints)
+    reasons, is_proven = list[Reason](), False
+    if call.remaining > LEAST_TEST:
+        with suppress(KeyboardInterrupt):  # that there is no schedule is known
+            reasons, is_proven = irreducible(call.instance, has_schedule, keeps_running=keeps_running)
     if not reasons:
         return ""
     crowded = why_crowded(problem)
@@ -319,19 +333,12 @@ def _completed(context: Context, placed: Sequence[Assignment]) -> list[Assignmen
 def _relax(context: Context, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]) -> None:
     """Solve without the constraints that the exact search does not know: that bounds, and may keep them by chance."""
     call, problem = context.call, context.problem
-    known = [constraint for constraint in constraints if keeps(constraint, problem)]
+    known = [constraint for constraint in constraints if keeps(constraint)]
     if len(known) == len(constraints) or call.remaining <= 0.0:
         return
-    seconds = RELAXED * call.remaining if math.isfinite(call.remaining) else RELAXED_SECONDS
     with call.timed("bound"):
-        relaxed = solve_oas(
-            call.instance,
-            replace(options, time_limit=seconds),
-            objective=objective,
-            constraints=known,
-            run_model=context.run_model,
-            explains=False,
-        )
+        asked = replace(options, time_limit=_share_of(call, RELAXED))
+        relaxed = _solved_otherwise(context, asked, objective, known)
     if relaxed.status is SolveStatus.INFEASIBLE:
         context.exclude()
     if relaxed.lower_bound is not None:
@@ -339,6 +346,76 @@ def _relax(context: Context, options: SolveOptions, objective: Objective, constr
     if relaxed.schedule is not None:
         moved = start_in_order(problem, on_grid(problem, assignments_of(problem, relaxed.schedule)))
         context.take_if_valid(moved, "without the constraints")
+    _heed_interrupt(relaxed)
+
+
+def _share_of(call: Call, share: float) -> float:
+    """Return a share of the time that is left, s, or a limit where there is none."""
+    return share * call.remaining if call.options.time_limit is not None else RELAXED_SECONDS
+
+
+def _solved_otherwise(
+    context: Context, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]
+) -> SolveResult:
+    """Return the result for the instance of a context with other options or constraints."""
+    return solve_oas(
+        context.call.instance,
+        options,
+        objective=objective,
+        constraints=constraints,
+        run_model=context.run_model,
+        explains=False,
+    )
+
+
+def _heed_interrupt(result: SolveResult) -> None:
+    """Raise KeyboardInterrupt where Ctrl-C has stopped a solve within this one, now that what it found is taken."""
+    if result.stopped_by == "interrupt":
+        raise KeyboardInterrupt
+
+
+def _take_exact_grid(
+    context: Context, options: SolveOptions, objective: Objective, constraints: Sequence[Constraint]
+) -> None:
+    """Solve continuous time in slots where all its times are whole slots: there complete methods know the rows.
+
+    What precedes what, by processors, links and rows, bounds differences of starts by whole slots. So the earliest
+    starts that keep to it are whole slots as well, and no others cost less (docs/mathematics.md, "Slotting error").
+    """
+    call, problem = context.call, context.problem
+    if problem.slot is not None or context.is_closed or all(map(keeps, constraints)) or call.remaining <= 0.0:
+        return
+    leasts = [row.least for row in problem.rows if isinstance(row, TimeSumRow)]
+    slot = common_slot(problem, problem.horizon_in_turn / EXACT_SLOTS, leasts)
+    if slot is None:
+        return
+    with call.timed("solve"):
+        asked = replace(options, time_limit=_share_of(call, EXACT_SHARE), slot=slot)
+        found = _solved_otherwise(context, asked, objective, constraints)
+    if found.status is SolveStatus.INFEASIBLE:
+        context.exclude()
+    if found.lower_bound is not None:
+        call.raise_bound(found.lower_bound, EXACT)
+    if found.schedule is not None:
+        context.take_if_valid(assignments_of(problem, found.schedule), EXACT)
+    _heed_interrupt(found)
+
+
+def _search_by_faults(context: Context) -> None:
+    """Look for a schedule that constraints accept, in all the time that is left."""
+    with context.call.timed("search"), context.within(1.0):
+        search_by_faults(context)
+    if context.refusing and not context.call.is_closed:
+        tell_limit(context)
+
+
+def _tell_refusing(context: Context) -> None:
+    """Say in the message which constraints refused schedules that methods took for valid, unless all is proven."""
+    call = context.call
+    if context.refusing and not call.is_closed:
+        names, are = " and ".join(sorted(context.refusing)), "are" if len(context.refusing) > 1 else "is"
+        told = f"{names} {are} broken by schedules that next_start (for searches) and rows (for models) let pass"
+        call.message = "; ".join(filter(None, (call.message, f"{told}: the bound is that without what they miss")))
 
 
 def _run_named(context: Context, formulation: Formulation) -> None:
@@ -386,8 +463,7 @@ def _run_own(context: Context, formulation: Formulation, start: Schedule | None)
 
 def _hear(context: Context, schedule: Schedule | None, bound: float | None) -> None:
     """Take what the run of a formulation has found, as it is."""
-    call = context.call
     if schedule is not None:
-        call.offer(schedule, context.criterion.objective.of_schedule(call.instance, schedule), "model")
+        context.take_schedule(schedule, "model")
     if bound is not None:
         context.prove(bound, "model")

@@ -32,6 +32,7 @@ from coalloc.solvers.search import (
     branch_and_bound_of_maxima,
     branch_and_bound_of_sums,
     cpsat_beside,
+    faults_alone,
     large_neighbourhoods,
     latest_ends,
     list_annealing,
@@ -46,6 +47,7 @@ METHODS: tuple[Method, ...] = (
     unrelated_machines.METHOD,
     list_schedules.METHOD,
     latest_ends.METHOD,
+    faults_alone.METHOD,
     positions.METHOD,
     feasible_set.METHOD,
     due_dates.METHOD,
@@ -110,7 +112,12 @@ def close(context: Context) -> None:
                 if method.repeats:
                     _run(method, context)
     if not context.is_closed:
-        context.call.stopped_by = "time" if context.call.remaining < TIME_LEFT else "work"
+        tell_limit(context)
+
+
+def tell_limit(context: Context) -> None:
+    """Say which limit has ended the search."""
+    context.call.stopped_by = "time" if context.call.remaining < TIME_LEFT else "work"
 
 
 def _run(method: Method, context: Context) -> None:
@@ -126,4 +133,4 @@ def _run(method: Method, context: Context) -> None:
 def _may_go_on(context: Context) -> bool:
     """Return whether there is something left to do, and only the clock ends it."""
     call = context.call
-    return call.options.work_limit is None and not call.is_closed and call.remaining > LAST
+    return call.options.work_limit is None and not context.is_closed and call.remaining > LAST

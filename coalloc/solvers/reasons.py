@@ -37,8 +37,8 @@ class Reason:
     left_out: Change
 
 
-def reasons_of(instance: Instance) -> Iterator[Reason]:
-    """Yield everything that an instance asks for and could do without."""
+def reasons_of(instance: Instance, *, keeps_running: bool = False) -> Iterator[Reason]:
+    """Yield everything that an instance asks for and could do without; not what runs already, if that is to stay."""
     for job in instance.jobs:
         name = quoted(job.id)
         if job.deadline is not None:
@@ -62,7 +62,7 @@ def reasons_of(instance: Instance) -> Iterator[Reason]:
         times = f"{instant_text(window.start)} to {instant_text(window.end)}"
         closed = f"{what} of {quoted(window.cluster)} are not there from {times}"
         yield Reason(closed, partial(_without_window, window))
-    for run in instance.running:
+    for run in () if keeps_running else instance.running:
         since = f"from {instant_text(run.start)} " if run.start > 0.0 else ""
         yield Reason(
             f"job {quoted(run.job.id)} runs {since}until {instant_text(run.end)}", partial(_without_running, run)
@@ -105,9 +105,12 @@ def _without_running(run: RunningJob, instance: Instance) -> Instance:
     return instance.replace(running=left, jobs=[_freed(job, run.job.id) for job in instance.jobs])
 
 
-def irreducible(instance: Instance, has_schedule: Test) -> tuple[list[Reason], bool]:
-    """Return reasons for which an instance has no schedule, and whether each of them is known to be needed."""
-    kept = list(reasons_of(instance))
+def irreducible(instance: Instance, has_schedule: Test, *, keeps_running: bool = False) -> tuple[list[Reason], bool]:
+    """Return reasons for which an instance has no schedule, and whether each of them is known to be needed.
+
+    ``keeps_running``: no job that runs already is left out, for a constraint of the user's own may look at it.
+    """
+    kept = list(reasons_of(instance, keeps_running=keeps_running))
     if len(kept) > MOST_REASONS:
         return kept, False
     everything, size, is_proven = list(kept), max(1, len(kept) // 2), True

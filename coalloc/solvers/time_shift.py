@@ -16,11 +16,8 @@ from coalloc.instance import Instance, Job
 from coalloc.instance.rounding import slots_down
 from coalloc.instance.time_base import TimeBase, time_span
 from coalloc.objectives import OBJECTIVES, Objective
+from coalloc.solvers.call import KNOWN
 from coalloc.solvers.limits import AtMost
-
-SHIFTED = (AtMost, Fixings, LatestEnd)
-"""The constraints that are known on another clock."""
-
 
 @dataclass(frozen=True, slots=True)
 class Shifted:
@@ -49,7 +46,7 @@ def shifted(
 def _seconds(instance: Instance, slot: float | None, objective: Objective, constraints: Sequence[Constraint]) -> float:
     """Return the seconds by which an instance is shifted."""
     is_ours = OBJECTIVES.get(objective.name) is objective
-    if not is_ours or instance.local_users or not all(isinstance(kept, SHIFTED) for kept in constraints):
+    if not is_ours or instance.local_users or not all(isinstance(kept, KNOWN) for kept in constraints):
         return 0.0
     first = min((instance.origin, *_times(instance, constraints)))
     if first <= time_span(instance):
@@ -87,7 +84,7 @@ def _earlier(instance: Instance, seconds: float) -> Instance:
 
 
 def _earlier_constraint(kept: Constraint, seconds: float) -> Constraint:
-    """Return a constraint, one of :data:`SHIFTED`, so much earlier."""
+    """Return a constraint, one of :data:`coalloc.solvers.call.KNOWN`, so much earlier."""
     if isinstance(kept, LatestEnd):
         return LatestEnd(kept.instant - seconds)
     if isinstance(kept, AtMost):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -340,9 +340,12 @@ def _grids(context: Context) -> list[float]:
     return [latest / slots for slots in GRIDS] if common is None else [common]
 
 
-def common_slot(problem: Problem, least: float) -> float | None:
-    """Return a slot, s, of ``least`` or more that every time of a problem is a whole number of; None if none is."""
-    times = [*problem.releases, *(busy.end for busy in (*problem.busy, *problem.blocks))]
+def common_slot(problem: Problem, least: float, others: Iterable[float] = ()) -> float | None:
+    """Return a slot, s, of ``least`` or more that every time of a problem is a whole number of; None if none is.
+
+    So are ``others``, s.
+    """
+    times = [*others, *problem.releases, *(busy.end for busy in (*problem.busy, *problem.blocks))]
     times += [block.start for block in problem.blocks]
     times += [level.duration for levels in problem.levels for level in levels]
     for unit in UNITS:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from coalloc.allocation import NodeClass
+from coalloc.constraint import of_some_jobs
 from coalloc.problem import Problem
 
 
@@ -31,7 +32,7 @@ def _relaxed(problem: Problem, asked: float, rooms: list[int]) -> Problem:
     asking = (job for job in problem.jobs if job.memory is not None and job.memory >= asked)
     jobs = tuple(job.replace(memory=None, after=(), resources={}, task_resources={}) for job in asking)
     classes = tuple(_cut(node_class, room) for node_class, room in zip(problem.classes, rooms, strict=True) if room)
-    kept = tuple(constraint for constraint in problem.constraints if not constraint.restricts_classes)
+    kept = of_some_jobs((c for c in problem.constraints if not c.restricts_classes), problem.instance)
     return replace(problem, instance=problem.instance.replace(jobs=jobs, running=()), classes=classes, constraints=kept)
 
 

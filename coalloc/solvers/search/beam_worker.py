@@ -32,6 +32,8 @@ PROGRAM = (
     "from coalloc.solvers.search.beam_worker import main; main()"
 )
 """What the process runs: it finds the same modules as this one, and none in the working directory (``-P``)."""
+UNKNOWN_THERE = (pickle.PicklingError, AttributeError, TypeError)
+"""What pickling raises of objects that another process cannot know, such as those of a class within a function."""
 
 
 def start_worker(
@@ -45,9 +47,9 @@ def start_worker(
 ) -> Worker:
     """Return a process that searches; see :class:`coalloc.solvers.search.beam_search.BeamSearch`.
 
-    Where it may go by knapsacks, searches by these and by plans take turns.
+    Where it may go by knapsacks, searches by these and by plans take turns. Raises an error of :data:`UNKNOWN_THERE`
+    where another process cannot know a constraint of the user's own.
     """
-    worker = Worker(["-P", "-c", PROGRAM, json.dumps(sys.path)])
     options = {
         "lower_bound": lower_bound,
         "dual_prices": list(dual_prices),
@@ -55,6 +57,7 @@ def start_worker(
         "is_compiled": is_compiled,
     }
     task = pickle.dumps((problem, options, by_knapsacks))
+    worker = Worker(["-P", "-c", PROGRAM, json.dumps(sys.path)])
     worker.tell({"task": base64.b64encode(task).decode()})
     return worker
 
@@ -86,14 +89,17 @@ def _run(context: Context) -> None:
     """Start a search on every other core; what they find is heard from then on."""
     options = context.call.options
     for core in range(1, options.threads):
-        worker = start_worker(
-            context.problem,
-            lower_bound=context.proven,
-            dual_prices=context.dual_prices,
-            seed=CORE_SEED * core + options.seed,
-            is_compiled=is_worth_compiling(context),
-            by_knapsacks=accepts_pools(context),
-        )
+        try:
+            worker = start_worker(
+                context.problem,
+                lower_bound=context.proven,
+                dual_prices=context.dual_prices,
+                seed=CORE_SEED * core + options.seed,
+                is_compiled=is_worth_compiling(context),
+                by_knapsacks=accepts_pools(context),
+            )
+        except UNKNOWN_THERE:
+            return
         context.resources.callback(worker.close)
         context.listeners.append(partial(_hear, context, worker))
 

@@ -86,7 +86,7 @@ class StoppedError(Exception):
 
 def may_search(problem: Problem, kind_of: Sequence[int] = ()) -> bool:
     """Return whether a problem is of the size, and the kind, that the search is for; ``kind_of`` as running sets."""
-    if not all(keeps(constraint, problem) for constraint in problem.constraints):
+    if not all(keeps(constraint) for constraint in problem.constraints):
         return False
     waits = bool(problem.busy or problem.blocks or any(problem.before))
     if waits and any(levels[0].duration == 0 for levels in problem.levels):
@@ -95,10 +95,9 @@ def may_search(problem: Problem, kind_of: Sequence[int] = ()) -> bool:
     return num_waiting <= MAX_WAITING and problem.num_allocations <= MAX_CHOICES
 
 
-def keeps(constraint: Constraint, problem: Problem) -> bool:
+def keeps(constraint: Constraint) -> bool:
     """Return whether the search keeps to a constraint: to times of single jobs, to what comes before, what is fixed."""
-    is_known = isinstance(constraint, (Precedences, Fixings))
-    return is_known or not (constraint.couples or any(constraint.rows(problem.instance)))
+    return isinstance(constraint, (Precedences, Fixings)) or not constraint.couples
 
 
 class ExtensionSearch(ABC):

@@ -351,7 +351,7 @@ def _is_for_it(problem: Problem) -> bool:
     if problem.num_allocations > MAX_CHOICES:
         return False
     least = min(level.duration for levels in problem.levels for level in levels)
-    are_kept = all(keeps(constraint, problem) for constraint in problem.constraints)
+    are_kept = all(keeps(constraint) for constraint in problem.constraints)
     return least > 0.0 and are_kept and pool_of(problem) is None
 
 
