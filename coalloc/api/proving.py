@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from coalloc.display.wording import instant_text
 from coalloc.documents.arguments import public
+from coalloc.documents.text import quoted, visible
 from coalloc.instance import CoallocError
 from coalloc.objectives import OBJECTIVES
 from coalloc.objectives.completion import Makespan
@@ -14,6 +16,9 @@ from coalloc.solvers.backends import pumpkin
 from coalloc.solvers.result import SolveResult
 from coalloc.solvers.time_shift import shifted
 
+MODEL = ".fzn"
+"""Ending of the file of the model."""
+
 
 @public
 def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit: float = 60.0) -> None:
@@ -21,7 +26,8 @@ def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit
 
     Pumpkin, a solver by lazy clause generation, is asked for such a schedule, in its model of the modes
     (docs/mathematics.md, "Clause learning"), and writes every step by which it finds that there is none, in the format
-    DRCP: a line ``c UNSAT`` ends it.
+    DRCP: a line ``c UNSAT`` ends it. The model is written beside it, as FlatZinc: the steps name its variables, and its
+    constraints by the numbers that they have there (``constraint_tag``).
 
     Parameters
     ----------
@@ -29,7 +35,8 @@ def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit
         Of :func:`solve` with model oas, objective makespan, a slot, and no constraints of the user's own; the proof
         does not start from its bound.
     path
-        The file; nothing is there unless the proof is complete.
+        The file, such as ``proof.drcp``; the model has the same name with ``.fzn`` for its ending. Nothing is there
+        unless the proof is complete.
     time_limit
         Seconds for the proof.
 
@@ -53,13 +60,35 @@ def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit
     question = pumpkin.Question(problem, 0, latest - 1)
     if latest > pumpkin.MAX_HORIZON or question.is_refuted:
         raise CoallocError("there is no proof to write: a job alone takes as long, or times are too many slots")
-    written = Path(path).with_name(f"{Path(path).name}.part")
+    proof = Path(path)
+    model = proof.with_suffix(MODEL)
+    if proof == model:
+        raise CoallocError(f"{visible(str(path))}: the model is written there, so the proof must have another ending")
+    parts = [file.with_name(f"{file.name}.part").absolute() for file in (proof, model)]
     try:
-        status = pumpkin.status_of(question, time_limit=time_limit, proof=written.absolute())
+        status = pumpkin.status_of(question, time_limit=time_limit, proof=parts[0], model=parts[1])
         if status != "INFEASIBLE":
             raise CoallocError(
                 "there is a schedule that ends sooner" if status == "OPTIMAL" else f"no proof within {time_limit:g} s"
             )
-        written.replace(path)
+        parts[1].write_text(_legend(question) + parts[1].read_text(encoding="utf-8"), encoding="utf-8")
+        for part, file in zip(parts, (proof, model), strict=True):
+            part.replace(file)
     finally:
-        written.unlink(missing_ok=True)
+        for part in parts:
+            part.unlink(missing_ok=True)
+
+
+def _legend(question: pumpkin.Question) -> str:
+    """Return comments of FlatZinc that say which job and which processors the numbers in names stand for."""
+    problem = question.problem
+    clusters = [cluster.name for cluster in problem.instance.platform.clusters]
+    places = [f"{visible(clusters[c.cluster])} (speed {c.effective_power:g})" for c in problem.classes]
+    slots = f"{question.horizon} slots of {problem.seconds(1):g} s from {instant_text(problem.base.shift)} on"
+    lines = [f"% No schedule ends within {slots}."]
+    for j, (job, modes) in enumerate(zip(problem.jobs, question.modes, strict=True)):
+        lines.append(f"% start{j}: the slot in which job {quoted(job.id)} starts")
+        for i, mode in enumerate(modes if len(modes) > 1 else ()):
+            tasks = [f"{count} on {place}" for count, place in zip(mode.allocation, places, strict=True) if count]
+            lines.append(f"% mode{j}_{i}: its tasks are {', '.join(tasks)}; {mode.duration} slots")
+    return "\n".join(lines) + "\n"

@@ -19,6 +19,7 @@ from coalloc.objectives import OBJECTIVES, Objective
 from coalloc.solvers.call import KNOWN
 from coalloc.solvers.limits import AtMost
 
+
 @dataclass(frozen=True, slots=True)
 class Shifted:
     """An instance and its constraints on a clock that begins later, and the time base that says how much."""

@@ -70,8 +70,10 @@ class Question:
         """Whether there is none, for some job cannot end by then."""
         return self.lower_bound > self.horizon or not all(self.modes)
 
-    def document(self, *, time_limit: float, seed: int, proof: Path | None = None) -> dict[str, Any]:
-        """Return the question as the child reads it, in whole numbers."""
+    def document(
+        self, *, time_limit: float, seed: int, proof: Path | None = None, model: Path | None = None
+    ) -> dict[str, Any]:
+        """Return the question as the child reads it, in whole numbers; it writes proof and model to files, if asked."""
         problem, modes = self.problem, self.modes
         contended = problem.contended_resources
         units = {k: LOAD_UNITS / max(problem.limits[k], cpsat.LEAST_LIMIT) for k in contended}
@@ -122,6 +124,7 @@ class Question:
             "time_limit": max(0.01, time_limit),
             "seed": seed,
             "proof": None if proof is None else str(proof),
+            "model": None if model is None else str(model),
         }
 
     def assignments_in(self, message: Message) -> list[Assignment]:
@@ -136,10 +139,14 @@ def _least_demands(levels: Iterable[SpeedLevel], prefixes: Sequence[Sequence[int
     return {f"prefix {i}": least for i, least in enumerate(map(min, zip(*needs, strict=True))) if least}
 
 
-def status_of(question: Question, *, time_limit: float, proof: Path | None = None) -> str:
-    """Return what a process says of a question: INFEASIBLE where there is no such schedule; its proof is written."""
+def status_of(question: Question, *, time_limit: float, proof: Path | None = None, model: Path | None = None) -> str:
+    """Return what a process says of a question: INFEASIBLE where there is no such schedule.
+
+    Its proof, and its model as FlatZinc, are written.
+    """
+    document = question.document(time_limit=time_limit, seed=0, proof=proof, model=model)
     with start_worker() as worker:
-        messages = worker.messages(question.document(time_limit=time_limit, seed=0, proof=proof), time_limit)
+        messages = worker.messages(document, time_limit)
         return next((str(message["status"]) for message in messages if "status" in message), "UNKNOWN")
 
 

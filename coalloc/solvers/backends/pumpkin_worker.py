@@ -14,7 +14,9 @@ import os
 import sys
 import threading
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import combinations, pairwise
+from pathlib import Path
 from queue import Queue
 from typing import Any, NamedTuple
 
@@ -22,13 +24,107 @@ import pumpkin_solver
 from pumpkin_solver import Comparator, Predicate, constraints
 from pumpkin_solver.optimisation import OptimisationResult, Optimiser
 
+CUMULATIVE = (
+    "predicate pumpkin_cumulative(array [int] of var int: starts, array [int] of int: durations, "
+    "array [int] of int: demands, int: capacity);"
+)
+"""The one constraint that is not of FlatZinc itself."""
+
+
+class Truth(NamedTuple):
+    """A truth value of a model: its name in the file of the model, what Pumpkin calls it, and whether it is negated."""
+
+    name: str
+    handle: Any
+    is_negated: bool = False
+
+    def negate(self) -> Truth:
+        """Return the opposite."""
+        return Truth(self.name, self.handle.negate(), not self.is_negated)
+
+
+class Whole(NamedTuple):
+    """A whole number of a model: its name in the file of the model, and what Pumpkin calls it."""
+
+    name: str
+    handle: Any
+
 
 class Task(NamedTuple):
     """A variable start, a duration, and what is taken meanwhile of each resource, by name."""
 
-    start: Any
+    start: Whole
     duration: int
     demands: dict[str, int]
+
+
+class FlatZinc:
+    """What is posted to Pumpkin, every variable by name, and each constraint also as a line of FlatZinc with its tag.
+
+    The steps of a proof name these variables and tags. The constraints are called as Pumpkin reads them.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.model = pumpkin_solver.Model(**options)
+        self._variables: list[str] = []
+        self._constraints: list[str] = []
+
+    def whole(self, lower: int, upper: int, name: str) -> Whole:
+        """Return a new whole number between two bounds."""
+        self._variables.append(f"var {lower}..{upper}: {name};")
+        return Whole(name, self.model.new_integer_variable(lower, upper, name))
+
+    def truth(self, name: str) -> Truth:
+        """Return a new truth value."""
+        self._variables.append(f"var bool: {name};")
+        return Truth(name, self.model.new_boolean_variable(name))
+
+    def is_at_least(self, number: Whole, bound: int, name: str) -> Truth:
+        """Return a new truth value: whether a number is at least a bound."""
+        self._variables.append(f"var bool: {name};")
+        tag = self._tag(f"int_le_reif({bound}, {number.name}, {name})")
+        predicate = Predicate(number.handle, Comparator.GreaterThanOrEqual, bound)
+        return Truth(name, self.model.predicate_as_boolean(predicate, tag, name))
+
+    def add_order(self, one: Whole, gap: int, other: Whole, premise: Truth | None = None) -> None:
+        """Let a number be followed by another, so much later at least; where there is a premise, if that is true."""
+        terms = f"[1, -1], [{one.name}, {other.name}], {-gap}"
+        line = f"int_lin_le({terms})" if premise is None else f"int_lin_le_imp({terms}, {premise.name})"
+        made = constraints.BinaryLessThanEqual(one.handle.offset(gap), other.handle, self._tag(line))
+        if premise is None:
+            self.model.add_constraint(made)
+        else:
+            self.model.add_implication(made, premise.handle)
+
+    def add_equality(self, one: Whole, other: Whole, premise: Truth) -> None:
+        """Let two numbers be equal if a premise is true."""
+        tag = self._tag(f"int_eq_imp({one.name}, {other.name}, {premise.name})")
+        self.model.add_implication(constraints.BinaryEquals(one.handle, other.handle, tag), premise.handle)
+
+    def add_clause(self, *truths: Truth) -> None:
+        """Let one of some truth values be true."""
+        true, false = ([t.name for t in truths if t.is_negated == negated] for negated in (False, True))
+        tag = self._tag(f"bool_clause([{', '.join(true)}], [{', '.join(false)}])")
+        self.model.add_constraint(constraints.Clause([truth.handle for truth in truths], tag))
+
+    def add_cumulative(self, tasks: Sequence[Task], resource: str, capacity: int) -> None:
+        """Let tasks at no instant take more of a resource than there is."""
+        starts, durations = [task.start for task in tasks], [task.duration for task in tasks]
+        demands = [task.demands[resource] for task in tasks]
+        names = ", ".join(start.name for start in starts)
+        tag = self._tag(f"pumpkin_cumulative([{names}], {durations}, {demands}, {capacity})")
+        handles = [start.handle for start in starts]
+        self.model.add_constraint(constraints.Cumulative(handles, durations, demands, capacity, tag))
+
+    def text(self, minimised: Whole) -> str:
+        """Return all of it as FlatZinc."""
+        lines = [CUMULATIVE, *self._variables, *self._constraints, f"solve minimize {minimised.name};"]
+        return "\n".join(lines) + "\n"
+
+    def _tag(self, line: str) -> Any:
+        """Return the tag of a constraint that a line says: Pumpkin counts them from 1."""
+        self._constraints.append(f"constraint {line} :: constraint_tag({len(self._constraints) + 1});")
+        return self.model.new_constraint_tag()
 
 
 class Model:
@@ -39,85 +135,79 @@ class Model:
 
     def __init__(self, document: dict[str, Any]) -> None:
         proof = {} if document["proof"] is None else {"proof": document["proof"]}
-        self.model = pumpkin_solver.Model(seed=document["seed"], **proof)
+        self._posted = FlatZinc(seed=document["seed"], **proof)
+        self.model = self._posted.model
         self.horizon: int = document["horizon"]
-        self.last_end = self.model.new_integer_variable(document["lower_bound"], self.horizon, "makespan")
-        self.starts: list[Any] = []
-        self.chosen: list[list[Any]] = []
+        self.last_end = self._posted.whole(document["lower_bound"], self.horizon, "makespan")
+        self.starts: list[Whole] = []
+        self.chosen: list[list[Truth]] = []
         self._tasks: list[Task] = []
         self._parked_at = self.horizon
         for number, job in enumerate(document["jobs"]):
             self._add_job(job, number)
-        for busy in document["busy"]:
-            start = self.model.new_integer_variable(busy["start"], busy["start"])
+        for number, busy in enumerate(document["busy"]):
+            start = self._posted.whole(busy["start"], busy["start"], f"busy{number}")
             self._tasks.append(Task(start, busy["end"] - busy["start"], busy["demands"]))
         self._add_resources(document["capacities"])
         self._order_equal_jobs(document["jobs"])
 
-    def _add(self, constraint: Any, *arguments: Any, premise: Any = None) -> None:
-        made = constraint(*arguments, self.model.new_constraint_tag())
-        if premise is None:
-            self.model.add_constraint(made)
-        else:
-            self.model.add_implication(made, premise)
-
-    def _is(self, variable: Any, comparator: Any, number: int) -> Any:
-        """Return the truth value that says how a variable compares with a number."""
-        return self.model.predicate_as_boolean(Predicate(variable, comparator, number), self.model.new_constraint_tag())
+    @property
+    def text(self) -> str:
+        """The model as FlatZinc."""
+        return self._posted.text(self.last_end)
 
     def _add_job(self, job: dict[str, Any], number: int) -> None:
-        modes = job["modes"]
+        modes, posted = job["modes"], self._posted
         durations = sorted({mode["duration"] for mode in modes})
-        start = self.model.new_integer_variable(job["release"], self.horizon - durations[0], f"start{number}")
+        start = posted.whole(job["release"], self.horizon - durations[0], f"start{number}")
         self.starts.append(start)
         self.chosen.append([])
         if len(modes) == 1:
-            self._add(constraints.BinaryLessThanEqual, start.offset(durations[0]), self.last_end)
+            posted.add_order(start, durations[0], self.last_end)
             self._tasks.append(Task(start, durations[0], modes[0]["demands"]))
             return
-        parts: dict[int, list[Any]] = defaultdict(list)
-        for mode in modes:
-            picked = self.model.new_boolean_variable()
+        parts: dict[int, list[Truth]] = defaultdict(list)
+        for i, mode in enumerate(modes):
+            picked = posted.truth(f"mode{number}_{i}")
             self.chosen[-1].append(picked)
             parts[mode["duration"]].append(picked)
-            self._park(start, mode["duration"], mode["demands"], picked)
+            self._park(start, job["release"], mode["duration"], mode["demands"], picked)
         self._add_exactly_one(self.chosen[-1])
         for duration in durations:
             of_duration = parts[duration]
             picked = of_duration[0]
             if len(of_duration) > 1:
-                picked = self.model.new_boolean_variable()
-                self._add(constraints.Clause, [picked.negate(), *of_duration])
+                picked = posted.truth(f"duration{number}_{duration}")
+                posted.add_clause(picked.negate(), *of_duration)
                 for mode in of_duration:
-                    self._add(constraints.Clause, [mode.negate(), picked])
-            self._add(constraints.BinaryLessThanEqual, start.offset(duration), self.last_end, premise=picked)
+                    posted.add_clause(mode.negate(), picked)
+            posted.add_order(start, duration, self.last_end, premise=picked)
             if demands := job["prefixes"].get(str(duration)):
-                self._park(start, duration, demands, picked)
+                self._park(start, job["release"], duration, demands, picked)
 
-    def _park(self, start: Any, duration: int, demands: dict[str, int], picked: Any) -> None:
+    def _park(self, start: Whole, release: int, duration: int, demands: dict[str, int], picked: Truth) -> None:
         """Add a task that is at ``start`` if ``picked``, and parked otherwise."""
-        task = self.model.new_integer_variable(self.model.lower_bound(start), self._parked_at)
-        is_late = self._is(task, Comparator.GreaterThanOrEqual, self.horizon - duration + 1)
-        is_parked = self._is(task, Comparator.GreaterThanOrEqual, self._parked_at)
-        self._add(constraints.BinaryEquals, task, start, premise=picked)
-        self._add(constraints.Clause, [picked, is_parked])
-        self._add(constraints.Clause, [picked.negate(), is_late.negate()])
-        self._add(constraints.Clause, [is_late.negate(), is_parked])
+        posted, number = self._posted, len(self._tasks)
+        task = posted.whole(release, self._parked_at, f"task{number}")
+        is_late = posted.is_at_least(task, self.horizon - duration + 1, f"late{number}")
+        is_parked = posted.is_at_least(task, self._parked_at, f"parked{number}")
+        posted.add_equality(task, start, picked)
+        posted.add_clause(picked, is_parked)
+        posted.add_clause(picked.negate(), is_late.negate())
+        posted.add_clause(is_late.negate(), is_parked)
         self._tasks.append(Task(task, duration, demands))
         self._parked_at += duration
 
-    def _add_exactly_one(self, chosen: list[Any]) -> None:
-        self._add(constraints.Clause, chosen)
+    def _add_exactly_one(self, chosen: list[Truth]) -> None:
+        self._posted.add_clause(*chosen)
         for one, other in combinations(chosen, 2):
-            self._add(constraints.Clause, [one.negate(), other.negate()])
+            self._posted.add_clause(one.negate(), other.negate())
 
     def _add_resources(self, capacities: dict[str, int]) -> None:
         for name, capacity in capacities.items():
             tasks = [task for task in self._tasks if task.demands.get(name) and task.duration]
             if tasks:  # Pumpkin panics at a cumulative of nothing
-                starts, durations = [task.start for task in tasks], [task.duration for task in tasks]
-                demands = [task.demands[name] for task in tasks]
-                self._add(constraints.Cumulative, starts, durations, demands, capacity)
+                self._posted.add_cumulative(tasks, name, capacity)
 
     def _order_equal_jobs(self, jobs: list[dict[str, Any]]) -> None:
         """Let jobs that no solution can tell apart start in their order."""
@@ -126,12 +216,12 @@ class Model:
             equal[json.dumps(job, sort_keys=True)].append(j)
         for numbers in equal.values():
             for one, other in pairwise(numbers):
-                self._add(constraints.BinaryLessThanEqual, self.starts[one], self.starts[other])
+                self._posted.add_order(self.starts[one], 0, self.starts[other])
 
     def message_of(self, solution: Any) -> dict[str, Any]:
         """Return the message that says a solution."""
-        starts = [solution.int_value(start) for start in self.starts]
-        modes = [next((i for i, m in enumerate(chosen) if solution.bool_value(m)), 0) for chosen in self.chosen]
+        starts = [solution.int_value(start.handle) for start in self.starts]
+        modes = [next((i for i, m in enumerate(c) if solution.bool_value(m.handle)), 0) for c in self.chosen]
         return {"starts": starts, "modes": modes}
 
 
@@ -168,14 +258,16 @@ def solve(document: dict[str, Any]) -> None:
 def _status_of(document: dict[str, Any]) -> dict[str, Any]:
     """Return the last message on a problem, once its model is gone: that closes the file of its proof."""
     model = Model(document)
+    if document["model"] is not None:
+        Path(document["model"]).write_text(model.text, encoding="utf-8")
     found = model.model.optimise(
-        model.last_end,
+        model.last_end.handle,
         optimiser=Optimiser.LinearSatUnsat,
         timeout=document["time_limit"],
         on_solution=lambda solution: write(model.message_of(solution)),
     )
     if isinstance(found, OptimisationResult.Optimal):
-        return {"status": "OPTIMAL", "bound": found._0.int_value(model.last_end)}
+        return {"status": "OPTIMAL", "bound": found._0.int_value(model.last_end.handle)}
     return {"status": "INFEASIBLE" if isinstance(found, OptimisationResult.Unsatisfiable) else "UNKNOWN"}
 
 

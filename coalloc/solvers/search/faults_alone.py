@@ -1,8 +1,8 @@
 """Schedules that pass constraints which tell searches and models nothing: what they forbid shows in their faults alone.
 
 Methods solve the problem without them, and what they find may be refused. Here lists are changed a little at a time, as
-long as that leaves no more faults, and costs no more where it leaves as many. A list is an order of the jobs. Each has a
-mode, or is placed where it ends first, and may wait for the end of the job before it: where all do, they run in turn.
+long as that leaves no more faults, and costs no more where it leaves as many. A list is an order of the jobs. Each has
+a mode, or is placed where it ends first, and may wait for the end of the job before it: where all do, they run in turn.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -135,11 +136,77 @@ def test_a_proof_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     # As above: 18 s is the least, and at 17 s every step of the proof is needed.
     result = coalloc.solve(pool(4, *[(3, 5.0)] * 2, *[(2, 4.0)] * 3), slot=1.0)
     coalloc.write_proof(result, tmp_path / "proof.drcp")
-    assert (tmp_path / "proof.drcp").read_text(encoding="utf-8").rstrip().endswith("c UNSAT")
+    assert_proof(tmp_path / "proof.drcp")
     with pytest.raises(CoallocError, match="a schedule that ends sooner"):
         coalloc.write_proof(replace(result, objective=19.0), tmp_path / "wrong.drcp")
     with pytest.raises(CoallocError, match="no proof to write"):
         coalloc.write_proof(replace(result, objective=5.0), tmp_path / "trivial.drcp")
     with pytest.raises(CoallocError, match="in slots"):
         coalloc.write_proof(coalloc.solve(pool(1, (1, 5.0))), tmp_path / "continuous.drcp")
-    assert [path.name for path in tmp_path.iterdir()] == ["proof.drcp"]
+    with pytest.raises(CoallocError, match="the proof must have another ending"):
+        coalloc.write_proof(result, tmp_path / "proof.fzn")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["proof.drcp", "proof.fzn"]
+
+
+def assert_proof(proof: Path) -> None:
+    """Assert that the last deduction alone is empty, and that a proof names only what its model has."""
+    model = proof.with_suffix(".fzn").read_text(encoding="utf-8")
+    variables = re.findall(r"^var [^:]+: (\w+);$", model, re.MULTILINE)
+    assert len(set(variables)) == len(variables) == len(re.findall(r"^var ", model, re.MULTILINE))
+    tags = re.findall(r":: constraint_tag\((\d+)\);$", model, re.MULTILINE)
+    assert tags == [str(number) for number in range(1, 1 + len(re.findall(r"^constraint ", model, re.MULTILINE)))]
+    *steps, last = proof.read_text(encoding="utf-8").splitlines()
+    assert last == "c UNSAT"
+    atoms = [step for step in steps if step.startswith("a ")]
+    assert {re.fullmatch(r"a \d+ \[(\w+) [<>=!]+ -?\d+\]", atom)[1] for atom in atoms} <= set(variables)
+    deduced = [step.split() for step in steps if step.startswith("n ")]
+    assert [step[1] for step in deduced if step[2] == "0"] == [deduced[-1][1]]
+    named = {step[1] for step in deduced}
+    assert set(re.findall(r" c:(\d+)", "\n".join(steps))) <= {*tags, *named}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_proof_of_jobs_of_several_modes_names_what_its_model_has(seed: int, tmp_path: Path) -> None:
+    # A fast node and one at half speed: each of six jobs has two modes, of two durations.
+    seconds = [10.0 * (1 + (seed + 3 * j * j) % 5) for j in range(6)]
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0), NodeGroup(1, 0.5)), 1.0),))
+    running = (RunningJob(Job("R", 1, 10.0), ("C1/0",), 10.0),) if seed % 2 else ()
+    instance = Instance(platform, tuple(Job(f"J{j}", 1, s) for j, s in enumerate(seconds)), running)
+    result = coalloc.solve(instance, slot=10.0)
+    assert result.status == "optimal"
+    coalloc.write_proof(result, tmp_path / "proof.drcp")
+    assert_proof(tmp_path / "proof.drcp")
+
+
+def test_the_model_beside_a_proof_says_what_is_refuted() -> None:
+    # Within 4 slots J0 takes all of them on the slow node, or 2 on the fast one.
+    platform = Platform((Cluster("C1", (NodeGroup(1, 1.0), NodeGroup(1, 0.5)), 1.0),))
+    question = pumpkin.Question(discretise(Instance(platform, (Job("J0", 1, 20.0),)), 10.0), 0, 4)
+    lines = pumpkin_worker.Model(question.document(time_limit=1.0, seed=0)).text.splitlines()
+    assert lines[1:8] == [
+        "var 0..4: makespan;",
+        "var 0..2: start0;",
+        "var bool: mode0_0;",
+        "var 0..4: task0;",
+        "var bool: late0;",
+        "var bool: parked0;",
+        "var bool: mode0_1;",
+    ]
+    # A task of 4 slots is late, and so parked, from slot 1 on; if its mode is picked it is at the start of the job.
+    tagged = dict(line.removeprefix("constraint ").split(" :: ") for line in lines if line.startswith("constraint"))
+    assert list(tagged)[:6] == [
+        "int_le_reif(1, task0, late0)",
+        "int_le_reif(4, task0, parked0)",
+        "int_eq_imp(task0, start0, mode0_0)",
+        "bool_clause([mode0_0, parked0], [])",
+        "bool_clause([], [mode0_0, late0])",
+        "bool_clause([parked0], [late0])",
+    ]
+    assert {
+        "bool_clause([mode0_0, mode0_1], [])",
+        "bool_clause([], [mode0_0, mode0_1])",
+        "int_lin_le_imp([1, -1], [start0, makespan], -4, mode0_0)",
+        "int_lin_le_imp([1, -1], [start0, makespan], -2, mode0_1)",
+        "pumpkin_cumulative([task0], [4], [1], 1)",
+    } <= tagged.keys()
+    assert lines[-1] == "solve minimize makespan;"
