@@ -38,9 +38,11 @@ class ResultDocument(Value):
     stopped_by
         What ended the search.
     objective
-        Value of the schedule: seconds (CBS: tasks; energy: J; edp: J s); null: there is none.
+        Value of the schedule, in ``unit``; null: there is none.
     lower_bound
-        The lower bound, in the unit of the objective; null: none is known.
+        The lower bound, in ``unit``; null: none is known.
+    unit
+        Unit of the objective: ``s``, ``tasks``, ``J``, ``J s``, that of a custom objective; ``-``: a ratio.
     gap
         (objective - lower_bound)/objective; null where it is not known, or not finite.
     message
@@ -71,6 +73,7 @@ class ResultDocument(Value):
     stopped_by: StoppedBy
     objective: Instant | None
     lower_bound: Instant | None
+    unit: Text
     gap: Instant | None
     message: str
     instance_sha256: Text
@@ -100,6 +103,7 @@ def result_document(result: SolveResult) -> ResultDocument:
         stopped_by=result.stopped_by,
         objective=result.objective,
         lower_bound=result.lower_bound,
+        unit=result.unit,
         gap=result.gap if result.gap is not None and math.isfinite(result.gap) else None,
         message=result.message,
         instance_sha256=result.instance_sha256,
@@ -142,6 +146,7 @@ def read_result(path: FilePath, limit: int = FILE_LIMIT) -> SolveResult:
         stopped_by=document.stopped_by,
         objective=document.objective,
         lower_bound=document.lower_bound,
+        unit=document.unit,
         schedule=document.schedule,
         message=document.message,
         trace=document.trace,

@@ -105,6 +105,7 @@ results = st.builds(
     model_size=st.none() | st.just(ModelSize(1, 2, 3, 4)),
     options=st.just(SolveOptions(slot=0.1, gap=0.05, time_limit=0.5, work_limit=7)),
     levels=st.dictionaries(st.sampled_from(["chunks", "load"]), times),
+    unit=st.sampled_from(["s", "-", "J s"]),
     simulated_objective=maybe,
     versions=st.just({"python": "3.11"}),
     instance_sha256=st.just("0" * 64),

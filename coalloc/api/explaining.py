@@ -10,6 +10,7 @@ from coalloc.allocation import Scope
 from coalloc.api.solving import as_fixed, solve
 from coalloc.checker import check
 from coalloc.constraint import Constraint, LatestEnd
+from coalloc.display.wording import with_unit
 from coalloc.documents.arguments import picture_of, public
 from coalloc.documents.text import quoted
 from coalloc.explanations.bounding import bound_of, what_moves, why_bound
@@ -193,7 +194,9 @@ class _Question:
 
     def _beyond(self, known: float) -> Reason:
         """Return what the solver proved beyond the bound that is explained."""
-        sentence = f"the search for a schedule proved that it is {known:g} {self.objective.unit} at least"
+        sentence = (
+            f"the search for a schedule proved that it is {with_unit(f'{known:g}', self.objective.unit)} at least"
+        )
         return Reason("bound", "search", (), "", known, None, sentence)
 
     def of_schedule(self, schedule: Schedule, links: Links, jobs: Sequence[str]) -> Iterator[Reason]:
@@ -219,11 +222,13 @@ class _Question:
     def _gap(self, schedule: Schedule) -> Reason:
         """Return how far the objective of a schedule is from the bound."""
         value, unit = self.objective.of_schedule(self.instance, schedule), self.objective.unit
+        shown = with_unit(f"{value:g}", unit)
         bound = bound_of(self._criterion, BOUND_SHARE * self.time_limit)(self.instance).value
         if value - bound <= PROOF_TOLERANCE * max(1.0, abs(value)):
             compared = "and meets the bound: no schedule has a lesser one"
         else:
             share = f" ({100.0 * (value - bound) / abs(value):.3g} %)" if value else ""
-            compared = f"{value - bound:g} {unit}{share} above the bound of {bound:g} {unit}"
-        sentence = f"the objective of the schedule is {value:g} {unit}, {compared}"
+            above = with_unit(f"{value - bound:g}", unit)
+            compared = f"{above}{share} above the bound of {with_unit(f'{bound:g}', unit)}"
+        sentence = f"the objective of the schedule is {shown}, {compared}"
         return Reason("bound", "gap", (), "", value, bound, sentence)

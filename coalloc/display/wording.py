@@ -66,6 +66,11 @@ def amount_text(amount: float, unit: str, digits: int = 4) -> str:
     return f"{amount / factor:.{digits}g} {prefix}{unit}"
 
 
+def with_unit(number: str, unit: str) -> str:
+    """Return a number with its unit: ``1 s``; that of a ratio, ``-``, is not shown."""
+    return number if unit in ("", "-") else f"{number} {unit}"
+
+
 def share_text(share: float) -> str:
     """Return a share of capacity: ``83 %``, never ``100 %`` for what is above it."""
     if math.isinf(share):

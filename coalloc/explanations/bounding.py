@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from coalloc.display.wording import instant_text
+from coalloc.display.wording import instant_text, with_unit
 from coalloc.documents.text import quoted
 from coalloc.explanations.reasons import Reason, named
 from coalloc.instance import Cluster, Instance
@@ -124,12 +124,12 @@ def _area(criterion: Criterion) -> tuple[float, Reason] | None:
 
 def _of_costs(criterion: Criterion, bound: float) -> Reason:
     value = criterion.reported(bound)
-    unit = criterion.objective.unit.removesuffix("-")
+    shown = with_unit(f"{value:g}", criterion.objective.unit)
     if _reaches(criterion, criterion.objective.of_costs(criterion.alone), bound):
         kind, words = "alone", "each job alone, at its arrival on the fastest processors that hold it"
     else:
         kind, words = "squashed-area", "one machine as fast as all processors together, the shortest job first"
-    return Reason("bound", kind, (), "", value, None, f"the objective is {value:g} {unit} at least, by {words}")
+    return Reason("bound", kind, (), "", value, None, f"the objective is {shown} at least, by {words}")
 
 
 def bound_of(criterion_of: Callable[[Instance], Criterion], time_limit: float) -> BoundOf:
@@ -185,7 +185,9 @@ def what_moves(instance: Instance, bound: BoundOf, unit: str) -> list[Reason]:
         if is_cut:  # it may be less for want of time alone
             cut.append(words)
             continue
-        sentence = f"{words} the bound is {after:g} {unit}, {before - after:g} {unit} less"
+        sentence = (
+            f"{words} the bound is {with_unit(f'{after:g}', unit)}, {with_unit(f'{before - after:g}', unit)} less"
+        )
         found.append(Reason("capacity", kind, (), where, after, before, sentence))
     if not found and not cut:
         resources = " nor twice as much of one resource," if instance.resources_asked else ""

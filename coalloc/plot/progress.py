@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from coalloc.display import palette
 from coalloc.display.wording import unit_for
 from coalloc.documents.arguments import public
+from coalloc.documents.text import visible
 from coalloc.instance import CoallocError
 from coalloc.plot.axes import label, page_figure, title
 from coalloc.plot.pictures import chart_format, write_figure
-from coalloc.solvers.result import UNITS, SolveResult, TracePoint, relative_gap
+from coalloc.solvers.result import SolveResult, TracePoint, relative_gap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,8 +61,7 @@ def _draw(axes: Axes, result: SolveResult) -> None:
     last = result.trace[-1]
     end = max(result.timings.get("total", last.time), last.time)
     points = [*result.trace, TracePoint(end, last.incumbent, last.lower_bound, "")]
-    unit = UNITS.get(result.options.objective, "s")
-    scale, symbol = _scale(points, unit)
+    scale, symbol = _scale(points, result.unit)
     times = [point.time for point in points]
     best = [_scaled(point.incumbent, scale) for point in points]
     bound = [_scaled(point.lower_bound, scale) for point in points]
@@ -75,7 +75,8 @@ def _draw(axes: Axes, result: SolveResult) -> None:
     bound_marker = "s" if marker else ""
     axes.plot(times, bound, color=palette.bar_colour(5), label="bound", marker=bound_marker, linestyle="--", **style)
     axes.set_xlim(0.0, end if end > 0.0 else 1.0)
-    label(axes, "time (s)", f"{result.options.objective} ({symbol})" if symbol else result.options.objective)
+    name = visible(result.options.objective)
+    label(axes, "time (s)", name if symbol in ("", "-") else f"{name} ({visible(symbol)})")
     gap = relative_gap(last.incumbent, last.lower_bound)
     left = "unknown" if gap is None else f"{100 * gap:.2f} %"
     name = "" if result.instance is None else f"{result.instance.name}: "

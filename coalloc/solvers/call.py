@@ -36,7 +36,7 @@ KNOWN = (AtMost, Fixings, LatestEnd)
 
 @dataclass
 class Call:
-    """What one call knows; objective and bound as reported.
+    """What one call knows; objective and bound as reported, in ``unit``.
 
     ``constraints`` are those of the problem; ``is_infeasible`` once a complete method has found no schedule. Two
     objectives that differ do so by ``step`` at least, if it is not 0.
@@ -45,6 +45,7 @@ class Call:
     instance: Instance
     options: SolveOptions
     progress: Progress | None = None
+    unit: str = "s"
     objective: float | None = None
     lower_bound: float | None = None
     schedule: Schedule | None = None
@@ -183,6 +184,7 @@ class Call:
             timings=timings,
             model_size=self.size,
             options=replace(self.options, formulation=formulation),
+            unit=self.unit,
             levels=dict(levels or {}),
             simulated_objective=simulated_objective,
         )

@@ -41,9 +41,10 @@ def solve_energy(
     run_model: RunModel = solve_model,
 ) -> SolveResult:
     """Solve for energy or EDP within ``options.scope``; see :func:`coalloc.solve`."""
-    given = shifted(instance, options.slot, OBJECTIVES[options.objective])
+    objective = OBJECTIVES[options.objective]
+    given = shifted(instance, options.slot, objective)
     problem = energy_problem(given.instance, options, formulation, given.base)
-    call = Call(instance, options, progress)
+    call = Call(instance, options, progress, objective.unit)
     name = ("mode" if problem.slot is not None else "blocks") if has_model(problem) else "auto"
     reasons = why_infeasible(problem)
     if reasons:

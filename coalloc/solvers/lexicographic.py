@@ -60,7 +60,7 @@ def solve_in_order(
             run_model=run_model,
         )
         seconds -= result.timings["total"]
-        levels.append(SolvedLevel(objective.name, result.status, result.objective, result.lower_bound))
+        levels.append(SolvedLevel(objective.name, result.status, result.objective, result.lower_bound, result.unit))
         for stage, spent in result.timings.items():
             timings[stage] = timings.get(stage, 0.0) + spent
         stops.append(result.stopped_by)

@@ -95,7 +95,7 @@ def solve_oas(
     if not isinstance(formulation, str):  # a user's formulation sees the user's times
         given = Shifted(instance, kept, instance.time_base)
     problem = _problem(given, options)
-    call = Call(instance, options, progress, constraints=kept, began=began)
+    call = Call(instance, options, progress, objective.unit, constraints=kept, began=began)
     name = formulation if isinstance(formulation, str) else type(formulation).__name__
 
     def explained() -> str:

@@ -112,7 +112,7 @@ def solve_package(
     _refuse_unsupported(options)
     if isinstance(formulation, str):
         module_name(options.model, formulation)  # raises where there is none
-    call = Call(instance, options, progress)
+    call = Call(instance, options, progress, "tasks" if options.model == "cbs" else "s")
     context = _PackageContext(call, package_problem(instance, options), run_model)
     status = _status(context, formulation)
     simulated = _offer_best(context)

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from coalloc.allocation import Scope
 from coalloc.display.html import lines_table
+from coalloc.display.wording import with_unit
 from coalloc.documents.text import visible
 from coalloc.documents.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
 from coalloc.instance import Instance
@@ -22,15 +23,6 @@ Model = Literal["oas", "pas", "cbs", "jpr"]
 StoppedBy = Literal["proof", "gap", "time", "work", "interrupt"]
 RunModel = Callable[..., "ModelSolution"]
 """Runs a Pyomo model: the signature of :func:`coalloc.solvers.backends.highs.solve_model`."""
-
-UNITS = {"chunks": "tasks", "energy": "J", "edp": "J s", "mean-bounded-slowdown": ""}
-"""Units of objectives that are not in seconds; none of a ratio."""
-
-
-def unit_of(objective: str) -> str:
-    """Return the unit of an objective by its name; of several, separated by commas, that of the last."""
-    return UNITS.get(objective.rpartition(", ")[2], "s")
-
 
 NO_TIME_LIMIT = 1e9
 """Seconds that stand for no limit: thirty years, a number that every solver takes and shares divide."""
@@ -234,12 +226,15 @@ class SolvedLevel:
         Its value in the best schedule of its level; None: there is none.
     lower_bound
         What it cannot be less than given the values of those before it; None: nothing is known.
+    unit
+        That of both; ``-``: a ratio.
     """
 
     objective: str
     status: SolveStatus
     value: float | None
     lower_bound: float | None
+    unit: str = "s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +246,8 @@ class SolveResult:
     bound, ``timings`` seconds by stage (bound, search, build, solve, check, other; total is their sum), ``options``
     what was asked for after defaults, ``model_size`` the size of the last model (None: none was needed).
 
-    ``objective`` and ``lower_bound`` are in seconds (CBS: in tasks; energy: J; edp: J s; a slowdown: a ratio).
+    ``objective`` and ``lower_bound`` are in ``unit``: that of the objective (s; CBS: tasks; energy: J; edp: J s; ``-``
+    for a ratio, such as a slowdown; of several, that of the last).
     ``objective`` is recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a
     lexicographic model's objectives by name, and ``simulated_objective`` the objective with the ends that shared links
     cause, where the model's slowdown is static. ``instance`` is what was solved; a file does not hold it, only its
@@ -269,6 +265,7 @@ class SolveResult:
     timings: Mapping[str, float]
     model_size: ModelSize | None
     options: SolveOptions
+    unit: str = "s"
     levels: Mapping[str, float] = field(default_factory=dict)
     solved_levels: tuple[SolvedLevel, ...] = ()
     simulated_objective: float | None = None
@@ -286,9 +283,8 @@ class SolveResult:
         """What is known, in half a line."""
         if self.schedule is None and self.message:
             return f"{self.status.value}, {visible(self.message)}"
-        unit = unit_of(self.options.objective)
         gap = "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"
-        known = f"{self.options.objective} {_shown(self.objective, unit)}, bound {_shown(self._bound_shown, unit)}"
+        known = f"{self.options.objective} {self._shown(self.objective)}, bound {self._shown(self._bound_shown)}"
         return f"{self.status.value}, {known}, gap {gap}"
 
     def __repr__(self) -> str:
@@ -303,11 +299,10 @@ class SolveResult:
     def lines(self) -> list[tuple[str, str]]:
         """Return the six (name, text) lines that printing shows."""
         status = f"{self.status.value} (stopped by {self.stopped_by})"
-        unit = unit_of(self.options.objective)
         return [
             ("status", f"{status}: {self.message}" if self.message else status),
-            ("objective", f"{_shown(self.objective, unit)} ({self.options.objective})"),
-            ("bound", _shown(self._bound_shown, unit)),
+            ("objective", f"{self._shown(self.objective)} ({self.options.objective})"),
+            ("bound", self._shown(self._bound_shown)),
             ("gap", "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"),
             ("time", _times(self.timings)),
             ("model", f"{self.options.model}/{self.options.formulation}, {self._shape}"),
@@ -317,6 +312,10 @@ class SolveResult:
     def _bound_shown(self) -> float | None:
         """The lower bound, without what the tolerance of a proof leaves below the objective."""
         return self.objective if self.status is SolveStatus.OPTIMAL else self.lower_bound
+
+    def _shown(self, number: float | None) -> str:
+        """Return an objective or a bound with its unit."""
+        return "unknown" if number is None else with_unit(_number(number), visible(self.unit))
 
     @property
     def _shape(self) -> str:
@@ -336,7 +335,3 @@ def _times(timings: Mapping[str, float]) -> str:
     longest = sorted(stages, key=lambda stage: -stages[stage])
     parts = ", ".join(f"{stage} {stages[stage]:.2f} s" for stage in longest)
     return f"{timings.get('total', 0.0):.2f} s" + (f" ({parts})" if parts else "")
-
-
-def _shown(number: float | None, unit: str) -> str:
-    return "unknown" if number is None else f"{_number(number)} {unit}".rstrip()

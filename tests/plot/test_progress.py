@@ -26,6 +26,14 @@ def test_steps_last_until_the_end_in_a_unit_that_reads_well():
     assert figure.axes[0].get_title(loc="left") == "thesis-oas-1: optimal, gap 75.00 %"
 
 
+@pytest.mark.parametrize(("unit", "shown"), [("kg", "makespan (kg)"), ("-", "makespan")])
+def test_what_is_no_time_is_drawn_in_its_own_unit(unit, shown):
+    figure = coalloc.progress_plot(replace(SOLVED, trace=TRACE, timings={"total": 3.0}, unit=unit))
+    best, _ = figure.axes[0].lines
+    np.testing.assert_array_equal(best.get_ydata()[1:], [14400.0, 14400.0])  # not in hours
+    assert figure.axes[0].get_ylabel() == shown
+
+
 def test_what_cannot_be_drawn(tmp_path):
     with pytest.raises(CoallocError, match=r"^result: there is nothing to draw: neither a schedule nor a bound"):
         coalloc.progress_plot(replace(SOLVED, trace=()))

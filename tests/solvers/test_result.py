@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
+import pytest
+
 import coalloc
+from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.objectives import RegularObjective
 from coalloc.solvers.result import News, TracePoint
 
 
@@ -21,6 +26,63 @@ def test_points_are_news_where_they_change_by_a_thousandth_or_close_the_gap():
         ["1997", "1996.5", "0.03", "a"],
         ["1997", "1997", "0.00", "a"],
     ]
+
+
+class Weighed(RegularObjective):
+    """Weights of jobs that end after 10 s."""
+
+    name = "weighed"
+    unit = "kg"
+
+    def cost(self, job, start, end):
+        return 2.0 * (end > 10.0)
+
+
+class LateJobs(Weighed):
+    """How many jobs end after 10 s, each counted twice."""
+
+    name = "late-jobs"
+    unit = "-"
+
+
+# On one node the second of two jobs of 10 s ends at 20 s.
+WATTS = {"idle_watts": 1.0, "static_watts": 2.0, "core_watts": 1.0}
+ONE_NODE = Instance(
+    Platform([Cluster("C1", [NodeGroup(1, power=1.0, **WATTS)], link_bandwidth=1.0)]),
+    [Job("J1", 1, 10.0), Job("J2", 1, 10.0)],
+)
+
+
+@pytest.mark.parametrize("slot", [None, 10.0])
+@pytest.mark.parametrize(
+    ("objective", "unit", "shown"),
+    [
+        (Weighed(), "kg", "2 kg (weighed)"),
+        (LateJobs(), "-", "2 (late-jobs)"),
+        ("makespan", "s", "20 s (makespan)"),
+        # Responses of 10 and 20 s over run times of 10 s: (1 + 2) / 2.
+        ("mean-bounded-slowdown", "-", "1.5 (mean-bounded-slowdown)"),
+        (("makespan", Weighed()), "kg", "2 kg (makespan, weighed)"),
+    ],
+)
+def test_a_result_has_the_unit_of_its_objective(objective, unit, shown, slot, tmp_path):
+    result = coalloc.solve(ONE_NODE, objective=objective, slot=slot)
+    assert result.unit == unit
+    assert dict(result.lines())["objective"] == shown
+    assert dict(result.lines())["bound"] == shown.partition(" (")[0]
+    assert f"{shown.partition(' (')[0]}, bound" in repr(result)
+    coalloc.write_result(result, tmp_path / "result.json")
+    assert json.loads((tmp_path / "result.json").read_text())["unit"] == unit
+    assert str(coalloc.read_result(tmp_path / "result.json")) == str(result)
+    if isinstance(objective, tuple):
+        assert [level.unit for level in result.solved_levels] == ["s", "kg"]
+
+
+def test_units_of_energy_and_of_packages():
+    assert coalloc.solve(ONE_NODE, objective="energy").unit == "J"
+    assert coalloc.solve(ONE_NODE, objective="edp", time_limit=5.0).unit == "J s"
+    package = ONE_NODE.replace(jobs=ONE_NODE.jobs[:1])
+    assert [coalloc.solve(package, model=model).unit for model in ("pas", "cbs", "jpr")] == ["s", "tasks", "s"]
 
 
 def test_a_solver_that_was_not_needed_is_named():
