@@ -94,7 +94,7 @@ maybe = st.none() | times
 results = st.builds(
     SolveResult,
     status=st.sampled_from(SolveStatus),
-    stopped_by=st.sampled_from(["proof", "gap", "time", "work", "interrupt"]),
+    stopped_by=st.sampled_from(["proof", "gap", "time", "work", "interrupt", "failure"]),
     objective=maybe,
     lower_bound=maybe,
     schedule=st.none()

@@ -31,6 +31,7 @@ from coalloc.problem import Links, Slot, discretise, slot_seconds
 from coalloc.result_files import instance_hash
 from coalloc.schedule import Placement, Schedule
 from coalloc.site_meter import Working
+from coalloc.solvers.backends.failing import noting
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
 from coalloc.solvers.feasibility import why_without_place
@@ -109,7 +110,8 @@ def solve(
         Stop after these seconds (building included; ``None`` or ``math.inf``: no limit), these
         branch-and-bound nodes, or at this relative gap.
     solver
-        ``"highs"``, or the name of any MIP solver that Pyomo finds (``"cbc"``, ``"glpk"``, ...).
+        ``"highs"``, or the name of any MIP solver that Pyomo finds (``"cbc"``, ``"glpk"``, ...). One that fails, for
+        want of a licence say, is noted in the message of the result, which has what is known without it.
     threads, seed
         Cores of all that runs, and what is drawn; the same seed gives the same answer where no time limit struck.
         On more than one core ``formulation="auto"`` may return another schedule that is optimal just as well.
@@ -147,6 +149,8 @@ def solve(
         from coalloc.solvers.backends.pyomo_solver import solver_named
 
         run_model = solver_named(solver, work_limit=options.work_limit)
+    failures: list[str] = []
+    run_model = noting(run_model, failures.append)
     reporter = progress if callable(progress) else News(partial(print, file=sys.stderr)) if progress else None
     chosen: Any = formulation  # which of the two it must be depends on the model
     if isinstance(objective, tuple):
@@ -180,7 +184,10 @@ def solve(
         from coalloc.solvers.package import solve_package
 
         result = solve_package(instance, options, formulation=chosen, progress=reporter, run_model=run_model)
-    return replace(result, instance=instance, instance_sha256=instance_hash(instance), versions=versions())
+    message = "; ".join(dict.fromkeys(filter(None, (result.message, *failures))))
+    return replace(
+        result, message=message, instance=instance, instance_sha256=instance_hash(instance), versions=versions()
+    )
 
 
 @public

@@ -128,6 +128,11 @@ class Call:
         """Whether a constraint of the user's own may refuse, by its faults, what a solver finds."""
         return any(type(c).faults is not Constraint.faults and not isinstance(c, KNOWN) for c in self.constraints)
 
+    def note(self, text: str) -> None:
+        """Add a sentence to the message, once."""
+        if text not in self.message:
+            self.message = "; ".join(filter(None, (self.message, text)))
+
     def offer(self, schedule: Schedule, objective: float, source: str) -> None:
         """Take a schedule where it is better than the best known."""
         if self.objective is None or objective < self.objective:

@@ -226,8 +226,10 @@ class Context:
     def within(self, share: float) -> Iterator[None]:
         """Give a method a share of the remaining time."""
         self.deadline = self.instant(share)
-        yield
-        self.deadline = math.inf
+        try:
+            yield
+        finally:
+            self.deadline = math.inf
 
     # ------------------------------------------------------------------ the other cores
 

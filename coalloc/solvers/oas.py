@@ -415,7 +415,7 @@ def _tell_refusing(context: Context) -> None:
     if context.refusing and not call.is_closed:
         names, are = " and ".join(sorted(context.refusing)), "are" if len(context.refusing) > 1 else "is"
         told = f"{names} {are} broken by schedules that next_start (for searches) and rows (for models) let pass"
-        call.message = "; ".join(filter(None, (call.message, f"{told}: the bound is that without what they miss")))
+        call.note(f"{told}: the bound is that without what they miss")
 
 
 def _run_named(context: Context, formulation: Formulation) -> None:
@@ -435,7 +435,7 @@ def _run_named(context: Context, formulation: Formulation) -> None:
         context.exclude()
         return
     _hear(context, schedule, bound)
-    if not context.is_closed and call.stopped_by == "time":
+    if not context.is_closed and call.stopped_by in ("time", "failure"):
         method = default_method(criterion.objective)
         with call.timed("bound"):
             context.prove(cost_bound(criterion, method, call.remaining), method)

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 
 from coalloc.solvers import list_schedules, model_run, one_dimension, unrelated_machines
 from coalloc.solvers.backends import cpsat, pumpkin
+from coalloc.solvers.backends.failing import SolverFailedError
 from coalloc.solvers.bounds import (
     busy_times,
     due_dates,
@@ -105,7 +106,7 @@ def close(context: Context) -> None:
         for method in METHODS:
             _run(method, context)
         if not context.is_closed and not any(method.is_complete and method.accepts(context) for method in METHODS):
-            context.call.message = "; ".join(filter(None, (context.call.message, SEARCHED_ON)))
+            context.call.note(SEARCHED_ON)
         while _may_go_on(context):
             context.attempt += 1
             for method in METHODS:
@@ -125,8 +126,11 @@ def _run(method: Method, context: Context) -> None:
     if context.is_closed or (context.best and context.call.remaining <= 0.0) or not method.accepts(context):
         return
     timing = nullcontext() if method.stage is None else context.call.timed(method.stage)
-    with timing, context.within(method.share):
-        method.run(context)
+    try:
+        with timing, context.within(method.share):
+            method.run(context)
+    except SolverFailedError as failure:
+        context.call.note(str(failure))
     context.hear()
 
 

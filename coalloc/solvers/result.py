@@ -20,7 +20,7 @@ from coalloc.problem import Links
 from coalloc.schedule import Schedule
 
 Model = Literal["oas", "pas", "cbs", "jpr"]
-StoppedBy = Literal["proof", "gap", "time", "work", "interrupt"]
+StoppedBy = Literal["proof", "gap", "time", "work", "interrupt", "failure"]
 RunModel = Callable[..., "ModelSolution"]
 """Runs a Pyomo model: the signature of :func:`coalloc.solvers.backends.highs.solve_model`."""
 
@@ -241,10 +241,11 @@ class SolvedLevel:
 class SolveResult:
     """What ``solve`` returns; printing it gives six aligned lines.
 
-    ``status`` is ``"optimal"`` only with a proof; ``stopped_by`` says what ended the search, and ``message`` why there
-    is no schedule. ``gap`` is (objective - lower_bound)/objective. ``trace`` has a point for each new incumbent or
-    bound, ``timings`` seconds by stage (bound, search, build, solve, check, other; total is their sum), ``options``
-    what was asked for after defaults, ``model_size`` the size of the last model (None: none was needed).
+    ``status`` is ``"optimal"`` only with a proof; ``stopped_by`` says what ended the search (``"failure"``: the solver
+    failed), and ``message`` why there is no schedule, or how a solver failed. ``gap`` is
+    (objective - lower_bound)/objective. ``trace`` has a point for each new incumbent or bound, ``timings`` seconds by
+    stage (bound, search, build, solve, check, other; total is their sum), ``options`` what was asked for after
+    defaults, ``model_size`` the size of the last model (None: none was needed).
 
     ``objective`` and ``lower_bound`` are in ``unit``: that of the objective (s; CBS: tasks; energy: J; edp: J s; ``-``
     for a ratio, such as a slowdown; of several, that of the last).

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.instance import CoallocError
+from coalloc.solvers.backends.failing import SolverFailedError
 from coalloc.solvers.result import (
     PROOF_TOLERANCE,
     ModelSize,
@@ -233,9 +234,9 @@ def _options(highs: highspy.Highs, limits: SolverLimits, integral: bool) -> None
 
 
 def checked(status: highspy.HighsStatus, doing: str) -> None:
-    """Raise :class:`CoallocError` where HiGHS says that it failed."""
+    """Raise :class:`SolverFailedError` where HiGHS says that it failed."""
     if status == highspy.HighsStatus.kError:
-        raise CoallocError(f"HiGHS failed while {doing}")
+        raise SolverFailedError(f"HiGHS failed while {doing}")
 
 
 def _set_start(highs: highspy.Highs, columns: list[Any]) -> None:

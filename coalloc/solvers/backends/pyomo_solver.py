@@ -24,7 +24,9 @@ from pyomo.common.log import LoggingIntercept
 from pyomo.common.tempfiles import TempfileManager
 from pyomo.opt import SolverStatus, TerminationCondition
 
+from coalloc.documents.text import visible
 from coalloc.instance import CoallocError
+from coalloc.solvers.backends.failing import SolverFailedError
 from coalloc.solvers.backends.highs import INTEGRALITY, SolverLimits, minimised_objective
 from coalloc.solvers.result import ModelSize, ModelSolution, Progress, SolveStatus, StoppedBy, TracePoint
 
@@ -64,7 +66,7 @@ def available_solvers() -> list[str]:
 def _is_available(solver: Any) -> bool:
     try:
         return bool(solver.available(exception_flag=False))
-    except (ApplicationError, ImportError, OSError):
+    except Exception:  # each interface of Pyomo raises what it likes
         return False
 
 
@@ -97,17 +99,18 @@ def solve_with(
     """Solve a Pyomo model with a named solver; arguments and result as in ``highs.solve_model``.
 
     The time limit is cut to whole seconds, at least one, for some solvers take no others. There is one report
-    of progress, at the end. Raises :class:`CoallocError` where the solver is missing or fails.
+    of progress, at the end. Raises :class:`CoallocError` where the solver is missing, and
+    :class:`SolverFailedError` where it fails.
     """
     objective = minimised_objective(model)
     solver = _solver(name)
-    _set_options(name, solver, limits)
-    extra: dict[str, Any] = {"warmstart": True} if start and solver.warm_start_capable() else {}
-    if math.isfinite(limits.time):
-        extra["timelimit"] = max(1, int(limits.time))
     began = time.perf_counter()
-    with _quiet():
-        results = _results(name, solver, model, extra)
+    with _quiet(), _failures(name):
+        _set_options(name, solver, limits)
+        extra: dict[str, Any] = {"warmstart": True} if start and _may_start(solver) else {}
+        if math.isfinite(limits.time):
+            extra["timelimit"] = max(1, int(limits.time))
+        results = _results(solver, model, extra)
         seconds = time.perf_counter() - began
         if results is None:
             solution = ModelSolution(SolveStatus.UNKNOWN, "time", None, -math.inf, _size(model))
@@ -119,7 +122,24 @@ def solve_with(
     return solution
 
 
-def _results(name: str, solver: Any, model: pyo.ConcreteModel, extra: dict[str, Any]) -> Any | None:
+def _may_start(solver: Any) -> bool:
+    """Return whether a solver takes a start by the keyword for it; interfaces of another kind have none."""
+    return hasattr(solver, "warm_start_capable") and bool(solver.warm_start_capable())
+
+
+@contextmanager
+def _failures(name: str) -> Iterator[None]:
+    """Make whatever an interface of Pyomo raises the failure of a solver: each raises what it likes."""
+    try:
+        yield
+    except CoallocError:
+        raise
+    except Exception as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise SolverFailedError(f"solver {name!r} failed: {visible(said)}") from error
+
+
+def _results(solver: Any, model: pyo.ConcreteModel, extra: dict[str, Any]) -> Any | None:
     """Return what Pyomo says of a run; nothing of a solver that broke down once its time was up, as CBC may."""
     began = time.perf_counter()
     try:
@@ -127,10 +147,10 @@ def _results(name: str, solver: Any, model: pyo.ConcreteModel, extra: dict[str, 
             return solver.solve(model, load_solutions=False, **extra)
     except TimeoutExpired:  # Pyomo kills a solver that goes on a second after its time is up, as CBC may
         return None
-    except (ApplicationError, OSError, RuntimeError, ValueError) as error:
+    except (ApplicationError, OSError, RuntimeError, ValueError):
         if time.perf_counter() - began >= extra.get("timelimit", math.inf):
             return None
-        raise CoallocError(f"solver {name!r} failed: {error}") from error
+        raise
 
 
 @contextmanager
@@ -183,7 +203,7 @@ def _solution(
     if condition == TerminationCondition.unbounded:
         raise CoallocError("the objective of the model has no lower bound")
     if results.solver.status not in (SolverStatus.ok, SolverStatus.warning, SolverStatus.aborted):
-        raise CoallocError(f"solver {name!r} ended with status {results.solver.status}")
+        raise SolverFailedError(f"solver {name!r} failed: it ended with status {results.solver.status}")
     reported = results.problem.lower_bound
     bound = float(reported) if isinstance(reported, (int, float)) and math.isfinite(reported) else -math.inf
     if integral and math.isfinite(bound):

@@ -11,16 +11,19 @@ from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import Any, ClassVar
 
+import highspy
 import pyomo.environ as pyo
 import pytest
 from pyomo.common import Executable
+from pyomo.common.errors import ApplicationError
 from pyomo.common.tempfiles import TempfileManager
 
 import coalloc
 from coalloc.checker import check
 from coalloc.instance import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
-from coalloc.solvers.backends import pyomo_solver
-from coalloc.solvers.backends.highs import SolverLimits
+from coalloc.solvers import portfolio
+from coalloc.solvers.backends import cpsat, pyomo_solver
+from coalloc.solvers.backends.highs import SolverLimits, checked
 from coalloc.solvers.backends.pyomo_solver import available_solvers, solve_with, solver_named
 from coalloc.solvers.result import TracePoint
 from tests.small_instances import small_instance, small_package
@@ -203,6 +206,137 @@ class Raising:
 
     def solve(self, *_: Any, **__: Any) -> None:
         raise self._raised
+
+
+class OutOfLicenceError(Exception):
+    """What interfaces of Pyomo raise need not be an error that anybody knows."""
+
+
+class Failing:
+    """A solver of Pyomo that is there, and fails: ``raised`` where it is asked to solve."""
+
+    raised: ClassVar[Exception]
+
+    def __init__(self, **_: Any) -> None:
+        self.options: dict[str, Any] = {}
+
+    def available(self, exception_flag: bool = True) -> bool:
+        return True
+
+    def warm_start_capable(self) -> bool:
+        return True
+
+    def solve(self, *_: Any, **__: Any) -> None:
+        raise self.raised
+
+
+class Optionless(Failing):
+    """A solver that does not have what others have."""
+
+    def __init__(self, **_: Any) -> None: ...
+
+
+FAILURES = {
+    "limited": (
+        OutOfLicenceError("Model too large\nfor size-limited license"),
+        "Model too large for size-limited license",
+    ),
+    "keyword": (TypeError("unexpected keyword 'timelimit'"), "unexpected keyword 'timelimit'"),
+    "speechless": (OutOfLicenceError(), "OutOfLicenceError"),
+    "license": (ApplicationError("no license\x1b[31m"), "no license\\x1b[31m"),
+}
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> tuple[str, str]:
+    """Register a solver that fails; return the name that Pyomo knows it by, and what it says."""
+    raised, said = FAILURES[request.param]
+    monkeypatch.setattr(Failing, "raised", raised, raising=False)
+    monkeypatch.setitem(pyo.SolverFactory._cls, "gurobi", Failing)
+    return "gurobi", f"solver 'gurobi' failed: {said}"
+
+
+HARD = Instance(
+    Platform((Cluster("C1", (NodeGroup(2, 1.0),), 1.0),)),
+    tuple(Job(f"J{i}", 1, t) for i, t in enumerate((30.0, 30.0, 20.0, 20.0, 20.0))),
+)
+"""Two nodes and jobs of 3, 3, 2, 2, 2 slots: the area bounds them by 6 slots, and lists end at 7."""
+
+
+@pytest.mark.usefixtures("silent")
+@pytest.mark.parametrize("failing", FAILURES, indirect=True)
+@pytest.mark.parametrize("formulation", ["node", "count", "mode"])
+def test_a_solver_that_fails_leaves_what_is_known(failing: tuple[str, str], formulation: str) -> None:
+    name, said = failing
+    result = coalloc.solve(HARD, slot=10.0, formulation=formulation, solver=name)
+    assert (result.status, result.stopped_by, result.message) == ("feasible", "failure", said)
+    assert (result.objective, result.lower_bound) == (70.0, 60.0)
+    assert result.schedule is not None
+    assert check(HARD, result.schedule) == []
+
+
+@pytest.mark.usefixtures("silent")
+@pytest.mark.parametrize("failing", ["limited"], indirect=True)
+def test_a_solver_that_fails_is_noted_once_by_the_portfolio(
+    failing: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nothing but lists and the model is left, and the model is asked for again and again.
+    name, said = failing
+    kept = tuple(m for m in portfolio.METHODS if m.name in ("longest job and packing", "list schedule", "model"))
+    monkeypatch.setattr(portfolio, "METHODS", kept)
+    monkeypatch.setattr(cpsat, "is_installed", lambda: False)
+    result = coalloc.solve(HARD, slot=10.0, solver=name, time_limit=1.0)
+    assert (result.status, result.objective, result.message) == ("feasible", 70.0, said)
+
+
+@pytest.mark.usefixtures("silent")
+@pytest.mark.parametrize("failing", ["limited"], indirect=True)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"model": "pas", "formulation": "node"},
+        {"model": "pas", "formulation": "mode"},
+        {"objective": "energy", "slot": 10.0},
+        {"objective": "edp", "slot": 10.0},
+        {"objective": ("makespan", "total-response-time"), "slot": 10.0, "formulation": "mode"},
+    ],
+)
+def test_no_model_raises_where_its_solver_fails(failing: tuple[str, str], options: dict[str, Any]) -> None:
+    name, said = failing
+    watts = {"idle_watts": 50.0, "static_watts": 100.0, "core_watts": 10.0}
+    platform = Platform((Cluster("C1", (NodeGroup(6, 1.0, **watts), NodeGroup(2, 0.5, **watts)), 1.0),))
+    instance = HARD.replace(platform=platform)
+    result = coalloc.solve(instance, solver=name, time_limit=2.0, **options)
+    assert result.status in ("optimal", "feasible", "unknown")
+    assert said in result.message or result.status == "optimal"
+
+
+def test_a_bound_whose_solver_fails_costs_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        checked(highspy.HighsStatus.kError, "adding a row")
+
+    monkeypatch.setattr("coalloc.solvers.bounds.feasible_set.FeasibleSets.bound", fail)
+    result = coalloc.solve(HARD, slot=10.0)
+    assert (result.status, result.objective) == ("optimal", 60.0)
+    assert "HiGHS failed while adding a row" in result.message
+
+
+def test_a_solver_that_cannot_be_asked_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def available(self: Failing, exception_flag: bool = True) -> bool:
+        raise OutOfLicenceError
+
+    monkeypatch.setitem(pyo.SolverFactory._cls, "gurobi", Failing)
+    monkeypatch.setattr(Failing, "available", available)
+    assert "gurobi" not in available_solvers()
+    with pytest.raises(CoallocError, match="solver 'gurobi' is not installed"):
+        coalloc.solve(HARD, slot=10.0, solver="gurobi")
+
+
+def test_a_solver_without_options_fails_likewise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(pyo.SolverFactory._cls, "gurobi", Optionless)
+    result = coalloc.solve(HARD, slot=10.0, formulation="mode", solver="gurobi")
+    assert (result.objective, result.stopped_by) == (70.0, "failure")
+    assert result.message == "solver 'gurobi' failed: 'Optionless' object has no attribute 'options'"
 
 
 @pytest.mark.usefixtures("silent")
