@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
 import threading
 from importlib import metadata
@@ -30,6 +29,7 @@ from coalloc.cli import (
     study,
 )
 from coalloc.cli.errors import ExitCode
+from coalloc.cli.interrupts import heed_signals, ignore_signals
 from coalloc.cli.options import Json
 from coalloc.cli.output import say, say_fields, say_json
 from coalloc.cli.shell import PROGRAM, Command, Shell
@@ -96,15 +96,17 @@ app.command(cls=Command)(versions)
 def main() -> None:
     """Run the command line of the process and exit.
 
-    SIGTERM, which batch systems send before they kill, is an interrupt like Ctrl-C: what is known is kept.
+    SIGTERM, which batch systems send before they kill, is an interrupt like Ctrl-C: what is known is kept, whether
+    one signal comes or several.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    heed_signals()
     try:
         app()
     except SystemExit as end:
+        ignore_signals()
         _leave_threads_behind(end)
         raise
 

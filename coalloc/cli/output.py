@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from coalloc.cli.interrupts import finishing
+
 _IS_TAKEN = ContextVar("standard output is taken", default=False)
 """Whether a file goes to standard output: what the command says goes to standard error then."""
 
@@ -134,7 +136,8 @@ class Written:
         from coalloc.instance import CoallocError
 
         try:
-            write(path)
+            with finishing():
+                write(path)
         except CoallocError as error:
             self.faults.append(str(error))
         else:

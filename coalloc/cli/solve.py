@@ -139,7 +139,8 @@ coalloc solve wl1.json --slot 50% --formulation node --write-model wl1.lp
 
 coalloc solve pcbe.json --objective energy --scope node --makespan-limit 12
 
-Ctrl-C, or SIGTERM of a batch system, stops the solver and keeps the best schedule and bound known.
+Ctrl-C, or SIGTERM of a batch system, stops the solver and keeps the best schedule and bound known;
+a second one changes nothing of that.
 
 Exit code: 0 there is a schedule, 1 there is none or none was found.
 """

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import coalloc
 from coalloc.cli.errors import ExitCode
+from coalloc.cli.interrupts import finishing
 from coalloc.cli.output import Written, note, say, say_fields
 from coalloc.cli.progress import shown_progress
 
@@ -66,11 +67,12 @@ def show_result(instance: Instance, result: SolveResult, files: ResultFiles, as_
     """Write the files, print the result, and return the exit code."""
     from coalloc.documents.text import visible
 
-    written = files.write(instance, result)
-    if as_json:
-        say(result_text(result))
-    else:
-        say_fields([(name, visible(text)) for name, text in result.lines()] + written.fields)
+    with finishing():
+        written = files.write(instance, result)
+        if as_json:
+            say(result_text(result))
+        else:
+            say_fields([(name, visible(text)) for name, text in result.lines()] + written.fields)
     written.raise_faults()
     if result.schedule is not None:
         return ExitCode.DONE

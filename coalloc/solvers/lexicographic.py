@@ -27,6 +27,8 @@ from coalloc.solvers.result import (
     StoppedBy,
 )
 
+INTERRUPTED = 1e-3
+"""Seconds that a level gets once one before it was interrupted: its start is the schedule of that one."""
 SHARE = 0.5
 """Share of the time that is left which a level gets that others follow."""
 
@@ -49,9 +51,11 @@ def solve_in_order(
     result: SolveResult | None = None
     for number, objective in enumerate(regular):
         share = 1.0 if number == len(regular) - 1 else SHARE
+        is_interrupted = "interrupt" in stops  # then the levels that are left are worth what is known
+        limit = INTERRUPTED if is_interrupted else _limit(options, share * seconds)
         result = solve_oas(
             instance,
-            replace(options, objective=objective.name, time_limit=_limit(options, share * seconds)),
+            replace(options, objective=objective.name, time_limit=limit),
             objective=objective,
             constraints=kept,
             formulation=formulation,
@@ -63,7 +67,7 @@ def solve_in_order(
         levels.append(SolvedLevel(objective.name, result.status, result.objective, result.lower_bound, result.unit))
         for stage, spent in result.timings.items():
             timings[stage] = timings.get(stage, 0.0) + spent
-        stops.append(result.stopped_by)
+        stops.append("interrupt" if is_interrupted else result.stopped_by)
         if result.objective is None:
             break
         kept.append(AtMost(instance, objective, result.objective))
@@ -72,6 +76,8 @@ def solve_in_order(
     unproven = [at for level, at in zip(levels, stops, strict=True) if level.status is not SolveStatus.OPTIMAL]
     if status is SolveStatus.OPTIMAL and unproven:
         status, stopped_by = SolveStatus.FEASIBLE, unproven[0]
+    if "interrupt" in stops and status is not SolveStatus.OPTIMAL:
+        stopped_by = "interrupt"
     return replace(
         result,
         status=status,

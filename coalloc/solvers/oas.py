@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -129,13 +128,28 @@ def solve_oas(
             status = _run_own(context, formulation, start)
     except KeyboardInterrupt:
         call.stopped_by = "interrupt"
+    try:
+        return _concluded(context, name, status, constraints, explained)
+    except KeyboardInterrupt:  # all that is left is to say what is known
+        return _concluded(context, name, status, constraints, str)
+
+
+def _concluded(
+    context: Context,
+    formulation: str,
+    status: SolveStatus | None,
+    constraints: Sequence[Constraint],
+    explained: Callable[[], str],
+) -> SolveResult:
+    """Return the result, once no more is looked for; with an explanation where there is no schedule."""
+    call = context.call
     _tell_refusing(context)
     status = status or _too_tight(call, constraints)
     if call.is_infeasible:
-        is_stated = not constraints and options.makespan_limit is None
+        is_stated = not constraints and call.options.makespan_limit is None
         told = explained()
         call.message = told if told and is_stated else "; ".join(filter(None, (call.message, told)))
-    return call.result(status, formulation=name)
+    return call.result(status, formulation=formulation)
 
 
 def _explained(
@@ -156,8 +170,7 @@ def _explained(
     keeps_running = any(constraint.couples and not isinstance(constraint, KNOWN) for constraint in constraints)
     reasons, is_proven = list[Reason](), False
     if call.remaining > LEAST_TEST:
-        with suppress(KeyboardInterrupt):  # that there is no schedule is known
-            reasons, is_proven = irreducible(call.instance, has_schedule, keeps_running=keeps_running)
+        reasons, is_proven = irreducible(call.instance, has_schedule, keeps_running=keeps_running)
     if not reasons:
         return ""
     crowded = why_crowded(problem)

@@ -6,6 +6,7 @@ import os
 import pty
 import signal
 import subprocess
+import time
 from dataclasses import replace
 
 import highspy
@@ -229,6 +230,29 @@ def test_an_interrupt_writes_the_best_known(hard, tmp_path, sent):
     kept = read_result(result)
     assert kept.stopped_by == "interrupt"
     assert 0.0 < kept.lower_bound < kept.objective
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_storm_of_signals_loses_nothing(hard, tmp_path, sent):
+    # The first stops the solver, and the others come within milliseconds, while all is written, to the end.
+    files = {"--output": "s.json", "--result": "r.json", "--plot": "g.png", "--progress-plot": "p.png"}
+    options = [part for option, name in files.items() for part in (option, tmp_path / name)]
+    process = subprocess.Popen(
+        [*PYTHON, "solve", hard, *HARD, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stderr.readline()
+    process.stderr.readline()  # as above
+    while process.poll() is None:
+        process.send_signal(sent)
+        time.sleep(0.005)
+    shown, said = process.communicate(timeout=50)
+    assert process.returncode == 0
+    assert shown.startswith("status     feasible (stopped by interrupt)\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["hard.json", *files.values()])
+    assert coalloc.check(read_instance(hard), read_schedule(tmp_path / "s.json")) == []
+    assert read_result(tmp_path / "r.json").stopped_by == "interrupt"
+    notes = {line for line in said.splitlines() if line.startswith("coalloc")}
+    assert notes == {r"coalloc: what is known is being written; Ctrl-\ (SIGQUIT) ends at once, without it"}
 
 
 @pytest.mark.parametrize(("limit", "elapsed"), [("60", " s of 60 s"), ("inf", "0.0 s ")])

@@ -109,3 +109,19 @@ def test_what_is_refused(objective, line):
 def test_other_models_have_one_objective():
     with pytest.raises(CoallocError, match=r"^several objectives are for model 'oas', not for 'pas'$"):
         coalloc.solve(cluster(1, Job("A", 1, 10.0)), model="pas", objective=RESPONSE)
+
+
+def test_an_interrupt_is_not_for_one_level_alone():
+    # Stopped at the first schedule of the first level; the second is worth what that schedule is.
+    instance = coalloc.generate("thesis-oas", seed=5, jobs=14)
+
+    def interrupt(point):
+        if point.incumbent is not None:
+            raise KeyboardInterrupt
+
+    objectives = ("makespan", "total-response-time")
+    result = coalloc.solve(instance, objective=objectives, slot="50%", time_limit=None, progress=interrupt)
+    assert (result.status, result.stopped_by) == ("feasible", "interrupt")
+    assert [level.objective for level in result.solved_levels] == list(objectives)
+    assert result.timings["total"] < 30.0  # without a limit the second level would be searched for minutes
+    assert coalloc.check(instance, result.schedule) == []
