@@ -1,4 +1,4 @@
-"""``explain``: why there is no schedule, what bounds the objective, what moves the bound, why jobs waited."""
+"""``explain``: why there is no schedule, what bounds and moves the objective, why jobs waited."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coalloc.constraint import Constraint, LatestEnd
 from coalloc.display.wording import with_unit
 from coalloc.documents.arguments import picture_of, public
 from coalloc.documents.text import quoted
-from coalloc.explanations.bounding import bound_of, what_moves, why_bound
+from coalloc.explanations.bounding import OptimumOf, bound_of, changes, what_moves, why_bound
 from coalloc.explanations.infeasible import why_no_schedule
 from coalloc.explanations.reasons import Explanation, Reason
 from coalloc.explanations.waiting import why_waits
@@ -27,7 +27,7 @@ from coalloc.solvers.result import PROOF_TOLERANCE, SolveResult, SolveStatus
 from coalloc.solvers.time_shift import Shifted, shifted
 
 BOUND_SHARE = 0.5
-"""Share of the time limit that the bounds of an instance and of its changes get together; a proof gets the rest."""
+"""Share of the time limit that the bounds of an instance and of its changes get together; proofs get the rest."""
 
 
 @public
@@ -65,7 +65,7 @@ def explain(
     jobs
         Ids of the jobs of the schedule whose waits are explained; none: all that waited.
     time_limit
-        Seconds for what is computed: half for bounds, half for a schedule or a proof that there is none.
+        Seconds for what is computed: half for bounds, half for schedules and proofs.
 
     Returns
     -------
@@ -141,16 +141,15 @@ class _Question:
         if not self.instance.jobs:
             return
         found = why_no_schedule(self._problem(self.instance))
-        sought = None if found or not self.is_sought else self._sought()
+        sought = None if found else self._solved(self.instance, self._seeking)
         if sought is not None and sought.status is SolveStatus.INFEASIBLE:
             found = [Reason("infeasible", "proof", (), "", None, None, sought.message)]
         yield from found
         if found:
             return
-        known = None if sought is None else sought.lower_bound
-        if sought is not None and sought.schedule is None:
+        if self.is_sought and sought is not None and sought.schedule is None:
             yield self._undecided()
-        yield from self._bounds(known)
+        yield from self._bounds(sought)
 
     @property
     def is_sought(self) -> bool:
@@ -159,38 +158,50 @@ class _Question:
 
     @property
     def _seeking(self) -> float:
-        """Seconds for a schedule, or the proof that there is none."""
+        """Seconds for schedules, and proofs: of the instance, and of what is left those of its changes."""
         return (1.0 - BOUND_SHARE) * self.time_limit
 
-    def _sought(self) -> SolveResult:
-        """Return what the solver says of the instance."""
+    def _solved(self, instance: Instance, time_limit: float) -> SolveResult:
+        """Return what the solver says of an instance."""
         return solve(
-            self.instance,
+            instance,
             objective=self.objective,
             slot=self.slot,
             saturation=self.saturation,
             scope=self.scope,
             makespan_limit=self.makespan_limit,
             fixed=self.fixed,
-            time_limit=self._seeking,
+            time_limit=time_limit,
         )
+
+    def _optimum_of(self, sought: SolveResult | None) -> OptimumOf:
+        """Return what gives proved optima: ``sought`` that of the instance, the time left those of its changes."""
+        left = self._seeking - (0.0 if sought is None else sought.timings["total"])
+        share = left / max(1, sum(1 for _ in changes(self.instance)))
+
+        def optimum(instance: Instance) -> float | None:
+            result = sought if instance is self.instance else self._solved(instance, share) if share > 0.0 else None
+            return result.objective if result is not None and result.status is SolveStatus.OPTIMAL else None
+
+        return optimum
 
     def _undecided(self) -> Reason:
         within = f"within {self._seeking:g} s"
         sentence = f"{within} no schedule was found, nor a proof that there is none: a longer time limit may decide it"
         return Reason("undecided", "limit", (), "", None, self._seeking, sentence)
 
-    def _bounds(self, known: float | None = None) -> Iterator[Reason]:
-        """Yield what bounds the objective, and moves the bound; ``known`` is what the solver proved, as reported."""
+    def _bounds(self, sought: SolveResult | None) -> Iterator[Reason]:
+        """Yield what bounds the objective and what moves it; ``sought`` is the result of the solver."""
         platform = self.instance.platform
         num_bounds = 2 + len(platform.links) + sum(len(cluster.nodes) for cluster in platform.clusters) + 1
         num_bounds += len(self.instance.resources_asked)
         bound = bound_of(self._criterion, BOUND_SHARE * self.time_limit / num_bounds)
         criterion, reached = self._criterion(self.instance), bound(self.instance).value
         yield why_bound(criterion, criterion.counted(reached))
+        known = None if sought is None else _least(sought)
         if known is not None and known - reached > PROOF_TOLERANCE * max(1.0, abs(known)):
             yield self._beyond(known)
-        yield from what_moves(self.instance, bound, self.objective.unit)
+        yield from what_moves(self.instance, bound, self._optimum_of(sought), self.objective.unit)
 
     def _beyond(self, known: float) -> Reason:
         """Return what the solver proved beyond the bound that is explained."""
@@ -211,24 +222,32 @@ class _Question:
         if broken:
             yield from (Reason("invalid", "fixed", (), "", None, None, fault) for fault in broken)
             return
-        bounds = list(self._bounds()) if self.instance.jobs and links == "strict" else []
-        if bounds:
-            yield self._gap(schedule)
-        yield from bounds
+        if self.instance.jobs and links == "strict":
+            sought = self._solved(self.instance, self._seeking)
+            yield self._gap(schedule, sought)
+            yield from self._bounds(sought)
         rigid = in_shapes(self.instance, schedule)
         problem = discretise(rigid, None, links=links, saturation=self.saturation, scope=self.scope)
         yield from why_waits(problem, schedule, jobs)
 
-    def _gap(self, schedule: Schedule) -> Reason:
-        """Return how far the objective of a schedule is from the bound."""
+    def _gap(self, schedule: Schedule, sought: SolveResult) -> Reason:
+        """Return how far the objective of a schedule is from the best bound."""
         value, unit = self.objective.of_schedule(self.instance, schedule), self.objective.unit
         shown = with_unit(f"{value:g}", unit)
         bound = bound_of(self._criterion, BOUND_SHARE * self.time_limit)(self.instance).value
+        known = _least(sought)
+        bound = bound if known is None else max(bound, known)
+        name = "optimum" if sought.status is SolveStatus.OPTIMAL else "bound"
         if value - bound <= PROOF_TOLERANCE * max(1.0, abs(value)):
             compared = "and meets the bound: no schedule has a lesser one"
         else:
             share = f" ({100.0 * (value - bound) / abs(value):.3g} %)" if value else ""
             above = with_unit(f"{value - bound:g}", unit)
-            compared = f"{above}{share} above the bound of {with_unit(f'{bound:g}', unit)}"
+            compared = f"{above}{share} above the {name} of {with_unit(f'{bound:g}', unit)}"
         sentence = f"the objective of the schedule is {shown}, {compared}"
         return Reason("bound", "gap", (), "", value, bound, sentence)
+
+
+def _least(result: SolveResult) -> float | None:
+    """Return the bound that a result proves: where it is optimal its objective, without the tolerance of the proof."""
+    return result.objective if result.status is SolveStatus.OPTIMAL else result.lower_bound

@@ -27,9 +27,7 @@ FixedFile = Annotated[
 Job = Annotated[
     list[str] | None, Option(help="Job of the schedule whose wait is explained; again for more. All without it.")
 ]
-TimeLimit = Annotated[
-    float, Option(help="Seconds: half for bounds, half for a schedule or a proof that there is none.")
-]
+TimeLimit = Annotated[float, Option(help="Seconds: half for bounds, half for schedules and proofs.")]
 
 EXAMPLES = """
 Examples:

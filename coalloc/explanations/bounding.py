@@ -1,11 +1,11 @@
-"""What bounds the objective of an instance, and which capacity moves the bound, by a difference that is computed."""
+"""What bounds the objective of an instance, and which capacity moves the optimum or its bound, each computed anew."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from coalloc.display.wording import instant_text, with_unit
 from coalloc.documents.text import quoted
@@ -42,6 +42,10 @@ class Bounded(NamedTuple):
 
 
 BoundOf = Callable[[Instance], Bounded]
+Change = tuple[str, str, str, Instance]
+"""(kind, where, words, instance) of an instance with more of a capacity."""
+OptimumOf = Callable[[Instance], float | None]
+"""The proved optimum of an instance, as it is reported; None where the time did not suffice for a proof."""
 
 
 def why_bound(criterion: Criterion, bound: float) -> Reason:
@@ -143,8 +147,8 @@ def bound_of(criterion_of: Callable[[Instance], Criterion], time_limit: float) -
     return bound
 
 
-def changes(instance: Instance) -> Iterator[tuple[str, str, str, Instance]]:
-    """Yield (kind, where, words, instance) for each change of a capacity: a link, a cluster, the releases."""
+def changes(instance: Instance) -> Iterator[Change]:
+    """Yield each change of a capacity: a link, a cluster, a resource, the releases."""
     platform = instance.platform
     for cluster in platform.clusters:
         wider = cluster.replace(link_bandwidth=2.0 * cluster.link_bandwidth)
@@ -175,29 +179,50 @@ def _with_cluster(instance: Instance, old: Cluster, new: Cluster) -> Instance:
     return instance.replace(platform=instance.platform.replace(clusters=clusters))
 
 
-def what_moves(instance: Instance, bound: BoundOf, unit: str) -> list[Reason]:
-    """Return each change that moves the bound, the one that does most first; one reason where none does."""
-    before, found, cut = bound(instance).value, list[Reason](), list[str]()
-    for kind, where, words, changed in changes(instance):
+def what_moves(instance: Instance, bound: BoundOf, optimum: OptimumOf, unit: str) -> list[Reason]:
+    """Return each change that moves the optimum or the bound, the largest effect first; one reason where none does.
+
+    Where the optimum of the instance and that of the changed one are both proved, the optimum is compared, else the
+    bound.
+    """
+    before, best = bound(instance).value, optimum(instance)
+    found, cut, num_open = list[Reason](), list[str](), 0
+    for change in changes(instance):
+        _, _, words, changed = change
+        best_after = None if best is None else optimum(changed)
+        if best is not None and best_after is not None:
+            found += _moved("optimum", change, best, best_after, unit)
+            continue
+        num_open += 1
         after, is_cut = bound(changed)
-        if before - after <= SAME * max(1.0, abs(before)):
-            continue
-        if is_cut:  # it may be less for want of time alone
+        moved = _moved("capacity", change, before, after, unit)
+        if moved and is_cut:  # it may be less for want of time alone
             cut.append(words)
-            continue
-        sentence = (
-            f"{words} the bound is {with_unit(f'{after:g}', unit)}, {with_unit(f'{before - after:g}', unit)} less"
-        )
-        found.append(Reason("capacity", kind, (), where, after, before, sentence))
+        else:
+            found += moved
     if not found and not cut:
         resources = " nor twice as much of one resource," if instance.resources_asked else ""
         sentence = (
             f"neither twice the bandwidth of one link, nor a node more in one cluster,{resources} nor earlier arrivals "
             "move it"
         )
-        return [Reason("capacity", "nothing", (), "", before, before, sentence)]
+        least = before if best is None else best
+        return [Reason("capacity" if num_open else "optimum", "nothing", (), "", least, least, sentence)]
     found.sort(key=lambda reason: float(f"{reason.amount:.6g}"))  # those that are one stay in their order
     if cut:
         sentence = f"the time limit cut the bound short {'; '.join(cut)}: nothing is said of that"
         found.append(Reason("capacity", "cut", (), "", None, before, sentence))
     return found
+
+
+def _moved(
+    about: Literal["optimum", "capacity"], change: Change, before: float, after: float, unit: str
+) -> list[Reason]:
+    """Return the effect of a change on the optimum or the bound as a reason; none where it has no effect."""
+    if before - after <= SAME * max(1.0, abs(before)):
+        return []
+    kind, where, words, _ = change
+    value = "optimum" if about == "optimum" else "bound"
+    less = with_unit(f"{before - after:g}", unit)
+    sentence = f"{words} the {value} is {with_unit(f'{after:g}', unit)}, {less} less"
+    return [Reason(about, kind, (), where, after, before, sentence)]

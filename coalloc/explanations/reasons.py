@@ -9,7 +9,7 @@ from typing import Any, Literal
 from coalloc.display.wording import plural
 from coalloc.documents.text import quoted, visible
 
-About = Literal["infeasible", "undecided", "invalid", "bound", "capacity", "wait"]
+About = Literal["infeasible", "undecided", "invalid", "bound", "optimum", "capacity", "wait"]
 """What a reason is about."""
 
 TITLES: Mapping[About, str] = {
@@ -17,6 +17,7 @@ TITLES: Mapping[About, str] = {
     "undecided": "whether there is any schedule was not decided",
     "invalid": "the schedule is not valid",
     "bound": "what bounds the objective",
+    "optimum": "what moves the optimum",
     "capacity": "what moves the bound",
     "wait": "why jobs waited",
 }
@@ -46,6 +47,11 @@ KINDS: Mapping[tuple[About, str], str] = {
     ("bound", "alone"): "what the jobs cost, each alone",
     ("bound", "squashed-area"): "what the jobs cost on one machine that is as fast as all processors together",
     ("bound", "gap"): "the objective of the schedule (amount) and the bound (limit)",
+    ("optimum", "link"): "the optimum (limit) falls to amount with twice the bandwidth of a link, both proved",
+    ("optimum", "cluster"): "the optimum (limit) falls to amount with a node more in a cluster, both proved",
+    ("optimum", "resource"): "the optimum (limit) falls to amount with twice as much of a resource, both proved",
+    ("optimum", "releases"): "the optimum (limit) falls to amount if all jobs arrive with the first, both proved",
+    ("optimum", "nothing"): "no such change moves the optimum",
     ("capacity", "link"): "the bound (limit) falls to amount with twice the bandwidth of a link",
     ("capacity", "cluster"): "the bound (limit) falls to amount with a node more in a cluster",
     ("capacity", "resource"): "the bound (limit) falls to amount with twice as much of a resource",
@@ -64,8 +70,9 @@ KINDS: Mapping[tuple[About, str], str] = {
         "window",
     ): "it would fit but for a window, or a running job that starts later; with numbers where that "
     "begins after limit s, before the job would end (amount, s)",
-    ("wait", "batch"): "it fits for as long as it takes, and starts later with others",
-    ("wait", "policy"): "it fits for as long as it takes, and starts later by itself",
+    ("wait", "queue"): "it fits for as long as it takes; a job that was queued earlier has not started either",
+    ("wait", "together"): "it fits for as long as it takes, and no job queued earlier waits; it starts with others",
+    ("wait", "alone"): "it fits for as long as it takes, and no job queued earlier waits; it starts by itself",
 }
 """What each kind of reason means, and what its numbers are."""
 

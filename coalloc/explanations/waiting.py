@@ -1,8 +1,8 @@
 """Why jobs of a schedule waited: what was in the way at each instant between their arrival and their start.
 
 It is read from the schedule alone: what the others hold at an instant, and whether the job, in some allocation, would
-have fitted beside them at that instant, and for as long as it takes. What a policy thought is not known; where
-nothing held the job back, that is what is said.
+have fitted beside them at that instant, and for as long as it takes. The rule of a policy is not known; where
+nothing held the job back, the sentence states only which job of the queue had not started, or which start with it.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class _Waiting:
         self._stated = {problem.last_tick(window.start): window.start for window in windows}
         index = problem.instance.platform.processor_index
         self._held = {p.job: allocation_of((index[name] for name in p.nodes), problem.classes) for p in schedule}
+        self._queued = [self._queueing(j) for j in range(len(problem.jobs))]
         for placement in schedule:
             self._book(placement, 1)
 
@@ -82,6 +83,10 @@ class _Waiting:
         """Return when a job begins to wait, s: in a schedule of slots with the next slot."""
         arrival, slot = self._problem.jobs[j].arrival, self._schedule.slot
         return arrival if slot is None else slot * slots_up(arrival, slot)
+
+    def _queueing(self, j: int) -> float:
+        """Return when a job is queued, s: it has arrived, and all that it comes after has ended."""
+        return max([self._arrival(j), *(self._ends[other] for other in self._problem.jobs[j].after)])
 
     def reasons(self, job: str) -> Iterator[Reason]:
         """Yield a reason for each stretch of time in which the same was in the way of a job."""
@@ -135,9 +140,19 @@ class _Waiting:
         if lacking is not None:
             return Obstacle("window", "", None, None) if self._is_kept_back(j, since, until) else lacking
         if any(self._fits(j, since, level) for level in range(len(problem.levels[j]))):
-            together = tuple(p.job for p in self._schedule if p.start == placement.start and p is not placement)
-            return Obstacle("batch" if together else "policy", "", None, None, together)
+            return self._unhindered(placement, since)
         return self._reserved(j, since, until)
+
+    def _unhindered(self, placement: Placement, since: float) -> Obstacle:
+        """Return what is observed of a job that fits to its end: the first of the queue, or the jobs it starts with."""
+        later = since + time_tolerance(since)
+        own = self._number[placement.job]
+        waiting = [self._number[p.job] for p in self._schedule if p.start > later]
+        first = min((j for j in waiting if self._queued[j] <= later), key=lambda j: (self._queued[j], j), default=own)
+        if (self._queued[first], first) < (self._queued[own], own):
+            return Obstacle("queue", "", None, None, (self._problem.jobs[first].id,))
+        together = tuple(p.job for p in self._schedule if p.start == placement.start and p is not placement)
+        return Obstacle("together" if together else "alone", "", None, None, together)
 
     def _lacking(self, j: int, free: Allocation, left: Sequence[float]) -> Obstacle | None:
         """Return of what too little is free for a job; None where there is enough."""
@@ -233,8 +248,9 @@ class _Waiting:
             "window": f"it would fit, but takes {amount:g} s, and {kept_back} begins after {limit:g} s"
             if obstacle.amount is not None
             else f"enough would be free but for {kept_back}",
-            "batch": f"nothing is in its way, from then to its end; it starts with {others}, as one batch",
-            "policy": "nothing is in its way, from then to its end, but the policy",
+            "queue": f"it could have started; {others}, queued earlier, had not",
+            "together": f"it could have started, and no job queued earlier was waiting; {others} {start} with it",
+            "alone": "it could have started, and no job queued earlier was waiting",
         }
         return words[obstacle.kind]
 

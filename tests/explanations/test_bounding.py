@@ -6,7 +6,10 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform
-from coalloc.explanations.bounding import Bounded, what_moves
+from coalloc.explanations.bounding import Bounded, bound_of, what_moves
+from coalloc.objectives import Criterion, objective_of
+from coalloc.problem import discretise
+from coalloc.testing.brute_force import brute_force_oas
 from coalloc.testing.small import small_instance
 
 
@@ -29,12 +32,50 @@ def test_what_the_time_limit_cut_short_moves_nothing():
         wide = [cluster.name for cluster in changed.platform.clusters if cluster.link_bandwidth > 1.0]
         return {"C1": Bounded(90.0, False), "C2": Bounded(80.0, True)}.get("".join(wide), Bounded(100.0, False))
 
-    moves, cut = what_moves(instance, bound, "s")
+    moves, cut = what_moves(instance, bound, lambda _: None, "s")
     assert (moves.kind, moves.where, moves.amount) == ("link", "C1", 90.0)
     assert (cut.kind, cut.amount) == ("cut", None)
     assert cut.sentence.startswith(
         "the time limit cut the bound short with 2 instead of 1 MB/s on the link of 'C2': nothing"
     )
+
+
+def test_optima_are_compared_where_both_are_proved_and_bounds_elsewhere():
+    # Optima by hand: 120 as it is, 110 with more on the link of C1, none proved for C2, 120 with more nodes. Bounds:
+    # 100, and 90 with more on the link of C2.
+    instance = Instance(star((2, 1.0, 1.0), (2, 0.5, 1.0)), [Job("J1", 1, 40.0)])
+
+    def wide(changed):
+        return "".join(cluster.name for cluster in changed.platform.clusters if cluster.link_bandwidth > 1.0)
+
+    def bound(changed):
+        return Bounded({"C2": 90.0}.get(wide(changed), 100.0), False)
+
+    def optimum(changed):
+        return {"C1": 110.0, "C2": None}.get(wide(changed), 120.0)
+
+    of_bound, of_optimum = what_moves(instance, bound, optimum, "s")
+    assert of_optimum.sentence.endswith("'C1' the optimum is 110 s, 10 s less")
+    assert (of_optimum.about, of_optimum.where, of_optimum.amount, of_optimum.limit) == ("optimum", "C1", 110.0, 120.0)
+    assert of_bound.sentence.endswith("'C2' the bound is 90 s, 10 s less")
+    assert (of_bound.about, of_bound.where, of_bound.amount, of_bound.limit) == ("capacity", "C2", 90.0, 100.0)
+
+    (nothing,) = what_moves(instance, bound, lambda _: 120.0, "s")
+    assert (nothing.about, nothing.kind, nothing.limit) == ("optimum", "nothing", 120.0)
+
+
+def test_a_schedule_is_held_against_the_proved_optimum():
+    # Three nodes, five jobs of 2, 2, 2, 1, 1 tasks and 100, 100, 100, 150, 150 s: area 900 / 3 = 300 s, and no two
+    # of two tasks run side by side: 300 s. Jobs of 150 s fill the third node to 300 s. With a node more: 2 + 2 fit.
+    shapes = [(2, 100.0), (2, 100.0), (2, 100.0), (1, 150.0), (1, 150.0)]
+    instance = Instance(star((3, 1.0, 1.0)), [Job(f"J{k}", *shape) for k, shape in enumerate(shapes)])
+    explanation = coalloc.explain(instance, coalloc.simulate(instance, "fcfs").schedule)
+    changed = instance.replace(platform=star((4, 1.0, 1.0)))
+    best = coalloc.solve(changed)
+    assert best.status == "optimal"
+    (moves,) = explanation.of("optimum")
+    assert (moves.kind, moves.where, moves.limit, moves.amount) == ("cluster", "C1", 300.0, best.objective)
+    assert explanation.of("capacity") == ()
 
 
 def test_the_longest_job():
@@ -54,10 +95,13 @@ def test_the_area():
     reason = bound_reason(instance)
     assert (reason.kind, reason.amount, reason.limit) == ("area", 400.0, 2)
     assert coalloc.lower_bound(instance, method="area") == pytest.approx(200.0)
-    # One more node: 400 / 3 s.
-    (moves,) = coalloc.explain(instance).of("capacity")
+    # One more node: 400 / 3 s, but of three nodes at most three jobs run at a time, so that the optimum is still 200 s.
+    (moves,) = bounds_that_move(instance)
     assert (moves.kind, moves.where, moves.limit) == ("cluster", "C1", pytest.approx(200.0))
     assert moves.amount == pytest.approx(400.0 / 3.0)
+    explanation = coalloc.explain(instance)
+    assert [(r.kind, r.limit) for r in explanation.of("optimum")] == [("nothing", pytest.approx(200.0))]
+    assert explanation.of("capacity") == ()
 
 
 def test_jobs_that_are_too_wide_to_run_side_by_side():
@@ -69,46 +113,61 @@ def test_jobs_that_are_too_wide_to_run_side_by_side():
 
 
 def test_the_link_that_keeps_two_jobs_apart():
-    # Each job is on both clusters of 2 nodes, with 10 MB/s on both links of 15: one after the other, 200 s. Twice the
-    # bandwidth of one link alone does not help; a node more in a cluster holds a job by itself: both at once, 100 s.
+    # A job is on two or three of the clusters of 2 nodes, with 10 MB/s on each of their links of 15; two jobs at once
+    # fill all 6 nodes, so that they share a link: one after the other, 200 s. With 30 MB/s on one link they may share
+    # that, and with a node more in a cluster one job is in it by itself: both at once, 100 s.
     jobs = [Job(f"J{i}", 3, 100.0, processing_share=0.5, task_bandwidth=10.0) for i in (1, 2)]
-    narrow = Instance(star((3, 1.0, 15.0), (2, 1.0, 15.0), (1, 1.0, 30.0)), jobs)
-    found = coalloc.explain(narrow).of("capacity")
+    narrow = Instance(star(*[(2, 1.0, 15.0)] * 3), jobs)
+    found = coalloc.explain(narrow).of("optimum")
+    assert {(reason.kind, reason.where) for reason in found} == {
+        (kind, f"C{i}") for kind in ("link", "cluster") for i in (1, 2, 3)
+    }
     for reason in found:
-        assert reason.amount == pytest.approx(100.0)
-        assert reason.limit == pytest.approx(200.0) or reason.kind == "nothing"
+        assert (reason.amount, reason.limit) == (pytest.approx(100.0), pytest.approx(200.0))
+
+
+def bounds_that_move(instance):
+    """Return what moves the bound on the makespan, no optimum being proved."""
+
+    def criterion(changed):
+        return Criterion(discretise(changed, None), objective_of("makespan"))
+
+    return what_moves(instance, bound_of(criterion, 60.0), lambda _: None, "s")
+
+
+def changed_by(instance, reason):
+    """Return the instances that a reason may mean: several where a cluster has several kinds of nodes."""
+    platform = instance.platform
+    if reason.kind == "releases":
+        first = min(job.arrival for job in instance.jobs)
+        return [instance.replace(jobs=tuple(job.replace(arrival=first) for job in instance.jobs))]
+    if reason.kind == "cluster":
+        (cluster,) = (c for c in platform.clusters if c.name == reason.where)
+        larger = [cluster.replace(nodes=(*cluster.nodes, group.replace(count=1))) for group in cluster.nodes]
+        replaced = [tuple(new if c is cluster else c for c in platform.clusters) for new in larger]
+        return [instance.replace(platform=platform.replace(clusters=clusters)) for clusters in replaced]
+    clusters = tuple(
+        c.replace(link_bandwidth=2 * c.link_bandwidth) if c.name == reason.where else c for c in platform.clusters
+    )
+    switches = tuple(s.replace(bandwidth=2 * s.bandwidth) if s.name == reason.where else s for s in platform.switches)
+    return [instance.replace(platform=platform.replace(clusters=clusters, switches=switches))]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 4, 5])
-def test_every_difference_is_what_lower_bound_says_of_the_changed_instance(seed):
+def test_every_difference_is_what_a_second_computation_says_of_the_changed_instance(seed):
     instance, _ = small_instance(seed)
-    explanation = coalloc.explain(instance)
     before = coalloc.lower_bound(instance)
-    platform = instance.platform
-    for reason in explanation.of("capacity"):
+    for reason in (r for r in bounds_that_move(instance) if r.kind != "nothing"):
         assert reason.limit == pytest.approx(before)
-        if reason.kind == "releases":
-            first = min(job.arrival for job in instance.jobs)
-            changed = instance.replace(jobs=tuple(job.replace(arrival=first) for job in instance.jobs))
-            assert coalloc.lower_bound(changed) == pytest.approx(reason.amount)
-        elif reason.kind == "cluster":
-            (cluster,) = (c for c in platform.clusters if c.name == reason.where)
-            options = []
-            for group in cluster.nodes:
-                larger = cluster.replace(nodes=(*cluster.nodes, group.replace(count=1)))
-                clusters = tuple(larger if c is cluster else c for c in platform.clusters)
-                options.append(coalloc.lower_bound(instance.replace(platform=platform.replace(clusters=clusters))))
-            assert any(found == pytest.approx(reason.amount) for found in options)
-        elif reason.kind == "link":
-            clusters = tuple(
-                c.replace(link_bandwidth=2 * c.link_bandwidth) if c.name == reason.where else c
-                for c in platform.clusters
-            )
-            switches = tuple(
-                s.replace(bandwidth=2 * s.bandwidth) if s.name == reason.where else s for s in platform.switches
-            )
-            changed = instance.replace(platform=platform.replace(clusters=clusters, switches=switches))
-            assert coalloc.lower_bound(changed) == pytest.approx(reason.amount)
+        bounds = map(coalloc.lower_bound, changed_by(instance, reason))
+        assert any(found == pytest.approx(reason.amount) for found in bounds)
+    explanation = coalloc.explain(instance)
+    assert explanation.of("capacity") == ()
+    least = brute_force_oas(instance, slot=None).objective
+    for reason in explanation.of("optimum"):
+        assert reason.limit == pytest.approx(least)
+        changed = [instance] if reason.kind == "nothing" else changed_by(instance, reason)
+        assert any(brute_force_oas(one, slot=None).objective == pytest.approx(reason.amount) for one in changed)
 
 
 def test_sums_are_bounded_by_each_job_alone_or_by_one_fast_machine():
@@ -128,7 +187,7 @@ def test_a_schedule_that_meets_the_bound_and_one_that_does_not():
     late = coalloc.Schedule([coalloc.Placement("J1", 25.0, 125.0, ["C1/0"])])
     (gap,) = (r for r in coalloc.explain(instance, late).of("bound") if r.kind == "gap")
     assert (gap.amount, gap.limit) == (125.0, 100.0)
-    assert "25 s (20 %) above the bound of 100 s" in gap.sentence
+    assert "25 s (20 %) above the optimum of 100 s" in gap.sentence
 
 
 def test_a_schedule_that_is_not_valid_is_explained_by_the_rules_it_breaks():

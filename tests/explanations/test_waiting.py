@@ -58,7 +58,7 @@ def confirm(instance, schedule, reason):
         assert fits(instance, schedule, job, middle, for_a_moment=True) == (reason.amount is not None)
         return
     fits_now = fits(instance, schedule, job, middle, for_a_moment=True)
-    assert fits_now == (reason.kind in ("reservation", "batch", "policy"))
+    assert fits_now == (reason.kind in ("reservation", "queue", "together", "alone"))
     if reason.kind == "processors":
         busy = [p for p in schedule if p.start <= middle < p.end]
         running = sum(run.job.tasks for run in instance.running if run.end > middle)
@@ -67,6 +67,13 @@ def confirm(instance, schedule, reason):
         assert free <= reason.limit or instance.platform.unavailable
     if fits_now:
         assert fits(instance, schedule, job, reason.since) == (reason.kind != "reservation")
+    if reason.kind in ("queue", "together", "alone"):
+        # The jobs before it in the queue, by arrival and place in the instance, that have not started either.
+        queue = sorted(instance.jobs, key=lambda j: j.arrival)
+        before = [j.id for j in queue[: [j.id for j in queue].index(job)] if schedule[j.id].start > middle]
+        together = [p.job for p in schedule if p.start == schedule[job].start and p.job != job]
+        assert list(reason.jobs[1:]) == (before[:1] or together)
+        assert reason.kind == ("queue" if before else "together" if together else "alone")
     if reason.kind == "reservation":
         later = [p.job for p in schedule if p.start >= reason.since + reason.limit - 1e-6 and p.job != job]
         assert set(reason.jobs[1:]) <= set(later)
@@ -155,7 +162,7 @@ def test_processors_then_a_reservation_then_nothing():
         ("processors", 0.0, 100.0, 1, 0, ()),
         ("reservation", 100.0, 150.0, 80.0, 50.0, ("J3",)),
         ("processors", 150.0, 250.0, 1, 0, ()),
-        ("policy", 250.0, 300.0, None, None, ()),
+        ("alone", 250.0, 300.0, None, None, ()),
     ]
     confirmed(instance, schedule)
 
@@ -171,11 +178,34 @@ def test_a_link():
     confirmed(instance, schedule)
 
 
-def test_a_batch_starts_together():
-    # Two nodes; J1 and J2 could run at once at 0 s, and start together at 50 s.
+def test_fcfs_keeps_a_job_behind_the_one_before_it_in_the_queue():
+    # Four nodes: beside J1 (3 tasks) one is free to 100 s, when J2 (4 tasks) starts. J3 (1 task, 50 s) would
+    # have fitted; J4 starts with it at 200 s, which is no reason.
+    jobs = [Job("J1", 3, 100.0), Job("J2", 4, 100.0), Job("J3", 1, 50.0), Job("J4", 1, 50.0)]
+    instance = Instance(platform(4), jobs)
+    schedule = coalloc.simulate(instance, "fcfs").schedule
+    assert waits(instance, schedule, "J3")[0] == ("queue", 0.0, 100.0, None, None, ("J2",))
+    first = coalloc.explain(instance, schedule, jobs=["J3"]).of("wait")[0]
+    assert first.sentence == "job 'J3' waits from 0 s to 100 s: it could have started; 'J2', queued earlier, had not"
+    confirmed(instance, schedule)
+
+
+def test_a_job_that_still_waits_for_another_is_not_queued_earlier():
+    # J2 arrives before J3, but is queued at 100 s, when J1 ends. J3 could have started at 10 s; nobody stood before it.
+    jobs = [Job("J1", 1, 100.0), Job("J2", 1, 10.0, after=("J1",)), Job("J3", 1, 20.0, arrival=10.0)]
+    starts = {"J1": (0.0, 100.0, "C1/0"), "J2": (110.0, 120.0, "C1/0"), "J3": (90.0, 110.0, "C1/1")}
+    schedule = Schedule([Placement(job, start, end, [node]) for job, (start, end, node) in starts.items()])
+    instance = Instance(platform(2), jobs)
+    assert waits(instance, schedule, "J3") == [("alone", 10.0, 90.0, None, None, ())]
+    assert waits(instance, schedule, "J2")[1:] == [("alone", 100.0, 110.0, None, None, ())]
+
+
+def test_jobs_that_start_together_later_than_they_could():
+    # Two nodes; J1 and J2 could run at once at 0 s, and start together at 50 s. J1 is the first of the queue.
     instance = Instance(platform(2), [Job("J1", 1, 10.0), Job("J2", 1, 10.0)])
     schedule = Schedule([Placement("J1", 50.0, 60.0, ["C1/0"]), Placement("J2", 50.0, 60.0, ["C1/1"])])
-    assert waits(instance, schedule, "J1") == [("batch", 0.0, 50.0, None, None, ("J2",))]
+    assert waits(instance, schedule, "J1") == [("together", 0.0, 50.0, None, None, ("J2",))]
+    assert waits(instance, schedule, "J2") == [("queue", 0.0, 50.0, None, None, ("J1",))]
 
 
 def test_a_job_that_comes_after_another():
@@ -183,7 +213,7 @@ def test_a_job_that_comes_after_another():
     schedule = Schedule([Placement("J1", 0.0, 100.0, ["C1/0"]), Placement("J2", 120.0, 130.0, ["C1/1"])])
     assert waits(instance, schedule, "J2") == [
         ("precedence", 0.0, 100.0, None, 100.0, ("J1",)),
-        ("policy", 100.0, 120.0, None, None, ()),
+        ("alone", 100.0, 120.0, None, None, ()),
     ]
 
 

@@ -161,12 +161,12 @@ def test_equal_jobs_differ_by_what_they_take() -> None:
     assert problem.kinds == (0, 1, 0)
 
 
-def test_why_a_job_waits_and_what_moves_the_bound() -> None:
+def test_why_a_job_waits_and_what_moves_the_optimum() -> None:
     instance = of_platform(resources={"licences": 4.0})
     explained = coalloc.explain(instance, coalloc.solve(instance, slot=5.0).schedule)
     waits = explained.of("wait")
     assert {(reason.kind, reason.where) for reason in waits} == {("resource", "licences")}
     assert [reason.kind for reason in explained.of("bound")][1:] == ["resource"]
-    # Twice as many licences let two run at once, each of three pairs for 5 s.
-    (moves,) = (reason for reason in explained.of("capacity") if reason.kind == "resource")
-    assert (moves.where, round(moves.amount or 0.0, 6), moves.limit) == ("licences", 15.0, 30.0)
+    # Twice as many licences let two of the three run at once, the third after them.
+    (moves,) = (reason for reason in explained.of("optimum") if reason.kind == "resource")
+    assert (moves.where, round(moves.amount or 0.0, 6), moves.limit) == ("licences", 20.0, 30.0)

@@ -179,13 +179,13 @@ def test_a_proof_is_written_in_unix_time(tmp_path: Path) -> None:
 
 
 def test_explanations_have_the_bounds_of_near_0_and_the_instants_of_the_instance() -> None:
-    # 120 s of one processor on two: 60 s; on three 40 s.
+    # 120 s of one processor on two: 60 s; on three 50 s, for no jobs of 30 and 20 s take 40 s on each of the three.
     found = coalloc.explain(two_nodes(UNIX))
     (area,) = found.of("bound")
     assert (area.kind, area.amount) == ("area", pytest.approx(120.0, abs=1e-5))
     assert "from 1700000003 s on" in area.sentence
-    (node,) = found.of("capacity")
-    assert (node.amount, node.limit) == (pytest.approx(40.0, abs=1e-5), pytest.approx(60.0, abs=1e-5))
+    (node,) = found.of("optimum")
+    assert (node.amount, node.limit) == (pytest.approx(50.0, abs=1e-5), pytest.approx(60.0, abs=1e-5))
     schedule = coalloc.simulate(two_nodes(UNIX), "fcfs").schedule
     waits = coalloc.explain(two_nodes(UNIX), schedule, jobs=["J2"]).of("wait")
     assert waits[0].sentence.startswith("job 'J2' waits from 1700000003 s to 1700000033 s: ")
