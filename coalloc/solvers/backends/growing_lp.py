@@ -32,6 +32,19 @@ def quiet_highs(**options: Any) -> Any:
     return highs
 
 
+def run_quietly(highs: Any) -> Any:
+    """Run HiGHS and return its status, also where other code has run HiGHS with more threads in this one.
+
+    HiGHS starts its workers once per thread of the process and then fails for every other number but 0, which takes
+    the workers that are there.
+    """
+    status = highs.run()
+    if status == highspy.HighsStatus.kError:
+        checked(highs.setOptionValue("threads", 0), "setting threads")
+        status = highs.run()
+    return status
+
+
 class GrowingLp:
     """A linear programme to be minimised; it begins empty, and all its columns are at least 0."""
 
@@ -66,7 +79,7 @@ class GrowingLp:
         """Return an optimum; None where HiGHS finds none by the deadline, an instant of ``time.perf_counter()``, s."""
         left = max(0.0, deadline - time.perf_counter())
         checked(self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left), "setting time_limit")
-        if self._highs.run() == highspy.HighsStatus.kError:
+        if run_quietly(self._highs) == highspy.HighsStatus.kError:
             return None
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None

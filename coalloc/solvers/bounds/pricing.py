@@ -21,7 +21,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from coalloc.solvers.backends.growing_lp import quiet_highs
+from coalloc.solvers.backends.growing_lp import quiet_highs, run_quietly
 from coalloc.solvers.backends.highs import checked
 from coalloc.solvers.bounds.link_sets import SetList
 from coalloc.solvers.bounds.release_suffixes import LevelledJob, Member
@@ -264,7 +264,7 @@ class MipPricing:
         checked(self._mip.changeColsCost(len(costs), columns, costs / unit), "setting prices")
         if math.isfinite(left):
             checked(self._mip.setOptionValue("time_limit", self._mip.getRunTime() + left), "setting time_limit")
-        if self._mip.run() == highspy.HighsStatus.kError:
+        if run_quietly(self._mip) == highspy.HighsStatus.kError:
             return Priced(math.inf, ())
         info = self._mip.getInfo()
         value = info.mip_dual_bound * unit * (1.0 + MIP_MARGIN) if info.mip_dual_bound > 0.0 else math.inf

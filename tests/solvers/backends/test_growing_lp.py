@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from threading import Thread
 
 import pytest
 
@@ -38,3 +39,24 @@ def test_what_highs_refuses_is_an_error() -> None:
         lp.add_row(0.0, 1.0, [3], [1.0])
     with pytest.raises(CoallocError, match="HiGHS failed while setting threads"):
         quiet_highs(threads="many")
+
+
+def test_other_code_may_have_run_highs_with_more_threads_before() -> None:
+    # HiGHS has one pool of workers for each thread of the process, with the number of the first run there; with
+    # another number it fails. In a thread of its own the test does not depend on what ran before it.
+    found: list[float | None] = []
+
+    def both() -> None:
+        other = quiet_highs(threads=2)
+        other.addVar(1.0, 2.0)
+        other.run()
+        lp = GrowingLp()
+        lp.add_row(4.0, math.inf)
+        lp.add_columns([3.0], [[(0, 2.0)]])  # 4 / 2 * 3
+        solution = lp.solve()
+        found.append(None if solution is None else solution.value)
+
+    thread = Thread(target=both)
+    thread.start()
+    thread.join()
+    assert found == [6.0]
