@@ -6,6 +6,7 @@ once, from instant to instant. Definitions: docs/nondedicated.md.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,8 +37,8 @@ class JobUse:
 class UserUse:
     """A local user: for how long jobs were watched beside him (s), and what parallel tasks took meanwhile.
 
-    ``cpu_seconds`` (s) and ``memory_seconds`` (MB s) are integrals over that time, ``most_cpu`` (0..1) and
-    ``most_memory`` (MB) the largest values.
+    ``cpu_seconds`` and ``memory_seconds`` (s) are integrals of shares of the node over that time, ``most_cpu`` and
+    ``most_memory`` (0..1) the largest shares. Tasks that ask for more memory than the node has take all of it.
     """
 
     node: int
@@ -117,6 +118,7 @@ class _Watch:
         self._instants, self._happenings = _by_instant(schedule, self._facts, instance.time_base)
         self._end = last
         self._nodes = SharedNodes(platform, instance.sharing)
+        self._memories = [platform.group_of(node).memory or math.inf for node in platform.nodes]
         self._uses = tuple(JobUse() for _ in self._jobs)
         self._users = tuple(UserUse(number[user.node], user.profile) for user in self._facts)
         self._present: dict[int, int] = {}
@@ -175,7 +177,8 @@ class _Watch:
             self._uses[row].share_seconds += job.share * seconds
             self._uses[row].stopped_time += seconds if job.is_stopped else 0.0
         for user, n in self._present.items():
-            seen, cpu, memory = self._users[user], self._nodes.cpu_taken(n), self._nodes.memory_taken(n)
+            seen, cpu = self._users[user], self._nodes.cpu_taken(n)
+            memory = min(1.0, self._nodes.memory_taken(n) / self._memories[n])
             seen.time += seconds
             seen.cpu_seconds += cpu * seconds
             seen.memory_seconds += memory * seconds

@@ -47,9 +47,13 @@ SHARING_METRICS: Mapping[str, tuple[str, str]] = {
     "user_cpu_least": ("-", "Least share of the CPU that is left to a user; 1 where there is none."),
     "user_memory_mean": (
         "-",
-        "Share of the memory of the node that they leave, averaged likewise; 1 where there is no limit.",
+        "Share of the memory of the node that they leave, averaged likewise; 1 where there is no limit, 0 while they "
+        "ask for more than it has.",
     ),
-    "user_memory_least": ("-", "Least share of the memory of the node that is left to a user, at least 0."),
+    "user_memory_least": (
+        "-",
+        "Least share of the memory of the node that is left to a user; 0 where tasks ask for more than it has.",
+    ),
 }
 """Every metric of shared nodes but latencies, which there are two for each profile of users: unit and definition."""
 
@@ -82,7 +86,7 @@ def sharing_metrics(instance: Instance, schedule: Schedule, kappa: float = KAPPA
         "stopped_share": _mean(np.array([float(job.stops > 0) for job in use.jobs])),
         "stops": float(sum(job.stops for job in use.jobs)),
         **{f"messages_{kind}": float(use.messages[kind]) for kind in NOTIFICATIONS},
-        **_kept(instance, use.users),
+        **_kept(use.users),
     }
     return found | _latencies(use.users, kappa)
 
@@ -148,20 +152,17 @@ def _alone(instance: Instance, schedule: Schedule) -> Iterator[float]:
         yield execution_time(job, processing_slowdown(powers[node] for node in nodes))
 
 
-def _kept(instance: Instance, users: Sequence[UserUse]) -> dict[str, float]:
+def _kept(users: Sequence[UserUse]) -> dict[str, float]:
     """Return what users keep of CPU and memory."""
-    nodes = instance.platform.nodes
-    memories = [instance.platform.group_of(nodes[user.node]).memory or math.inf for user in users]
     time = math.fsum(user.time for user in users)
     cpu = math.fsum(user.cpu_seconds for user in users)
-    memory = math.fsum(user.memory_seconds / most for user, most in zip(users, memories, strict=True))
-    least = min((1.0 - user.most_memory / most for user, most in zip(users, memories, strict=True)), default=1.0)
+    memory = math.fsum(user.memory_seconds for user in users)
     return {
         "user_time": time,
         "user_cpu_mean": 1.0 - cpu / time if time else 1.0,
         "user_cpu_least": min((1.0 - user.most_cpu for user in users), default=1.0),
         "user_memory_mean": 1.0 - memory / time if time else 1.0,
-        "user_memory_least": max(0.0, least),
+        "user_memory_least": min((1.0 - user.most_memory for user in users), default=1.0),
     }
 
 

@@ -107,6 +107,18 @@ def test_tasks_that_wait_for_a_stopped_one_take_cpu_where_nodes_do_not_cooperate
         assert found["user_memory_least"] == pytest.approx(0.4)
 
 
+def test_tasks_with_more_memory_than_the_node_has_leave_a_user_nothing_and_not_less():
+    # The contract and paging let tasks ask for 0.8 * 1.5 * 100 = 120 MB of a node of 100: J1 and J2 do, so that the
+    # user is left no memory for as long as they run, which is to the end.
+    jobs = [job("J1", memory=60.0), job("J2", memory=60.0)]
+    instance = Instance(nodes(1, contract=0.8, paging=0.5), jobs, local_users=[LocalUser("C1/0", 0, 1000)])
+    run = coalloc.simulate(instance, Named({"J1": ("C1/0",), "J2": ("C1/0",)}))
+    assert {placement.start for placement in run.schedule} == {0.0}
+    assert len({placement.end for placement in run.schedule}) == 1
+    found = coalloc.sharing_metrics(instance, run.schedule)
+    assert (found["user_memory_mean"], found["user_memory_least"]) == (0.0, 0.0)
+
+
 def test_dedicated_nodes_have_no_users_to_keep_anything():
     instance = dedicated(PAIR)
     assert not instance.shares_nodes
