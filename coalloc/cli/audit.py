@@ -66,7 +66,7 @@ Length = Annotated[
 TimeLimit = Annotated[
     float,
     Option(
-        help="Seconds for bounds and searches of a window; 20 times that for a period of several.",
+        help="Seconds for bounds and searches of a window; 20 times that for a period of several; inf for no limit.",
         rich_help_panel=RUNNING,
     ),
 ]

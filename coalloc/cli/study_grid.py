@@ -46,7 +46,7 @@ StoreFile = Annotated[
     ),
 ]
 Processes = Annotated[int, Option("--jobs", "-j", min=1, metavar="N", help="Runs at a time.")]
-TimeLimit = Annotated[float, Option(help="Seconds at which a run is killed.")]
+TimeLimit = Annotated[float, Option(help="Seconds at which a run is killed; inf for no limit.")]
 PlotFolder = Annotated[
     Path | None, Option("--plot", metavar="FOLDER", help="Folder for pictures and the table by strategy.")
 ]

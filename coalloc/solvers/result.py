@@ -27,6 +27,12 @@ RunModel = Callable[..., "ModelSolution"]
 NO_TIME_LIMIT = 1e9
 """Seconds that stand for no limit: thirty years, a number that every solver takes and shares divide."""
 
+
+def finite_limit(time_limit: float) -> float:
+    """Return a time limit, s, as a number that JSON and every solver take: no limit becomes :data:`NO_TIME_LIMIT`."""
+    return min(time_limit, NO_TIME_LIMIT)
+
+
 PROOF_TOLERANCE = 1e-6
 """Relative gap up to which an objective in seconds counts as proven."""
 

@@ -35,6 +35,7 @@ from coalloc.documents.text import quoted, visible
 from coalloc.instance import CoallocError, Instance, Platform
 from coalloc.instance.files import INSTANCE
 from coalloc.schedule import Schedule
+from coalloc.solvers.result import NO_TIME_LIMIT, finite_limit
 from coalloc.studies.audit_report import Audit, Row, best_starts, instant_text, row_of, table_of
 from coalloc.studies.audit_samples import measure_window
 from coalloc.studies.audit_windows import History, Window, cut, refuse_unequal, window_of
@@ -174,7 +175,8 @@ def audit(
     policies
         Policies, by label, whose schedules are held against the bounds, with the users' estimates and with run times.
     time_limit
-        Seconds for bounds and searches of a window; the bounds of a period of several get 20 times as many.
+        Seconds for bounds and searches of a window; the bounds of a period of several get 20 times as many;
+        ``math.inf``: no limit.
     seed
         Of the searches.
     store
@@ -208,7 +210,7 @@ def audit(
     begin, end = _period(history, log.epoch, after, before)
     if not window > 0.0 or (end - begin) / window > MOST_WINDOWS:
         raise CoallocError(f"window: must be above 0 s, and make at most {MOST_WINDOWS} windows, got {window:g} s")
-    options = {"policies": labels, "time_limit": time_limit, "seed": seed}
+    options = {"policies": labels, "time_limit": finite_limit(time_limit), "seed": seed}
     study = _Study(history, log.epoch, options, progress or (lambda _: None))
     calls = study.calls(begin, end, window)
     with _place(store) as path:
@@ -235,7 +237,7 @@ class _Study:
             raise CoallocError(f"no job waits or arrives in the period: {_arrivals_text(self.history, self.epoch)}")
         if end - begin <= length:
             return [_Call(whole, WHOLE, self.options, is_whole=True)]
-        longer = {**self.options, "time_limit": WHOLE_TIMES * self.options["time_limit"]}
+        longer = {**self.options, "time_limit": finite_limit(WHOLE_TIMES * self.options["time_limit"])}
         parts = cut(self.history, begin, end, length)
         windows = [_Call(part, self._label(part), self.options, is_whole=False) for part in parts]
         return [_Call(whole, WHOLE, longer, is_whole=True), *windows]
@@ -271,10 +273,15 @@ class _Study:
 
     def _announce(self, calls: Sequence[_Call]) -> None:
         """Say how long what has to be run may take."""
-        limits = {call.is_whole: duration_text(call.options["time_limit"]) for call in calls}
+        limits = {call.is_whole: call.options["time_limit"] for call in calls}
+        if NO_TIME_LIMIT in limits.values():
+            return
         num_windows = sum(not call.is_whole for call in calls)
-        whole = [f"{limits[True]} for {WHOLE}"] if True in limits else []
-        parts = [*whole, *([f"{limits[False]} for each of {counted(num_windows, 'window')}"] if num_windows else [])]
+        whole = [f"{duration_text(limits[True])} for {WHOLE}"] if True in limits else []
+        parts = [
+            *whole,
+            *([f"{duration_text(limits[False])} for each of {counted(num_windows, 'window')}"] if num_windows else []),
+        ]
         if parts:
             self.say(f"bounds and searches take up to {', '.join(parts)}")
 

@@ -33,7 +33,7 @@ from coalloc.instance.files import INSTANCE
 from coalloc.result_files import instance_hash
 from coalloc.rules.brokering import STRATEGIES
 from coalloc.site_meter import Working
-from coalloc.solvers.result import relative_gap
+from coalloc.solvers.result import finite_limit, relative_gap
 from coalloc.studies.grid_report import coverage
 from coalloc.studies.instances import instances_of
 from coalloc.studies.interruption import Interrupted
@@ -184,7 +184,8 @@ def grid_study(
         File in which every run is kept when it ends. What it has of this study is not run again; without one nothing
         is kept.
     processes
-        Runs at a time, each in a process of its own, killed after ``time_limit`` seconds.
+        Runs at a time, each in a process of its own, killed after ``time_limit`` seconds (``math.inf``:
+        no limit).
     progress
         Gets a line for each run.
 
@@ -209,9 +210,11 @@ def grid_study(
     _refuse(given, [*names, *(always_on or ())], options)
     if processes < 1:
         raise CoallocError(f"processes: must be at least 1, got {picture_of(processes)}")
+    if not time_limit > 0.0:
+        raise CoallocError(f"time_limit: must be above 0 s, got {picture_of(time_limit)}")
     held = [Week(instance, instance_hash(instance)) for instance in given]
     with _place(store) as path:
-        study = _Study(held, options, time_limit, path, processes, progress or (lambda _: None))
+        study = _Study(held, options, finite_limit(time_limit), path, processes, progress or (lambda _: None))
         rows = study.rows(names, True, [])
         best = [coverage(_table(rows)).index[0]] if always_on is None else list(dict.fromkeys(always_on))
         return _table(study.rows(best, False, rows))

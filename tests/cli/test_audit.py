@@ -47,6 +47,16 @@ def test_an_export_is_audited_and_everything_written(export, tmp_path):
     assert json.loads(again.stdout)["period"]["wait_as_it_was"] == 35.0
 
 
+def test_without_a_limit_a_period_of_few_jobs_is_audited_to_the_end(export):
+    # 55/3 s on average (see above), proved: without a limit nothing is cut short, and no time is announced.
+    result = run("audit", export, "--processors", 2, "--time-limit", "inf", "--against", "fcfs", "-j", "1", "--json")
+    assert result.exit_code == 0
+    assert "take up to" not in result.stderr
+    period = json.loads(result.stdout)["period"]
+    assert period["wait_bound"] == pytest.approx(55.0 / 3.0)
+    assert period["wait_best"] == pytest.approx(55.0 / 3.0)
+
+
 def test_what_has_ended_is_kept_at_an_interrupt(export, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise Interrupted(pd.DataFrame({"window": ["the whole period"]}), ["2026-10-01 00:00"])

@@ -1,5 +1,7 @@
 """Strategies of a broker over weeks of a grid: what runs, what is kept, and what is refused."""
 
+import math
+
 import pandas as pd
 import pytest
 
@@ -104,6 +106,11 @@ def test_what_is_kept_is_not_run_again(table, folder):
     assert said == []
 
 
+def test_runs_may_be_without_a_limit(table):
+    endless = coalloc.grid_study(WEEKS[1], STRATEGIES, always_on=["MLp"], time_limit=math.inf)
+    assert endless["makespan"].tolist() == table[table["week"] == "week-02"]["makespan"].tolist()
+
+
 def test_an_interrupted_study_keeps_what_has_ended(tmp_path):
     def interrupt(_):
         raise KeyboardInterrupt
@@ -126,6 +133,7 @@ def test_an_interrupted_study_keeps_what_has_ended(tmp_path):
         (WEEKS, {"strategies": ["MLP"]}, "did you mean"),
         (WEEKS, {"strategies": ["MLp"], "always_on": ["MXL"]}, "'MXL'"),
         (WEEKS, {"processes": 0}, "processes: must be at least 1, got 0"),
+        (WEEKS, {"time_limit": 0.0}, "time_limit: must be above 0 s, got 0.0"),
         (
             Instance(Platform([site("slow", 1.0, states=None), site("fast", 2.0)]), []),
             {"strategies": STRATEGIES},
