@@ -48,6 +48,8 @@ Spans = list[tuple[int, int]]
 """Intervals ``[first, stop)`` of processors by index, in order."""
 
 RULES = {
+    "other-instance": "a schedule that names another instance places all jobs of this one, and no others; where it "
+    "does not, that is reported once and no other rule is checked",
     "missing-job": "every job of the instance is placed",
     "duplicate-job": "no job is placed more than once",
     "unknown-job": "every placement is of a job to schedule, not of another or of one that runs already",
@@ -166,6 +168,8 @@ def check(
             raise CoallocError(f"check, where nodes are shared, knows nothing of {word!r}, which this instance uses")
     if power_management:
         require_power_states(instance.platform)
+    if other := _other_instance(instance, schedule):
+        return [other]
     with np.errstate(all="ignore"):  # finite numbers of any size are allowed, and their sums may overflow
         rows = _rows(instance, schedule)
         loads = _loads(rows, instance)
@@ -448,6 +452,24 @@ def _loads(rows: _Rows, instance: Instance) -> Floats:
 
 
 # ------------------------------------------------------------------------------ the rules, job by job
+
+
+def _other_instance(instance: Instance, schedule: Schedule) -> Violation | None:
+    """Return that a schedule is of another instance: it names another, and the jobs are not the same either."""
+    if schedule.instance in (instance.name, Schedule(()).instance):
+        return None
+    placed = dict.fromkeys(placement.job for placement in schedule.placements)
+    known = {*instance.job_by_id, *(run.job.id for run in instance.running)}
+    unknown = [name for name in placed if name not in known]
+    missing = [name for name in instance.job_by_id if name not in placed]
+    if not unknown and not missing:
+        return None
+    differences = ((unknown, "unknown here"), (missing, "not placed"))
+    said = [f"{_counted(len(names), 'job')} {how} ({_listed(names)})" for names, how in differences if names]
+    names = f"the schedule is of the instance {visible(schedule.instance)}, this is {visible(instance.name)}"
+    sentence = f"{names}: {', '.join(said)}"
+    jobs = (*unknown, *missing)
+    return Violation("other-instance", jobs, "", None, len(jobs), 0, sentence)
 
 
 def _job_violations(rows: _Rows, instance: Instance) -> Iterator[Violation]:

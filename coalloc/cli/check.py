@@ -62,11 +62,12 @@ def check(
 ) -> ExitCode:
     """Check a schedule of any origin against its instance, and say every rule that it breaks."""
     given, placed = read_instance(instance), read_schedule(schedule)
-    _note_other_name(given, placed)
     # The checker names the options that there are.
     options: dict[str, Any] = {"links": links, "saturation": saturation, "scope": scope}
     options |= {"power_management": power_management, "deadlines": deadlines}
     violations = coalloc.check(given, placed, **options)
+    if not any(violation.rule == "other-instance" for violation in violations):
+        _note_other_name(given, placed)
     if json:
         say_json([asdict(violation) for violation in violations])
     elif violations:

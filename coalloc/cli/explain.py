@@ -10,7 +10,7 @@ from typer import Argument, Option
 import coalloc
 from coalloc.cli.check import Links, Saturation, Scope
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import read_instance, read_schedule, slot_of
+from coalloc.cli.inputs import read_fixed, read_instance, read_schedule, slot_of
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note, say, say_json
 
@@ -61,7 +61,7 @@ def explain(
     given = read_instance(instance)
     options: dict[str, Any] = {"objective": objective, "links": links, "saturation": saturation, "scope": scope}
     options |= {"makespan_limit": makespan_limit, "jobs": tuple(job or ()), "time_limit": time_limit}
-    options |= {"fixed": () if fixed is None else read_schedule(fixed).placements}
+    options |= {"fixed": read_fixed(fixed, given)}
     options |= {"slot": slot_of(slot), "schedule": None if schedule is None else read_schedule(schedule)}
     is_sought = makespan_limit is not None or fixed is not None or any(job.deadline is not None for job in given.jobs)
     if is_sought and not quiet:

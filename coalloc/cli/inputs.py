@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import coalloc
 
 if TYPE_CHECKING:
-    from coalloc import Instance, Platform, Schedule
+    from coalloc import Instance, Placement, Platform, Schedule
     from coalloc.workloads.logs import Format
 
 EXAMPLE = "example:"
@@ -108,6 +108,20 @@ def read_schedule(path: Path) -> Schedule:
     if schedule is None:
         raise InstanceError([Fault("schedule", "is missing: the result has none")], str(path))
     return schedule
+
+
+def read_fixed(path: Path | None, instance: Instance) -> Sequence[Placement]:
+    """Return the placements of a schedule, or of a result, which an instance fixes; raises where it is of another."""
+    from coalloc.documents.text import quoted, visible
+
+    if path is None:
+        return ()
+    schedule = read_schedule(path)
+    unknown = sum(placement.job not in instance.job_by_id for placement in schedule)
+    if unknown and schedule.instance not in (instance.name, coalloc.Schedule(()).instance):
+        names = f"the schedule is of the instance {quoted(schedule.instance)}, this is {quoted(instance.name)}"
+        raise coalloc.CoallocError(f"{visible(str(path))}: {names}, which does not have {unknown} of its jobs")
+    return schedule.placements
 
 
 def slot_of(text: str | None) -> float | str | None:

@@ -11,7 +11,7 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import read_instance, read_schedule, slot_of
+from coalloc.cli.inputs import read_fixed, read_instance, read_schedule, slot_of
 from coalloc.cli.options import OUTPUT, GanttFile, Json, Quiet, ScheduleFile, no_picture
 from coalloc.cli.output import check_writable
 from coalloc.cli.pairs import share
@@ -187,7 +187,7 @@ def solve(
         "saturation": saturation,
         "scope": scope,
         "makespan_limit": makespan_limit,
-        "fixed": () if fixed is None else read_schedule(fixed).placements,
+        "fixed": read_fixed(fixed, instance),
     }
     limited = {
         "time_limit": time_limit,

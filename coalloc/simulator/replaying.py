@@ -31,6 +31,7 @@ from coalloc.solvers.call import fail_on_violations
 Starts = Literal["keep", "left"]
 
 STRUCTURE = (
+    "other-instance",
     "missing-job",
     "duplicate-job",
     "unknown-job",

@@ -155,3 +155,32 @@ def test_a_schedule_that_names_another_instance_is_said(tiny, tmp_path):
     done = run("check", tiny, write(tmp_path / "s.json", {**VALID, "instance": "another"}))
     assert done.exit_code == 0
     assert done.stderr == "coalloc: the schedule names the instance 'another', this is 'tiny'\n"
+
+
+def test_a_schedule_of_another_instance_is_one_line(tiny, tmp_path):
+    # It has J1 of this instance, in vain, and J8 and J9, which are not of it; J2 and J3 are not there.
+    placements = (("J9", 0.0, 9.0, ["X/0"]), ("J1", 0.0, 1.0, ["X/0"]), ("J8", 0.0, 9.0, ["X/1"]))
+    path = write(tmp_path / "s.json", {**schedule(*placements), "instance": "another"})
+    done = run("check", tiny, path)
+    assert (done.exit_code, done.stderr) == (1, "")
+    assert done.stdout.splitlines() == [
+        "other-instance: the schedule is of the instance another, this is tiny: 2 jobs unknown here (J9, J8), "
+        "2 jobs not placed (J2, J3)",
+        "invalid: 1 violation of 1 rule",
+    ]
+    # A schedule that names no instance, or this one, is checked as it is.
+    for name in ("instance", "tiny"):
+        rules = run("check", tiny, write(path, {**schedule(*placements), "instance": name})).stdout.splitlines()
+        assert [line.partition(":")[0] for line in rules][:4] == ["missing-job"] * 2 + ["unknown-job"] * 2
+
+
+@pytest.mark.parametrize("command", ["solve", "explain"])
+def test_fixing_a_schedule_of_another_instance_is_one_line(tiny, tmp_path, command):
+    placements = (("J9", 0.0, 9.0, ["X/0"]), ("J1", 0.0, 1.0, ["X/0"]), ("J8", 0.0, 9.0, ["X/1"]))
+    path = write(tmp_path / "s.json", {**schedule(*placements), "instance": "another"})
+    done = run(command, tiny, "--fixed", path)
+    assert (done.exit_code, done.stderr) == (
+        2,
+        f"coalloc: {path}: the schedule is of the instance 'another', this is 'tiny', which does not have 2 of its "
+        "jobs\n",
+    )

@@ -52,14 +52,13 @@ class Mesd:
         platform = instance.platform
         self.windows = platform.unavailable
         self.limits = platform.resources
-        nodes = [platform.nodes[n] for n in platform.processor_node]
-        self.power = dict(
-            zip(platform.processor_names, (platform.group_of(n).effective_power for n in nodes), strict=True)
-        )
-        self.cluster = {name: name.partition("/")[0] for name in self.power}
-        self.alike = {name: (self.cluster[name], power) for name, power in self.power.items()}
-        place = {name: number for number, name in enumerate(self.power)}
-        self.order = sorted(self.power, key=lambda name: (-self.power[name], place[name]))
+        groups = [platform.group_of(platform.nodes[n]) for n in platform.processor_node]
+        named = dict(zip(platform.processor_names, groups, strict=True))
+        self.power = {name: group.effective_power for name, group in named.items()}
+        self.cluster = {name: name.partition("/")[0] for name in named}
+        self.alike = {name: (self.cluster[name], repr(group.replace(count=1))) for name, group in named.items()}
+        kinds = list(self.alike.values())
+        self.order = sorted(named, key=lambda name: (-self.power[name], kinds.index(self.alike[name])))
         self.pending: list[tuple[Job, Names]] = []
         self.seen: tuple[set[str], dict[str, float]] | None = None
 
