@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -34,6 +35,7 @@ from coalloc.site_meter import Working
 from coalloc.solvers.backends.failing import noting
 from coalloc.solvers.backends.highs import solve_model
 from coalloc.solvers.bounds.methods import cost_bound, default_method, methods_of
+from coalloc.solvers.cancelling import cancellable
 from coalloc.solvers.feasibility import why_without_place
 from coalloc.solvers.lexicographic import solve_in_order
 from coalloc.solvers.oas import build_oas, solve_oas
@@ -73,6 +75,7 @@ def solve(
     seed: Seed = 0,
     start: Schedule | None = None,
     progress: bool | Progress = False,
+    cancel: threading.Event | None = None,
 ) -> SolveResult:
     """Solve one instance; return the best schedule and bound known, never raise because time ran out.
 
@@ -120,12 +123,16 @@ def solve(
         and trace say so.
     progress
         ``True`` prints a line per new incumbent or bound on standard error; a function gets each
-        :class:`TracePoint`.
+        :class:`TracePoint`. An exception that it raises ends the solve, and is raised.
+    cancel
+        An event that another thread sets to stop the solve, wherever it is: what is known is returned, as at Ctrl-C
+        (``result.stopped_by`` is ``"interrupt"``).
 
     Raises
     ------
     CoallocError
-        An option is unknown or not supported with the others, or a model would be too large.
+        An option is unknown or not supported with the others, a model would be too large, or the solve was cancelled
+        before anything was known.
     """
     options = SolveOptions(
         model=model,
@@ -153,37 +160,40 @@ def solve(
     run_model = noting(run_model, failures.append)
     reporter = progress if callable(progress) else News(partial(print, file=sys.stderr)) if progress else None
     chosen: Any = formulation  # which of the two it must be depends on the model
-    if isinstance(objective, tuple):
-        if options.model != "oas":
-            raise CoallocError(f"several objectives are for model 'oas', not for {model!r}")
-        result = solve_in_order(
-            instance,
-            options,
-            [objective_of(one) for one in objective],
-            constraints=constraints,
-            formulation=chosen,
-            start=start,
-            progress=reporter,
-            run_model=run_model,
-        )
-    elif options.model == "oas":
-        result = solve_oas(
-            instance,
-            options,
-            objective=objective_of(objective or options.objective),
-            constraints=constraints,
-            formulation=chosen,
-            start=start,
-            progress=reporter,
-            run_model=run_model,
-        )
-    elif start is not None or constraints:
-        what = "start is" if start is not None else "fixed is" if fixed else "constraints are"
-        raise CoallocError(f"{what} for model 'oas', not for {model!r}")
-    else:
+
+    def solved() -> SolveResult:
+        if isinstance(objective, tuple):
+            if options.model != "oas":
+                raise CoallocError(f"several objectives are for model 'oas', not for {model!r}")
+            return solve_in_order(
+                instance,
+                options,
+                [objective_of(one) for one in objective],
+                constraints=constraints,
+                formulation=chosen,
+                start=start,
+                progress=reporter,
+                run_model=run_model,
+            )
+        if options.model == "oas":
+            return solve_oas(
+                instance,
+                options,
+                objective=objective_of(objective or options.objective),
+                constraints=constraints,
+                formulation=chosen,
+                start=start,
+                progress=reporter,
+                run_model=run_model,
+            )
+        if start is not None or constraints:
+            what = "start is" if start is not None else "fixed is" if fixed else "constraints are"
+            raise CoallocError(f"{what} for model 'oas', not for {model!r}")
         from coalloc.solvers.package import solve_package
 
-        result = solve_package(instance, options, formulation=chosen, progress=reporter, run_model=run_model)
+        return solve_package(instance, options, formulation=chosen, progress=reporter, run_model=run_model)
+
+    result = cancellable(cancel, solved)
     message = "; ".join(dict.fromkeys(filter(None, (result.message, *failures))))
     return replace(
         result, message=message, instance=instance, instance_sha256=instance_hash(instance), versions=versions()

@@ -14,6 +14,10 @@ from typing import Any
 
 import numba
 
+from coalloc.solvers.cancelling import unstopped
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""What interrupts, where something in Python answers to it."""
 MULTIPLIER = 0x9E3779B97F4A7C15
 """Odd number by which what is remembered is multiplied for its place in a memory (Fibonacci hashing, D. Knuth)."""
 
@@ -51,16 +55,19 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait until the block is done."""
-    heeded = signal.getsignal(signal.SIGINT)
-    if heeded is None or threading.current_thread() is not threading.main_thread():
-        yield  # signals are handled elsewhere
-        return
-    caught: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: caught.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, heeded)
-        if caught:
-            signal.raise_signal(signal.SIGINT)
+    """Let Ctrl-C, SIGTERM where Python heeds it, and a cancellation wait until the block is done."""
+    with unstopped():
+        if threading.current_thread() is not threading.main_thread():
+            yield  # signals are handled elsewhere
+            return
+        heeded = {number: handler for number in SIGNALS if callable(handler := signal.getsignal(number))}
+        caught: list[int] = []
+        for number in heeded:
+            signal.signal(number, lambda sent, _: caught.append(sent))
+        try:
+            yield
+        finally:
+            for number, handler in heeded.items():
+                signal.signal(number, handler)
+            if caught:
+                signal.raise_signal(caught[0])

@@ -81,8 +81,12 @@ class _End:
 
 @dataclass
 class _HighsRun:
-    """What the callbacks of one run leave behind."""
+    """What the callbacks of one run of ``highs`` leave behind.
 
+    A callback that raises ends the run, but not through HiGHS, which expects no exception there.
+    """
+
+    highs: highspy.Highs
     on_news: Callable[[float | None, float | None], None]
     integral: bool
     stop: bool = False
@@ -104,6 +108,11 @@ class _HighsRun:
         if self.stop or self.is_closed:
             event.interrupt()
 
+    def end(self) -> None:
+        """Tell HiGHS to stop: its callbacks hear of it, and presolve, which has none, looks at its time limit."""
+        self.stop = True
+        self.highs.setOptionValue("time_limit", 0.0)
+
     @property
     def is_closed(self) -> bool:
         """Whether the rounded bound proves the solution, though HiGHS sees a gap yet."""
@@ -113,7 +122,13 @@ class _HighsRun:
 
     def _bound(self, event: Any) -> None:
         self.bound = max(self.bound, event.data_out.mip_dual_bound)
-        self.on_news(self.objective, self.bound if math.isfinite(self.bound) else None)
+        if self.fault:
+            return
+        try:
+            self.on_news(self.objective, self.bound if math.isfinite(self.bound) else None)
+        except BaseException as fault:
+            self.fault.append(fault)
+            self.stop = True
 
 
 def solve_model(
@@ -159,7 +174,7 @@ def solve_model(
             last.append(news)
             progress(TracePoint(time.perf_counter() - began, *news, source))
 
-    run = _HighsRun(on_news, integral)
+    run = _HighsRun(highs, on_news, integral)
     reason = _run(highs, run, max(0.0, limits.time - (time.perf_counter() - began)))
     if reason is None and highs.getModelStatus() == highspy.HighsModelStatus.kSolveError:
         # presolve of 1.15.1 takes some models without a solution for solved, and then finds a row that is violated
@@ -167,7 +182,7 @@ def solve_model(
         checked(highs.setOptionValue("presolve", "off"), "setting presolve")
         if start:
             _set_start(highs, form.columns)
-        run = _HighsRun(on_news, integral)
+        run = _HighsRun(highs, on_news, integral)
         reason = _run(highs, run, max(0.0, limits.time - (time.perf_counter() - began)))
     return _solution(_conclude(highs, run, reason, form.columns), form.columns, size, integral)
 
@@ -275,6 +290,8 @@ def _run(highs: highspy.Highs, run: _HighsRun, time_limit: float) -> StoppedBy |
     except KeyboardInterrupt:  # the thread runs already, or never will
         reason = "interrupt"
     reason = _wait(run, done, time_limit, reason)
+    if any(isinstance(fault, KeyboardInterrupt) for fault in run.fault):
+        return "interrupt"
     if run.fault:
         raise run.fault[0]
     return reason
@@ -285,7 +302,7 @@ def _wait(run: _HighsRun, done: Event, time_limit: float, reason: StoppedBy | No
 
     ``Thread.join`` will not do: in Python 3.11, Ctrl-C there passes a running thread for a stopped one.
     """
-    deadline = time.perf_counter() + time_limit
+    deadline, is_told = time.perf_counter() + time_limit, False
     while not done.is_set() and time.perf_counter() < deadline + GRACE:
         try:
             done.wait(POLL)
@@ -293,8 +310,9 @@ def _wait(run: _HighsRun, done: Event, time_limit: float, reason: StoppedBy | No
             reason = "interrupt"
         if reason is None and time.perf_counter() > deadline:
             reason = "time"
-        if reason is not None and not run.stop:
-            run.stop, deadline = True, time.perf_counter()
+        if (reason is not None or run.stop) and not is_told:
+            run.end()
+            is_told, deadline = True, time.perf_counter()
     return reason
 
 

@@ -7,13 +7,16 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 
 from coalloc.instance import CoallocError
-from coalloc.solvers.backends.highs import SolverLimits, solve_model
+from coalloc.solvers.backends.highs import SolverLimits, _HighsRun, _wait, solve_model
 from coalloc.solvers.result import ModelSize, TracePoint
 from tests.solvers.hard import cover, market_split
 
@@ -249,6 +252,30 @@ def test_a_fault_in_the_progress_function_reaches_the_caller() -> None:
 
     with pytest.raises(ZeroDivisionError, match="of the caller"):
         solve_model(market_split(rows=4), SolverLimits(work=100), integral=False, progress=fail)
+
+
+def test_an_interrupt_of_the_progress_function_keeps_what_is_known() -> None:
+    def interrupt(point: TracePoint) -> None:
+        if point.incumbent is not None:
+            raise KeyboardInterrupt
+
+    solution = solve_model(market_split(), SolverLimits(time=30.0), integral=False, progress=interrupt)
+    assert (solution.status, solution.stopped_by) == ("feasible", "interrupt")
+
+
+def test_what_is_told_to_stop_is_out_of_time_as_well() -> None:
+    # Presolve, which may take minutes, calls nobody back, but looks at the time limit.
+    class Interrupted(Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            if not options:
+                raise KeyboardInterrupt
+            return self.set() or True
+
+    options: dict[str, float] = {}
+    highs: Any = SimpleNamespace(setOptionValue=options.__setitem__)
+    run = _HighsRun(highs, lambda *_: None, integral=True)
+    assert _wait(run, Interrupted(), 100.0) == "interrupt"
+    assert (run.stop, options) == (True, {"time_limit": 0.0})
 
 
 def run(script: str) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,74 @@
+"""A solve that another thread stops: KeyboardInterrupt is raised in it, as Ctrl-C does in the main thread alone.
+
+So all that heeds Ctrl-C heeds this, wherever the solve is, and it returns what is known.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, TypeVar
+
+from coalloc.instance import CoallocError
+
+T = TypeVar("T")
+POLL = 0.1
+"""Seconds between two looks at whether the solve is over, while its event is not set."""
+
+_locks: dict[int, AbstractContextManager[Any]] = {}
+"""For each thread that may be stopped, by its identifier, what is held, perhaps again, while it must not be."""
+
+
+@contextmanager
+def unstopped() -> Iterator[None]:
+    """Let an event that would stop this thread wait until the block is done."""
+    with _locks.get(threading.get_ident(), nullcontext()):
+        yield
+
+
+def cancellable(event: threading.Event | None, work: Callable[[], T]) -> T:
+    """Return what a function of this thread returns, in which KeyboardInterrupt is raised once an event is set.
+
+    Raises :class:`CoallocError` where that leaves nothing to return.
+    """
+    if event is None:
+        return work()
+    thread, lock, is_over = threading.get_ident(), threading.RLock(), threading.Event()
+    found: list[T] = []
+
+    def watch() -> None:
+        while not is_over.is_set():
+            if event.wait(POLL):
+                with lock:
+                    if not is_over.is_set():
+                        _raise_in(thread, KeyboardInterrupt)
+                return
+
+    def end() -> None:
+        with lock:
+            is_over.set()
+        _raise_in(thread, None)  # what is on its way would come too late
+
+    _locks[thread] = lock
+    try:
+        threading.Thread(target=watch, daemon=True).start()
+        found.append(work())
+        end()
+    except KeyboardInterrupt:  # it comes once at most
+        end()
+        if not found and not event.is_set():
+            raise
+    finally:
+        is_over.set()
+        del _locks[thread]
+    if not found:
+        raise CoallocError("the solve was cancelled before anything was known")
+    return found[0]
+
+
+def _raise_in(thread: int, raised: type[BaseException] | None) -> None:
+    """Raise an exception in a thread as soon as it runs Python code; None takes back one that it has not come to."""
+    what = ctypes.py_object(raised) if raised is not None else None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)

@@ -1,0 +1,104 @@
+"""A solve that another thread stops, and one that ends with an exception of its progress function."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+import coalloc
+from coalloc import CoallocError
+from coalloc.solvers.cancelling import cancellable, unstopped
+
+HARD = coalloc.generate("thesis-oas", seed=5, jobs=16)
+"""Nothing proves its least total response time in slots of 10 % within minutes."""
+WAYS: list[dict[str, Any]] = [
+    {"objective": "total-response-time", "slot": "10%"},
+    {"objective": "total-response-time"},
+    {"objective": "total-response-time", "slot": "40%", "formulation": "mode"},
+    {"objective": "total-response-time", "slot": "10%", "threads": 2},
+]
+LONG = 60.0
+"""Seconds after which a thread that should have ended fails its test."""
+
+
+@pytest.mark.parametrize("options", WAYS)
+def test_a_task_of_asyncio_is_stopped_and_keeps_what_is_known(options: dict[str, Any]) -> None:
+    async def stopped() -> coalloc.SolveResult:
+        cancel = threading.Event()
+        solving = asyncio.to_thread(
+            coalloc.solve,
+            HARD,
+            time_limit=None,
+            cancel=cancel,
+            progress=lambda p: p.incumbent and cancel.set(),
+            **options,
+        )
+        return await asyncio.wait_for(solving, LONG)
+
+    result = asyncio.run(stopped())
+    assert (result.status, result.stopped_by) == ("feasible", "interrupt")
+    assert result.schedule is not None
+    assert coalloc.check(HARD, result.schedule) == []
+
+
+def test_a_solve_that_is_over_is_not_cancelled() -> None:
+    cancel = threading.Event()
+    small = HARD.replace(jobs=HARD.jobs[:1])
+    result = coalloc.solve(small, cancel=cancel)
+    cancel.set()
+    assert result.status == "optimal"
+
+
+def test_a_solve_that_is_cancelled_at_once_is_one_error() -> None:
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(CoallocError, match="the solve was cancelled before anything was known"):
+        coalloc.solve(HARD, cancel=cancel)
+
+
+def test_what_must_not_be_stopped_is_done_first() -> None:
+    # As machine code is made, which asks for other machine code.
+    cancel, done = threading.Event(), []
+
+    def work() -> None:
+        with unstopped():
+            with unstopped():
+                cancel.set()
+            threading.Event().wait(0.3)  # while this thread waits, the one that watches has its chance
+            done.append("made")
+        while True:
+            threading.Event().wait(0.01)
+
+    with pytest.raises(CoallocError, match="cancelled"):
+        cancellable(cancel, work)
+    assert done == ["made"]
+
+
+def test_ctrl_c_is_no_cancellation() -> None:
+    def work() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cancellable(threading.Event(), work)
+
+
+class MineError(Exception):
+    """Of the user's own."""
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("options", WAYS)
+def test_an_exception_of_progress_ends_the_solve(options: dict[str, Any], number: int) -> None:
+    points: list[coalloc.TracePoint] = []
+
+    def fail(point: coalloc.TracePoint) -> None:
+        points.append(point)
+        if len(points) == number:
+            raise MineError
+
+    with pytest.raises(MineError):
+        coalloc.solve(HARD, time_limit=None, progress=fail, **options)
+    assert len(points) == number
