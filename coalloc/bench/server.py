@@ -1,6 +1,6 @@
 """A worker: a process that has loaded the library, and forks itself for every sample that it is asked for.
 
-It runs as ``python -m coalloc.bench.server`` at the other end of two pipes, so that a daemonic process
+It runs at the other end of two pipes (:mod:`coalloc.processes`), so that a daemonic process
 (a worker of Dask) can have one, too. It never runs a solver itself: HiGHS's threads belong to a
 process, and HiGHS and OR-Tools cannot live in one.
 """
@@ -108,18 +108,11 @@ def end(*_: object) -> NoReturn:
     os._exit(0)
 
 
-def main() -> None:
+def main(requests: int, answers: int) -> None:
     """Serve whoever started this process."""
     for name in ONE_THREAD:
         os.environ.setdefault(name, "1")
-    asker, answers = os.dup(0), os.dup(1)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, end)
     _preload()
-    Server(asker, answers).serve()
-
-
-if __name__ == "__main__":
-    main()
+    Server(requests, answers).serve()

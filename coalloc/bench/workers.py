@@ -5,25 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
-import coalloc
 from coalloc.bench.protocol import Message, Task, read_message, write_message
 from coalloc.bench.provenance import code_versions
 from coalloc.bench.server import ONE_THREAD
 from coalloc.instance import CoallocError
+from coalloc.processes import child_command
 
 ATTEMPTS = 2
 """How often a sample is started whose process something else has killed."""
 FAREWELL = 2.0
 """Seconds that a server has to end what it runs, also what has left the group of its sample."""
-PACKAGE_FOLDER = str(Path(coalloc.__file__).resolve().parents[1])
 
 SERVER = "coalloc.bench.server"
 
@@ -82,10 +79,13 @@ class Worker:
 
     def _start(self) -> None:
         """Start a server in a session of its own, where Ctrl-C does not reach it."""
-        environment = dict.fromkeys(ONE_THREAD, "1") | os.environ | {"PYTHONPATH": _search_path()}
-        command = [sys.executable, "-m", SERVER]
+        environment = dict.fromkeys(ONE_THREAD, "1") | os.environ
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+            child_command(SERVER),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
         )
         pipes = self._process.stdout, self._process.stdin
         self._pipes = tuple(pipe.fileno() for pipe in pipes if pipe is not None)
@@ -100,7 +100,7 @@ class Worker:
             return read_message(self._pipes[0])
         except EOFError:
             if self._process is not None and self._process.wait() > 0:
-                raise CoallocError(f"a worker cannot start; `{sys.executable} -m {SERVER}` says why") from None
+                raise CoallocError("a worker cannot start; its standard error says why") from None
             raise
 
     def _kill(self) -> None:
@@ -116,13 +116,6 @@ class Worker:
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 pipe.close()
-
-
-def _search_path() -> str:
-    """Return where a server looks for modules: where this process has coalloc from comes first."""
-    is_installed = Path(PACKAGE_FOLDER).name in ("site-packages", "dist-packages")
-    parts = ["" if is_installed else PACKAGE_FOLDER, os.environ.get("PYTHONPATH", "")]
-    return os.pathsep.join(part for part in parts if part)
 
 
 def refuse_other_versions(greeting: Message) -> None:

@@ -47,7 +47,7 @@ def progress_plot(result: SolveResult, path: str | os.PathLike[str] | None = Non
     """
     if path is not None:
         chart_format(path)
-    if not result.trace:
+    if all(point.incumbent is None and point.lower_bound is None for point in result.trace):
         raise CoallocError("result: there is nothing to draw: neither a schedule nor a bound was found")
     figure = page_figure(HEIGHT)
     _draw(figure.axes[0], result)

@@ -128,7 +128,7 @@ class Call:
         """Whether a constraint of the user's own may refuse, by its faults, what a solver finds."""
         return any(type(c).faults is not Constraint.faults and not isinstance(c, KNOWN) for c in self.constraints)
 
-    def note(self, text: str) -> None:
+    def add_to_message(self, text: str) -> None:
         """Add a sentence to the message, once."""
         if text not in self.message:
             self.message = "; ".join(filter(None, (self.message, text)))
@@ -156,6 +156,11 @@ class Call:
         self.trace.append(point)
         if self.progress is not None:
             self.progress(point)
+
+    def note(self, source: str, text: str) -> None:
+        """Add a point to the trace for what happened to a method, without news of the best schedule or the bound."""
+        last = self.trace[-1] if self.trace else TracePoint(0.0, None, None, source)
+        self.trace.append(replace(last, time=self.elapsed, source=f"{source}: {text}"))
 
     def result(
         self,

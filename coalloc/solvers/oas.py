@@ -428,7 +428,7 @@ def _tell_refusing(context: Context) -> None:
     if context.refusing and not call.is_closed:
         names, are = " and ".join(sorted(context.refusing)), "are" if len(context.refusing) > 1 else "is"
         told = f"{names} {are} broken by schedules that next_start (for searches) and rows (for models) let pass"
-        call.note(f"{told}: the bound is that without what they miss")
+        call.add_to_message(f"{told}: the bound is that without what they miss")
 
 
 def _run_named(context: Context, formulation: Formulation) -> None:

@@ -106,7 +106,7 @@ def close(context: Context) -> None:
         for method in METHODS:
             _run(method, context)
         if not context.is_closed and not any(method.is_complete and method.accepts(context) for method in METHODS):
-            context.call.note(SEARCHED_ON)
+            context.call.add_to_message(SEARCHED_ON)
         while _may_go_on(context):
             context.attempt += 1
             for method in METHODS:
@@ -130,7 +130,7 @@ def _run(method: Method, context: Context) -> None:
         with timing, context.within(method.share):
             method.run(context)
     except SolverFailedError as failure:
-        context.call.note(str(failure))
+        context.call.add_to_message(str(failure))
     context.hear()
 
 

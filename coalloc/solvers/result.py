@@ -59,7 +59,7 @@ class TracePoint:
     lower_bound
         The best bound known, in the unit of the objective; None: none yet.
     source
-        Who found the news.
+        Which method found the news; with a colon, what happened to that method without news.
     """
 
     time: float

@@ -184,7 +184,7 @@ def test_an_instance_that_is_not_the_one_planned_is_refused_every_time(worker):
 
 def test_a_worker_that_cannot_start_is_one_line(monkeypatch, capfd):
     monkeypatch.setattr(workers_module, "SERVER", "coalloc.bench.no_server")
-    with pytest.raises(CoallocError, match=r"a worker cannot start; `.* -m coalloc\.bench\.no_server` says why"):
+    with pytest.raises(CoallocError, match="a worker cannot start; its standard error says why"):
         Worker().run(task("echo"))
     assert "No module named" in capfd.readouterr().err
 

@@ -25,7 +25,7 @@ from coalloc.schedule import Placement, Schedule
 from coalloc.solvers import portfolio
 from coalloc.solvers.backends import cpsat
 from coalloc.solvers.backends.highs import SolverLimits
-from coalloc.solvers.backends.worker import Worker
+from coalloc.solvers.backends.worker import Note, Worker
 from coalloc.solvers.call import Call
 from coalloc.solvers.context import Context
 from coalloc.solvers.feasibility import why_infeasible
@@ -245,6 +245,8 @@ def test_a_worker_that_was_started_early_is_ended(monkeypatch: pytest.MonkeyPatc
     class Worker:
         is_alive = True
 
+        def __init__(self, note: Note) -> None: ...
+
         def close(self) -> None:
             ended.append(self)
 
@@ -303,7 +305,7 @@ def test_no_process_is_started_for_which_no_time_is_left(
     started: list[str] = []
     monkeypatch.setattr(Call, "remaining", property(lambda _: max(0.0, 0.4 - 0.02 * next(looks))))
     monkeypatch.setattr(cpsat, "is_installed", lambda: True)
-    monkeypatch.setattr(cpsat, "start_worker", lambda: started.append("CP-SAT"))
+    monkeypatch.setattr(cpsat, "start_worker", lambda _: started.append("CP-SAT"))
     without(monkeypatch, "branch and bound")
     assert coalloc.solve(coalloc.generate("thesis-oas", seed=2, jobs=24), slot="15%", threads=2).status == "feasible"
     looks = count()

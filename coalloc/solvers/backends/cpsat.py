@@ -12,14 +12,14 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Problem, on_another_grid
 from coalloc.rules.serial_generation import on_grid, start_in_order
-from coalloc.solvers.backends.worker import LOADING_TIME, Message, Worker, assignments_in
+from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, assignments_in, say_nothing
 from coalloc.solvers.context import Context
 from coalloc.solvers.effort import OnSchedule
 from coalloc.solvers.method import Method
@@ -50,9 +50,9 @@ def is_installed() -> bool:
     return find_spec("ortools") is not None
 
 
-def start_worker() -> Worker:
+def start_worker(note: Note = say_nothing) -> Worker:
     """Return a process that solves one problem after another."""
-    return Worker([str(Path(__file__).with_name("cpsat_worker.py"))])
+    return Worker(f"{__name__}_worker", note)
 
 
 def solve_cpsat(
@@ -280,7 +280,7 @@ class Beside:
 def begin_beside(context: Context) -> None:
     """Let CP-SAT solve the problem on all cores but one; what it finds is heard from then on."""
     options, criterion = context.call.options, context.criterion
-    beside = Beside(start_worker(), cost_unit(criterion, context.best))
+    beside = Beside(start_worker(_noted_in(context)), cost_unit(criterion, context.best))
     context.keep(beside)
     context.resources.callback(beside.worker.close)
     document = document_of(criterion, context.best, lower_bound=_known(context, criterion))
@@ -394,7 +394,11 @@ def _living_worker(context: Context) -> Worker | None:
         return worker
     if context.call.remaining <= LOADING_TIME:
         return None
-    worker = start_worker()
+    worker = start_worker(_noted_in(context))
     context.keep(worker)
     context.resources.callback(worker.close)
     return worker
+
+
+def _noted_in(context: Context) -> Note:
+    return partial(context.call.note, METHOD.name)

@@ -1,22 +1,22 @@
 """CP-SAT in a process of its own: reads problems from standard input, writes news to standard output.
 
-HiGHS and OR-Tools cannot be loaded into one process, so this file imports nothing of coalloc and is
-run as a script. Both directions speak JSON, one object per line; ids do not travel. The model has
+HiGHS and OR-Tools cannot be loaded into one process, so this file imports nothing of coalloc that loads a solver.
+Both directions speak JSON, one object per line; ids do not travel. The model has
 counts as variables: a job picks a speed level, which fixes its duration, its tasks and the classes it may use,
 and a number of tasks on each class; classes, contended links and memories are cumulative resources.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import threading
 import time
-from queue import Queue
+from collections.abc import Callable
 from typing import Any
 
 from ortools.sat.python import cp_model
+
+from coalloc.solvers.backends.asker import Asker
+
+Write = Callable[[dict[str, Any]], None]
 
 
 class Model:
@@ -206,13 +206,13 @@ class Model:
 class News(cp_model.CpSolverSolutionCallback):
     """Writes every solution as a line."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, write: Write) -> None:
         super().__init__()
-        self._model = model
+        self._model, self._write = model, write
 
     def on_solution_callback(self) -> None:
         """Write the solution that CP-SAT just found."""
-        write(
+        self._write(
             {
                 "objective": round(self.objective_value),
                 "bound": self.best_objective_bound,
@@ -222,32 +222,14 @@ class News(cp_model.CpSolverSolutionCallback):
         )
 
 
-_writing = threading.Lock()
-
-
-def write(message: dict[str, Any]) -> None:
-    """Write one line."""
-    with _writing:
-        sys.stdout.write(json.dumps(message) + "\n")
-        sys.stdout.flush()
-
-
-def main() -> None:
-    """Solve the problems on standard input, one after another, until whoever asks is gone."""
-    problems: Queue[str] = Queue()
-    threading.Thread(target=read_into, args=(problems,), daemon=True).start()
+def main(requests: int, answers: int) -> None:
+    """Solve the problems that are asked for, one after another, until whoever asks is gone."""
+    asker = Asker(requests, answers)
     while True:
-        solve(json.loads(problems.get()))
+        solve(asker.read(), asker.write)
 
 
-def read_into(problems: Queue[str]) -> None:
-    """Queue the lines of standard input; at its end the process ends, whatever it does."""
-    for line in sys.stdin:
-        problems.put(line)
-    os._exit(0)
-
-
-def solve(document: dict[str, Any]) -> None:
+def solve(document: dict[str, Any], write: Write) -> None:
     """Solve a problem and write what there is to know."""
     began = time.perf_counter()
     model = Model(document)
@@ -261,9 +243,5 @@ def solve(document: dict[str, Any]) -> None:
     if document["work_limit"] is not None:
         solver.parameters.max_deterministic_time = document["work_limit"]
     solver.best_bound_callback = lambda bound: write({"bound": bound})
-    status = solver.solve(model.model, News(model))
+    status = solver.solve(model.model, News(model, write))
     write({"status": solver.status_name(status), "bound": solver.best_objective_bound})
-
-
-if __name__ == "__main__":
-    main()

@@ -15,6 +15,7 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -24,7 +25,7 @@ from coalloc.objectives import Criterion
 from coalloc.problem import Assignment, Mode, Problem, SpeedLevel, on_another_grid
 from coalloc.rules.serial_generation import on_grid, start_in_order
 from coalloc.solvers.backends import cpsat
-from coalloc.solvers.backends.worker import LOADING_TIME, Message, Worker
+from coalloc.solvers.backends.worker import LOADING_TIME, Message, Note, Worker, say_nothing
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 
@@ -46,9 +47,9 @@ PAUSE = 0.003
 """Seconds between two looks at its news."""
 
 
-def start_worker() -> Worker:
+def start_worker(note: Note = say_nothing) -> Worker:
     """Return a process that solves one problem after another."""
-    return Worker([str(Path(__file__).with_name("pumpkin_worker.py"))])
+    return Worker(f"{__name__}_worker", note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ class Run:
         self._context, self._criterion, self._question = context, criterion, question
         self.has_ended = False
         options = context.call.options
-        self._worker = start_worker()
+        self._worker = start_worker(partial(context.call.note, NAME))
         context.resources.callback(self._worker.close)
         self._worker.tell(question.document(time_limit=context.call.remaining, seed=options.seed))
 

@@ -1,6 +1,6 @@
 """Pumpkin in a process of its own: reads problems from standard input, writes news to standard output.
 
-A panic of Pumpkin ends the process that it is in, so this file is run as a script, and imports nothing of coalloc.
+A panic of Pumpkin ends the process that it is in.
 Both directions speak JSON, one object per line; ids do not travel. A job has a start, and, where it has several modes,
 a task for each of them that is at that start or *parked*: after the horizon, where it meets no other task. So
 cumulatives without optional tasks say what modes take. A task for each duration, on all the classes that allow it,
@@ -10,19 +10,19 @@ is implied by them, and prunes most.
 from __future__ import annotations
 
 import json
-import os
-import sys
-import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
-from queue import Queue
 from typing import Any, NamedTuple
 
 import pumpkin_solver
 from pumpkin_solver import Comparator, Predicate, constraints
 from pumpkin_solver.optimisation import OptimisationResult, Optimiser
+
+from coalloc.solvers.backends.asker import Asker
+
+Write = Callable[[dict[str, Any]], None]
 
 CUMULATIVE = (
     "predicate pumpkin_cumulative(array [int] of var int: starts, array [int] of int: durations, "
@@ -225,37 +225,19 @@ class Model:
         return {"starts": starts, "modes": modes}
 
 
-_writing = threading.Lock()
-
-
-def write(message: dict[str, Any]) -> None:
-    """Write one line."""
-    with _writing:
-        sys.stdout.write(json.dumps(message) + "\n")
-        sys.stdout.flush()
-
-
-def main() -> None:
-    """Solve the problems on standard input, one after another, until whoever asks is gone."""
-    problems: Queue[str] = Queue()
-    threading.Thread(target=read_into, args=(problems,), daemon=True).start()
+def main(requests: int, answers: int) -> None:
+    """Solve the problems that are asked for, one after another, until whoever asks is gone."""
+    asker = Asker(requests, answers)
     while True:
-        solve(json.loads(problems.get()))
+        solve(asker.read(), asker.write)
 
 
-def read_into(problems: Queue[str]) -> None:
-    """Queue the lines of standard input; at its end the process ends, whatever it does."""
-    for line in sys.stdin:
-        problems.put(line)
-    os._exit(0)
-
-
-def solve(document: dict[str, Any]) -> None:
+def solve(document: dict[str, Any], write: Write) -> None:
     """Solve a problem and write what there is to know; its proof, if it has one, is complete before the status."""
-    write(_status_of(document))
+    write(_status_of(document, write))
 
 
-def _status_of(document: dict[str, Any]) -> dict[str, Any]:
+def _status_of(document: dict[str, Any], write: Write) -> dict[str, Any]:
     """Return the last message on a problem, once its model is gone: that closes the file of its proof."""
     model = Model(document)
     if document["model"] is not None:
@@ -269,7 +251,3 @@ def _status_of(document: dict[str, Any]) -> dict[str, Any]:
     if isinstance(found, OptimisationResult.Optimal):
         return {"status": "OPTIMAL", "bound": found._0.int_value(model.last_end.handle)}
     return {"status": "INFEASIBLE" if isinstance(found, OptimisationResult.Unsatisfiable) else "UNKNOWN"}
-
-
-if __name__ == "__main__":
-    main()

@@ -7,18 +7,15 @@ It says every schedule that is better than its last, and goes on until it is end
 from __future__ import annotations
 
 import base64
-import json
 import math
-import os
 import pickle
-import sys
-import threading
 import time
 from collections.abc import Sequence
 from functools import partial
 
 from coalloc.problem import Problem
-from coalloc.solvers.backends.worker import LOADING_TIME, Worker, assignments_in, message_of
+from coalloc.solvers.backends.asker import Asker
+from coalloc.solvers.backends.worker import LOADING_TIME, Note, Worker, assignments_in, message_of, say_nothing
 from coalloc.solvers.context import Context
 from coalloc.solvers.method import Method
 from coalloc.solvers.search.beam_search import BY_KNAPSACKS, BeamSearch, accepts, accepts_pools
@@ -27,11 +24,6 @@ from coalloc.solvers.search.growth import is_worth_compiling
 
 CORE_SEED = 1_000_000
 """What the seed of each further core is ahead of the last: more than there are attempts."""
-PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from coalloc.solvers.search.beam_worker import main; main()"
-)
-"""What the process runs: it finds the same modules as this one, and none in the working directory (``-P``)."""
 UNKNOWN_THERE = (pickle.PicklingError, AttributeError, TypeError)
 """What pickling raises of objects that another process cannot know, such as those of a class within a function."""
 
@@ -44,6 +36,7 @@ def start_worker(
     seed: int,
     is_compiled: bool = False,
     by_knapsacks: bool = False,
+    note: Note = say_nothing,
 ) -> Worker:
     """Return a process that searches; see :class:`coalloc.solvers.search.beam_search.BeamSearch`.
 
@@ -57,15 +50,15 @@ def start_worker(
         "is_compiled": is_compiled,
     }
     task = pickle.dumps((problem, options, by_knapsacks))
-    worker = Worker(["-P", "-c", PROGRAM, json.dumps(sys.path)])
+    worker = Worker(__name__, note)
     worker.tell({"task": base64.b64encode(task).decode()})
     return worker
 
 
-def main() -> None:
-    """Search the problem on standard input until whoever asks is gone, and say every better schedule."""
-    problem, options, by_knapsacks = pickle.loads(base64.b64decode(json.loads(sys.stdin.readline())["task"]))
-    threading.Thread(target=_end_with_input, daemon=True).start()
+def main(requests: int, answers: int) -> None:
+    """Search the problem that is asked for until whoever asks is gone, and write every better schedule."""
+    asker = Asker(requests, answers)
+    problem, options, by_knapsacks = pickle.loads(base64.b64decode(asker.read()["task"]))
     ways = {BY_PLANS.name: False, BY_KNAPSACKS.name: True} if by_knapsacks else {BY_PLANS.name: False}
     searches = {name: BeamSearch(problem, **options, by_knapsacks=way) for name, way in ways.items()}
     spent, best = dict.fromkeys(searches, 0.0), math.inf
@@ -75,14 +68,7 @@ def main() -> None:
         spent[name] += time.perf_counter() - began
         if found is not None and max(a.end for a in found) < best:
             best = max(a.end for a in found)
-            sys.stdout.write(json.dumps({**message_of(found), "source": name}) + "\n")
-            sys.stdout.flush()
-
-
-def _end_with_input() -> None:
-    """End the process, whatever it does, with its standard input."""
-    sys.stdin.read()
-    os._exit(0)
+            asker.write({**message_of(found), "source": name})
 
 
 def _run(context: Context) -> None:
@@ -97,6 +83,7 @@ def _run(context: Context) -> None:
                 seed=CORE_SEED * core + options.seed,
                 is_compiled=is_worth_compiling(context),
                 by_knapsacks=accepts_pools(context),
+                note=partial(context.call.note, METHOD.name),
             )
         except UNKNOWN_THERE:
             return

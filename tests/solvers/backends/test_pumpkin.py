@@ -38,9 +38,7 @@ def answered(problem: Problem, horizon: int) -> tuple[str, list[Assignment]]:
     if question.is_refuted:
         return "INFEASIBLE", []
     messages: list[dict[str, Any]] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pumpkin_worker, "write", messages.append)
-        pumpkin_worker.solve(question.document(time_limit=60.0, seed=0))
+    pumpkin_worker.solve(question.document(time_limit=60.0, seed=0), messages.append)
     schedules = [question.assignments_in(message) for message in messages if "starts" in message]
     return messages[-1]["status"], schedules[-1] if schedules else []
 
@@ -114,7 +112,7 @@ def test_a_process_that_dies_leaves_what_is_known(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.usefixtures("alone")
 def test_what_it_has_no_words_for_it_leaves_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def started() -> None:
+    def started(_: object) -> None:
         raise AssertionError("a process was started")
 
     monkeypatch.setattr(pumpkin, "start_worker", started)

@@ -248,7 +248,7 @@ def test_jobs_that_arrive_over_time_do_not_wait_for_pumpkin(monkeypatch: pytest.
     # Without CP-SAT it is asked before the search, about jobs of a few modes: here the search is done before it begins.
     monkeypatch.setattr(cpsat, "is_installed", lambda: False)
     started: list[str] = []
-    monkeypatch.setattr(pumpkin, "start_worker", lambda: started.append("Pumpkin"))
+    monkeypatch.setattr(pumpkin, "start_worker", lambda _: started.append("Pumpkin"))
     instance = generate("thesis-oas", seed=24, jobs=10, interarrival_mean=2e5)
     result = solve(instance, slot="5%")
     assert (result.status, result.trace[-1].source, started) == ("optimal", "branch and bound", [])

@@ -60,8 +60,8 @@ def test_what_it_finds_is_heard_while_a_tree_is_searched(monkeypatch):
 def test_it_goes_on_where_cpsat_would_take_all_cores(monkeypatch):
     started = []
 
-    def start_worker():
-        started.append(worker())
+    def start_worker(note):
+        started.append(worker(note))
         return started[-1]
 
     worker = cpsat.start_worker
