@@ -1,4 +1,4 @@
-"""Every child process takes its modules from where it should, and no library writes into what it says."""
+"""Every child process takes its modules from where it should, and no library writes into what it or the shell says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import write
+from tests.cli.running import TINY, write
 from tests.cli.test_audit import LIMITS, SACCT
 from tests.cli.test_bench import SPEC
 
@@ -113,6 +113,25 @@ def test_every_process_of_a_solve_has_its_modules_and_its_messages_to_itself(
     assert (banner, notes) == ("HiGHS says hello", [])
     assert answers.pop("CP-SAT", True)
     assert answers == {"of the user": [{"status": "here"}], "beam": 8, "Pumpkin": "INFEASIBLE", "is where it was": True}
+
+
+def test_the_shell_says_on_standard_output_only_what_it_says(chatty: dict[str, str], tmp_path: Path) -> None:
+    instance = write(tmp_path / "tiny.json", TINY)
+    shown = ran([*COMMAND, "solve", instance, "-q", "--json"], tmp_path, chatty)
+    assert json.loads(shown.stdout)["objective"] == 200.0
+    assert shown.stderr == "HiGHS says hello\n"
+    for output in ("-", "/dev/stdout", "/dev/fd/1"):
+        written = ran([*COMMAND, "solve", instance, "-q", "-o", output], tmp_path, chatty)
+        assert json.loads(written.stdout)["format"] == "coalloc-schedule"
+
+
+def test_the_shell_says_nothing_on_standard_output_where_standard_error_is_closed(
+    chatty: dict[str, str], tmp_path: Path
+) -> None:
+    instance = write(tmp_path / "tiny.json", TINY)
+    command = " ".join([*COMMAND, "solve", str(instance), "-q", "-o", "-", "2>&-"])
+    done = ran(["bash", "-c", command], tmp_path, chatty)
+    assert json.loads(done.stdout)["format"] == "coalloc-schedule"
 
 
 def test_an_audit_and_a_benchmark_run_beside_decoys(decoys: Path) -> None:

@@ -44,8 +44,10 @@ def say_fields(fields: Iterable[tuple[str, str]], width: int = 10) -> None:
         say(f"{name:<{width}} {text}")
 
 
-def _print(text: str, stream: TextIO) -> None:
-    """Print; a reader that has gone (``coalloc ... | head``) is no fault."""
+def _print(text: str, stream: TextIO | None) -> None:
+    """Print; a reader that has gone (``coalloc ... | head``) is no fault, nor is a stream that is closed."""
+    if stream is None:  # print would take standard output
+        return
     try:
         print(text, file=stream, flush=True)
     except BrokenPipeError:

@@ -29,7 +29,7 @@ CHUNK = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
 
 STANDARD = "-"
-STANDARD_OUTPUT = (STANDARD, "/dev/stdout")
+STANDARD_OUTPUT = (STANDARD, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 """Names of standard output: its device may be a pipe, or a file that others write to."""
 
 FilePath = str | os.PathLike[str]

@@ -5,11 +5,10 @@ import os
 import subprocess
 import sys
 from importlib import metadata
-from types import ModuleType
 
 import pytest
 
-import coalloc.cli
+import coalloc
 from coalloc.cli.app import app
 from coalloc.solvers import call
 from tests.cli.running import PYTHON, TINY, run, run_process, write
@@ -196,15 +195,20 @@ def test_lists_are_there_as_json():
     assert list(json.loads(run("examples", "--json").stdout)) == [*coalloc.examples(), *coalloc.platforms()]
 
 
-class _Interrupting(ModuleType):
-    """A module during whose loading somebody presses Ctrl-C."""
+INTERRUPTED = """
+import sys, types
+from coalloc.cli import main
 
-    def __getattr__(self, name: str) -> object:
+class Interrupting(types.ModuleType):
+    def __getattr__(self, name):
         raise KeyboardInterrupt
 
+sys.modules["coalloc.cli.app"] = Interrupting("coalloc.cli.app")
+main()
+"""
+"""Somebody presses Ctrl-C while the modules of the commands are loaded."""
 
-def test_ctrl_c_while_the_command_line_is_loaded_is_one_line(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "coalloc.cli.app", _Interrupting("coalloc.cli.app"))
-    with pytest.raises(SystemExit) as end:
-        coalloc.cli.main()
-    assert (end.value.code, capsys.readouterr().err) == (1, "coalloc: interrupted\n")
+
+def test_ctrl_c_while_the_command_line_is_loaded_is_one_line():
+    ended = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", "coalloc: interrupted\n")
