@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-COALLOC = (sys.executable, "-c", "from coalloc.cli import main; main()")
+COALLOC = (sys.executable, "-P", "-c", "from coalloc.cli import main; main()")
 """The command of the environment that this script runs in, whatever ``PATH`` says."""
 
 
@@ -44,6 +44,7 @@ def job(options: argparse.Namespace) -> dict[str, Any]:
         "memory": f"{options.memory} MB",
         "walltime": f"{options.hours}:00:00",
         "job_extra_directives": options.directive,
+        "job_script_prologue": ["export PYTHONSAFEPATH=1"],  # no module from the folder that it is submitted in
     }
 
 

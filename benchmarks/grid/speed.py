@@ -39,6 +39,7 @@ def merged(spec: Path, folder: Path) -> str:
     """Merge the traces in a process of its own; return the row that says what that took."""
     command = [
         sys.executable,
+        "-P",
         "-c",
         "from coalloc.cli import main; main()",
         "merge",

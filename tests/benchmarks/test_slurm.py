@@ -34,6 +34,7 @@ def test_a_job_asks_slurm_for_what_the_options_say(script):
 def test_a_job_is_one_worker_of_this_python_that_runs_one_sample_at_a_time(script):
     from distributed.cli.dask_worker import main
 
+    assert "export PYTHONSAFEPATH=1" in script
     program, *words = shlex.split(script[-1])
     assert program == sys.executable
     given = main.make_context("dask worker", words[2:]).params  # after -m distributed.cli.dask_worker
