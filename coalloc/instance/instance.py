@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import field
 from functools import cached_property
 
@@ -12,11 +13,11 @@ from coalloc.documents.errors import CoallocError, InstanceError
 from coalloc.documents.text import quoted
 from coalloc.documents.values import LEFT_OUT, NONE, SINCE_2, Listed, Seconds, Text, Value, value
 from coalloc.instance.consistency import workload_faults
-from coalloc.instance.job import Job, resources_asked
+from coalloc.instance.job import Job, longest_stated_time, resources_asked
 from coalloc.instance.platform import Platform
 from coalloc.instance.processor_names import NamesField
 from coalloc.instance.sharing import LocalUser, Sharing
-from coalloc.instance.time_base import TimeBase, time_base_of
+from coalloc.instance.time_base import NEVER, TimeBase, time_base_of
 from coalloc.instance.words import WORDS
 
 
@@ -92,7 +93,23 @@ class Instance(Value):
     @cached_property
     def time_base(self) -> TimeBase:
         """The tick in which its times are counted, and the tolerance within which they are equal."""
-        return time_base_of(self)
+        number = len(self.jobs) + len(self.running) + len(self.local_users)
+        return time_base_of(self.origin, self.time_span, number)
+
+    @cached_property
+    def time_span(self) -> float:
+        """Seconds from the origin in which all jobs can end, one by one, each at its slowest."""
+        groups = [group for cluster in self.platform.clusters for group in cluster.nodes]
+        slowness = max(1.0, *(1.0 / min(group.effective_power, group.availability) for group in groups))
+        in_turn = sum(map(longest_stated_time, self.jobs)) * slowness
+        return max(max(self._last_times(), default=0.0) - self.origin, 0.0) + in_turn
+
+    def _last_times(self) -> Iterator[float]:
+        """Yield the times, s, after which a job may have to start; outages that never end have but a beginning."""
+        yield from (job.arrival for job in self.jobs)
+        yield from (run.end for run in self.running)
+        yield from (window.end if window.end <= NEVER else window.start for window in self.platform.unavailable)
+        yield from (user.end for user in self.local_users)
 
     @property
     def mean_base_time(self) -> float:

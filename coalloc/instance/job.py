@@ -172,6 +172,13 @@ class Job(Value):
         return next((self.times[feature] for feature in group.features if feature in self.times), None)
 
 
+def longest_stated_time(job: Job) -> float:
+    """Return the longest of the run times that a job states, s."""
+    if not (job.times or job.shapes):
+        return job.base_time
+    return max(max([shape.base_time, *shape.times.values()]) for shape in job.in_shapes)
+
+
 def resources_asked(jobs: Iterable[Job]) -> tuple[str, ...]:
     """Return the names of the resources that jobs take something of, in order."""
     takers = [job for job in jobs if job.asks_resources]

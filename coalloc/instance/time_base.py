@@ -11,18 +11,13 @@ schedule in ticks is one of the instance to the tolerance. Derivation: docs/math
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coalloc.instance.rounding import TIME_PRECISION
-
-if TYPE_CHECKING:
-    from coalloc.instance.instance import Instance
-    from coalloc.instance.job import Job
 
 Floats = NDArray[np.float64]
 
@@ -88,11 +83,13 @@ class TimeBase:
         return ordered[is_new], index
 
 
-def time_base_of(instance: Instance) -> TimeBase:
-    """Return the time base of an instance; outages that never end and distant deadlines have no part in it."""
-    latest = instance.origin + time_span(instance)
-    tick = max(LEAST_TICK, RESOLUTIONS * math.ulp(latest), latest_power(time_span(instance) / MOST_TICKS))
-    number = len(instance.jobs) + len(instance.running) + len(instance.local_users)
+def time_base_of(origin: float, horizon: float, number: int) -> TimeBase:
+    """Return the time base of an instance that begins at ``origin`` (s) and takes no more than ``horizon`` (s).
+
+    ``number`` is how many jobs, running jobs and local users it has.
+    """
+    latest = origin + horizon
+    tick = max(LEAST_TICK, RESOLUTIONS * math.ulp(latest), latest_power(horizon / MOST_TICKS))
     most = max(MOST_TOLERANCE, TIME_PRECISION * latest)
     return TimeBase(tick, min((number + 1) * tick, most), latest)
 
@@ -105,26 +102,3 @@ def latest_power(seconds: float) -> float:
     """Return the smallest power of two that is not below, s."""
     mantissa, exponent = math.frexp(seconds)
     return math.ldexp(1.0, exponent - 1 if mantissa == 0.5 else exponent) if seconds > 0.0 else 0.0
-
-
-def time_span(instance: Instance) -> float:
-    """Return seconds from the first arrival (0 where jobs run already) in which all jobs can end, one by one."""
-    groups = [group for cluster in instance.platform.clusters for group in cluster.nodes]
-    slowness = max(1.0, *(1.0 / min(group.effective_power, group.availability) for group in groups))
-    in_turn = sum(map(_slowest_time, instance.jobs)) * slowness
-    return max(max(_times(instance), default=0.0) - instance.origin, 0.0) + in_turn
-
-
-def _times(instance: Instance) -> Iterator[float]:
-    """Yield the times, s, that an instance states and after which a job may have to start."""
-    yield from (job.arrival for job in instance.jobs)
-    yield from (run.end for run in instance.running)
-    yield from (window.end if window.end <= NEVER else window.start for window in instance.platform.unavailable)
-    yield from (user.end for user in instance.local_users)
-
-
-def _slowest_time(job: Job) -> float:
-    """Return the longest of the run times that a job states, s."""
-    if not (job.times or job.shapes):
-        return job.base_time
-    return max(max([shape.base_time, *shape.times.values()]) for shape in job.in_shapes)

@@ -11,7 +11,7 @@ from coalloc.allocation import Scope, node_classes, reserved_nodes, switched_cla
 from coalloc.constraint import Constraint, Stated, stated
 from coalloc.documents.text import quoted
 from coalloc.instance import CoallocError, Instance, Job
-from coalloc.instance.time_base import TimeBase, time_span
+from coalloc.instance.time_base import TimeBase
 from coalloc.problem.frame import Links, Rounding
 from coalloc.problem.problem import Problem
 from coalloc.problem.resources import crowded_nodes
@@ -50,7 +50,7 @@ def slot_seconds(instance: Instance, slot: Slot) -> float | None:
         seconds = float(slot)
     if not (math.isfinite(seconds) and seconds > 0.0):
         raise CoallocError(f"slot: must be above 0 and finite, got {slot!r}")
-    least = max(time_span(instance) / MAX_SLOTS, SLOT_TOLERANCES * instance.time_base.tolerance)
+    least = max(instance.time_span / MAX_SLOTS, SLOT_TOLERANCES * instance.time_base.tolerance)
     if seconds < least:
         raise CoallocError(f"slot: must be at least {least:.2g} s here, for times to be whole slots, got {slot!r}")
     return seconds

@@ -14,7 +14,7 @@ from coalloc.constraint import Constraint, LatestEnd
 from coalloc.fixed import Fixings
 from coalloc.instance import Instance, Job
 from coalloc.instance.rounding import slots_down
-from coalloc.instance.time_base import TimeBase, time_span
+from coalloc.instance.time_base import TimeBase
 from coalloc.objectives import OBJECTIVES, Objective
 from coalloc.solvers.call import KNOWN
 from coalloc.solvers.limits import AtMost
@@ -50,7 +50,7 @@ def _seconds(instance: Instance, slot: float | None, objective: Objective, const
     if not is_ours or instance.local_users or not all(isinstance(kept, KNOWN) for kept in constraints):
         return 0.0
     first = min((instance.origin, *_times(instance, constraints)))
-    if first <= time_span(instance):
+    if first <= instance.time_span:
         return 0.0
     tick = instance.time_base.tick
     return first // tick * tick if slot is None else min(slots_down(first, slot) * slot, first)

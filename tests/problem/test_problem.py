@@ -25,7 +25,6 @@ from coalloc.instance import (
     Switch,
     Window,
 )
-from coalloc.instance.time_base import time_span
 from coalloc.problem import Problem, Rounding, compositions, discretise, shortage, slot_seconds
 from coalloc.testing.constraints import EndBy
 from tests.small_instances import slotted_instances
@@ -325,11 +324,11 @@ def test_the_time_that_all_jobs_need_counts_all_that_is_said_of_it() -> None:
     window = Window("C1", start=90.0, end=100.0)
     job = Job("J1", 1, 10.0, times={"new": 40.0})
     instance = Instance(Platform((Cluster("C1", (group,), 1.0),)), (job,))
-    assert time_span(instance) == 80.0
-    assert time_span(instance.replace(platform=instance.platform.replace(unavailable=[window]))) == 180.0
+    assert instance.time_span == 80.0
+    assert instance.replace(platform=instance.platform.replace(unavailable=[window])).time_span == 180.0
     moldable = job.replace(tasks=2, times={}, shapes=[Shape(1, 15.0, times={"new": 50.0})])
     wider = Platform((Cluster("C1", (group.replace(count=2),), 1.0),))
-    assert time_span(Instance(wider, [moldable])) == 100.0
+    assert Instance(wider, [moldable]).time_span == 100.0
 
 
 def test_a_named_time_in_which_instants_are_one_is_refused() -> None:
