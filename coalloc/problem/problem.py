@@ -153,7 +153,9 @@ class Problem(Frame):
             gives_way = row.terms[0][0] < 0 if len(row.terms) == 1 else seconds < 0.0
             return -self.base.latest_within(-seconds) if gives_way else self.base.nearest(seconds)
         is_up = (self.rounding == "up") == (seconds >= 0.0)
-        slots = slots_up(abs(seconds), self.slot) if is_up else slots_down(abs(seconds), self.slot)
+        tolerance = self.base.tolerance if len(row.terms) == 1 else 0.0  # of a point in time, or of a lag
+        round_to_slots = slots_up if is_up else slots_down
+        slots = round_to_slots(abs(seconds), self.slot, tolerance)
         return math.copysign(slots, seconds)
 
     def next_start(self, j: int, start: float, duration: float, placed: Mapping[int, tuple[float, float]]) -> float:
