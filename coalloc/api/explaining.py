@@ -227,7 +227,8 @@ class _Question:
             yield self._gap(schedule, sought)
             yield from self._bounds(sought)
         rigid = in_shapes(self.instance, schedule)
-        problem = discretise(rigid, None, links=links, saturation=self.saturation, scope=self.scope)
+        base = rigid.time_base.as_stated
+        problem = discretise(rigid, None, links=links, saturation=self.saturation, scope=self.scope, base=base)
         yield from why_waits(problem, schedule, jobs)
 
     def _gap(self, schedule: Schedule, sought: SolveResult) -> Reason:

@@ -64,8 +64,6 @@ class _Waiting:
         self._number = {job.id: j for j, job in enumerate(problem.jobs)}
         self._ends = {run.job.id: run.end for run in problem.instance.running} | {p.job: p.end for p in schedule}
         self._profile, self._spreading = Profile(problem), Spreading(problem)
-        windows = problem.instance.platform.unavailable
-        self._stated = {problem.last_tick(window.start): window.start for window in windows}
         index = problem.instance.platform.processor_index
         self._held = {p.job: allocation_of((index[name] for name in p.nodes), problem.classes) for p in schedule}
         self._queued = [self._queueing(j) for j in range(len(problem.jobs))]
@@ -103,9 +101,8 @@ class _Waiting:
             else:
                 stretches.append((stretches.pop()[0], step[1], merged))
         self._book(placement, 1)
-        for begin, end, obstacle in stretches:
+        for since, until, obstacle in stretches:
             words = self._words(placement, obstacle)
-            since, until = self._stated.get(begin, begin), self._stated.get(end, end)
             sentence = f"job {quoted(job)} waits from {instant_text(since)} to {instant_text(until)}: {words}"
             yield Reason(
                 "wait",

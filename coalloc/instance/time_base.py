@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,11 @@ class TimeBase:
     def latest_within(self, seconds: float) -> float:
         """Return the last whole number of ticks, in s, that is not after this time but for the tolerance."""
         return math.floor((seconds + self.tolerance) / self.tick) * self.tick if math.isfinite(seconds) else seconds
+
+    @property
+    def as_stated(self) -> TimeBase:
+        """The base that leaves times as they are stated: its ticks are finer than floats, and nothing gives way."""
+        return replace(self, tick=2.0**-60, tolerance=0.0)
 
     def tolerance_at(self, seconds: float) -> float:
         """Return the tolerance, s, among times up to this one: more where it is after :attr:`latest`."""
