@@ -163,4 +163,4 @@ def test_two_lines_set_up_everything_and_run_the_demo_and_the_tests():
 
 def test_a_block_knows_what_is_given_and_what_is_shown():
     assert Block("sh", "coalloc demo\n").shown_only == ""
-    assert blocks("docs/extending.md")[0].output == "optimal late-jobs\n"
+    assert blocks("docs/extending.md")[0].output == "optimal late-jobs\n7 (late-jobs)\n"

@@ -193,13 +193,13 @@ def test_explanations_have_the_bounds_of_near_0_and_the_instants_of_the_instance
     assert "has to end by 1700000028 s, and cannot before 1700000033 s" in str(coalloc.explain(late))
 
 
-def test_what_is_proven_infeasible_near_0_is_not_solved_again_for_its_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reasons_are_sought_on_the_shifted_clock_and_told_on_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
     # The least makespan is 2733.3 s, which no simple bound says: it is searched for, and so is each set of reasons.
     origins: list[float] = []
     close = oas.close
 
     def counted(context: Context) -> None:
-        origins.append(context.call.instance.origin)
+        origins.append(context.problem.instance.origin)
         close(context)
 
     monkeypatch.setattr(oas, "close", counted)
@@ -207,4 +207,4 @@ def test_what_is_proven_infeasible_near_0_is_not_solved_again_for_its_reasons(mo
     result = coalloc.solve(many_ends_by(2700.0).replace(jobs=jobs), slot=100.0)
     assert result.status == "infeasible"
     assert "job 'J0' has to end by 1700002703 s" in result.message
-    assert set(origins) == {3.0}  # moved by 17,000,000 slots: the jobs arrive 3 s later
+    assert set(origins) == {3.0}  # shifted by 17,000,000 slots: the jobs arrive 3 s later
