@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 File = Annotated[str, Argument(metavar="FILE", help="Instance file with watts, or example:NAME for a bundled one.")]
 Points = Annotated[
     int | None,
-    Option(min=2, help="Most limits on the makespan, for a part of the front; else all it has."),
+    Option(min=2, help="Maximum number of points of the front. Default: all points."),
 ]
 Slot = Annotated[
     str | None, Option(help='Seconds, or "10%" of the mean base time; needed unless jobs are within nodes.')

@@ -122,9 +122,10 @@ def energy_front(
     policies
         As for :func:`coalloc.compare`; each within ``scope``.
     points
-        Most limits on the makespan that are solved for; ``None``: as many as the front has points, or, where a solve
-        is not proven, 20 evenly spaced ones. In continuous time the makespans of policies that would be
-        left out are limits too, so that each policy meets a schedule as short.
+        Most points of the front; ``None``: all, or, where a solve is not proved, 20 evenly spaced limits. A front that
+        has more is solved at evenly spaced limits first, then below the widest gaps between points, with at most two
+        solves for each point. In continuous time the makespans of policies that would be left out are limits as well,
+        so that each policy is compared with a schedule that is as short.
     slot, scope
         As for :func:`coalloc.solve`. The bounds of a slotted front do not hold for policies, which know no
         slots: these get the bound of :func:`coalloc.lower_bound`.
@@ -203,26 +204,66 @@ class _Front:
         self._frugal = Step(math.inf, frugal.lower_bound or 0.0, frugal.status)
 
     def solved(self, points: int | None, begun: list[str]) -> Iterator[Step]:
-        """Yield the limits from the widest down, each with what is proven of it; name in ``begun`` what is solved.
+        """Yield the limits that are solved for, each with what is proven of it; name each solve in ``begun``.
 
-        Each solve starts from the best that is known.
+        Each solve starts from the best known schedule.
         """
         begun.append(f"{self._instance.name}: least energy")
+        steps = [self._frugal]
         yield self._frugal
+        for step in self._walked(points, begun):
+            steps.append(step)
+            yield step
+        if points is not None:
+            yield from self._refined(points, steps, begun)
+
+    def _walked(self, points: int | None, begun: list[str]) -> Iterator[Step]:
+        """Yield limits from the widest down to the least makespan, evenly spaced where they are few."""
         step, left = self._frugal, math.inf if points is None else points - 1
         is_closed = self._is_proven(step)
         while (limit := self._next_limit(step, left, is_closed)) is not None:
-            found = self._solved(limit, begun)
             left -= not any(limit == _as_limit(run) for run in self._between)
-            if found.schedule is None:
+            found = self._below(step, limit, begun)
+            if found is None:
                 return
-            bound = max(step.bound, found.lower_bound or 0.0)
-            if self._is_proven(step) and _is_same_energy(self._best(limit).joules, self._best(step.limit).joules):
-                is_closed = self._shorten(step.limit)
-            else:
-                step = Step(limit, bound, found.status)
-                is_closed = self._is_proven(step)
+            after, is_closed = found
+            if after is not step:
+                step = after
                 yield step
+
+    def _refined(self, points: int, steps: list[Step], begun: list[str]) -> Iterator[Step]:
+        """Yield limits just below the points above the widest open strips, while the front has fewer than ``points``.
+
+        Each adds a point, or shows that a strip has none; so as many solves as there are points are enough.
+        """
+        for _ in range(points):
+            rows = self._rows_of(steps)
+            strips = [row for row in rows if row["gap"] == 0.0 and not math.isnan(row["open_from"])]
+            if len(rows) >= points or not strips:
+                return
+            widest = max(strips, key=lambda row: row["makespan"] - row["open_from"])
+            limit = widest["makespan"] * (1.0 - STEP)
+            above = min((step for step in steps if step.limit > limit), key=lambda step: step.limit)
+            found = self._below(above, limit, begun)
+            if found is None:
+                return
+            if found[0] is not above:
+                steps.append(found[0])
+                yield found[0]
+
+    def _below(self, step: Step, limit: float, begun: list[str]) -> tuple[Step, bool] | None:
+        """Return the step at a limit, s, below that of another, and whether nothing is left to find at its end.
+
+        Where the least energy is that of the other step, that step is returned, its schedule as short as is found.
+        None: no schedule is that short.
+        """
+        found = self._solved(limit, begun)
+        if found.schedule is None:
+            return None
+        if self._is_proven(step) and _is_same_energy(self._best(limit).joules, self._best(step.limit).joules):
+            return step, self._shorten(step.limit)
+        after = Step(limit, max(step.bound, found.lower_bound or 0.0), found.status)
+        return after, self._is_proven(after)
 
     def _solved(self, limit: float, begun: list[str]) -> SolveResult:
         """Return what is found within a limit, s; keep its schedule, or that there is none."""
@@ -261,19 +302,24 @@ class _Front:
         if left < 1 or is_shortest(makespan, self._least_makespan):
             return None
         shortest = min(self._known, key=lambda point: point.makespan)
+        width = (makespan - shortest.makespan) / left
         if not is_closed:
-            left = min(left, POINTS)
-        spaced = min(below, makespan - (self._best(math.inf).makespan - shortest.makespan) / left)
+            width = max(width, (self._best(math.inf).makespan - shortest.makespan) / POINTS)
+        spaced = min(below, makespan - width)
         is_longer = makespan > _as_limit(shortest)
         floor = _as_limit(shortest) if is_longer else self._least_makespan * (1.0 + LIMIT_MARGIN)
         spaced = max(spaced, min(below, floor))
         return max([spaced, *(limit for limit in map(_as_limit, self._between) if spaced < limit <= below)])
 
+    def _rows_of(self, steps: Iterable[Step]) -> list[Row]:
+        ascending = sorted(steps, key=lambda step: step.limit)
+        return _rows_of(self._instance, self._known, ascending, self._least_makespan)
+
     def table(self, steps: Sequence[Step]) -> pd.DataFrame:
-        """Return the table of the steps, from the widest limit down, and of the runs."""
+        """Return the table of the steps and of the runs."""
         import pandas as pd
 
-        rows = _rows_of(self._instance, self._known, steps[::-1], self._least_makespan)
+        rows = self._rows_of(steps)
         attrs = {
             "edp_bound": min(row["edp_bound"] for row in rows),
             "slot": self._options["slot"],
