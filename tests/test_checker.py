@@ -418,7 +418,7 @@ def test_a_bad_schedule_never_raises_and_every_fault_is_reported(grid):
     placements = (
         Placement("J1", -5.0, -7.0, ("C1/0", "C1/0", "nowhere", "\x1b[31m")),
         Placement("J1", 1e300, 1e301, ()),
-        Placement("<script>\n", -1e308, 1e308, ("C1/0",)),
+        Placement("<script>", -1e308, 1e308, ("C1/0",)),
         Placement("J3", 0.0, 0.0, ("C2/0", "C2/0", "C2/1")),
     )
     violations = check(instance, Schedule(placements, slot=1e-300))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import coalloc
-from coalloc import CoallocError, Instance, Placement, Schedule
+from coalloc import CoallocError, Instance, InstanceError, Placement, Schedule
+from coalloc.documents.errors import ArgumentError
 
 FUNCTIONS = [name for name in coalloc.__all__ if inspect.isfunction(getattr(coalloc, name))]
 
@@ -30,7 +31,7 @@ def schedule(instance):
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if parameters(name)])
 def test_every_argument_of_every_function_has_a_type(name):
     # All are wrong at once, and each gets its line: nothing has a chance to run.
-    with pytest.raises(CoallocError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         getattr(coalloc, name)(**{parameter: object() for parameter in parameters(name)})
     lines = str(caught.value).splitlines()
     assert [line.partition(": must be ")[0] for line in lines] == parameters(name)
@@ -108,6 +109,28 @@ def test_a_mistake_is_said_in_one_line(instance, schedule, call, message):
     with pytest.raises(CoallocError) as caught:
         call(instance, schedule)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda i: coalloc.solve(i, time_limt=1.0), TypeError),
+        (lambda i: coalloc.simulate(i, "easy", kil=True), TypeError),
+        (lambda i: coalloc.generate("thesis-oas", job=3), TypeError),
+        (lambda i: coalloc.solve(i, threads="two"), TypeError),
+        (lambda i: coalloc.solve(i, threads=0), ValueError),
+        (lambda i: coalloc.solve(i, time_limit=-1.0), ValueError),
+        (lambda i: coalloc.simulate(i, "easy", queue_order="first"), ValueError),
+        (lambda i: coalloc.generate("thesis-oas", jobs=-1), ValueError),
+        (lambda i: coalloc.read_swf("no.swf", 16, invalid="keep"), ValueError),
+    ],
+)
+def test_wrong_calls_are_errors_of_python_as_well(instance, call, error):
+    # As for functions of Python, and none says that an instance is wrong.
+    with pytest.raises(CoallocError) as caught:
+        call(instance)
+    assert isinstance(caught.value, error)
+    assert not isinstance(caught.value, InstanceError)
 
 
 def test_numbers_of_numpy_are_numbers():

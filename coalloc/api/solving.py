@@ -18,6 +18,7 @@ from coalloc.allocation import Scope
 from coalloc.checker import check
 from coalloc.constraint import Constraint
 from coalloc.documents.arguments import Seed, picture_of, public
+from coalloc.documents.errors import ArgumentError, Fault
 from coalloc.fixed import Fixed, fixings
 from coalloc.instance import CoallocError, Instance
 from coalloc.models.registry import (
@@ -281,7 +282,7 @@ def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
     """
     formulation = formulation_of_model(model)
     if formulation is None:
-        raise CoallocError(f"model: must be one of coalloc.build_model, got {picture_of(model)}")
+        raise ArgumentError([Fault("model", f"must be one of coalloc.build_model, got {picture_of(model)}")])
     import pyomo.environ as pyo
 
     from coalloc.solvers.backends.pyomo_solver import WHOLE

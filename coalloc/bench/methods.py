@@ -16,9 +16,10 @@ from typing import Any
 import coalloc
 from coalloc.bench.outcomes import Outcome
 from coalloc.bench.provenance import versions_for
+from coalloc.documents.errors import FaultsError
 from coalloc.documents.sentences import shown
 from coalloc.heuristics.registry import POLICIES
-from coalloc.instance import CoallocError, Fault, Instance, InstanceError
+from coalloc.instance import CoallocError, Fault, Instance
 
 Options = Mapping[str, Any]
 RESERVED = ("instance", "start", "progress", "seed")
@@ -120,7 +121,7 @@ def faults_of_options(name: str, options: Options, instance: Instance) -> list[F
     empty = instance.replace(jobs=(), running=())
     try:
         METHODS[name].run(empty, {key: given for key, given in options.items() if own[key] is None}, None)
-    except InstanceError as error:
+    except FaultsError as error:
         faults += error.faults
     except CoallocError as error:
         faults += (Fault("", line) for line in str(error).splitlines())

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 import coalloc
+from coalloc.documents.errors import FaultsError
 from coalloc.documents.values import Count, Text, Value, value
 from coalloc.instance import CoallocError, Fault, Instance, InstanceError
 from coalloc.workloads.swf import SwfOptions, pool, read_swf_with_report
@@ -105,7 +106,7 @@ def made(recipe: Recipe, faults: list[Fault]) -> Instance | None:
     """Return the instance of a recipe, or add to ``faults`` why there is none."""
     try:
         return recipe.make()
-    except InstanceError as error:
+    except FaultsError as error:
         source = f"{error.source}: " if error.source else ""
         faults += [Fault(recipe.path, f"{source}{fault}") for fault in error.faults]
     except CoallocError as error:

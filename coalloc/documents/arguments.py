@@ -20,7 +20,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, ParamSpec, TypeVar, cast
 
-from coalloc.documents.errors import CoallocError, Fault, InstanceError
+from coalloc.documents.errors import ArgumentError, Fault
 from coalloc.documents.sentences import shown
 from coalloc.documents.text import quoted, shortened, visible
 
@@ -54,7 +54,7 @@ WORDS: dict[Any, str] = {
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the function with a door: keywords and types that its signature does not have are a CoallocError.
+    """Return the function with a door: what its signature does not have is an :class:`ArgumentError`.
 
     Numbers of other libraries (``numpy.int64``) go in as Python's own. An argument that is missing is a
     ``TypeError``, as ever.
@@ -76,7 +76,7 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         for_each = (_faults(name, hints.get(name, Any), given) for name, given in bound.arguments.items())
         faults = list(itertools.chain.from_iterable(for_each))
         if faults:
-            raise InstanceError(faults)
+            raise ArgumentError(faults)
         bound.arguments.update({name: plain_number(given) for name, given in bound.arguments.items()})
         return function(*bound.args, **bound.kwargs)
 
@@ -90,14 +90,14 @@ def refuse_unknown(unknown: Iterable[str], known: Iterable[str]) -> None:
         return
     near = [match for name in unknown for match in difflib.get_close_matches(name, known, 1)]
     hint = f" (did you mean {', '.join(near)}?)" if near else ""
-    raise CoallocError(f"unknown keyword {', '.join(unknown)}{hint}; there are {', '.join(known)}")
+    raise ArgumentError([Fault("", f"unknown keyword {', '.join(unknown)}{hint}; there are {', '.join(known)}")])
 
 
 def require(name: str, wanted: Any, given: object) -> None:
-    """Raise :class:`CoallocError` where something else than the type ``wanted`` is given as ``name``."""
+    """Raise :class:`ArgumentError` where something else than the type ``wanted`` is given as ``name``."""
     faults = list(_faults(name, wanted, given))
     if faults:
-        raise InstanceError(faults)
+        raise ArgumentError(faults)
 
 
 def plain_number(given: Any) -> Any:

@@ -40,8 +40,8 @@ class Fault:
         return f"{shortened(visible(self.path), MAX_PATH)}: {self.sentence}" if self.path else self.sentence
 
 
-class InstanceError(CoallocError, ValueError):
-    """An instance, a platform, a job, a schedule or a file of one of them is not valid.
+class FaultsError(CoallocError):
+    """Base of the errors that report several faults together.
 
     ``faults`` holds every fault that was found, ``source`` the name of the file, if any.
     The message has one line per fault: ``wl1.json: jobs[3].tasks: must be at least 1, got 0``;
@@ -60,3 +60,11 @@ class InstanceError(CoallocError, ValueError):
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.faults, self.source)
+
+
+class InstanceError(FaultsError, ValueError):
+    """An instance, a platform, a job, a schedule or a file of one of them is not valid."""
+
+
+class ArgumentError(FaultsError, TypeError, ValueError):
+    """A call has a keyword that its function does not know, or an argument of a wrong type or outside its range."""

@@ -16,14 +16,24 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self, TypeVar, cast, dataclass_transform
 
 import pydantic
-from pydantic import Field, GetCoreSchemaHandler
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler
 from pydantic.dataclasses import dataclass as pydantic_dataclass
-from pydantic_core import ArgsKwargs, CoreSchema, core_schema
+from pydantic_core import ArgsKwargs, CoreSchema, PydanticCustomError, core_schema
 
-from coalloc.documents.errors import InstanceError
+from coalloc.documents.errors import FaultsError, InstanceError
 from coalloc.documents.sentences import faults_of
+from coalloc.documents.text import quoted
 
-Text = Annotated[str, Field(strict=True, min_length=1)]
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        sentence = f"must have no control or format characters, got {quoted(text)}"
+        raise PydanticCustomError("unprintable", "{sentence}", {"sentence": sentence})
+    return text
+
+
+Text = Annotated[str, Field(strict=True, min_length=1), AfterValidator(_printable)]
+"""A name or an identifier: terminals, tables and pictures show it as it is."""
 Count = Annotated[int, Field(strict=True, ge=1)]
 LARGEST = 1e100
 """Largest number that a quantity may be: products and sums of such numbers stay finite."""
@@ -165,8 +175,11 @@ class Value:
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
-def value(*, slots: bool = True) -> Callable[[type[T]], type[T]]:
-    """Make a class a validated, immutable value; ``slots=False`` where it caches what it derives."""
+def value(*, slots: bool = True, error: type[FaultsError] = InstanceError) -> Callable[[type[T]], type[T]]:
+    """Make a class a validated, immutable value; ``slots=False`` where it caches what it derives.
+
+    ``error`` is what a wrong field raises.
+    """
 
     def decorate(cls: type[T]) -> type[T]:
         made: Any = pydantic_dataclass(frozen=True, slots=slots, config=CONFIG)(cls)
@@ -177,7 +190,7 @@ def value(*, slots: bool = True) -> Callable[[type[T]], type[T]]:
             try:
                 validate(ArgsKwargs(args, kwargs), self_instance=self)
             except pydantic.ValidationError:
-                _initialise_again(self, args, kwargs)
+                _initialise_again(self, args, kwargs, error)
 
         made.__init__ = __init__
         return cast(type[T], made)
@@ -228,13 +241,13 @@ def _written_out(
     return cast(Callable[..., T], known["make"])
 
 
-def _initialise_again(made: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+def _initialise_again(made: Any, args: Sequence[Any], kwargs: Mapping[str, Any], raised: type[FaultsError]) -> None:
     """Initialise with whole numbers of other libraries (``numpy.int64``) as ours, or raise every fault."""
     plain = ArgsKwargs(tuple(map(_plain, args)), {key: _plain(argument) for key, argument in kwargs.items()})
     try:
         type(made).__pydantic_validator__.validate_python(plain, self_instance=made)
     except pydantic.ValidationError as error:
-        raise InstanceError(faults_of(error, type(made))) from None
+        raise raised(faults_of(error, type(made))) from None
 
 
 def _plain(argument: object) -> object:

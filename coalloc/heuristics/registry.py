@@ -17,6 +17,7 @@ from typing import Any
 import pydantic
 
 from coalloc.documents.arguments import picture_of
+from coalloc.documents.errors import ArgumentError, Fault
 from coalloc.documents.sentences import faults_of
 from coalloc.instance import CoallocError
 from coalloc.simulator.policy import Policy
@@ -133,7 +134,7 @@ def policy_named(name: str, options: Mapping[str, Any]) -> Policy | Broker:
     entry = POLICIES[name]
     faults = [fault for option, value in options.items() if (fault := _fault(name, entry, option, value))]
     if faults:
-        raise CoallocError("\n".join(faults))
+        raise ArgumentError(Fault("", fault) for fault in faults)
     return entry.make(**entry.fixed, **options)
 
 

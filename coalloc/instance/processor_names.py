@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, GetCoreSchemaHandler
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from coalloc.documents.text import quoted, visible
-from coalloc.documents.values import Text, Written
+from coalloc.documents.values import Written
 
 Ints = NDArray[np.int64]
 
@@ -134,6 +134,10 @@ def refuse_bad_range(text: str) -> str:
     raise PydanticCustomError("range", "{sentence}", {"sentence": f"{A_RANGE}, got {quoted(text)}"})
 
 
+ProcessorText = Annotated[str, Field(strict=True, min_length=1), AfterValidator(refuse_bad_range)]
+"""A name or a range; one that the platform does not have, whatever its characters, is for the checker to report."""
+
+
 # ------------------------------------------------------------------------------ sets of names
 
 
@@ -229,7 +233,9 @@ class ProcessorNames(Sequence[str], Written):
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Take any list of names and ranges, as a file has them."""
-        texts = handler.generate_schema(tuple[Annotated[Text, AfterValidator(refuse_bad_range)], ...])
+        texts = handler.generate_schema(
+            tuple[Annotated[str, Field(strict=True, min_length=1), AfterValidator(refuse_bad_range)], ...]
+        )
         return core_schema.no_info_wrap_validator_function(
             lambda given, checked: given if isinstance(given, cls) else cls(checked(given)),
             texts,

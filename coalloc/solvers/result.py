@@ -13,6 +13,7 @@ from pydantic import Field
 from coalloc.allocation import Scope
 from coalloc.display.html import lines_table
 from coalloc.display.wording import with_unit
+from coalloc.documents.errors import ArgumentError
 from coalloc.documents.text import visible
 from coalloc.documents.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
 from coalloc.instance import Instance
@@ -161,7 +162,7 @@ def relative_gap(objective: float | None, lower_bound: float | None) -> float | 
     return (objective - lower_bound) / abs(objective) if objective else math.inf
 
 
-@value()
+@value(error=ArgumentError)
 class SolveOptions(Value):
     """What ``solve`` was asked for, after defaults; the names are those of its keywords.
 

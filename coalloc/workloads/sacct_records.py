@@ -178,7 +178,7 @@ class _Parser:
             self._requested(fields),
             _limit(fields),
             _memory(fields, self.unit, allocated),
-            fields.get("User") or None,
+            _user(fields),
         )
 
     def _run(self, start: float, state: str, fields: Mapping[str, str]) -> float | None:
@@ -228,6 +228,14 @@ def _elapsed(fields: Mapping[str, str]) -> float:
     if "ElapsedRaw" in fields:
         return float(_count("ElapsedRaw", fields["ElapsedRaw"]))
     return _seconds("Elapsed", fields["Elapsed"])
+
+
+def _user(fields: Mapping[str, str]) -> str | None:
+    """Return whose job it is, None where that is not said."""
+    user = fields.get("User") or None
+    if user is not None and not user.isprintable():
+        raise _FieldError("User", "without control or format characters", user)
+    return user
 
 
 def _limit(fields: Mapping[str, str]) -> float | None:

@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from coalloc.documents.arguments import Seed, public
+from coalloc.documents.errors import ArgumentError
 from coalloc.documents.sentences import shown
 from coalloc.documents.storage import FilePath
 from coalloc.documents.text import visible
@@ -43,7 +44,7 @@ Communication = Literal["none", "seeded"]
 V = TypeVar("V", float, str)
 
 
-@value()
+@value(error=ArgumentError)
 class SwfOptions(Value):
     """How a trace is read.
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coalloc.documents.errors import ArgumentError
 from coalloc.instance import Cluster, CoallocError, InstanceError, NodeGroup, Platform
 from coalloc.workloads.communication import largest_task_bandwidth, task_bandwidth
 from coalloc.workloads.swf import SwfOptions, pool, read_swf, read_swf_with_report
@@ -164,12 +165,12 @@ def test_a_trace_that_ends_before_the_slice_is_an_error(trace, beyond):
 
 @pytest.mark.parametrize("wrong", ["", "5", "1:2:3", "-1:3", "a:b", "3:3", "4:2", "1.0:2"])
 def test_a_slice_that_is_none_is_an_error(trace, wrong):
-    with pytest.raises(InstanceError, match="slice: must "):
+    with pytest.raises(ArgumentError, match="slice: must "):
         read_swf(trace, 16, slice=wrong)
 
 
 def test_an_unknown_way_is_an_error_that_lists_the_known_ones(trace):
-    with pytest.raises(InstanceError, match="invalid: must be 'drop' or 'one-second', got 'keep'"):
+    with pytest.raises(ArgumentError, match="invalid: must be 'drop' or 'one-second', got 'keep'"):
         read_swf(trace, 16, invalid="keep")
 
 

@@ -69,7 +69,7 @@ def test_everything_that_is_lost_is_counted_and_said(tmp_path, caplog):
         Job("3", tasks=1, base_time=10.0, arrival=9.0, user="ann"),
     )
     running = (RunningJob(Job("J0", tasks=1, base_time=1.0), ("C2/0",), 1.0),)
-    instance = Instance(PLATFORM, jobs, running, name="a\nb")
+    instance = Instance(PLATFORM, jobs, running, name="a b")
     path = tmp_path / "lost.swf"
     with caplog.at_level(logging.WARNING):
         write_swf(instance, path)
@@ -86,7 +86,7 @@ def test_everything_that_is_lost_is_counted_and_said(tmp_path, caplog):
     assert [record.getMessage() for record in caplog.records] == [f"{path}: {sentence}" for sentence in sentences]
     text = path.read_text()
     assert [line for line in text.splitlines() if line.startswith("; Note: ")] == [
-        "; Note: instance a\\nb",
+        "; Note: instance a b",
         *(f"; Note: {sentence}" for sentence in sentences),
     ]
     # J2 comes first, and bob with it.

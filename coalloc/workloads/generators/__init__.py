@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from coalloc.documents.arguments import Seed, public
+from coalloc.documents.errors import ArgumentError, Fault
 from coalloc.documents.sentences import shown
 from coalloc.instance import CoallocError, Instance, InstanceError
 from coalloc.workloads.generator import Description, Generator, describe
@@ -50,7 +51,10 @@ def generate(name: str, seed: Seed = 0, **parameters: Any) -> Instance:
     Raises
     ------
     CoallocError
-        For a name or a parameter that does not exist, or a value that cannot be, with a list of what is.
+        If there is no generator of that name; the message lists the names.
+    ArgumentError
+        If the generator has no such parameter, or a value is outside its range; the message lists the parameters with
+        their defaults.
     """
     family = _families().get(name)
     if family is None:
@@ -60,4 +64,4 @@ def generate(name: str, seed: Seed = 0, **parameters: Any) -> Instance:
     try:
         return family(**parameters).draw(np.random.default_rng(seed), f"{name}-{seed}")
     except InstanceError as error:
-        raise CoallocError(f"{error}\n{name} takes {describe(name, family).signature}") from None
+        raise ArgumentError([*error.faults, Fault("", f"{name} takes {describe(name, family).signature}")]) from None
