@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sampling import RESULTS, command_of, exit_with, run_shown
+from sampling import RESULTS, command_of, exit_with, new_page, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -310,7 +310,7 @@ def _parser() -> argparse.ArgumentParser:
         "--node-limit", type=float, default=10.0, help="seconds for the node model with up to 5 jobs (default 10)"
     )
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="seeds at a time (default 1)")
-    parser.add_argument("--output", type=Path, default=RESULTS / "agreement", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "agreement", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "agreement.sqlite", help="where seeds are kept")
     return parser
 

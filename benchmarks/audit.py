@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sampling import RESULTS, command_of, exit_with, run_shown, say
+from sampling import RESULTS, command_of, exit_with, new_page, run_shown, say
 from simulator import SHARED
 
 import coalloc
@@ -195,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--time-limit", type=float, default=3.0, help="seconds for each window of an audit")
     parser.add_argument("--jobs", type=int, default=1, help="samples at a time")
     parser.add_argument("--report", action="store_true", help="run nothing, show what the store has")
-    parser.add_argument("--output", type=Path, default=RESULTS / "audit", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "audit", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "audit.sqlite", help="where samples are kept")
     options = parser.parse_args(arguments)
     calls = calls_of(options.traces, options.logs)

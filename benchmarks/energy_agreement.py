@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import numpy as np
 from agreement import COLUMNS, Case, by_solve, judged, rows_of, verdict_on, verdicts
-from sampling import RESULTS, command_of, exit_with, run_shown
+from sampling import RESULTS, command_of, exit_with, new_page, run_shown
 
 import coalloc
 from coalloc.allocation import Scope
@@ -199,7 +199,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--fronts", type=int, default=NUM_FRONTS, help=f"fronts of 0, 1, ... (default {NUM_FRONTS})")
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="seeds at a time (default 1)")
-    parser.add_argument("--output", type=Path, default=RESULTS / "energy-agreement", help="tables: this name")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "energy-agreement", help="tables: this name")
     parser.add_argument("--store", type=Path, default=RESULTS / "energy-agreement.sqlite", help="where seeds are kept")
     return parser
 

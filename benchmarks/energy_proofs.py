@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sampling import RESULTS, command_of, exit_with, run_shown
+from sampling import RESULTS, command_of, exit_with, new_page, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="solves at a time (default 1)")
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--note", default="", help="a sentence on the machine for the page")
-    parser.add_argument("--output", type=Path, default=RESULTS / "energy", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "energy", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "energy.sqlite", help="where samples are kept")
     options = parser.parse_args(arguments)
     samples = list(planned(options))

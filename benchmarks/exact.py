@@ -49,7 +49,7 @@ from exact_report import (
 )
 from formulations import run_formulation
 from peers import asked, judged
-from sampling import RESULTS, code_columns, command_of, exit_with, hidden, run_shown
+from sampling import RESULTS, code_columns, command_of, exit_with, hidden, new_page, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -300,7 +300,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--peer-python", default=sys.executable, help="a Python that has PyJobShop (default: the one that runs this)"
     )
-    parser.add_argument("--output", type=Path, help="tables and pictures: this name, .md, .csv and -*.png")
+    parser.add_argument("--output", type=new_page, help="tables and pictures: this name, .md, .csv and -*.png")
     parser.add_argument("--store", type=Path, default=RESULTS / "exact.sqlite", help="where samples are kept")
     return parser
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyomo.environ as pyo
-from sampling import RESULTS, code_columns, command_of, exit_with, run_shown
+from sampling import RESULTS, code_columns, command_of, exit_with, new_page, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -156,7 +156,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="samples at a time (default 1)")
     parser.add_argument("--only", nargs="+", default=FORMULATIONS, choices=FORMULATIONS, help="these formulations")
     parser.add_argument("--slots", nargs="+", type=int, default=SLOTS, choices=SLOTS, help="these slots, in %%")
-    parser.add_argument("--output", type=Path, default=RESULTS / "formulations", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "formulations", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "formulations.sqlite", help="where samples are kept")
     return parser
 

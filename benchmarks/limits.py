@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sampling import RESULTS, code_columns, command_of, exit_with, run_shown
+from sampling import RESULTS, code_columns, command_of, exit_with, new_page, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -129,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limits", type=float, nargs="+", default=LIMITS, help="seconds (default: all)")
     parser.add_argument("--threads", type=int, default=2, help="cores of each solve (default 2)")
     parser.add_argument("--report", action="store_true", help="run nothing, write the table of what is in the store")
-    parser.add_argument("--output", type=Path, default=RESULTS / "limits", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "limits", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "limits.sqlite", help="where samples are kept")
     options = parser.parse_args(arguments)
     samples = list(samples_of(options.threads, options.limits))

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sampling import RESULTS, command_of, exit_with, run_shown
+from sampling import RESULTS, command_of, exit_with, new_page, run_shown
 
 from coalloc.bench.calls import Call
 from coalloc.bench.outcomes import Outcome, Row, is_failed
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--time", nargs="+", default=(), choices=("continuous", "slots"), help="in such time alone")
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="processes at a time (default 1)")
-    parser.add_argument("--output", type=Path, default=RESULTS / "metamorphic.md", help="the page")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "metamorphic.md", help="the page")
     parser.add_argument("--store", type=Path, default=RESULTS / "metamorphic.sqlite", help="where triples are kept")
     options = parser.parse_args(arguments)
     asked = (options.transformation, options.shift, options.objective, options.time)

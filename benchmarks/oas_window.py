@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sampling import RESULTS, command_of, exit_with, run_shown
+from sampling import RESULTS, command_of, exit_with, new_page, run_shown
 from simulator import SHARED
 from simulator_process import TRACES
 
@@ -170,7 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES), help="which to run")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="samples at a time")
     parser.add_argument("--report", action="store_true", help="run nothing, show what the store has")
-    parser.add_argument("--output", type=Path, default=RESULTS / "oas-window", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "oas-window", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "oas-window.sqlite", help="where samples are kept")
     options = parser.parse_args(arguments)
     if not Path(options.traces, TRACE).exists():

@@ -16,6 +16,7 @@ from pathlib import Path
 from pcbe_figures import draw_policies, draw_slices, draw_tests
 from pcbe_slices import Slices, slice_lines, slices_of
 from pcbe_values import COMPARED, METERS, NAMES, SCALED, TIE, Value, deviation, full_name, simulated
+from sampling import new_page
 
 import coalloc
 from coalloc.bench.provenance import code_sentence
@@ -202,7 +203,7 @@ def figure_lines(drawn: Mapping[str, Path]) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with the folders of the experiments")
-    parser.add_argument("-o", "--output", type=Path, help="Markdown file to write as well, with pictures beside it")
+    parser.add_argument("-o", "--output", type=new_page, help="Markdown file to write, with its pictures")
     options = parser.parse_args(arguments)
     slices, worst = slices_of(options.data / "kit")
     lines = [

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from peers import asked, judged, solved
-from sampling import HERE, RESULTS, code_columns, command_of, exit_with, run_shown
+from sampling import HERE, RESULTS, code_columns, command_of, exit_with, new_page, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -277,7 +277,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=2, help="cores of each solve (default 2)")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="solves at a time (default 1)")
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
-    parser.add_argument("--output", type=Path, default=RESULTS / "rigid", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "rigid", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "rigid.sqlite", help="where samples are kept")
     options = parser.parse_args(arguments)
     strips = {(strip.family, strip.name): strip for strip in read_strips(options.data)}

@@ -25,7 +25,7 @@ import highspy
 import pyomo.environ as pyo
 from agreement import COLUMNS, OBJECTIVES, TOLERANCE, Case, Finding, judged, rows_of, verdict_on, verdicts, worth
 from pyomo.opt import TerminationCondition
-from sampling import RESULTS, command_of, exit_with, run_shown
+from sampling import RESULTS, command_of, exit_with, new_page, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -305,7 +305,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help=f"seeds 0, 1, ... (default {NUM_SEEDS})")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds per solve (default 60)")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="seeds at a time (default 1)")
-    parser.add_argument("--output", type=Path, default=RESULTS / "rows", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "rows", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "rows.sqlite", help="where seeds are kept")
     return parser
 

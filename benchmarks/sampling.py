@@ -31,6 +31,13 @@ USAGE = 2
 """Exit code where a store or an option is not usable."""
 
 
+def new_page(text: str) -> Path:
+    """Return the place of a page, as the type of an option: its folder is made before anything runs."""
+    path = Path(text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
 def run_shown(calls: Sequence[Call], store: Path, jobs: int, line: Callable[[Call, Outcome], str]) -> bool:
     """Run the calls that the store lacks, a ``line`` for each as it ends; return whether all have run.
 

@@ -23,7 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sampling import HERE, RESULTS, code_columns, command_of, exit_with, run_shown
+from sampling import HERE, RESULTS, code_columns, command_of, exit_with, new_page, run_shown
 from simulator_process import LARGE, LIMIT, LUBLIN, TRACES, Sample
 
 from coalloc.bench.calls import Call
@@ -327,7 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3, help="processes per question")
     parser.add_argument("--accasim-python", default="", help="an interpreter (< 3.10) that has accasim 1.1.3")
     parser.add_argument("--accasim-jobs", type=int, default=20_000, help="so many of the first jobs are compared")
-    parser.add_argument("--output", type=Path, default=RESULTS / "simulator", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "simulator", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "simulator.sqlite", help="where samples are kept")
     parser.add_argument("--note", default="", help="a sentence for the page of results")
     options = parser.parse_args(arguments)

@@ -16,7 +16,7 @@ from typing import Any
 from unittest import mock
 
 from agreement import TOLERANCE
-from sampling import RESULTS, command_of, exit_with, run_shown
+from sampling import RESULTS, command_of, exit_with, new_page, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -156,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=NUM_SEEDS, help=f"seeds 0, 1, ... (default {NUM_SEEDS})")
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="processes at a time (default 1)")
-    parser.add_argument("--output", type=Path, default=RESULTS / "sum-bounds.md", help="the page")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "sum-bounds.md", help="the page")
     parser.add_argument("--store", type=Path, default=RESULTS / "sum-bounds.sqlite", help="where seeds are kept")
     options = parser.parse_args(arguments)
     firsts = range(0, options.seeds, SEEDS_PER_CALL)

@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any
 
 from peers import asked, judged, solved
-from sampling import HERE, RESULTS, code_columns, command_of, exit_with, run_shown
+from sampling import HERE, RESULTS, code_columns, command_of, exit_with, new_page, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -209,9 +209,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS, help="run these alone")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds per solve (default: %(default)g)")
     parser.add_argument("--threads", type=int, default=2, help="cores of each solve (default 2)")
-    parser.add_argument("--peer-python", default=sys.executable, help="a Python that has PyJobShop (default: this one)")
+    parser.add_argument("--peer-python", default=sys.executable, help="a Python that has PyJobShop")
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
-    parser.add_argument("--output", type=Path, default=RESULTS / "unrelated", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "unrelated", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "unrelated.sqlite", help="where samples are kept")
     options = parser.parse_args(arguments)
     names = sorted((path.stem for path in options.data.glob("*.txt")), key=int)

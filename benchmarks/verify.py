@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agreement import COLUMNS, Case, Finding, by_solve, judged, rows_of, verdict_on, verdicts
-from sampling import RESULTS, command_of, exit_with, hidden, run_shown
+from sampling import RESULTS, command_of, exit_with, hidden, new_page, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -162,7 +162,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="instances at a time (default 1)")
-    parser.add_argument("--output", type=Path, default=RESULTS / "verification", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "verification", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "verification.sqlite", help="where samples are kept")
     return parser
 

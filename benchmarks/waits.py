@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from audit import LOGS, instance_of
-from sampling import RESULTS, command_of, exit_with, run_shown
+from sampling import RESULTS, command_of, exit_with, new_page, run_shown
 from simulator import SHARED
 
 import coalloc
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each window")
     parser.add_argument("--jobs", type=int, default=1, help="samples at a time")
     parser.add_argument("--report", action="store_true", help="run nothing, show what the store has")
-    parser.add_argument("--output", type=Path, default=RESULTS / "waits", help="tables: this name, .md and .csv")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "waits", help="tables: NAME.md, NAME.csv")
     parser.add_argument("--store", type=Path, default=RESULTS / "waits.sqlite", help="where samples are kept")
     options = parser.parse_args(arguments)
     local = {"folder": str(options.traces)}

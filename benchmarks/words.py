@@ -21,7 +21,7 @@ from unittest import mock
 
 import numpy as np
 from agreement import TOLERANCE
-from sampling import RESULTS, command_of, exit_with, run_shown
+from sampling import RESULTS, command_of, exit_with, new_page, run_shown
 
 import coalloc
 from coalloc.bench.calls import Call
@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--word", default="", choices=("", *WORDS), help="every instance says something by this word")
     parser.add_argument("--report", action="store_true", help="run nothing, write the tables of what is in the store")
     parser.add_argument("--jobs", type=int, default=1, choices=(1, 2), help="processes at a time (default 1)")
-    parser.add_argument("--output", type=Path, default=RESULTS / "words.md", help="the page")
+    parser.add_argument("--output", type=new_page, default=RESULTS / "words.md", help="the page")
     parser.add_argument("--store", type=Path, default=RESULTS / "words.sqlite", help="where seeds are kept")
     options = parser.parse_args(arguments)
     firsts = range(0, options.seeds, SEEDS_PER_CALL)

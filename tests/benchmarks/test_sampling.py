@@ -73,3 +73,11 @@ def test_a_hidden_module_looks_as_if_it_were_not_installed():
 def test_what_is_loaded_cannot_be_hidden():
     with pytest.raises(RuntimeError, match="sys is loaded"), sampling.hidden("sys"):
         pass
+
+
+def test_the_folder_of_a_page_is_made_before_anything_runs(tmp_path):
+    parser = ArgumentParser()
+    parser.add_argument("--output", type=sampling.new_page)
+    options = parser.parse_args(["--output", str(tmp_path / "new" / "folder" / "page")])
+    assert options.output.parent.is_dir()
+    assert not options.output.exists()
