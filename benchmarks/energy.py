@@ -98,7 +98,7 @@ def print_proofs(instance: Instance, time_limit: float) -> None:
 def print_front(instance: Instance) -> None:
     """Print how many points of a front are proven, and how soon."""
     began, busy = time.perf_counter(), time.process_time()
-    table = coalloc.energy_front(instance)
+    table = coalloc.studies.energy_front(instance)
     spent = f"{time.perf_counter() - began:.1f} | {time.process_time() - busy:.1f}"
     proven = f"{(table['gap'] == 0.0).sum()} of {len(table)} points" + (", complete" if table.attrs["complete"] else "")
     print(f"| {instance.name} | front | - | {proven} | - | {spent} |", flush=True)

@@ -120,7 +120,7 @@ def front(seed: int) -> list[Row]:
     expected = brute_force_front(instance, None, "node")
     names = {"family": "front, node, continuous", "formulation": "auto", "objective": "makespan, energy"}
     try:
-        table = coalloc.energy_front(instance, time_limit=POINT_LIMIT)
+        table = coalloc.studies.energy_front(instance, time_limit=POINT_LIMIT)
     except coalloc.CoallocError as error:
         fits = "" if not expected else f"crashed: {error}"
         return [{**names, "seed": seed, "status": "infeasible", "disagreement": fits}]

@@ -249,7 +249,7 @@ def accasim(sample: Sample) -> Row:
     instance = read(sample)
     with tempfile.TemporaryDirectory() as folder:
         trace, starts = Path(folder, "trace.swf"), Path(folder, "starts.txt")
-        coalloc.write_swf(instance, trace)
+        coalloc.io.write_swf(instance, trace)
         processors = str(instance.platform.num_processors)
         command = [
             sample.peer,

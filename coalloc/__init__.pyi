@@ -1,5 +1,11 @@
-"""The public names, each once: what ``__init__.py`` loads when it is first used, and what type checkers see."""
+"""The subpackages and the public names of ``coalloc``: what its users import, and what type checkers see."""
 
+from coalloc import extend as extend
+from coalloc import grid as grid
+from coalloc import io as io
+from coalloc import plot as plot
+from coalloc import results as results
+from coalloc import studies as studies
 from coalloc.api.explaining import explain as explain
 from coalloc.api.proving import write_proof as write_proof
 from coalloc.api.simulating import simulate as simulate
@@ -7,11 +13,8 @@ from coalloc.api.solving import build_model as build_model
 from coalloc.api.solving import lower_bound as lower_bound
 from coalloc.api.solving import schedule_of_model as schedule_of_model
 from coalloc.api.solving import solve as solve
-from coalloc.checker import Violation as Violation
 from coalloc.checker import check as check
 from coalloc.fixed import Fixed as Fixed
-from coalloc.grid_measures import grid_metrics as grid_metrics
-from coalloc.groups import metrics_by as metrics_by
 from coalloc.heuristics.registry import policies as policies
 from coalloc.instance import Cluster as Cluster
 from coalloc.instance import CoallocError as CoallocError
@@ -28,51 +31,25 @@ from coalloc.instance import Sharing as Sharing
 from coalloc.instance import Switch as Switch
 from coalloc.instance import Window as Window
 from coalloc.instance.files import read_instance as read_instance
-from coalloc.instance.files import read_platform as read_platform
 from coalloc.instance.files import write_instance as write_instance
-from coalloc.instance.files import write_platform as write_platform
 from coalloc.measures import metrics as metrics
-from coalloc.measures import metrics_of as metrics_of
 from coalloc.meter import energy as energy
 from coalloc.plot.pictures import gantt as gantt
-from coalloc.plot.power import power_plot as power_plot
-from coalloc.plot.progress import progress_plot as progress_plot
-from coalloc.plot.timeline import series_plot as series_plot
-from coalloc.result_files import read_result as read_result
-from coalloc.result_files import write_result as write_result
 from coalloc.schedule import Placement as Placement
 from coalloc.schedule import Schedule as Schedule
 from coalloc.schedule_files import read_schedule as read_schedule
 from coalloc.schedule_files import write_schedule as write_schedule
-from coalloc.schemas import schema as schema
-from coalloc.sharing_measures import sharing_metrics as sharing_metrics
 from coalloc.simulator.policy import Policy as Policy
-from coalloc.simulator.policy import Start as Start
-from coalloc.simulator.policy import Wake as Wake
 from coalloc.simulator.replaying import replay as replay
-from coalloc.simulator.result import SimulationResult as SimulationResult
-from coalloc.simulator.routing import Broker as Broker
-from coalloc.simulator.site import Partition as Partition
 from coalloc.solvers.result import SolveResult as SolveResult
-from coalloc.solvers.result import SolveStatus as SolveStatus
-from coalloc.solvers.result import TracePoint as TracePoint
 from coalloc.studies.audit import audit as audit
-from coalloc.studies.audit_report import Audit as Audit
 from coalloc.studies.comparison import compare as compare
-from coalloc.studies.front import energy_front as energy_front
-from coalloc.studies.grid import grid_study as grid_study
 from coalloc.studies.slot_size import slot_study as slot_study
-from coalloc.timeline import series as series
+from coalloc.versions import __version__ as __version__
 from coalloc.versions import show_versions as show_versions
 from coalloc.workloads.generators import generate as generate
-from coalloc.workloads.grids import platform as platform
-from coalloc.workloads.grids import platforms as platforms
 from coalloc.workloads.irmasim import read_irmasim as read_irmasim
 from coalloc.workloads.library import example as example
 from coalloc.workloads.library import examples as examples
 from coalloc.workloads.sacct import read_sacct as read_sacct
 from coalloc.workloads.swf import read_swf as read_swf
-from coalloc.workloads.swf_writing import write_swf as write_swf
-from coalloc.workloads.weeks.merging import merge_swf as merge_swf
-
-__version__: str

@@ -29,7 +29,7 @@ Scope = Literal["platform", "cluster", "node"]
 
 @dataclass(frozen=True, slots=True)
 class NodeClass:
-    """All nodes of one cluster with the same description, or a single node (:func:`node_classes`).
+    """All nodes of one cluster with the same description, or a single node (:func:`coalloc.allocation.node_classes`).
 
     ``cluster`` is an index into the clusters of the platform, ``processors`` are the indices of its
     processors, in order.

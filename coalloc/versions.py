@@ -16,7 +16,7 @@ EXTRAS = ("ortools", "dask")
 def versions() -> dict[str, str]:
     """Return the version of each package by name; ``"not installed"`` where it is not."""
     return {
-        "coalloc": _version("coalloc"),
+        "coalloc": __version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         **{name: _version(name) for name in LIBRARIES + EXTRAS},
@@ -29,6 +29,9 @@ def _version(name: str) -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+__version__ = _version("coalloc")
 
 
 def show_versions() -> None:

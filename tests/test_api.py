@@ -85,11 +85,27 @@ def test_an_answer_without_a_model_needs_no_pyomo():
     assert python(program) == "optimal []\n"
 
 
-def test_every_public_name_is_there():
-    assert [name for name in coalloc.__all__ if not hasattr(coalloc, name)] == []
-    assert set(coalloc.__all__) <= set(dir(coalloc))
-    with pytest.raises(AttributeError, match="has no attribute 'slove'"):
-        coalloc.slove  # noqa: B018 - the access is the test
+SUBPACKAGES = ["extend", "grid", "io", "plot", "results", "studies"]
+
+
+def test_the_top_level_has_its_names_its_subpackages_and_its_version():
+    assert sorted(dir(coalloc)) == sorted([*coalloc.__all__, *SUBPACKAGES, "__version__"])
+    assert len(coalloc.__all__) == 46
+
+
+@pytest.mark.parametrize(("module", "name"), [(coalloc, "slove"), (coalloc, "write_swf"), (coalloc.io, "solve")])
+def test_a_name_that_a_package_lacks_is_an_attribute_error(module, name):
+    with pytest.raises(AttributeError, match=f"^module '{module.__name__}' has no attribute '{name}'$"):
+        getattr(module, name)
+
+
+@pytest.mark.parametrize("package", SUBPACKAGES)
+def test_a_subpackage_needs_no_import_of_its_own_and_loads_nothing_before_it_is_used(package):
+    program = (
+        f"import coalloc, sys; is_complete = dir(coalloc.{package}) == sorted(coalloc.{package}.__all__)\n"
+        "print(is_complete, *(name for name in sys.modules if name.startswith('coalloc.')))"
+    )
+    assert python(program) == f"True coalloc.lazy coalloc.{package}\n"
 
 
 def test_versions_are_shown(capsys):
@@ -237,7 +253,7 @@ def test_infeasible_is_said_with_the_job_and_the_link():
 
 
 def test_a_schedule_of_ours_that_is_wrong_is_a_fault_of_ours(monkeypatch):
-    violation = coalloc.Violation("overlap", ("J1",), "C1/0", 0.0, 2.0, 1.0, "J1 and J2 hold C1/0")
+    violation = coalloc.results.Violation("overlap", ("J1",), "C1/0", 0.0, 2.0, 1.0, "J1 and J2 hold C1/0")
     monkeypatch.setattr(call, "check", lambda *_: [violation])
     with pytest.raises(InternalError, match="breaks 1 rules: J1 and J2 hold C1/0"):
         coalloc.solve(tiny(), slot=50)
@@ -280,8 +296,8 @@ def results():
 def test_writing_then_reading_a_result_is_the_identity(results, tmp_path, suffix):
     path = tmp_path / f"result{suffix}"
     for result in results:
-        coalloc.write_result(result, path)
-        assert coalloc.read_result(path) == result
+        coalloc.io.write_result(result, path)
+        assert coalloc.io.read_result(path) == result
 
 
 def test_a_result_says_which_instance_it_is_of(results):
@@ -293,11 +309,11 @@ def test_a_result_says_which_instance_it_is_of(results):
 
 def test_a_result_file_with_faults(results, tmp_path):
     path = tmp_path / "r.json"
-    coalloc.write_result(results[0], path)
+    coalloc.io.write_result(results[0], path)
     document = json.loads(path.read_text()) | {"status": "done", "colour": 1}
     path.write_text(json.dumps(document))
     with pytest.raises(InstanceError) as caught:
-        coalloc.read_result(path)
+        coalloc.io.read_result(path)
     assert [fault.path for fault in caught.value.faults] == ["status", "colour"]
 
 
@@ -381,8 +397,8 @@ def test_no_time_limit_is_as_much_time_as_it_takes(limit, tmp_path):
     instance = coalloc.generate("thesis-oas", seed=5, jobs=14)
     result = coalloc.solve(instance, slot="100%", formulation="mode", time_limit=limit)
     assert (result.status, result.stopped_by, result.options.time_limit) == ("optimal", "proof", None)
-    coalloc.write_result(result, tmp_path / "result.json")
-    assert coalloc.read_result(tmp_path / "result.json") == result
+    coalloc.io.write_result(result, tmp_path / "result.json")
+    assert coalloc.io.read_result(tmp_path / "result.json") == result
     bound = coalloc.lower_bound(instance, slot="100%", time_limit=limit)
     assert bound == coalloc.lower_bound(instance, slot="100%")
     assert bound <= result.objective

@@ -10,9 +10,8 @@ import pytest
 
 import coalloc
 from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
-from coalloc.allocation import NodeClass
-from coalloc.constraint import Constraint, NotTogether, PlacedJob, Row, Times
-from coalloc.objectives import RegularObjective
+from coalloc.constraint import PlacedJob, Row, Times
+from coalloc.extend import Constraint, NodeClass, NotTogether, RegularObjective
 from coalloc.solvers.backends import cpsat
 from coalloc.testing import SmallSize, brute_force_oas, small_instance
 from coalloc.testing.constraints import Precedence

@@ -44,7 +44,7 @@ def test_each_metric_by_hand():
     # at best; work is 3*100 + 1*80 = 380, all of it takes 10 + 380/12 = 41.7. So B = 110, and C_max = 150. As
     # printed: max(10 + 100, 50 + 80, 380/2) = 190. Waits are 20 and 20. SD_b: J1 120/100, J2 100/80.
     instance = Instance(PLATFORM, [Job("J1", 3, 100.0, arrival=10.0), Job("J2", 1, 80.0, arrival=50.0)])
-    found = coalloc.grid_metrics(
+    found = coalloc.grid.grid_metrics(
         instance,
         schedule(("J1", 30.0, 130.0, ["slow/0", "slow/1", "slow/2"]), ("J2", 70.0, 150.0, ["slow/3"])),
         power_management=None,
@@ -66,14 +66,14 @@ def test_the_work_on_all_processors_is_a_bound():
     nodes = ["slow/0", "slow/1", "fast/0", "fast/1", "fast/0", "fast/1"]
     spans = [(5, 125), (5, 125), (5, 35), (5, 35), (35, 65), (35, 65)]
     placed = [(f"J{i}", *map(float, span), [node]) for i, (node, span) in enumerate(zip(nodes, spans, strict=True))]
-    found = coalloc.grid_metrics(instance, schedule(*placed), power_management=None)
+    found = coalloc.grid.grid_metrics(instance, schedule(*placed), power_management=None)
     assert found["competitive_factor"] == pytest.approx(125 / 65)
 
 
 def test_run_times_below_10_s_count_as_10_s_and_there_is_no_floor():
     # It runs for 2 s after none: 2/10.
     instance = Instance(PLATFORM, [Job("J1", 1, 8.0)])
-    found = coalloc.grid_metrics(instance, schedule(("J1", 0.0, 2.0, ["fast/0"])), power_management=None)
+    found = coalloc.grid.grid_metrics(instance, schedule(("J1", 0.0, 2.0, ["fast/0"])), power_management=None)
     assert found["sd_b"] == 0.2
 
 
@@ -83,22 +83,22 @@ def test_joules_are_those_of_the_meter_and_work_is_logged_or_done_on_the_site():
     # the working one, and another idle one for 20 s: 70 * 200 + 50 * (5 + 5) + 20 * 6 = 14,620 J.
     instance = Instance(powered(PLATFORM), [Job("J1", 1, 200.0)])
     run = schedule(("J1", 20.0, 70.0, ["fast/0"]))
-    found = coalloc.grid_metrics(instance, run)
+    found = coalloc.grid.grid_metrics(instance, run)
     assert list(found) == list(GRID_METRICS)
     assert (found["energy"], found["work"]) == (pytest.approx(6250.0), 200.0)
     assert found["energy_efficiency"] == pytest.approx(200 / 6250)
-    always_on = coalloc.grid_metrics(instance, run, power_management=False, work="site")
+    always_on = coalloc.grid.grid_metrics(instance, run, power_management=False, work="site")
     assert (always_on["energy"], always_on["work"]) == (pytest.approx(14_620.0), 50.0)
     assert always_on["energy_efficiency"] == pytest.approx(50 / 14_620)
 
 
 def test_joules_need_power_states_of_every_cluster():
     with pytest.raises(CoallocError, match=r"clusters\[0\] \(cluster 'slow'\) has no power_states.*\n.*'fast'"):
-        coalloc.grid_metrics(Instance(PLATFORM, []), Schedule([]))
+        coalloc.grid.grid_metrics(Instance(PLATFORM, []), Schedule([]))
 
 
 def test_over_nothing_all_is_0():
-    assert set(coalloc.grid_metrics(Instance(powered(PLATFORM), []), Schedule([])).values()) == {0.0}
+    assert set(coalloc.grid.grid_metrics(Instance(powered(PLATFORM), []), Schedule([])).values()) == {0.0}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_over_nothing_all_is_0():
 )
 def test_what_the_metrics_are_not_for(job, fault):
     with pytest.raises(CoallocError, match=fault):
-        coalloc.grid_metrics(Instance(PLATFORM, [job]), schedule(("J1", 0.0, 8.0, ["slow/0"])))
+        coalloc.grid.grid_metrics(Instance(PLATFORM, [job]), schedule(("J1", 0.0, 8.0, ["slow/0"])))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -126,5 +126,5 @@ def test_no_run_beats_the_bound(seed):
     instance = Instance(platform, jobs)
     for strategy in ("Random", "MLp_v", "MCT", "MST_v"):
         run = coalloc.simulate(instance, "grid", strategy=strategy)
-        found = coalloc.grid_metrics(instance, run.schedule, power_management=None)
+        found = coalloc.grid.grid_metrics(instance, run.schedule, power_management=None)
         assert found["competitive_factor"] >= 1.0 - 1e-9

@@ -68,7 +68,9 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch):
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=TIME_LIMIT, kernel_name="python3", resources=resources).execute()
-    drawn = re.findall(r"^(?:coalloc\.(?:gantt|power_plot)|(?:found\.)?draw)\(", texts(path, "code"), re.MULTILINE)
+    drawn = re.findall(
+        r"^(?:coalloc\.(?:gantt|plot\.power_plot)|(?:found\.)?draw)\(", texts(path, "code"), re.MULTILINE
+    )
     assert _pictures(notebook) == len(drawn)
 
 

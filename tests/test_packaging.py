@@ -20,6 +20,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import coalloc
+from tests.public import PACKAGES, PUBLIC
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "coalloc"
@@ -63,25 +64,38 @@ def test_values_files_and_the_checker_need_no_pyomo_pandas_or_matplotlib():
     assert loaded & {"pyomo", "highspy", "pandas", "matplotlib", "plotly"} == set()
 
 
-@pytest.mark.parametrize("name", coalloc.__all__)
-def test_every_public_name_can_be_had(name):
-    assert getattr(coalloc, name).__module__.startswith("coalloc.")
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_an_object_of_the_package(name):
+    assert PUBLIC[name].__module__.startswith("coalloc.")
 
 
-def test_public_names_are_those_that_type_checkers_see():
-    # A stub passes on what it imports "as" the same name; whatever else it defines would be seen and not be had.
-    *_, version = body = ast.parse((PACKAGE / "__init__.pyi").read_text()).body[1:]
-    aliases = [alias for node in body[:-1] for alias in node.names]
+def test_every_public_name_has_one_place():
+    names = [name.rpartition(".")[2] for name in PUBLIC]
+    assert sorted(names) == sorted(set(names))
+    assert len(set(map(id, PUBLIC.values()))) == len(names)
+
+
+def test_no_package_or_module_of_the_top_level_bears_the_name_of_a_public_function():
+    assert {name.rpartition(".")[2] for name in PUBLIC} & ROOMS == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_public_names_are_those_that_type_checkers_see(package):
+    # A stub passes on what it imports "as" the same name; it would hide whatever else it defines.
+    found = PACKAGES[package]
+    body = ast.parse(Path(found.__file__).with_suffix(".pyi").read_text()).body[1:]
+    aliases = [alias for node in body for alias in node.names]
     assert [alias.asname for alias in aliases] == [alias.name for alias in aliases]
-    assert ast.unparse(version) == "__version__: str"
-    assert [alias.name for alias in aliases] == coalloc.__all__
+    assert sorted(alias.name for alias in aliases) == dir(found)
 
 
-def test_a_star_import_gives_every_public_name():
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_star_import_gives_every_public_name(package):
     given: dict[str, object] = {}
-    exec("from coalloc import *", given)
-    assert set(given) - {"__builtins__"} == set(coalloc.__all__)
-    assert given["solve"] is coalloc.solve
+    exec(f"from {package} import *", given)
+    del given["__builtins__"]
+    assert {f"{package}.{name}": value for name, value in given.items()}.items() <= PUBLIC.items()
+    assert list(given) == PACKAGES[package].__all__
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,9 @@ def test_a_page_is_up_to_date(name):
 
 
 def test_every_property_of_every_file_is_described():
-    schemas = [s for kind in KINDS for s in (coalloc.schema(kind), *coalloc.schema(kind).get("$defs", {}).values())]
+    schemas = [
+        s for kind in KINDS for s in (coalloc.io.schema(kind), *coalloc.io.schema(kind).get("$defs", {}).values())
+    ]
     named = [(name, value) for schema in schemas for name, value in schema.get("properties", {}).items()]
     assert len(named) > 60
     assert [name for name, value in named if not value.get("description")] == []

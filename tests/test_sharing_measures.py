@@ -38,7 +38,7 @@ ON_ONE = Named({"J1": ("C1/0",), "J2": ("C1/0",)})
 
 def test_what_two_jobs_and_a_user_got():
     schedule = coalloc.simulate(PAIR, ON_ONE).schedule
-    found = coalloc.sharing_metrics(PAIR, schedule)
+    found = coalloc.results.sharing_metrics(PAIR, schedule)
     assert found == {
         "turnaround_mean": pytest.approx(205.0),
         "turnaround_deviation": pytest.approx(5.0),
@@ -57,9 +57,9 @@ def test_what_two_jobs_and_a_user_got():
         "latency_max_shell": 23.0,
     }
     assert set(SHARING_METRICS) <= set(found)
-    assert coalloc.sharing_metrics(PAIR, schedule, kappa=36.0)["latency_max_shell"] == 32.0
+    assert coalloc.results.sharing_metrics(PAIR, schedule, kappa=36.0)["latency_max_shell"] == 32.0
     with pytest.raises(CoallocError, match=r"^kappa: must be finite and at least 0, got -1.0$"):
-        coalloc.sharing_metrics(PAIR, schedule, kappa=-1.0)
+        coalloc.results.sharing_metrics(PAIR, schedule, kappa=-1.0)
 
 
 def test_shares_of_a_job_over_time():
@@ -88,7 +88,7 @@ def test_nodes_tell_the_others_of_a_job():
             nodes(3, contract=1.0, cooperation=cooperation), jobs, local_users=[LocalUser("C1/0", 10, 20)]
         )
         run = coalloc.simulate(instance, Named({"J1": ("C1/0", "C1/1", "C1/2"), "J2": ("C1/1",)}))
-        found = coalloc.sharing_metrics(instance, run.schedule)
+        found = coalloc.results.sharing_metrics(instance, run.schedule)
         assert [found[f"messages_{kind}"] for kind in ("local", "no_local", "stop", "resume")] == [number] * 4
         assert (found["stops"], found["stopped_time"]) == (1.0, pytest.approx(100.0))
 
@@ -102,7 +102,7 @@ def test_tasks_that_wait_for_a_stopped_one_take_cpu_where_nodes_do_not_cooperate
             nodes(2, contract=0.8, cooperation=cooperation), jobs, local_users=[LocalUser("C1/1", 60, 100)]
         )
         run = coalloc.simulate(instance, Named({"J1": ("C1/0", "C1/1"), "J2": ("C1/0",)}))
-        found = coalloc.sharing_metrics(instance, run.schedule)
+        found = coalloc.results.sharing_metrics(instance, run.schedule)
         assert found["user_cpu_mean"] == pytest.approx(1.0 - taken)
         assert found["user_memory_least"] == pytest.approx(0.4)
 
@@ -115,7 +115,7 @@ def test_tasks_with_more_memory_than_the_node_has_leave_a_user_nothing_and_not_l
     run = coalloc.simulate(instance, Named({"J1": ("C1/0",), "J2": ("C1/0",)}))
     assert {placement.start for placement in run.schedule} == {0.0}
     assert len({placement.end for placement in run.schedule}) == 1
-    found = coalloc.sharing_metrics(instance, run.schedule)
+    found = coalloc.results.sharing_metrics(instance, run.schedule)
     assert (found["user_memory_mean"], found["user_memory_least"]) == (0.0, 0.0)
 
 
@@ -123,7 +123,7 @@ def test_dedicated_nodes_have_no_users_to_keep_anything():
     instance = dedicated(PAIR)
     assert not instance.shares_nodes
     assert instance.platform.processor_names == ("C1/0",)
-    found = coalloc.sharing_metrics(instance, coalloc.simulate(instance, "fcfs").schedule)
+    found = coalloc.results.sharing_metrics(instance, coalloc.simulate(instance, "fcfs").schedule)
     assert (found["dedicated_slowdown_mean"], found["user_time"], found["user_cpu_least"]) == (1.0, 0.0, 1.0)
     assert found["turnaround_mean"] == pytest.approx(150.0)
 
@@ -160,7 +160,7 @@ def test_no_run_beats_the_bound_and_promises_are_kept(instance):
     schedule = outcome(instance)
     if isinstance(schedule, str):
         return
-    found = coalloc.sharing_metrics(instance, schedule)
+    found = coalloc.results.sharing_metrics(instance, schedule)
     makespan = coalloc.metrics(instance, schedule)["makespan"]
     assert least_makespan(instance) <= makespan * (1 + 1e-9)
     contract = instance.sharing.contract

@@ -107,8 +107,8 @@ def test_a_schedule_of_another_instance_still_shows_itself(result):
 
 def test_a_result_knows_its_instance_and_is_the_same_without_it(result, tmp_path):
     assert result.instance == instance()
-    coalloc.write_result(result, tmp_path / "r.json")
-    read = coalloc.read_result(tmp_path / "r.json")
+    coalloc.io.write_result(result, tmp_path / "r.json")
+    read = coalloc.io.read_result(tmp_path / "r.json")
     assert read.instance is None
     assert read == result
     assert "<svg" in read._repr_html_()

@@ -207,7 +207,7 @@ def test_clusters_without_power_states_are_named():
             "clusters[2] (cluster 'M') has no power_states: the other clusters have them",
         ]
     nodes = grid([Job("A", 1, 10.0)], [placed("A", 0.0, 10.0, [0], "N")], [NODES])
-    for refused in (energy, power_curve, coalloc.check, coalloc.power_plot, coalloc.series):
+    for refused in (energy, power_curve, coalloc.check, coalloc.plot.power_plot, coalloc.results.series):
         with pytest.raises(CoallocError, match=r"^clusters\[0\] \(cluster 'N'\) has no power_states: power management"):
             refused(*nodes, power_management=True)
 

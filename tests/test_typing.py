@@ -19,6 +19,8 @@ coalloc.build_model(instance, formulatoin="count")
 coalloc.lower_bound(instance, slott="50%")
 coalloc.check(instance, instance)
 coalloc.check(instance, coalloc.solve(instance).schedule)
+coalloc.io.write_swf(instance, path=3)
+coalloc.write_swf(instance, "run.swf")
 Cluster("C1", [Job("J1", 1, 1.0)], 125.0)
 Cluster("C1", [NodeGroup(1, 1.0)], link_bandwith=125.0)
 instance.jobs.append(Job("J1", 1, 1.0))
@@ -59,4 +61,4 @@ def test_mistakes_are_seen_before_anything_runs(tmp_path):
     path = tmp_path / "mistakes.py"
     path.write_text(MISTAKES)
     lines = [int(line.split(":")[1]) for line in checked(path)]
-    assert lines == list(range(6, 14))
+    assert lines == list(range(6, 16))

@@ -8,13 +8,14 @@ import pytest
 import coalloc
 from coalloc import CoallocError, Instance, InstanceError, Placement, Schedule
 from coalloc.documents.errors import ArgumentError
+from tests.public import PUBLIC
 
-FUNCTIONS = [name for name in coalloc.__all__ if inspect.isfunction(getattr(coalloc, name))]
+FUNCTIONS = [name for name, value in PUBLIC.items() if inspect.isfunction(value)]
 
 
 def parameters(name):
     """Return the names of the parameters of a function, without ``**options``."""
-    found = inspect.signature(getattr(coalloc, name)).parameters.values()
+    found = inspect.signature(PUBLIC[name]).parameters.values()
     return [parameter.name for parameter in found if parameter.kind is not parameter.VAR_KEYWORD]
 
 
@@ -32,7 +33,7 @@ def schedule(instance):
 def test_every_argument_of_every_function_has_a_type(name):
     # All are wrong at once, and each gets its line: nothing has a chance to run.
     with pytest.raises(ArgumentError) as caught:
-        getattr(coalloc, name)(**{parameter: object() for parameter in parameters(name)})
+        PUBLIC[name](**{parameter: object() for parameter in parameters(name)})
     lines = str(caught.value).splitlines()
     assert [line.partition(": must be ")[0] for line in lines] == parameters(name)
     assert {line.rpartition(", got ")[2] for line in lines} == {"object"}
@@ -40,8 +41,8 @@ def test_every_argument_of_every_function_has_a_type(name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_function_swallows_a_misspelt_keyword(name):
-    kinds = {parameter.kind for parameter in inspect.signature(getattr(coalloc, name)).parameters.values()}
-    assert (inspect.Parameter.VAR_KEYWORD in kinds) == (name in ("simulate", "generate"))
+    kinds = {parameter.kind for parameter in inspect.signature(PUBLIC[name]).parameters.values()}
+    assert (inspect.Parameter.VAR_KEYWORD in kinds) == (name in ("coalloc.simulate", "coalloc.generate"))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_no_function_swallows_a_misspelt_keyword(name):
             lambda i, s: coalloc.compare(i, [3]),
             "policy must be a name, or have a scope and decide(state), or a sc",
         ),
-        (lambda i, s: coalloc.energy_front(i, points=10**40), "points: must be 2 to 10000, got 1000"),
+        (lambda i, s: coalloc.studies.energy_front(i, points=10**40), "points: must be 2 to 10000, got 1000"),
         (lambda i, s: coalloc.slot_study(5), "instances: must be an Instance or a list, got 5"),
         (lambda i, s: coalloc.slot_study(i, [None]), "fractions[0]: must be a finite number above 0, such as"),
         (lambda i, s: coalloc.solve(i, constraints=[3]), "constraints[0]: must be a Constraint, got 3"),

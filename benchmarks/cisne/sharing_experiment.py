@@ -120,7 +120,7 @@ def measured(argument: Mapping[str, Any]) -> Row:
         rows.append(
             {
                 "mix": mix,
-                **coalloc.sharing_metrics(instance, run.schedule),
+                **coalloc.results.sharing_metrics(instance, run.schedule),
                 "makespan": makespan,
                 "makespan_ratio": makespan_ratio(instance, run.schedule, on_dedicated.schedule),
                 "wait_mean": run.metrics["wait_mean"],

@@ -27,7 +27,7 @@ def example(num_jobs: int) -> coalloc.Instance:
     arrivals, seconds = np.cumsum(rng.exponential(90.0, num_jobs)), rng.lognormal(7.0, 2.0, num_jobs)
     rows = zip(tasks.tolist(), seconds.tolist(), arrivals.tolist(), strict=True)
     jobs = [coalloc.Job(f"J{j}", n, t, arrival=arrival) for j, (n, t, arrival) in enumerate(rows)]
-    return coalloc.Instance(coalloc.platform("grid1", speeds="processor"), jobs)
+    return coalloc.Instance(coalloc.grid.platform("grid1", speeds="processor"), jobs)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,7 +1,8 @@
 """What of the grid study is run: two grids, three meanings of speed, boards of other sizes, bounds of each week.
 
 Weeks are merged from the traces as the specifications in this folder say, and never written. Runs are those of
-:func:`coalloc.grid_study`, kept as they end; the table of a scenario has them all, and is what everything else reads.
+:func:`coalloc.studies.grid_study`, kept as they end; the table of a scenario has them all, and is what everything else
+reads.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def weeks_of(scenario: Scenario, traces: Path, number: int) -> Sequence[Instance
     """Return the first weeks of a scenario; ``traces`` is the folder of the logs."""
     spec, _ = load_toml(HERE / f"{scenario.grid}.toml")
     logs = [trace | {"swf": str(traces.resolve() / Path(trace["swf"]).name)} for trace in spec["traces"]]
-    merged = coalloc.merge_swf(spec | {"traces": logs, "name": scenario.grid, "speeds": scenario.speeds})
+    merged = coalloc.io.merge_swf(spec | {"traces": logs, "name": scenario.grid, "speeds": scenario.speeds})
     return merged.weeks[:number]
 
 
@@ -93,7 +94,7 @@ def run(scenario: Scenario, traces: Path, number: int, store: Path, processes: i
     store.parent.mkdir(parents=True, exist_ok=True)
 
     def study(weeks: Sequence[Instance], strategies: Sequence[str] | None, always_on: Sequence[str]) -> pd.DataFrame:
-        return coalloc.grid_study(
+        return coalloc.studies.grid_study(
             weeks, strategies, always_on=always_on, store=store, processes=processes, progress=_say
         )
 

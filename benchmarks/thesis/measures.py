@@ -209,7 +209,7 @@ def exact(instance: Instance, time_limit: float) -> Iterator[Row]:
 
 def is_proven(result: coalloc.SolveResult) -> bool:
     """Tell whether a schedule is proven optimal."""
-    return result.status is coalloc.SolveStatus.OPTIMAL
+    return result.status is coalloc.results.SolveStatus.OPTIMAL
 
 
 def proven(result: coalloc.SolveResult) -> float:

@@ -79,7 +79,7 @@ def _kept_of_result(result: coalloc.SolveResult) -> Outcome:
     }
 
 
-def _kept_of_run(run: coalloc.SimulationResult) -> Outcome:
+def _kept_of_run(run: coalloc.results.SimulationResult) -> Outcome:
     """Keep the metrics of a simulated run; its makespan is its objective."""
     return {"status": "done", "objective": run.metrics["makespan"], "metrics": dict(run.metrics)}
 

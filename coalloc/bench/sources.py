@@ -91,7 +91,7 @@ class Trace(Value):
 
     def _read(self, folder: Path, part: str) -> Instance:
         platform = (
-            pool(self.processors or 1) if self.platform is None else coalloc.read_platform(folder / self.platform)
+            pool(self.processors or 1) if self.platform is None else coalloc.io.read_platform(folder / self.platform)
         )
         options = SwfOptions(**self.options, slice=None if part == ":" else part)
         return read_swf_with_report(folder / self.swf, platform, options)[0]

@@ -16,7 +16,8 @@ from coalloc.cli.output import note, say, say_fields, say_json
 from coalloc.cli.pairs import share
 
 if TYPE_CHECKING:
-    from coalloc import Instance, Schedule, Violation
+    from coalloc import Instance, Schedule
+    from coalloc.results import Violation
 
 InstanceFile = Annotated[str, Argument(metavar="INSTANCE", help="Instance file, or example:NAME for a bundled one.")]
 ScheduleFile = Annotated[Path, Argument(metavar="SCHEDULE", help="Schedule file, or result file with a schedule.")]

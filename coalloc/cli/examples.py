@@ -41,12 +41,12 @@ def examples(name: Name = None, speeds: Speeds = None, output: Output = None, as
     if name is None:
         return _list({"--output": output, "--speeds": speeds}, as_json)
     check_writable({"--output": output})
-    if name in coalloc.platforms():
+    if name in coalloc.grid.platforms():
         options: dict[str, Any] = {} if speeds is None else {"speeds": speeds}
-        write_or_say_platform(coalloc.platform(name, **options), output)
+        write_or_say_platform(coalloc.grid.platform(name, **options), output)
         return ExitCode.DONE
     if speeds is not None:
-        raise BadParameter(f"is for the platforms {', '.join(coalloc.platforms())}", param_hint="--speeds")
+        raise BadParameter(f"is for the platforms {', '.join(coalloc.grid.platforms())}", param_hint="--speeds")
     write_or_say_instance(coalloc.example(name), output)
     return ExitCode.DONE
 
@@ -56,7 +56,7 @@ def _list(options: dict[str, Path | str | None], as_json: bool) -> ExitCode:
     if any(given is not None for given in options.values()):
         raise BadParameter("name the example to write", param_hint="NAME")
     sizes = {name: size_of(coalloc.example(name)) for name in coalloc.examples()}
-    sizes |= {name: f"platform; {size_of_platform(coalloc.platform(name))}" for name in coalloc.platforms()}
+    sizes |= {name: f"platform; {size_of_platform(coalloc.grid.platform(name))}" for name in coalloc.grid.platforms()}
     if as_json:
         say_json(sizes)
     else:

@@ -80,8 +80,8 @@ def read_platform(path: Path) -> Platform:
     """Return the platform of a file; ``example:NAME`` names a bundled one, or that of a bundled instance."""
     name = str(path).removeprefix(EXAMPLE)
     if not str(path).startswith(EXAMPLE) or path.exists():
-        return coalloc.read_platform(path)
-    return coalloc.platform(name) if name in coalloc.platforms() else coalloc.example(name).platform
+        return coalloc.io.read_platform(path)
+    return coalloc.grid.platform(name) if name in coalloc.grid.platforms() else coalloc.example(name).platform
 
 
 def read_instances(files: Sequence[str]) -> list[Instance]:

@@ -36,7 +36,7 @@ def write_or_say_platform(platform: Platform, output: Path | None) -> None:
     if output is None:
         say(layout(document_of(platform, PLATFORM)))
         return
-    coalloc.write_platform(platform, output)
+    coalloc.io.write_platform(platform, output)
     note(f"{visible(str(output))}: {size_of_platform(platform)}")
 
 

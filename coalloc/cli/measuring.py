@@ -12,8 +12,9 @@ from typer import BadParameter, Option
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coalloc import Instance, SimulationResult
+    from coalloc import Instance
     from coalloc.groups import By
+    from coalloc.results import SimulationResult
 
 MEASURES = "What to measure"
 """Panel of the help page."""

@@ -58,7 +58,7 @@ def merge(
 ) -> ExitCode:
     """Merge traces of several sites into weeks of a grid, and account for every job of them."""
     _check_folder(output, swf)
-    merged = coalloc.merge_swf(spec, speeds=speeds, broken=broken)
+    merged = coalloc.io.merge_swf(spec, speeds=speeds, broken=broken)
     if output is not None:
         merged.write(output, swf, beside={"account.svg": _picture(merged.account)})
         if not quiet:

@@ -16,11 +16,11 @@ from coalloc.cli.output import note
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from coalloc import TracePoint
     from coalloc.bench.outcomes import Outcome
     from coalloc.bench.plan import Sample
     from coalloc.bench.running import Progress as BenchProgress
     from coalloc.bench.running import Report
+    from coalloc.results import TracePoint
     from coalloc.simulator.engine import Position
 
 REFRESHES_PER_SECOND = 8

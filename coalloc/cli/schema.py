@@ -15,5 +15,5 @@ Kind = Annotated[str, Argument(metavar="KIND", help="instance, platform, schedul
 
 def schema(kind: Kind) -> ExitCode:
     """Print the JSON Schema (draft 2020-12) of a kind of file."""
-    say_json(coalloc.schema(kind))
+    say_json(coalloc.io.schema(kind))
     return ExitCode.DONE

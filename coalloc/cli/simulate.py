@@ -24,7 +24,8 @@ from coalloc.cli.progress import shown_run
 from coalloc.cli.tables import write_table
 
 if TYPE_CHECKING:
-    from coalloc import Instance, SimulationResult
+    from coalloc import Instance
+    from coalloc.results import SimulationResult
 
 INPUT, ENGINE = "What to run", "How it runs"
 """Panels of the help page, beside that of the files."""
@@ -253,10 +254,10 @@ def _writers(run: SimulationResult, quiet: bool, every: float | None) -> dict[st
         "jobs": partial(_write_jobs, run),
         "trace": partial(_write_trace, run, quiet=quiet),
         "gantt": partial(coalloc.gantt, run.instance, run.schedule, title=f"{run.instance.name} under {run.policy}"),
-        "power": partial(coalloc.power_plot, run.instance, run.schedule, power_management=run.power_management),
+        "power": partial(coalloc.plot.power_plot, run.instance, run.schedule, power_management=run.power_management),
         "series": lambda path: write_table(run.series(every), path),
         "timeline": partial(
-            coalloc.series_plot, run.instance, run.schedule, every=every, power_management=run.power_management
+            coalloc.plot.series_plot, run.instance, run.schedule, every=every, power_management=run.power_management
         ),
     }
 

@@ -35,14 +35,14 @@ class ResultFiles:
         if self.model is not None:
             written.write("model file", self.model, lambda _: None)
         if self.result is not None:
-            written.write("result", self.result, partial(coalloc.write_result, result))
+            written.write("result", self.result, partial(coalloc.io.write_result, result))
         if result.schedule is not None:
             if self.schedule is not None:
                 written.write("schedule", self.schedule, partial(coalloc.write_schedule, result.schedule))
             for plot in self.plots:
                 written.write("gantt", plot, partial(coalloc.gantt, instance, result.schedule))
         if self.progress is not None and result.trace:
-            written.write("progress", self.progress, partial(coalloc.progress_plot, result))
+            written.write("progress", self.progress, partial(coalloc.plot.progress_plot, result))
         return written
 
     @property

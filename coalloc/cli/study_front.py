@@ -75,7 +75,7 @@ def front(
     check_outputs(output, plot, (file,))
     policies = policies_of(policy)
     study = partial(
-        coalloc.energy_front,
+        coalloc.studies.energy_front,
         read_instance(file),
         with_own(policies),
         points=points,

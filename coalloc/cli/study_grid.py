@@ -86,7 +86,7 @@ def grid(
     kept = store or (None if output is None else output.with_suffix(".sqlite"))
     check_writable({"--output": output, "--store": kept}, inputs=weeks)
     study = partial(
-        coalloc.grid_study,
+        coalloc.studies.grid_study,
         read_instances(weeks),
         strategy,
         always_on=always_on,

@@ -16,7 +16,7 @@ from typing import Any
 
 import pydantic
 
-from coalloc.documents.arguments import picture_of
+from coalloc.documents.arguments import picture_of, public
 from coalloc.documents.errors import ArgumentError, Fault
 from coalloc.documents.sentences import faults_of
 from coalloc.instance import CoallocError
@@ -127,6 +127,7 @@ def policies() -> tuple[str, ...]:
     return tuple(POLICIES)
 
 
+@public
 def policy_named(name: str, options: Mapping[str, Any]) -> Policy | Broker:
     """Return a new policy, or broker; raises :class:`CoallocError` with a line for each fault."""
     if name not in POLICIES:

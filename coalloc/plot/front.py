@@ -52,7 +52,7 @@ class Units:
 
 
 def draw_front(table: pd.DataFrame, exact: str) -> Figure:
-    """Draw what :func:`coalloc.energy_front` found; ``exact`` is the label of the rows of the front."""
+    """Draw what :func:`coalloc.studies.energy_front` found; ``exact`` is the label of the rows of the front."""
     units = units_of(table)
     front, policies = table[table["label"] == exact], table[table["label"] != exact]
     points = coincident(policies)

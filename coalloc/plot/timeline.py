@@ -76,12 +76,12 @@ def series_plot(
     idle: Idle = "always",
     power_management: bool = False,
 ) -> Figure:
-    """Draw what :func:`coalloc.series` returns: queue, processors, loaded links and power over time.
+    """Draw what :func:`coalloc.results.series` returns: queue, processors, loaded links and power over time.
 
     Parameters
     ----------
     instance, schedule, idle, power_management
-        As :func:`coalloc.series` takes them.
+        As :func:`coalloc.results.series` takes them.
     path
         Where to write the picture as well: ``.png``, ``.svg`` or ``.pdf``.
     every
@@ -96,7 +96,7 @@ def series_plot(
     Raises
     ------
     CoallocError
-        For an extension that is not supported, and where :func:`coalloc.series` raises it.
+        For an extension that is not supported, and where :func:`coalloc.results.series` raises it.
     """
     if path is not None:
         chart_format(path)

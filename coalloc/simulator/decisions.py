@@ -54,8 +54,8 @@ def wake_time(decision: object, now: float) -> float:
     """Return when a wake-up is to be, s; raises :class:`DecisionError` where it is none, or not after now (s)."""
     if not isinstance(decision, Wake):
         raise DecisionError(
-            f"decide(state) must return coalloc.Start objects, got {shown(decision)} among them; "
-            "only a coalloc.Wake may stand there too"
+            f"decide(state) must return coalloc.extend.Start objects, got {shown(decision)} among them; "
+            "only a coalloc.extend.Wake may stand there too"
         )
     try:
         is_after = math.isfinite(decision.time) and decision.time > now

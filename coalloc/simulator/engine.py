@@ -311,7 +311,7 @@ class Engine:
             num_waiting = len(site.queue)  # those that start now are still in it
             if num_wakes > num_waiting:
                 raise DecisionError(
-                    f"decide(state) may return one coalloc.Wake per waiting job, {num_waiting}, got more"
+                    f"decide(state) may return one coalloc.extend.Wake per waiting job, {num_waiting}, got more"
                 )
         except DecisionError as error:
             raise self._fault(site, str(error)) from None

@@ -99,7 +99,7 @@ class SimulationResult:
         return frame
 
     def series(self, every: float | None = None, *, idle: Idle = "always") -> pd.DataFrame:
-        """Return queue, processors, links and power over time, a row per step; see :func:`coalloc.series`.
+        """Return queue, processors, links and power over time, a row per step; see :func:`coalloc.results.series`.
 
         The power is that of sites which are switched on and off where they were.
         """
@@ -108,7 +108,7 @@ class SimulationResult:
     def metrics_of(self, *, after: float | None = None, before: float | None = None) -> dict[str, float]:
         """Return the metrics of the jobs that arrive in a window, and of the platform then, by name.
 
-        See :func:`coalloc.metrics_of`.
+        See :func:`coalloc.results.metrics_of`.
         """
         return metrics_of(self.instance, self.schedule, after=after, before=before)
 
@@ -121,7 +121,7 @@ class SimulationResult:
         epoch: float | None = None,
         time_zone: str | None = None,
     ) -> pd.DataFrame:
-        """Return metrics of jobs by ``"user"``, ``"size"`` or ``"hour"``; see :func:`coalloc.metrics_by`."""
+        """Return metrics of jobs by ``"user"``, ``"size"`` or ``"hour"``; see :func:`coalloc.results.metrics_by`."""
         return metrics_by(
             self.instance, self.schedule, by, after=after, before=before, epoch=epoch, time_zone=time_zone
         )

@@ -181,7 +181,7 @@ class Site:
         """Start a waiting job as the policy says, if that is possible.
 
         Returns its index, where it runs, and its processing slowdown.
-        Raises :class:`DecisionError` where the start is not possible.
+        Raises :class:`coalloc.simulator.decisions.DecisionError` where the start is not possible.
         """
         waiting = self._waiting.get(start.job_id)
         if waiting is None:

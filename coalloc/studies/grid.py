@@ -192,7 +192,7 @@ def grid_study(
     Returns
     -------
     pandas.DataFrame
-        ``week``, ``strategy``, ``power_management``, ``jobs``, the metrics of :func:`coalloc.grid_metrics`, the
+        ``week``, ``strategy``, ``power_management``, ``jobs``, the metrics of :func:`coalloc.grid.grid_metrics`, the
         ``makespan``, s, and of it and of the energy the bound and the gap.
 
     Raises

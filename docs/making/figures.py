@@ -11,7 +11,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 import coalloc
-from coalloc import Cluster, Instance, Job, NodeGroup, Platform, Start
+from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+from coalloc.extend import Start
 
 IMAGES = Path(__file__).parents[1] / "images"
 BLUE, ORANGE, GREEN, INK = "#0072B2", "#D55E00", "#009E73", "#22252B"

@@ -98,7 +98,7 @@ def files_page() -> str:
     ]
     shared: dict[str, dict[str, Any]] = {}
     for kind in KINDS:
-        schema = coalloc.schema(kind)
+        schema = coalloc.io.schema(kind)
         shared |= schema.get("$defs", {})
         text = plain(schema.get("description", ""))
         lines += [

@@ -124,7 +124,7 @@ def test_pairs_differ_by_the_speed_alone():
 
 
 def test_boards_hold_as_many_processors_as_before():
-    week = coalloc.Instance(coalloc.platform("grid1"), [])
+    week = coalloc.Instance(coalloc.grid.platform("grid1"), [])
     # KTH has 100 processors: 13 boards of 8, of which 7 fill a chassis; 100 boards of 1, 50 of a chassis.
     for cores, boards in ((8, 7), (1, 50)):
         states = with_boards(week, cores).platform.clusters[0].power_states

@@ -234,7 +234,7 @@ def test_a_slice_of_a_trace_is_printed_as_a_trace(trace, platform):
 
 def test_examples_are_listed_and_written(tmp_path):
     listed = run("examples").stdout.splitlines()
-    assert [line.split()[0] for line in listed] == [*coalloc.examples(), *coalloc.platforms()]
+    assert [line.split()[0] for line in listed] == [*coalloc.examples(), *coalloc.grid.platforms()]
     assert "thesis-oas-1         8 jobs; clusters of 4, 4, 4 processors" in listed
     path = tmp_path / "wl.json.gz"
     assert run("examples", "thesis-oas-1", "-o", path).exit_code == 0
@@ -249,7 +249,7 @@ def test_platforms_are_listed_and_written_among_the_examples(tmp_path):
     written = run("examples", "grid1", "-o", path)
     assert written.exit_code == 0
     assert written.stderr == f"{path}: clusters of 100, 128, 240, 430, 1024, 1152, 1368 processors\n"
-    assert coalloc.read_platform(path) == coalloc.platform("grid1")
+    assert coalloc.io.read_platform(path) == coalloc.grid.platform("grid1")
     printed = json.loads(run("examples", "grid2", "--speeds", "processor").stdout)
     assert (printed["format"], len(printed["clusters"])) == ("coalloc-platform", 9)
     assert printed["clusters"][8]["nodes"][0]["power"] == 1.0  # LANL has the slowest processors

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.running import TINY, run, write
 
 MINE = '''
-from coalloc import Start
+from coalloc.extend import Start
 
 
 class Widest:

@@ -91,7 +91,7 @@ def test_a_fault_of_ours_is_one_line_and_exit_code_3(monkeypatch):
     def broken(kind):
         raise KeyError("a\x1b[31m\nb")
 
-    monkeypatch.setattr(coalloc, "schema", broken)
+    monkeypatch.setattr(coalloc.io, "schema", broken)
     failed = run("schema", "instance")
     assert failed.exit_code == 3
     assert failed.stderr == (
@@ -104,7 +104,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(monkeypatch, arguments):
     def broken(kind):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(coalloc, "schema", broken)
+    monkeypatch.setattr(coalloc.io, "schema", broken)
     failed = run(*arguments)
     assert failed.exit_code == 3
     assert "Traceback (most recent call last):" in failed.stderr
@@ -112,7 +112,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(monkeypatch, arguments):
 
 
 def test_a_schedule_of_ours_that_the_checker_refuses_is_our_fault(monkeypatch, tmp_path):
-    violation = coalloc.Violation("overlap", ("J1",), "C1/0", 0.0, 2.0, 1.0, "J1 and J2 hold C1/0")
+    violation = coalloc.results.Violation("overlap", ("J1",), "C1/0", 0.0, 2.0, 1.0, "J1 and J2 hold C1/0")
     monkeypatch.setattr(call, "check", lambda *_: [violation])
     output = tmp_path / "schedule.json"
     failed = run("solve", write(tmp_path / "i.json", TINY), "--slot", 50, "-o", output, "-q")
@@ -126,7 +126,7 @@ def test_interrupted_before_anything_is_known(monkeypatch):
     def interrupted(kind):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(coalloc, "schema", interrupted)
+    monkeypatch.setattr(coalloc.io, "schema", interrupted)
     stopped = run("schema", "instance")
     assert (stopped.exit_code, stopped.stderr) == (1, "coalloc: interrupted\n")
 
@@ -192,7 +192,7 @@ def test_lists_are_there_as_json():
     policies = json.loads(run("policies", "--json").stdout)
     assert list(policies) == list(coalloc.policies())
     assert policies["fcfs"]["options"]["skip"] is False
-    assert list(json.loads(run("examples", "--json").stdout)) == [*coalloc.examples(), *coalloc.platforms()]
+    assert list(json.loads(run("examples", "--json").stdout)) == [*coalloc.examples(), *coalloc.grid.platforms()]
 
 
 INTERRUPTED = """

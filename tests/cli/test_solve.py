@@ -13,7 +13,8 @@ import highspy
 import pytest
 
 import coalloc
-from coalloc import Cluster, Instance, Job, NodeGroup, Platform, read_instance, read_result, read_schedule
+from coalloc import Cluster, Instance, Job, NodeGroup, Platform, read_instance, read_schedule
+from coalloc.io import read_result
 from tests.cli.running import PYTHON, TINY, run, run_process, write
 
 NASTY = ["<script>", "</script>", "[/b]", "$x_$", "../x", "\x1b[31m", "a\nb"]
@@ -291,7 +292,7 @@ def test_a_file_that_cannot_be_written_after_all_costs_nothing_else(tiny, tmp_pa
     assert done.stderr.splitlines() == ["coalloc: /dev/full: cannot be written: no space left on device"]
     assert "objective  200 s" in done.stdout
     assert f"result     {result}" in done.stdout
-    assert coalloc.read_result(result).objective == 200.0
+    assert coalloc.io.read_result(result).objective == 200.0
 
 
 def test_a_trace_is_no_instance(tmp_path):

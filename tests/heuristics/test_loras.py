@@ -94,7 +94,7 @@ def test_stopped_tasks_keep_their_claim():
             (load,) = state.node_loads
             for job in state.queue:
                 if state.now < 1.0 or load.memory >= job.memory:
-                    yield coalloc.Start(job.id, nodes=[load.name])
+                    yield coalloc.extend.Start(job.id, nodes=[load.name])
 
     run = coalloc.simulate(instance, ByMemoryFromOneOn())
     assert [p.start for p in run.schedule] == [0.0, 0.0, 50.0]

@@ -91,7 +91,7 @@ def test_unknown_resources_and_jobs_that_take_too_much_are_faults():
 
 
 def test_a_schema_says_what_the_properties_mean():
-    definitions = coalloc.schema("instance")["$defs"]
+    definitions = coalloc.io.schema("instance")["$defs"]
     for owner in ("Job", "NodeGroup", "Cluster", "Platform"):
         assert "units" in definitions[owner]["properties"]["resources"]["description"]
     amounts = definitions["Job"]["properties"]["task_resources"]["additionalProperties"]

@@ -17,11 +17,11 @@ from coalloc import (
     Platform,
     Sharing,
     read_instance,
-    schema,
     write_instance,
 )
 from coalloc.documents.kinds import document_of
 from coalloc.instance.files import INSTANCE
+from coalloc.io import schema
 
 GROUP = NodeGroup(2, power=1.0, memory=100.0, multiprogramming=3)
 SHARED = Instance(

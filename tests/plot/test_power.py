@@ -27,7 +27,7 @@ def steps(figure):
 
 
 def test_idle_static_and_dynamic_power_are_stacked():
-    figure = coalloc.power_plot(INSTANCE, SCHEDULE)
+    figure = coalloc.plot.power_plot(INSTANCE, SCHEDULE)
     assert [(patch.get_label(), *patch.get_data().values) for patch in steps(figure)] == [
         ("idle", 3.0),
         ("static", 13.0),
@@ -43,7 +43,7 @@ def test_the_parts_of_a_site_are_stacked():
     instance, schedule = grid(
         [Job("A", 1, 10.0), Job("B", 1, 5.0)], [placed("A", 20.0, 30.0, [0]), placed("B", 32.0, 37.0, [0])]
     )
-    figure = coalloc.power_plot(instance, schedule, power_management=True)
+    figure = coalloc.plot.power_plot(instance, schedule, power_management=True)
     assert {patch.get_label(): patch.get_data().values.tolist() for patch in steps(figure)} == {
         "site": [0.0, 50.0, 50.0, 50.0],
         "chassis": [0.0, 55.0, 55.0, 55.0],
@@ -54,7 +54,7 @@ def test_the_parts_of_a_site_are_stacked():
     }
     colours = {patch.get_facecolor() for patch in steps(figure)}
     assert len(colours) == 6
-    assert steps(coalloc.power_plot(instance, schedule))[0].get_data().values.tolist() == [50.0] * 4
+    assert steps(coalloc.plot.power_plot(instance, schedule))[0].get_data().values.tolist() == [50.0] * 4
 
 
 def test_title_summary_and_key_are_one_above_the_other():
@@ -63,7 +63,7 @@ def test_title_summary_and_key_are_one_above_the_other():
         [Job(f"J{k}", 1, 600.0, arrival=1000.0 * k) for k in range(600)],
         [placed(f"J{k}", 1000.0 * k + 20.0, 1000.0 * k + 620.0, [0]) for k in range(600)],
     )
-    figure = coalloc.power_plot(instance.replace(name="week " * 9), schedule, power_management=True)
+    figure = coalloc.plot.power_plot(instance.replace(name="week " * 9), schedule, power_management=True)
     figure.draw_without_rendering()
     axes = figure.axes[0]
     summary = axes.texts[0]
@@ -75,7 +75,9 @@ def test_title_summary_and_key_are_one_above_the_other():
 
 
 def test_as_published_an_unused_node_draws_nothing():
-    assert steps(coalloc.power_plot(INSTANCE, SCHEDULE, idle="from-first-use"))[0].get_data().values.tolist() == [0.0]
+    assert steps(coalloc.plot.power_plot(INSTANCE, SCHEDULE, idle="from-first-use"))[0].get_data().values.tolist() == [
+        0.0
+    ]
 
 
 def test_long_curves_are_drawn_as_means_of_the_same_area():
@@ -83,7 +85,7 @@ def test_long_curves_are_drawn_as_means_of_the_same_area():
     jobs = tuple(Job(f"J{n}", 1, 1.0) for n in range(1000))
     placed = Schedule(Placement(job.id, 2.0 * n, 2.0 * n + 1.0, ("C1/0.0",)) for n, job in enumerate(jobs))
     instance = INSTANCE.replace(jobs=jobs)
-    figure = coalloc.power_plot(instance, placed)
+    figure = coalloc.plot.power_plot(instance, placed)
     values, edges, _ = steps(figure)[-1].get_data()
     assert len(values) == 600
     assert values @ np.diff(60.0 * edges) == pytest.approx(coalloc.energy(instance, placed).total, rel=1e-9)
@@ -100,7 +102,7 @@ def test_means_are_those_of_what_is_drawn():
 
 def test_large_powers_have_a_prefix():
     node = NODE.replace(static_watts=1e4)
-    figure = coalloc.power_plot(INSTANCE.replace(platform=Platform((Cluster("C1", (node,), 0.0),))), SCHEDULE)
+    figure = coalloc.plot.power_plot(INSTANCE.replace(platform=Platform((Cluster("C1", (node,), 0.0),))), SCHEDULE)
     assert figure.axes[0].get_ylabel() == "power (kW)"
     assert steps(figure)[-1].get_data().values.tolist() == pytest.approx([10.013])
     assert figure.axes[0].texts[0].get_text() == "4005.2 kJ in 6.667 min, mean 10.01 kW, peak 10.01 kW"
@@ -109,9 +111,9 @@ def test_large_powers_have_a_prefix():
 @pytest.mark.parametrize("extension", ["png", "svg", "pdf"])
 def test_pictures_are_written(tmp_path, extension):
     path = tmp_path / f"power.{extension}"
-    coalloc.power_plot(INSTANCE, SCHEDULE, path)
+    coalloc.plot.power_plot(INSTANCE, SCHEDULE, path)
     first = path.read_bytes()
-    coalloc.power_plot(INSTANCE, SCHEDULE, path)
+    coalloc.plot.power_plot(INSTANCE, SCHEDULE, path)
     assert path.read_bytes() == first
     assert len(first) > 1000
 
@@ -119,16 +121,16 @@ def test_pictures_are_written(tmp_path, extension):
 @pytest.mark.parametrize("name", ["power.html", "power.txt"])
 def test_other_formats_are_refused_before_anything_is_drawn(tmp_path, name):
     with pytest.raises(CoallocError, match=r"the extension must be one of \.png, \.svg, \.pdf"):
-        coalloc.power_plot(INSTANCE, SCHEDULE, tmp_path / name)
+        coalloc.plot.power_plot(INSTANCE, SCHEDULE, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_no_jobs_draw_nothing():
-    figure = coalloc.power_plot(INSTANCE.replace(jobs=()), Schedule(()))
+    figure = coalloc.plot.power_plot(INSTANCE.replace(jobs=()), Schedule(()))
     assert (steps(figure), figure.axes[0].texts[0].get_text()) == ([], "nothing is drawn")
 
 
 @pytest.mark.parametrize("name", IDS)
 def test_names_are_data(tmp_path, name):
-    coalloc.power_plot(INSTANCE.replace(name=name), SCHEDULE, tmp_path / "power.svg")
+    coalloc.plot.power_plot(INSTANCE.replace(name=name), SCHEDULE, tmp_path / "power.svg")
     assert "<script" not in (tmp_path / "power.svg").read_text()

@@ -16,7 +16,7 @@ TRACE = (TracePoint(0.0, None, 3600.0, "bound"), TracePoint(1.0, 14400.0, 3600.0
 
 
 def test_steps_last_until_the_end_in_a_unit_that_reads_well():
-    figure = coalloc.progress_plot(replace(SOLVED, trace=TRACE, timings={"total": 3.0}))
+    figure = coalloc.plot.progress_plot(replace(SOLVED, trace=TRACE, timings={"total": 3.0}))
     best, bound = figure.axes[0].lines
     assert [line.get_label() for line in (best, bound)] == ["best schedule", "bound"]
     assert {line.get_drawstyle() for line in (best, bound)} == {"steps-post"}
@@ -28,7 +28,7 @@ def test_steps_last_until_the_end_in_a_unit_that_reads_well():
 
 @pytest.mark.parametrize(("unit", "shown"), [("kg", "makespan (kg)"), ("-", "makespan")])
 def test_what_is_no_time_is_drawn_in_its_own_unit(unit, shown):
-    figure = coalloc.progress_plot(replace(SOLVED, trace=TRACE, timings={"total": 3.0}, unit=unit))
+    figure = coalloc.plot.progress_plot(replace(SOLVED, trace=TRACE, timings={"total": 3.0}, unit=unit))
     best, _ = figure.axes[0].lines
     np.testing.assert_array_equal(best.get_ydata()[1:], [14400.0, 14400.0])  # not in hours
     assert figure.axes[0].get_ylabel() == shown
@@ -36,8 +36,8 @@ def test_what_is_no_time_is_drawn_in_its_own_unit(unit, shown):
 
 def test_what_cannot_be_drawn(tmp_path):
     with pytest.raises(CoallocError, match=r"^result: there is nothing to draw: neither a schedule nor a bound"):
-        coalloc.progress_plot(replace(SOLVED, trace=()))
+        coalloc.plot.progress_plot(replace(SOLVED, trace=()))
     with pytest.raises(CoallocError, match=r"the extension must be one of \.png, \.svg, \.pdf$"):
-        coalloc.progress_plot(SOLVED, tmp_path / "progress.html")
-    coalloc.progress_plot(SOLVED, tmp_path / "progress.svg")
+        coalloc.plot.progress_plot(SOLVED, tmp_path / "progress.html")
+    coalloc.plot.progress_plot(SOLVED, tmp_path / "progress.svg")
     assert (tmp_path / "progress.svg").stat().st_size > 0

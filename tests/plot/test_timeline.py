@@ -29,7 +29,7 @@ def titles(figure):
 
 
 def test_every_panel_shows_its_steps():
-    figure = coalloc.series_plot(INSTANCE, SCHEDULE)
+    figure = coalloc.plot.series_plot(INSTANCE, SCHEDULE)
     assert titles(figure) == [
         "Waiting jobs",
         "Waiting processors",
@@ -49,7 +49,7 @@ def test_every_panel_shows_its_steps():
 
 def test_power_has_a_panel_where_there_are_watts_and_links_none_where_nothing_loads_them():
     run = coalloc.simulate(coalloc.example("pcbe-8"), "pcbe")
-    figure = coalloc.series_plot(run.instance, run.schedule)
+    figure = coalloc.plot.series_plot(run.instance, run.schedule)
     assert titles(figure)[3:] == ["Power"]
     assert figure.axes[-1].get_ylabel() == "W"
 
@@ -58,7 +58,7 @@ def test_many_changes_are_drawn_as_means_and_peaks():
     # One of 4 processors is busy in every other of 2000 s. 2000/300 s is rounded up to 10 s: means of 0.5, peaks of 1.
     jobs = tuple(Job(f"J{n}", 1, 1.0, arrival=2.0 * n) for n in range(1000))
     placed = Schedule(tuple(Placement(job.id, job.arrival, job.arrival + 1.0, ("C1/0",)) for job in jobs))
-    figure = coalloc.series_plot(INSTANCE.replace(jobs=jobs), placed)
+    figure = coalloc.plot.series_plot(INSTANCE.replace(jobs=jobs), placed)
     assert figure.get_suptitle() == "run: mean and peak over steps of 10 s"
     assert titles(figure)[2] == "Busy processors, means"
     values = steps(figure.axes[2])[0].get_data().values
@@ -68,7 +68,7 @@ def test_many_changes_are_drawn_as_means_and_peaks():
 
 
 def test_the_length_of_steps_can_be_given():
-    figure = coalloc.series_plot(INSTANCE, SCHEDULE, every=100.0)
+    figure = coalloc.plot.series_plot(INSTANCE, SCHEDULE, every=100.0)
     assert figure.get_suptitle() == "run: mean and peak over steps of 100 s"
     assert len(steps(figure.axes[0])[0].get_data().values) == 4
 
@@ -102,7 +102,7 @@ def with_links(peaks):
 
 def test_a_loaded_link_of_no_bandwidth_is_cut_off_at_the_upper_edge():
     clusters = tuple(cluster.replace(link_bandwidth=0.0) for cluster in INSTANCE.platform.clusters)
-    figure = coalloc.series_plot(INSTANCE.replace(platform=Platform(clusters)), SCHEDULE)
+    figure = coalloc.plot.series_plot(INSTANCE.replace(platform=Platform(clusters)), SCHEDULE)
     assert titles(figure)[-1].endswith("peak ∞")
     assert figure.axes[-1].get_ylim()[1] < 400.0
 
@@ -110,21 +110,21 @@ def test_a_loaded_link_of_no_bandwidth_is_cut_off_at_the_upper_edge():
 @pytest.mark.parametrize("extension", ["png", "svg", "pdf"])
 def test_pictures_are_written_and_repeat(tmp_path, extension):
     path = tmp_path / f"run.{extension}"
-    coalloc.series_plot(INSTANCE, SCHEDULE, path)
+    coalloc.plot.series_plot(INSTANCE, SCHEDULE, path)
     first = path.read_bytes()
-    coalloc.series_plot(INSTANCE, SCHEDULE, path)
+    coalloc.plot.series_plot(INSTANCE, SCHEDULE, path)
     assert path.read_bytes() == first
     assert len(first) > 1000
 
 
 def test_other_formats_are_refused(tmp_path):
     with pytest.raises(CoallocError, match=r"the extension must be one of \.png, \.svg, \.pdf"):
-        coalloc.series_plot(INSTANCE, SCHEDULE, tmp_path / "run.html")
+        coalloc.plot.series_plot(INSTANCE, SCHEDULE, tmp_path / "run.html")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_empty_schedule_is_drawn(tmp_path):
-    coalloc.series_plot(INSTANCE, Schedule(()), tmp_path / "run.png")
+    coalloc.plot.series_plot(INSTANCE, Schedule(()), tmp_path / "run.png")
     assert (tmp_path / "run.png").exists()
 
 
@@ -133,5 +133,5 @@ def test_names_are_data(tmp_path, name):
     clusters = [c.replace(name=f"{name}{i}") for i, c in enumerate(INSTANCE.platform.clusters)]
     nodes = (clusters[0].name + "/0", clusters[1].name + "/0")
     instance = INSTANCE.replace(name=name, platform=Platform(tuple(clusters)), jobs=INSTANCE.jobs[:1])
-    coalloc.series_plot(instance, Schedule((Placement("A", 0.0, 400.0, nodes),)), tmp_path / "run.svg")
+    coalloc.plot.series_plot(instance, Schedule((Placement("A", 0.0, 400.0, nodes),)), tmp_path / "run.svg")
     assert "<script" not in (tmp_path / "run.svg").read_text()

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Start, Wake
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.extend import Start, Wake
 from coalloc.simulator.engine import Engine, Interrupted, PolicyError, Position
 from coalloc.simulator.site import Partition
 from tests.simulator.listed import Listed
@@ -329,7 +330,7 @@ class Answers:
     [
         (None, r"decide\(state\) must return the jobs to start, \[\] for none, got None"),
         (5, "got 5"),
-        (["J1"], r"must return coalloc.Start objects, got 'J1' among them"),
+        (["J1"], r"must return coalloc.extend.Start objects, got 'J1' among them"),
         ([None], "got None among them"),
         ([("J1", (1, 1))], "Start objects"),
         ([Start("J1", (1.0, 1.0))], r"gave 'J1' \(1.0, 1.0\), not names or whole numbers"),
@@ -366,8 +367,8 @@ def test_an_asynchronous_policy_is_refused_without_a_warning(recwarn):
     ("decision", "message"),
     [
         (Start("J1", (1, 1)), "the policy started 'J1', which is not waiting (at 0 s"),
-        (Wake(7.0), "decide(state) may return one coalloc.Wake per waiting job, 2, got more (at 0 s"),
-        ("J1", "decide(state) must return coalloc.Start objects, got 'J1' among them"),
+        (Wake(7.0), "decide(state) may return one coalloc.extend.Wake per waiting job, 2, got more (at 0 s"),
+        ("J1", "decide(state) must return coalloc.extend.Start objects, got 'J1' among them"),
     ],
 )
 def test_an_endless_answer_is_refused(decision, message):

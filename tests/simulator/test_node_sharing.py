@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, Job, LocalUser, NodeGroup, Platform, Sharing, Start
+from coalloc import Cluster, CoallocError, Instance, Job, LocalUser, NodeGroup, Platform, Sharing
+from coalloc.extend import Start
 from coalloc.simulator.engine import Engine
 from coalloc.simulator.site import Partition
 from tests.sharing.shared_instances import outcome, shared_instances

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Start
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.extend import Start
 from coalloc.testing import small_word_instance
 from coalloc.testing.words import with_words
 

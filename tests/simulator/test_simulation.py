@@ -112,14 +112,14 @@ def test_what_is_printed_and_tabulated():
 def test_what_is_asked_of_a_run_is_asked_of_its_schedule():
     run = coalloc.simulate(coalloc.example("pcbe-8"), "pcbe")
     given, week = (run.instance, run.schedule), {"epoch": 1e9, "time_zone": "Europe/Stockholm"}
-    pd.testing.assert_frame_equal(run.series(), coalloc.series(*given))
+    pd.testing.assert_frame_equal(run.series(), coalloc.results.series(*given))
     pd.testing.assert_frame_equal(
-        run.series(2.0, idle="from-first-use"), coalloc.series(*given, 2.0, idle="from-first-use")
+        run.series(2.0, idle="from-first-use"), coalloc.results.series(*given, 2.0, idle="from-first-use")
     )
     window = {"after": 0.1, "before": 0.5}
-    assert run.metrics_of(**window) == coalloc.metrics_of(*given, **window)
+    assert run.metrics_of(**window) == coalloc.results.metrics_of(*given, **window)
     pd.testing.assert_frame_equal(
-        run.metrics_by("hour", **window, **week), coalloc.metrics_by(*given, "hour", **window, **week)
+        run.metrics_by("hour", **window, **week), coalloc.results.metrics_by(*given, "hour", **window, **week)
     )
 
 

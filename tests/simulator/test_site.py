@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob, Start, Wake
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Platform, RunningJob
+from coalloc.extend import Start, Wake
 from coalloc.heuristics.registry import policy_named
 from coalloc.simulator.engine import Engine, PolicyError
 from coalloc.simulator.policy import Policy, State

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule, Start
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, Schedule
+from coalloc.extend import Start
 from coalloc.heuristics.registry import POLICIES
 
 LINKED = Platform(

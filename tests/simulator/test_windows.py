@@ -16,9 +16,9 @@ from coalloc import (
     Placement,
     Platform,
     RunningJob,
-    Start,
     Window,
 )
+from coalloc.extend import Start
 from coalloc.heuristics.backfilling import Easy
 from coalloc.heuristics.registry import POLICIES
 from coalloc.simulator.site import Partition

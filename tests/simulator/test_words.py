@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import coalloc
-from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, RunningJob, Start
+from coalloc import Cluster, CoallocError, Instance, Job, NodeGroup, Placement, Platform, RunningJob
+from coalloc.extend import Start
 from coalloc.heuristics.registry import POLICIES
 from coalloc.instance.words import WORDS
 from coalloc.simulator.policy import IsIgnorant

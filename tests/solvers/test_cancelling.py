@@ -92,9 +92,9 @@ class MineError(Exception):
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("options", WAYS)
 def test_an_exception_of_progress_ends_the_solve(options: dict[str, Any], number: int) -> None:
-    points: list[coalloc.TracePoint] = []
+    points: list[coalloc.results.TracePoint] = []
 
-    def fail(point: coalloc.TracePoint) -> None:
+    def fail(point: coalloc.results.TracePoint) -> None:
         points.append(point)
         if len(points) == number:
             raise MineError

@@ -72,8 +72,8 @@ def test_an_open_first_level_leaves_the_whole_open():
 
 def test_a_result_file_has_the_levels(tmp_path):
     result = coalloc.solve(cluster(2, Job("A", 1, 10.0), Job("B", 2, 5.0)), objective=RESPONSE, slot=5.0)
-    coalloc.write_result(result, tmp_path / "result.json")
-    assert coalloc.read_result(tmp_path / "result.json").solved_levels == result.solved_levels
+    coalloc.io.write_result(result, tmp_path / "result.json")
+    assert coalloc.io.read_result(tmp_path / "result.json").solved_levels == result.solved_levels
     assert "total-response-time" in str(result)
 
 

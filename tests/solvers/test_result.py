@@ -71,9 +71,9 @@ def test_a_result_has_the_unit_of_its_objective(objective, unit, shown, slot, tm
     assert dict(result.lines())["objective"] == shown
     assert dict(result.lines())["bound"] == shown.partition(" (")[0]
     assert f"{shown.partition(' (')[0]}, bound" in repr(result)
-    coalloc.write_result(result, tmp_path / "result.json")
+    coalloc.io.write_result(result, tmp_path / "result.json")
     assert json.loads((tmp_path / "result.json").read_text())["unit"] == unit
-    assert str(coalloc.read_result(tmp_path / "result.json")) == str(result)
+    assert str(coalloc.io.read_result(tmp_path / "result.json")) == str(result)
     if isinstance(objective, tuple):
         assert [level.unit for level in result.solved_levels] == ["s", "kg"]
 

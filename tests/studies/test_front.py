@@ -31,7 +31,7 @@ def two_nodes() -> Instance:
 def test_the_front_has_the_points_that_can_be_derived():
     # A job takes 200 J on the fast node and 80 J on the frugal one. One on each: 20 s; both on the frugal one: 40 s.
     # The first limit is just below 40 s, which 280 J in 20 s are proven for; nothing is shorter.
-    table = coalloc.energy_front(two_nodes(), {"pcbe": {}})
+    table = coalloc.studies.energy_front(two_nodes(), {"pcbe": {}})
     exact = table[table["label"] == "exact"]
     assert exact["makespan"].tolist() == pytest.approx([20.0, 40.0])
     assert exact["energy"].tolist() == pytest.approx([280.0, 160.0])
@@ -49,7 +49,7 @@ def test_the_front_has_the_points_that_can_be_derived():
 
 
 def test_a_slotted_front_bounds_policies_by_the_linear_programme():
-    table = coalloc.energy_front(two_nodes(), ["pcbe"], slot=10.0)
+    table = coalloc.studies.energy_front(two_nodes(), ["pcbe"], slot=10.0)
     assert table["energy"].tolist() == pytest.approx([280.0, 160.0, 280.0])
     assert table["lower_bound"].tolist()[-1] == pytest.approx(coalloc.lower_bound(two_nodes(), "energy"))
 
@@ -57,7 +57,7 @@ def test_a_slotted_front_bounds_policies_by_the_linear_programme():
 def test_a_slotted_front_counts_ends_of_slots():
     # Slots of 15 s: a job takes one on the fast node, 15 * 20 J, and two on the frugal one, 30 * 4 J. One on each takes
     # 420 J in 30 s, both on the frugal one 240 J in 60 s.
-    table = coalloc.energy_front(two_nodes(), slot=15.0, scope="platform")
+    table = coalloc.studies.energy_front(two_nodes(), slot=15.0, scope="platform")
     assert table["makespan"].tolist() == pytest.approx([30.0, 60.0])
     assert table["energy"].tolist() == pytest.approx([420.0, 240.0])
     assert table["edp_bound"].iloc[0] == pytest.approx(30.0 * 420.0)
@@ -89,19 +89,19 @@ def test_brute_force_has_the_points_that_can_be_derived():
 @pytest.mark.parametrize("seed", range(12))
 def test_a_front_is_that_of_brute_force(seed):
     instance = drawn_instance(seed)
-    assert_is_front(coalloc.energy_front(instance), brute_force_front(instance, None, "node"))
+    assert_is_front(coalloc.studies.energy_front(instance), brute_force_front(instance, None, "node"))
 
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_a_front_in_slots_is_that_of_brute_force(seed):
     instance = drawn_instance(seed)
-    assert_is_front(coalloc.energy_front(instance, slot=2.0), brute_force_front(instance, 2.0, "node"))
+    assert_is_front(coalloc.studies.energy_front(instance, slot=2.0), brute_force_front(instance, 2.0, "node"))
 
 
 @pytest.mark.parametrize("seed", [1, 5])
 def test_a_front_beside_a_running_job_is_that_of_brute_force(seed):
     instance = drawn_instance(seed).replace(running=[RunningJob(Job("R", 1, 9.0), ("C1/0.0",), 4.5)])
-    assert_is_front(coalloc.energy_front(instance), brute_force_front(instance, None, "node"))
+    assert_is_front(coalloc.studies.energy_front(instance), brute_force_front(instance, None, "node"))
 
 
 def test_a_point_is_the_shortest_of_its_energy(monkeypatch):
@@ -121,7 +121,7 @@ def test_a_point_is_the_shortest_of_its_energy(monkeypatch):
 
     monkeypatch.setattr(front_module, "solve", late)
     said: list[str] = []
-    table = coalloc.energy_front(two_nodes(), progress=said.append)
+    table = coalloc.studies.energy_front(two_nodes(), progress=said.append)
     assert_is_front(table, [(20.0, 280.0), (40.0, 160.0)])
     shortened = [line for line in said if "with" in line.split()]
     assert shortened == ["two: least makespan with 160 J", "two: least makespan with 280 J"]
@@ -149,7 +149,7 @@ def test_fewer_limits_than_points_leave_strips_open(points):
     instance = drawn_instance(8)
     true = brute_force_front(instance, None, "node")
     assert len(true) > points
-    table = coalloc.energy_front(instance, points=points)
+    table = coalloc.studies.energy_front(instance, points=points)
     assert len(table) == points
     assert table["makespan"].tolist()[:: points - 1] == pytest.approx([true[0][0], true[-1][0]])
     assert (table["gap"] == 0.0).all()
@@ -185,7 +185,7 @@ def test_what_is_not_proven_is_open_and_takes_a_bounded_number_of_solves(monkeyp
     monkeypatch.setattr(front_module, "solve", weakened(0.9, "energy"))
     monkeypatch.setattr(front_module, "POINTS", 4)
     said: list[str] = []
-    table = coalloc.energy_front(instance, progress=said.append)
+    table = coalloc.studies.energy_front(instance, progress=said.append)
     assert len(said) <= 2 + 4
     assert not table.attrs["complete"]
     assert table.attrs["open"][-1][1] == math.inf
@@ -196,7 +196,7 @@ def test_what_is_not_proven_is_open_and_takes_a_bounded_number_of_solves(monkeyp
 def test_limits_within_which_nothing_new_is_known_are_one_row(monkeypatch):
     # Nothing but 0 J is proven: within every limit from 40 s on 160 J are known, within others 280 J in 20 s.
     monkeypatch.setattr(front_module, "solve", weakened(0.0, "energy"))
-    table = coalloc.energy_front(two_nodes())
+    table = coalloc.studies.energy_front(two_nodes())
     assert table["makespan"].tolist() == pytest.approx([20.0, 40.0])
     assert table["lower_bound"].tolist() == [0.0, 0.0]
     assert table.attrs["open"] == [
@@ -209,7 +209,7 @@ def test_a_least_makespan_that_is_not_proven_is_proven_by_the_walk(monkeypatch):
     # No schedule ends just below the shortest one.
     instance = drawn_instance(8)
     monkeypatch.setattr(front_module, "solve", weakened(0.9, "makespan"))
-    table = coalloc.energy_front(instance)
+    table = coalloc.studies.energy_front(instance)
     assert_is_front(table, brute_force_front(instance, None, "node"))
     assert table.attrs["least_makespan"] == pytest.approx(table["makespan"][0], rel=2e-5)
 
@@ -217,7 +217,7 @@ def test_a_least_makespan_that_is_not_proven_is_proven_by_the_walk(monkeypatch):
 def test_a_least_makespan_that_stays_unproven_is_said(monkeypatch):
     # 20 s, of which only 18 s are proven, and with two limits nothing is asked below.
     monkeypatch.setattr(front_module, "solve", weakened(0.9, "makespan"))
-    table = coalloc.energy_front(two_nodes(), points=2)
+    table = coalloc.studies.energy_front(two_nodes(), points=2)
     assert table.attrs["least_makespan"] == pytest.approx(18.0)
     assert table["open_from"][0] == pytest.approx(18.0)
     assert table.attrs["open"][0] == pytest.approx((18.0, 20.0))
@@ -228,13 +228,13 @@ def test_an_interrupted_front_keeps_its_points_and_still_bounds_every_schedule(m
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    whole = coalloc.energy_front(two_nodes(), ["pcbe"])
+    whole = coalloc.studies.energy_front(two_nodes(), ["pcbe"])
     solve = front_module.solve
     monkeypatch.setattr(
         front_module, "solve", lambda *a, **k: interrupted() if "makespan_limit" in k else solve(*a, **k)
     )
     with pytest.raises(Interrupted) as interrupt:
-        coalloc.energy_front(two_nodes(), ["pcbe"])
+        coalloc.studies.energy_front(two_nodes(), ["pcbe"])
     table = interrupt.value.table
     assert table["label"].tolist() == ["exact", "pcbe"]
     assert (table["makespan"][0], table["makespan_limit"][0]) == (whole["makespan"][1], math.inf)
@@ -248,7 +248,7 @@ def test_where_nothing_is_to_be_traded_one_limit_is_enough():
     instance = two_nodes()
     fast = instance.platform.clusters[0].nodes[0]
     alone = instance.replace(platform=Platform([Cluster("C1", [fast], 0.0)]), jobs=instance.jobs[:1])
-    table = coalloc.energy_front(alone, time_limit=None)
+    table = coalloc.studies.energy_front(alone, time_limit=None)
     assert table[["makespan", "energy", "lower_bound"]].values.tolist() == [pytest.approx([10.0, 200.0, 200.0])]
     assert table.attrs["complete"]
 
@@ -257,7 +257,7 @@ def test_where_nothing_is_to_be_traded_one_limit_is_enough():
 def test_a_policy_meets_a_schedule_as_short(seed):
     # With two limits the front between its ends is left out, but for the makespans of policies.
     instance = coalloc.generate("pcbe", seed=seed, jobs=4)
-    table = coalloc.energy_front(instance, ["pcbe", "node-list"], points=2)
+    table = coalloc.studies.energy_front(instance, ["pcbe", "node-list"], points=2)
     exact = table[table["label"] == "exact"]
     assert exact["energy"].is_monotonic_decreasing
     assert exact["lower_bound"].is_monotonic_decreasing
@@ -271,16 +271,16 @@ def test_a_policy_meets_a_schedule_as_short(seed):
 def test_jobs_that_run_already_are_part_of_the_front():
     # Two jobs of 10 s on the fast node, 20 s on the other: with the fast one held until 15 s, one on each ends at 25 s.
     instance = two_nodes().replace(running=[RunningJob(Job("R", 1, 15.0), ("C1/0.0",), 15.0)])
-    table = coalloc.energy_front(instance, ["pcbe"])
+    table = coalloc.studies.energy_front(instance, ["pcbe"])
     assert table["makespan"][0] == pytest.approx(25.0)
     assert (table["gap"][:2] == 0.0).all()
 
 
 def test_what_is_refused():
     with pytest.raises(CoallocError, match="points: must be 2 to 10000, got 1"):
-        coalloc.energy_front(two_nodes(), points=1)
+        coalloc.studies.energy_front(two_nodes(), points=1)
     with pytest.raises(CoallocError, match="'easy' places jobs within scope 'platform'"):
-        coalloc.energy_front(two_nodes(), ["easy"])
+        coalloc.studies.energy_front(two_nodes(), ["easy"])
 
 
 def test_instances_without_a_front_are_refused_before_anything_is_solved():
@@ -291,7 +291,7 @@ def test_instances_without_a_front_are_refused_before_anything_is_solved():
     ]
     for instance, sentence in refused:
         with pytest.raises(CoallocError, match=sentence):
-            coalloc.energy_front(instance, progress=said.append)
+            coalloc.studies.energy_front(instance, progress=said.append)
     assert said == []
 
 

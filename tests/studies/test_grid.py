@@ -54,7 +54,7 @@ def said():
 
 @pytest.fixture(scope="module")
 def table(folder, said):
-    return coalloc.grid_study(
+    return coalloc.studies.grid_study(
         WEEKS, STRATEGIES, always_on=["MLp"], store=folder / "kept.sqlite", progress=said.append, processes=2
     )
 
@@ -101,13 +101,15 @@ def test_a_row_has_the_distance_to_the_bounds_of_its_week(table):
 
 def test_what_is_kept_is_not_run_again(table, folder):
     said = []
-    again = coalloc.grid_study(WEEKS, STRATEGIES, always_on=["MLp"], store=folder / "kept.sqlite", progress=said.append)
+    again = coalloc.studies.grid_study(
+        WEEKS, STRATEGIES, always_on=["MLp"], store=folder / "kept.sqlite", progress=said.append
+    )
     pd.testing.assert_frame_equal(again, table)
     assert said == []
 
 
 def test_runs_may_be_without_a_limit(table):
-    endless = coalloc.grid_study(WEEKS[1], STRATEGIES, always_on=["MLp"], time_limit=math.inf)
+    endless = coalloc.studies.grid_study(WEEKS[1], STRATEGIES, always_on=["MLp"], time_limit=math.inf)
     assert endless["makespan"].tolist() == table[table["week"] == "week-02"]["makespan"].tolist()
 
 
@@ -116,7 +118,7 @@ def test_an_interrupted_study_keeps_what_has_ended(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as caught:
-        coalloc.grid_study(WEEKS[1], STRATEGIES, store=tmp_path / "kept.sqlite", progress=interrupt)
+        coalloc.studies.grid_study(WEEKS[1], STRATEGIES, store=tmp_path / "kept.sqlite", progress=interrupt)
     assert len(caught.value.table) == 0
     assert caught.value.missing == ("week-02: MLp", "week-02: MLp_v")
 
@@ -153,7 +155,7 @@ def test_an_interrupted_study_keeps_what_has_ended(tmp_path):
 )
 def test_what_would_fail_is_said_before_anything_runs(tmp_path, weeks, options, fault):
     with pytest.raises(CoallocError, match=fault):
-        coalloc.grid_study(weeks, store=tmp_path / "kept.sqlite", **options)
+        coalloc.studies.grid_study(weeks, store=tmp_path / "kept.sqlite", **options)
     assert not (tmp_path / "kept.sqlite").exists()
 
 

@@ -52,7 +52,9 @@ def later(result):
 
 
 def infeasible(result):
-    return replace(result, status=coalloc.SolveStatus.INFEASIBLE, schedule=None, objective=None, lower_bound=None)
+    return replace(
+        result, status=coalloc.results.SolveStatus.INFEASIBLE, schedule=None, objective=None, lower_bound=None
+    )
 
 
 def too_short(result):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import coalloc
 from coalloc import (
@@ -16,15 +17,11 @@ from coalloc import (
     PowerStates,
     RunningJob,
     Schedule,
-    SimulationResult,
     SolveResult,
-    SolveStatus,
-    Start,
     Switch,
-    TracePoint,
 )
-from coalloc.allocation import Scope
-from coalloc.simulator.policy import State
+from coalloc.extend import Start, State
+from coalloc.results import SimulationResult, SolveStatus, TracePoint
 
 groups = [NodeGroup(2, power=1.0), NodeGroup(count=2, power=0.5, availability=0.9, cores=4, idle_watts=30)]
 clusters = [Cluster("C1", groups, link_bandwidth=125.0, switch="S1"), Cluster("C2", [NodeGroup(1, 1.0)], 125, "S1")]
@@ -48,7 +45,7 @@ links: tuple[Cluster, ...] = instance.platform.clusters
 class FirstFit:
     """A policy of the user's own: the first job that fits on the first class."""
 
-    scope: Scope = "platform"
+    scope: Final = "platform"
 
     def decide(self, state: State) -> Iterable[Start]:
         """Start what fits."""

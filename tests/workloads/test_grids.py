@@ -49,32 +49,32 @@ def relative(platform):
 
 @pytest.mark.parametrize(("name", "table"), [("grid1", TABLE_7), ("grid2", TABLE_9)])
 def test_the_relative_tables_follow(name, table):
-    found = relative(coalloc.platform(name))
+    found = relative(coalloc.grid.platform(name))
     assert list(found) == list(table)
     for site, row in table.items():
         assert found[site] == pytest.approx(row, rel=1e-8), site
 
 
 def test_the_totals_of_tables_3_and_4():
-    assert coalloc.platforms() == ("grid1", "grid2")
-    assert [coalloc.platform(name).num_processors for name in coalloc.platforms()] == [4442, 2194]
+    assert coalloc.grid.platforms() == ("grid1", "grid2")
+    assert [coalloc.grid.platform(name).num_processors for name in coalloc.grid.platforms()] == [4442, 2194]
 
 
 def test_speeds_per_processor_are_relative_to_the_slowest():
     # GFLOPS per processor: LANL 65.4/1024 is the least; SDSC-DS 5223/1368, 59.8 times as much; KTH 18.6/100.
-    platform = coalloc.platform("grid1", speeds="processor")
+    platform = coalloc.grid.platform("grid1", speeds="processor")
     powers = {cluster.name: cluster.nodes[0].power for cluster in platform.clusters}
     assert min(powers, key=powers.get) == "LANL"
     assert powers["LANL"] == 1.0
     assert powers["SDSC-DS"] == pytest.approx(5223 / 1368 * 1024 / 65.4)
     assert powers["SDSC-DS"] / powers["KTH"] == pytest.approx(20.5, abs=0.05)  # errata 28
-    assert coalloc.platform("grid1", speeds="origin") == platform
-    assert coalloc.platform("grid1") == coalloc.platform("grid1", speeds="site") != platform
+    assert coalloc.grid.platform("grid1", speeds="origin") == platform
+    assert coalloc.grid.platform("grid1") == coalloc.grid.platform("grid1", speeds="site") != platform
 
 
 def test_what_the_source_lacks_has_the_documented_defaults():
-    for name in coalloc.platforms():
-        for cluster in coalloc.platform(name).clusters:
+    for name in coalloc.grid.platforms():
+        for cluster in coalloc.grid.platform(name).clusters:
             states, processors = cluster.power_states, cluster.num_processors
             per_board = 8 if cluster.name in ("SDSC-BLUE", "SDSC-DS") else 2 if "DAS2" in cluster.name else 1
             assert (states.cores, states.chassis, states.chassis_watts) == (per_board, 2, 0.0)
@@ -83,19 +83,19 @@ def test_what_the_source_lacks_has_the_documented_defaults():
             assert states.num_chassis(processors) == 2
             assert states.startup_watts is None
     # SDSC-DS: 171 boards in chassis of 86; idle 50 + 171 * 240 + 1368 * 115 W.
-    states = coalloc.platform("grid1").clusters[6].power_states
+    states = coalloc.grid.platform("grid1").clusters[6].power_states
     assert (states.boards, states.num_boards(1368)) == (86, 171)
     assert states.startup_draw(1368) == pytest.approx(198410.0)
 
 
 def test_platforms_come_back_from_files(tmp_path):
-    for name in coalloc.platforms():
-        coalloc.write_platform(coalloc.platform(name), tmp_path / "platform.json")
-        assert coalloc.read_platform(tmp_path / "platform.json") == coalloc.platform(name)
+    for name in coalloc.grid.platforms():
+        coalloc.io.write_platform(coalloc.grid.platform(name), tmp_path / "platform.json")
+        assert coalloc.io.read_platform(tmp_path / "platform.json") == coalloc.grid.platform(name)
 
 
 def test_bad_names_and_speeds_list_those_there_are():
     with pytest.raises(CoallocError, match="there is no platform 'grid3'; there are grid1, grid2"):
-        coalloc.platform("grid3")
+        coalloc.grid.platform("grid3")
     with pytest.raises(CoallocError, match="speeds: must be 'site', 'processor' or 'origin', got 'core'"):
-        coalloc.platform("grid1", speeds="core")
+        coalloc.grid.platform("grid1", speeds="core")

@@ -128,7 +128,7 @@ def test_what_is_written_is_read_back(tmp_path_factory, jobs, name):
 def test_a_solved_instance_becomes_a_trace_of_its_schedule(tmp_path):
     instance = coalloc.generate("paper-oas", seed=1, jobs=4)
     schedule = coalloc.solve(instance, slot="100%", time_limit=10).schedule
-    coalloc.write_swf(instance, tmp_path / "run.swf", schedule)
+    coalloc.io.write_swf(instance, tmp_path / "run.swf", schedule)
     for record, job in zip(read_records(tmp_path / "run.swf"), instance.jobs, strict=True):
         assert record.wait == pytest.approx(schedule[job.id].start - job.arrival, abs=1e-6)
         assert record.run == pytest.approx(schedule[job.id].end - schedule[job.id].start, abs=1e-6)

@@ -15,7 +15,7 @@ from tests.workloads.weeks.traces import MONDAY, SPEC, TRACE_A, line, write_trac
 
 @pytest.fixture
 def merged(tmp_path):
-    return coalloc.merge_swf(write_traces(tmp_path))
+    return coalloc.io.merge_swf(write_traces(tmp_path))
 
 
 def jobs(week):
@@ -83,7 +83,7 @@ def test_the_account_has_the_load_of_each_week_and_the_work_of_each_day(merged):
 
 def test_a_job_that_runs_at_home_runs_as_logged(tmp_path):
     # A processor of B has power 2.5, one of A 1.
-    merged = coalloc.merge_swf(write_traces(tmp_path, 'speeds = "origin"\n' + SPEC))
+    merged = coalloc.io.merge_swf(write_traces(tmp_path, 'speeds = "origin"\n' + SPEC))
     ((_, _, _, base_time, estimate, _),) = [job for job in jobs(merged.weeks[0]) if job[0] == "B-3"]
     assert (base_time, estimate) == (125.0, 500.0)
     assert jobs(merged.weeks[0])[0] == ("A-18", 0.0, 4, 100.0, 200.0, "1")
@@ -99,7 +99,7 @@ def test_the_days_of_a_month_are_those_of_months_of_30_days(merged):
 
 def test_the_same_traces_give_the_same_bytes_and_gzip_is_read_as_it_is(tmp_path, merged):
     merged.write(tmp_path / "once", swf=True)
-    coalloc.merge_swf(tmp_path / "two.toml").write(tmp_path / "again", swf=True)
+    coalloc.io.merge_swf(tmp_path / "two.toml").write(tmp_path / "again", swf=True)
     names = sorted(path.name for path in (tmp_path / "once").iterdir())
     assert names == [
         "account.json",
@@ -117,8 +117,8 @@ def test_the_same_traces_give_the_same_bytes_and_gzip_is_read_as_it_is(tmp_path,
 
 def test_weeks_never_stand_among_others(tmp_path, merged):
     merged.write(tmp_path / "weeks")
-    coalloc.merge_swf(write_traces(tmp_path)).write(tmp_path / "weeks")
-    one = coalloc.merge_swf(write_traces(tmp_path, "weeks = 1\n" + SPEC))
+    coalloc.io.merge_swf(write_traces(tmp_path)).write(tmp_path / "weeks")
+    one = coalloc.io.merge_swf(write_traces(tmp_path, "weeks = 1\n" + SPEC))
     before = (tmp_path / "weeks" / "week-01.json.gz").read_bytes()
     with pytest.raises(CoallocError, match=r"weeks: has week-02.json.gz, which is not among the weeks to write: name"):
         one.write(tmp_path / "weeks")
@@ -128,27 +128,27 @@ def test_weeks_never_stand_among_others(tmp_path, merged):
 def test_a_platform_that_comes_with_the_package_has_a_name(tmp_path):
     # KTH is the slowest of grid1 by site; by processor LANL is: a processor of KTH is 0.186/0.0638672 as fast.
     spec = SPEC.replace("grid.json", "grid1").replace('"A"', '"KTH"').replace('"B"', '"LANL"')
-    as_published = coalloc.merge_swf(write_traces(tmp_path, spec))
-    assert as_published.weeks[0].platform == coalloc.platform("grid1")
+    as_published = coalloc.io.merge_swf(write_traces(tmp_path, spec))
+    assert as_published.weeks[0].platform == coalloc.grid.platform("grid1")
     assert as_published.weeks[0].jobs[0].base_time == 100.0
     others = "SDSC-SP2, HPC2N, CTC, SDSC-BLUE, SDSC-DS"
     assert f"No trace is of {others}: no job in these weeks was logged there." in as_published.account.markdown
-    at_home = coalloc.merge_swf(tmp_path / "two.toml", speeds="origin")
-    assert at_home.weeks[0].platform == coalloc.platform("grid1", speeds="processor")
+    at_home = coalloc.io.merge_swf(tmp_path / "two.toml", speeds="origin")
+    assert at_home.weeks[0].platform == coalloc.grid.platform("grid1", speeds="processor")
     assert at_home.weeks[0].jobs[0].base_time == pytest.approx(100.0 * 0.186 / (65.4 / 1024))
 
 
 def test_a_mapping_is_a_specification_too(tmp_path, monkeypatch, merged):
     monkeypatch.chdir(tmp_path)
     traces = [{"swf": "a.swf", "site": "A", "partitions": [1]}, {"swf": "b.swf", "site": "B"}]
-    again = coalloc.merge_swf({"platform": "grid.json", "traces": traces, "name": "two"})
+    again = coalloc.io.merge_swf({"platform": "grid.json", "traces": traces, "name": "two"})
     assert again.weeks == merged.weeks
 
 
 def test_a_specification_places_a_trace_whose_header_does_not(tmp_path, merged):
     spec = write_traces(tmp_path, SPEC.replace('"b.swf"', f'"b.swf"\ntime_zone = -3600\nstart = {MONDAY + 3600}'))
     (tmp_path / "b.swf").write_text((tmp_path / "b.swf").read_text().replace("Time", "Zeit"))
-    assert coalloc.merge_swf(spec).weeks == merged.weeks
+    assert coalloc.io.merge_swf(spec).weeks == merged.weeks
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_specification_places_a_trace_whose_header_does_not(tmp_path, merged):
 def test_a_fault_is_a_line_with_its_path(tmp_path, change, faults):
     path = write_traces(tmp_path, SPEC.replace(*change, 1))
     with pytest.raises(InstanceError) as caught:
-        coalloc.merge_swf(path)
+        coalloc.io.merge_swf(path)
     lines = str(caught.value).splitlines()
     assert len(lines) == len(faults)
     for found, fault in zip(lines, faults, strict=True):
@@ -199,7 +199,7 @@ def test_all_that_traces_lack_is_said_at_once(tmp_path):
     (tmp_path / "a.swf").write_text("; TimeZone: west\n" + line(1, 0))
     (tmp_path / "b.swf").write_text("; UnixStartTime: -1\n" + line(1, 0))
     with pytest.raises(InstanceError) as caught:
-        coalloc.merge_swf(path)
+        coalloc.io.merge_swf(path)
     assert str(caught.value).splitlines() == [
         f"{path}: traces[0].start: must be given: the header of the trace has no UnixStartTime",
         f"{path}: traces[0].time_zone: must be given: the header of the trace says 'west' as TimeZone",
@@ -226,7 +226,7 @@ def test_a_file_that_is_no_trace_is_said(tmp_path, text, fault):
     path = write_traces(tmp_path)
     (tmp_path / "b.swf").write_text(f"; UnixStartTime: 5\n; TimeZone: 0\n{text}\n")
     with pytest.raises(InstanceError) as caught:
-        coalloc.merge_swf(path)
+        coalloc.io.merge_swf(path)
     assert str(caught.value) == f"{path}: traces[1].swf: {fault}"
 
 
@@ -234,12 +234,12 @@ def test_broken_lines_are_left_out_where_that_is_asked_for_and_counted(tmp_path,
     path = write_traces(tmp_path)
     with (tmp_path / "b.swf").open("a") as trace:
         trace.write("1 2 3\nno line at all\n")
-    found = coalloc.merge_swf(path, broken="drop")
+    found = coalloc.io.merge_swf(path, broken="drop")
     assert found.weeks == merged.weeks
     assert [(trace.broken, trace.records) for trace in found.account.traces] == [(0, 30), (2, 4)]
     assert "\n2 broken lines of b.swf left out.\n" in found.account.markdown
     with pytest.raises(InstanceError, match=r"line 8: must have 18 numbers, got 3\n.* --broken drop, leaves"):
-        coalloc.merge_swf(path)
+        coalloc.io.merge_swf(path)
 
 
 def test_origin_needs_to_know_how_fast_home_was(tmp_path):
@@ -250,7 +250,7 @@ def test_origin_needs_to_know_how_fast_home_was(tmp_path):
     with pytest.raises(
         InstanceError, match=r"traces\[1\].site: has nodes of several powers: with speeds 'origin' 'B' needs"
     ):
-        coalloc.merge_swf(path)
+        coalloc.io.merge_swf(path)
 
 
 def test_a_real_trace_keeps_the_jobs_of_its_weeks(tmp_path):
@@ -258,12 +258,12 @@ def test_a_real_trace_keeps_the_jobs_of_its_weeks(tmp_path):
     # comes 599,850 s later, on Monday the 30th at 11:38; the warm-up ends on 7 October, again after 0:00.
     write_traces(tmp_path)
     traces = [{"swf": str(shared("data", "swf", "KTH-SP2-1996-2.1-cln.swf.gz")), "site": "B"}]
-    platform = coalloc.read_platform(tmp_path / "grid.json")
+    platform = coalloc.io.read_platform(tmp_path / "grid.json")
     wide = platform.replace(
         clusters=[cluster.replace(nodes=[cluster.nodes[0].replace(count=100)]) for cluster in platform.clusters]
     )
-    coalloc.write_platform(wide, tmp_path / "wide.json")
-    merged = coalloc.merge_swf({"platform": str(tmp_path / "wide.json"), "traces": traces, "weeks": 1})
+    coalloc.io.write_platform(wide, tmp_path / "wide.json")
+    merged = coalloc.io.merge_swf({"platform": str(tmp_path / "wide.json"), "traces": traces, "weeks": 1})
     (account,) = merged.account.traces
     assert account.first_monday == "1996-10-14"
     assert account.records == 28_476 == account.jobs + sum(account.dropped.values())

@@ -1,0 +1,17 @@
+"""The public names of ``coalloc.extend``."""
+
+from coalloc.allocation import NodeClass as NodeClass
+from coalloc.constraint import Constraint as Constraint
+from coalloc.constraint import NotTogether as NotTogether
+from coalloc.constraint import TimeRow as TimeRow
+from coalloc.heuristics.registry import policy_named as policy_named
+from coalloc.models import Formulation as Formulation
+from coalloc.objectives import RegularObjective as RegularObjective
+from coalloc.objectives.objective import Ramp as Ramp
+from coalloc.problem import Problem as Problem
+from coalloc.simulator.policy import Running as Running
+from coalloc.simulator.policy import Start as Start
+from coalloc.simulator.policy import State as State
+from coalloc.simulator.policy import Wake as Wake
+from coalloc.simulator.routing import Broker as Broker
+from coalloc.simulator.site import Site as Site

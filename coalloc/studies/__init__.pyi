@@ -1,0 +1,4 @@
+"""The public names of ``coalloc.studies``."""
+
+from coalloc.studies.front import energy_front as energy_front
+from coalloc.studies.grid import grid_study as grid_study
