@@ -323,7 +323,7 @@ JOB_METRICS: Mapping[str, JobMetric] = {
 # ------------------------------------------------------------------------------ the platform over time
 
 
-def _compaction(observed: Observed) -> float:
+def _utilization(observed: Observed) -> float:
     jobs, running = observed.jobs, observed.running
     used = float((jobs.processors * observed.seconds_within(jobs.start, jobs.end)).sum())
     used += float((running.processors * observed.seconds_within(running.start, running.end)).sum())
@@ -346,8 +346,8 @@ PLATFORM_METRICS: Mapping[str, PlatformMetric] = {
     "makespan": PlatformMetric(
         "s", "Maximum of e_j, less the origin; 0 without placements.", lambda observed: observed.span, "schedule"
     ),
-    "compaction": PlatformMetric(
-        "-", "Processor-seconds used from a to b, by running jobs too, / (processors * (b - a)).", _compaction
+    "utilization": PlatformMetric(
+        "-", "Processor-seconds used from a to b, by running jobs too, / (processors * (b - a)).", _utilization
     ),
     "peak_link_share": PlatformMetric(
         "-", "Maximum over links and instants from a to b of load / bandwidth; above 1 a link is saturated.",
@@ -366,6 +366,10 @@ METRICS: Mapping[str, JobMetric | PlatformMetric] = {
     **{name: metric for name, metric in PLATFORM_METRICS.items() if name != "makespan"},
 }
 """Every metric by name, in the order of reports."""
+
+
+FORMER_NAMES = {"compaction": "utilization"}
+"""Metrics whose names were others in earlier files, which remain readable."""
 
 
 def busy_time(instance: Instance, schedule: Schedule) -> dict[str, float]:

@@ -68,7 +68,7 @@ def test_every_metric_by_hand(worked):
             "bounded_slowdown_p95": 0.1 * 1.25 + 0.9 * 3.2,
             "bounded_slowdown_p99": 0.02 * 1.25 + 0.98 * 3.2,
             "bounded_slowdown_max": 3.2,
-            "compaction": (2 * 30.0 + 2 * 40.0 + 2.0) / (4 * 52.0),
+            "utilization": (2 * 30.0 + 2 * 40.0 + 2.0) / (4 * 52.0),
             "coallocated_share": 2.0 / 3.0,
             "saturated_share": 2.0 / 3.0,
             "deadlines_missed": 0.0,
@@ -96,7 +96,7 @@ def test_a_window_has_the_jobs_that_arrive_in_it_and_the_platform_of_that_time(w
     found = metrics_of(*worked, after=20.0, before=50.0)
     assert set(METRICS) - set(found) == {"makespan"}
     assert (found["jobs"], found["wait_mean"], found["wait_p99"], found["processor_seconds"]) == (1.0, 30.0, 30.0, 2.0)
-    assert found["compaction"] == pytest.approx((2 * 20.0 + 2 * 30.0) / (4 * 30.0))
+    assert found["utilization"] == pytest.approx((2 * 20.0 + 2 * 30.0) / (4 * 30.0))
     assert found["queue_length_mean"] == pytest.approx(20.0 / 30.0)
     assert found["peak_link_share"] == 1.6
     assert metrics_of(*worked, after=30.0)["peak_link_share"] == 1.6  # until 40
@@ -115,7 +115,7 @@ def test_running_jobs_use_the_platform_in_a_window_too(worked):
     instance, schedule = worked
     running = RunningJob(Job("R", 1, 99.0), ("C2/1",), 50.0)
     found = metrics_of(instance.replace(running=(running,)), schedule, after=30.0)
-    assert found["compaction"] == pytest.approx((20.0 + 60.0 + 2.0 + 20.0) / (4 * 32.0))
+    assert found["utilization"] == pytest.approx((20.0 + 60.0 + 2.0 + 20.0) / (4 * 32.0))
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_running_jobs_move_the_origin_to_0_and_use_processors_and_links(worked):
     alone = Schedule((schedule["A"], schedule["C"]))
     found = metrics(instance.replace(running=(running,)), alone)
     assert found["makespan"] == 62.0
-    assert found["compaction"] == pytest.approx((2 * 30.0 + 2.0 + 2 * 15.0) / (4 * 62.0))
+    assert found["utilization"] == pytest.approx((2 * 30.0 + 2.0 + 2 * 15.0) / (4 * 62.0))
     assert (found["saturated_share"], found["peak_link_share"]) == (0.5, 1.2)
     assert busy_time(instance.replace(running=(running,)), alone)["C1/1"] == 15.0
 
@@ -193,7 +193,7 @@ def test_running_jobs_move_the_origin_to_0_and_use_processors_and_links(worked):
 def test_running_jobs_count_until_the_last_placement_ends(worked):
     instance, schedule = worked
     running = RunningJob(Job("R", 1, 999.0), ("C1/1",), 500.0)
-    assert metrics(instance.replace(running=(running,)), Schedule((schedule["A"],)))["compaction"] == pytest.approx(
+    assert metrics(instance.replace(running=(running,)), Schedule((schedule["A"],)))["utilization"] == pytest.approx(
         (2 * 30.0 + 40.0) / (4 * 40.0)
     )
 
@@ -238,7 +238,7 @@ def test_every_metric_has_a_definition_and_a_unit():
 def test_a_valid_schedule_stays_within_what_there_is(instance):
     reduced, schedule = list_schedule(instance)
     found = metrics(reduced, schedule)
-    assert 0.0 <= found["compaction"] <= 1.0 + 1e-9
+    assert 0.0 <= found["utilization"] <= 1.0 + 1e-9
     assert found["saturated_share"] == 0.0  # links are strict
     assert 0.0 <= found["wait_mean"] <= found["wait_max"] <= found["response_max"]
     latest = max([p.end for p in schedule] + [run.end for run in reduced.running], default=0.0)

@@ -178,7 +178,7 @@ def test_integrals_are_the_sums_over_jobs(instance):
     found = metrics(reduced, schedule)
     assert integral(timeline, "busy_processors") == pytest.approx(held)
     assert integral(timeline, "queue_length") == pytest.approx(waited, abs=1e-6)
-    assert found["compaction"] * reduced.platform.num_processors * timeline.span == pytest.approx(held)
+    assert found["utilization"] * reduced.platform.num_processors * timeline.span == pytest.approx(held)
     assert found["queue_length_mean"] * timeline.span == pytest.approx(waited, abs=1e-6)
     assert timeline.span == pytest.approx(found["makespan"])
     shares = [values.max(initial=0.0) for name, values in timeline.columns.items() if name.startswith("share:")]

@@ -165,7 +165,7 @@ def oas_workloads(results: Results) -> Iterator[Statement]:
         ((OAS,), "highest", "OAS, starts kept"),
         ((OAS_LEFT,), "highest", "OAS, moved left"),
     ):
-        yield "Compaction", said, f"mean of {text}", results.wide("compaction")[list(names)].mean(axis=1)
+        yield "Utilization", said, f"mean of {text}", results.wide("utilization")[list(names)].mean(axis=1)
     response = results.wide("response_mean")
     for ours, text in READINGS.items():
         for names, others in ((PAS, "PAS"), (CLASSICS, "classics")):
@@ -224,14 +224,15 @@ def slot_statements(results: Results, text: str, column: str) -> Iterator[Statem
 def usage_statements(results: Results) -> Iterator[Statement]:
     """Yield what slots shorter and longer than half the mean base time change beside it (Figures 3.15 to 3.17)."""
     kept = results.slots[results.slots["starts"] == "keep"]
-    compaction, wait, execution, slowdown = (
-        slot_metric(kept, results, name) for name in ("compaction", "wait_mean", "execution_mean", "execution_slowdown")
+    utilization, wait, execution, slowdown = (
+        slot_metric(kept, results, name)
+        for name in ("utilization", "wait_mean", "execution_mean", "execution_slowdown")
     )
-    for slot in (name for name in compaction.columns if name != SLOT):
+    for slot in (name for name in utilization.columns if name != SLOT):
         at, said = f"at {slot:g} %", "> 0" if slot < SLOT else "< 0"
-        less = compaction[slot] - compaction[SLOT]
-        yield "Shorter slots compact more", said, f"compaction {at} less that at 50 %, points", less
-    for slot in (name for name in compaction.columns if name != SLOT):
+        less = utilization[slot] - utilization[SLOT]
+        yield "Shorter slots have higher utilization", said, f"utilization {at} less that at 50 %, points", less
+    for slot in (name for name in utilization.columns if name != SLOT):
         at, said = f"at {slot:g} %", "< 0" if slot < SLOT else "> 0"
         for wide, text in ((wait, "wait"), (execution, "execution")):
             measured = f"{text} {at} over that at 50 %"
@@ -319,7 +320,7 @@ def mesd_oas(results: Results) -> Iterator[Statement]:
     yield "MESD against the best classic of each instance", "", "makespan saved", best
     most = "the most that any schedule with strict links saves over the six"
     yield "MESD beats the classics in makespan", "", most, saving(makespan, OPTIMUM, CLASSICS)
-    slowdown, compaction = results.wide("execution_slowdown"), results.wide("compaction")
+    slowdown, utilization = results.wide("execution_slowdown"), results.wide("utilization")
     for ours, text in READINGS.items():
         name, less = text.rstrip(","), slowdown["MESD"] - slowdown[ours]
         longer, later = excess(makespan, "MESD", ours), excess(response, "MESD", ours)
@@ -329,9 +330,9 @@ def mesd_oas(results: Results) -> Iterator[Statement]:
     responds = saving(response, "MESD", CLASSICS)
     yield "MESD responds sooner than the classics", "> 0", "response saved over the six", responds
     for names, text in (*(((ours,), text.rstrip(",")) for ours, text in READINGS.items()), (("MESD",), "MESD")):
-        yield "Compaction: OAS highest, MESD among the best", "", f"of {text}", compaction[list(names)].mean(axis=1)
-    worst = compaction[list(CLASSICS)].mean(axis=1)
-    yield "Compaction: OAS highest, MESD among the best", "", "mean of the classics", worst
+        yield "Utilization: OAS highest, MESD among the best", "", f"of {text}", utilization[list(names)].mean(axis=1)
+    worst = utilization[list(CLASSICS)].mean(axis=1)
+    yield "Utilization: OAS highest, MESD among the best", "", "mean of the classics", worst
 
 
 def mesd_large(results: Results) -> Iterator[Statement]:

@@ -205,7 +205,7 @@ def head_room(ax: Axes, share: float = 0.12) -> None:
 
 WORKLOAD_PANELS = (
     ("makespan", 1e-6, "makespan, 10$^6$ s"),
-    ("compaction", 100.0, "compaction, %"),
+    ("utilization", 100.0, "utilization, %"),
     ("execution_slowdown", 100.0, "execution slowdown, %"),
     ("above_bound", 100.0, "makespan above what is proven, %"),
 )
@@ -240,10 +240,10 @@ def oas_slots(results: Results) -> Figure:
     makespans_over_slots(quality, results)
     title(quality, "Makespan (Figure 3.14)")
     kept = results.slots[results.slots["starts"] == "keep"]
-    for ax, metric, text in ((usage, "compaction", "compaction, %"), (slowdown, "execution_slowdown", "slowdown, %")):
+    for ax, metric, text in ((usage, "utilization", "utilization, %"), (slowdown, "execution_slowdown", "slowdown, %")):
         line_over_slots(ax, results, 100.0 * slot_metric(kept, results, metric), "", 1)
         label(ax, "slot, % of the mean base time", text)
-    title(usage, "Compaction, starts kept (Figure 3.15)")
+    title(usage, "Utilization, starts kept (Figure 3.15)")
     title(slowdown, "Execution slowdown (Figure 3.17)")
     for number, metric in enumerate(("response_mean", "wait_mean", "execution_mean")):
         line_over_slots(parts, results, 1e-6 * slot_metric(kept, results, metric), metric.removesuffix("_mean"), number)

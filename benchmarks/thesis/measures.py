@@ -37,7 +37,7 @@ METRICS = (
     "response_mean",
     "execution_slowdown",
     "execution_slowdown_mean",
-    "compaction",
+    "utilization",
     "coallocated_share",
     "saturated_share",
 )

@@ -31,7 +31,7 @@ LONG = 1e5
 """Makespan (s) from which times are given in thousands of seconds."""
 SHARES = {
     "execution_slowdown": "slowdown, %",
-    "compaction": "compaction, %",
+    "utilization": "utilization, %",
     "coallocated_share": "co-allocated, %",
     "saturated_share": "saturated, %",
 }
@@ -174,7 +174,7 @@ def digits(number: float) -> str:
 def slots_table(results: Results) -> str:
     """Return a row per slot length: what its schedules are worth, how far they are from the bound, and solve times."""
     columns = (
-        "slot, %", "slotted", "starts kept", "moved left", "compaction (kept), %", "response (kept), s",
+        "slot, %", "slotted", "starts kept", "moved left", "utilization (kept), %", "response (kept), s",
         "slowdown, %", "proven", "median solve, s", "mean solve, s", "longest solve, s",
     )  # fmt: skip
     says = "Makespans in percent above what is proven in continuous time, means over all workloads."
@@ -194,7 +194,7 @@ def slot_cells(slot: float, part: pd.DataFrame) -> list[str]:
     return [
         f"{slot:g}",
         *(f"{i.mean:.1f} ({i.low:.1f} to {i.high:.1f})" for i in above),
-        f"{100.0 * kept['compaction'].mean():.1f}",
+        f"{100.0 * kept['utilization'].mean():.1f}",
         f"{kept['response_mean'].mean():.4g}",
         f"{100.0 * kept['execution_slowdown'].mean():.1f}",
         f"{int(kept['is_proven'].sum())}/{len(kept)}",

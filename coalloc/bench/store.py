@@ -20,6 +20,7 @@ import psutil
 from coalloc.bench.outcomes import NOT_RUN, Outcome, Row
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError
+from coalloc.measures import FORMER_NAMES
 
 VERSION = 1
 APPLICATION = 0x434F4142
@@ -98,7 +99,7 @@ class Store:
         query = "SELECT outcome FROM samples WHERE key = ?"
         with self._named_errors():
             found = {key: self._database.execute(query, (key,)).fetchone() for key in keys}
-        return {key: json.loads(row[0]) for key, row in found.items() if row is not None}
+        return {key: _outcome(row[0]) for key, row in found.items() if row is not None}
 
     def latest_key(self, content: str) -> str | None:
         """Return the key of the newest sample of this content, whatever versions made it."""
@@ -180,8 +181,14 @@ def _row(content: str, identity: str, outcome: str | None, *made_by: str) -> dic
     if outcome is None:
         return row | {"status": NOT_RUN}
     versions, machine, ended = made_by
-    row |= json.loads(outcome) | json.loads(machine)
+    row |= _outcome(outcome) | json.loads(machine)
     return row | {"versions": json.loads(versions), "ended": ended}
+
+
+def _outcome(text: str) -> Outcome:
+    """Return an outcome as it was kept, its metrics by their present names."""
+    outcome: Outcome = json.loads(text, object_hook=lambda found: {FORMER_NAMES.get(k, k): v for k, v in found.items()})
+    return outcome
 
 
 def _now() -> str:

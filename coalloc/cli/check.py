@@ -36,7 +36,7 @@ Deadlines = Annotated[
     str, Option(help="enforce: a missed deadline is a violation; report: metrics count it, as in simulations.")
 ]
 
-REPORTED = ("wait_mean", "response_mean", "execution_slowdown", "compaction", "coallocated_share", "peak_link_share")
+REPORTED = ("wait_mean", "response_mean", "execution_slowdown", "utilization", "coallocated_share", "peak_link_share")
 """Metrics that are shown of a valid schedule."""
 
 EXAMPLES = """

@@ -127,7 +127,7 @@ class MeasuredRun:
             ("  wait", distribution_text(found, "wait", "s")),
             ("  response", distribution_text(found, "response", "s")),
             ("  slowdown", f"bounded: {distribution_text(found, 'bounded_slowdown')}"),
-            ("  platform", f"compaction {100 * found['compaction']:.1f} %, {queue}"),
+            ("  platform", f"utilization {100 * found['utilization']:.1f} %, {queue}"),
         ]
 
     def document(self) -> dict[str, Any]:

@@ -31,7 +31,7 @@ KEY: dict[str, Any] = {"loc": "outside lower left", "ncols": 4, "frameon": False
 SCHEDULES = {
     "slotted": ("slotted: whole slots", 5, 0.06),
     "replayed": ("replayed: real ends", 1, 0.0),
-    "compacted": ("compacted: moved left", 2, -0.06),
+    "compacted": ("left-shifted", 2, -0.06),
 }
 """Label, number of the series, and place of the intervals beside the slot, of the makespans of schedules."""
 
@@ -45,14 +45,14 @@ def draw_slot_study(curves: pd.DataFrame, caption: str, is_relative: bool) -> Fi
     ``is_relative``: makespans are multiples of the best certified bound, else s.
     """
     figure, axes = new_figure(*SIZE, columns=2, rows=3)
-    makespan, seconds, nonzeros, compaction, response, slowdown = axes
+    makespan, seconds, nonzeros, utilization, response, slowdown = axes
     _draw_makespans(makespan, curves, is_relative)
     _draw_in_decades(seconds, curves, "solve_time")
     _head(seconds, "Time to solve", "time, s")
     _draw_in_decades(nonzeros, curves, "estimated_nonzeros")
     _head(nonzeros, "Size of the model", "nonzeros (estimate)")
-    _draw_curve(compaction, curves, "compaction", factor=100.0)
-    _head(compaction, "Compaction, replayed", "% of the processors' time")
+    _draw_curve(utilization, curves, "utilization", factor=100.0)
+    _head(utilization, "Utilization, replayed", "% of the processors' time")
     _draw_response(response, curves)
     _draw_curve(slowdown, curves, "execution_slowdown", factor=100.0)
     _head(slowdown, "Execution slowdown, replayed", "(mean Te - mean Tb) / mean Tb, %")

@@ -145,7 +145,7 @@ class SimulationResult:
         return [
             ("policy", f"{self.policy} ({options})" if options else self.policy),
             ("jobs", f"{len(self.schedule)}, {100 * m['coallocated_share']:.1f} % co-allocated"),
-            ("makespan", f"{m['makespan']:.12g} s, compaction {100 * m['compaction']:.1f} %"),
+            ("makespan", f"{m['makespan']:.12g} s, utilization {100 * m['utilization']:.1f} %"),
             ("wait", distribution_text(m, "wait", "s")),
             ("response", distribution_text(m, "response", "s")),
             ("slowdown", f"bounded: {distribution_text(m, 'bounded_slowdown')}"),

@@ -45,7 +45,7 @@ OF_MEASURES = tuple(
     for measure in MEASURES
     for part in ("as_it_was", "bound", "best", "best_by", "online", "online_by")
 )
-OF_MAKESPAN = tuple(f"{name}_{part}" for name in ("makespan", "utilisation") for part in ("as_it_was", "bound", "best"))
+OF_MAKESPAN = tuple(f"{name}_{part}" for name in ("makespan", "utilization") for part in ("as_it_was", "bound", "best"))
 OF_SHARES = ("waited", *(f"{share}_{end}" for share in SHARES for end in ("low", "high")))
 STATE = ("window", "kind", "begin", "end", "jobs", "waiting", "running", "crowded_out", "most_used", "is_possible")
 
@@ -123,7 +123,7 @@ def _makespans(window: Window, past: float, bound: float, known: Sequence[Mappin
     found = {"as_it_was": past, "bound": min(bound, best), "best": best}
     most = window.sample.work / window.sample.instance.platform.num_processors
     makespans = {f"makespan_{part}": seconds for part, seconds in found.items()}
-    return makespans | {f"utilisation_{part}": most / seconds for part, seconds in found.items()}
+    return makespans | {f"utilization_{part}": most / seconds for part, seconds in found.items()}
 
 
 def _shares(row: Row, fluid: Mapping[str, float]) -> Row:
@@ -293,8 +293,8 @@ class Audit:
             found.append(("", f"{answer.text(answer.best.low)} or more in every schedule (proven)"))
             found.append(("", f"{answer.text(answer.best.high)} in the best that we hold: {saved} could be saved"))
             found.append(("", f"{answer.text(answer.online)} in the best by a policy with the users' estimates"))
-        used = {part: percent(whole[f"utilisation_{part}"]) for part in ("as_it_was", "best", "bound")}
-        found.append(("utilisation", f"{used['as_it_was']} as it was, {used['best']} held, {used['bound']} at most"))
+        used = {part: percent(whole[f"utilization_{part}"]) for part in ("as_it_was", "best", "bound")}
+        found.append(("utilization", f"{used['as_it_was']} as it was, {used['best']} held, {used['bound']} at most"))
         for share, range in self.shares.items():
             found.append((f"wait by {share}", f"{amount(range.low)} to {amount(range.high)}: {SHARES[share]}"))
         return found
@@ -339,7 +339,7 @@ class Audit:
             audit=self,
             period=period,
             answers=[_answer_line(answer) for answer in self.answers],
-            utilisation=[percent(whole[f"utilisation_{part}"]) for part in ("as_it_was", "best", "bound")],
+            utilization=[percent(whole[f"utilization_{part}"]) for part in ("as_it_was", "best", "bound")],
             shares=[_share_line(self, share) for share in SHARES],
             waited=amount(whole["waited"]) if whole["waited"] else "",
             picture=picture,

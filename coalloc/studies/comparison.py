@@ -73,7 +73,7 @@ COLUMNS = (
     "response_mean",
     "bounded_slowdown_mean",
     "execution_slowdown",
-    "compaction",
+    "utilization",
     "coallocated_share",
     "saturated_share",
     "decision_time_mean",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from coalloc.instance import CoallocError
 from coalloc.intervals import ConfidenceInterval, mean_interval
+from coalloc.measures import FORMER_NAMES
 from coalloc.studies.slot_size import TOLERANCE, percent
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ WITHIN = 0.02
 Judged = Literal["replayed", "compacted"]
 """The makespans by which slots are compared: both are of schedules that can be run."""
 
+WORDS = {"compacted": "left-shifted"}
+"""How sentences name a column, where they do not use its name."""
+
 MAKESPANS = (
     "slotted",
     "replayed",
@@ -37,7 +41,7 @@ MAKESPANS = (
 )
 """Columns in s that are drawn relative to the best bound where there are several instances."""
 
-OTHERS = ("solve_time", "estimated_nonzeros", "compaction", "wait_mean", "execution_mean", "execution_slowdown")
+OTHERS = ("solve_time", "estimated_nonzeros", "utilization", "wait_mean", "execution_mean", "execution_slowdown")
 """Columns that are drawn as they are."""
 
 CAPTION = 60
@@ -121,7 +125,8 @@ def recommendation(table: pd.DataFrame, within: float = WITHIN, by: Judged = "re
     loss = losses(table, by)[is_chosen].dropna()
     slots = f"{percent(fraction)} of the mean base time"
     if loss.mean() <= within + TOLERANCE:
-        verdict = f"Slots of {slots} are the coarsest whose {by} makespan is within {percent(within)} of the best"
+        makespan = f"{WORDS.get(by, by)} makespan"
+        verdict = f"Slots of {slots} are the coarsest whose {makespan} is within {percent(within)} of the best"
     else:
         verdict = f"No slots are within {percent(within)} of the best on average; slots of {slots} are the least bad"
     spread = f"{share_text(loss.mean())} above it"
@@ -175,6 +180,7 @@ def curves(table: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """
     import pandas as pd
 
+    table = table.rename(columns=FORMER_NAMES)
     scale = best_bounds(table) if table["instance"].nunique() > 1 else 1.0
     scaled = table.assign(**{name: table[name] / scale for name in MAKESPANS})
     rows, index = [], []
@@ -192,7 +198,7 @@ def curves(table: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame, path: FilePath | None = None) -> Figure:
-    """Draw a table of :func:`slot_study`: makespans with the certified band, solve time, compaction and the rest.
+    """Draw a table of :func:`slot_study`: makespans with the certified band, solve time, utilization and the rest.
 
     One instance is shown in seconds; several as means with 95 % intervals, makespans then relative to the best
     certified bound of each instance. ``path`` is where to write it as well: ``.png``, ``.svg`` or ``.pdf``.

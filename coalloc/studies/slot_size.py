@@ -1,7 +1,7 @@
 """Slot-size sensitivity: how coarse time may be cut before schedules get worse, and what is certain about it.
 
 Every instance is solved on several grids. What a grid costs is seen three ways (errata 5): the slotted
-makespan, the makespan replayed with real ends, and that of the compacted schedule. What is certain is the
+makespan, the makespan replayed with real ends, and that of the left-shifted schedule. What is certain is the
 band ``slot * OPT_floor <= OPT_continuous <= slot * OPT_ceil`` (docs/mathematics.md, "Slotting error"), its
 lower edge raised to the bound in continuous time where that is better. Source: thesis, section 3.2.2.1 and
 figures 3.14 to 3.17.
@@ -67,7 +67,7 @@ COLUMNS = (
     "optimum",
     "band_low",
     "band_high",
-    "compaction",
+    "utilization",
     "wait_mean",
     "execution_mean",
     "response_mean",
@@ -256,7 +256,7 @@ def _makespans(instance: Instance, solved: SolveResult) -> dict[str, Any]:
         "gap": _number(solved.gap),
         "replayed": replayed["makespan"],
         "compacted": compacted["makespan"],
-        "compaction": replayed["compaction"],
+        "utilization": replayed["utilization"],
         "wait_mean": replayed["wait_mean"],
         "execution_mean": replayed["response_mean"] - replayed["wait_mean"],
         "response_mean": replayed["response_mean"],

@@ -68,7 +68,7 @@ def saturation() -> Figure:
 
 
 def slot_error() -> Figure:
-    """The optimum on grids of seven slot lengths, moved left, and the optimum in continuous time."""
+    """The optimum on grids of seven slot lengths, left-shifted, and the optimum in continuous time."""
     instance = coalloc.example("thesis-oas-1")
     table = coalloc.slot_study([instance], time_limit=20.0)
     best = coalloc.solve(instance).objective
@@ -79,7 +79,7 @@ def slot_error() -> Figure:
     ax.fill_between(percent, low, high, color=BLUE, alpha=0.15, label="certain band")
     ax.plot(percent, table["slotted"] / 1e6, "o-", color=BLUE, label="slotted")
     ax.plot(percent, table["replayed"] / 1e6, "s--", color=ORANGE, label="replayed: real ends")
-    ax.plot(percent, table["compacted"] / 1e6, "^:", color=GREEN, label="compacted: moved left")
+    ax.plot(percent, table["compacted"] / 1e6, "^:", color=GREEN, label="left-shifted")
     ax.axhline(best / 1e6, color=INK, linewidth=0.8, label="optimum in continuous time")
     ax.set(xlabel="length of a slot, % of the mean base time", ylabel="makespan, 10⁶ s", ylim=(0, None))
     ax.legend(frameon=False, loc="lower right")

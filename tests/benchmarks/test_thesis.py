@@ -129,7 +129,7 @@ def test_strategies_compete_with_the_bound_of_what_they_may_do() -> None:
         },
         *(
             {"workload": "WL-3", "seed": 1, "strategy": name, "makespan": 100.0, "response_mean": 20.0}
-            | dict.fromkeys(("wait_mean", "execution_slowdown", "execution_slowdown_mean", "compaction"), 0.0)
+            | dict.fromkeys(("wait_mean", "execution_slowdown", "execution_slowdown_mean", "utilization"), 0.0)
             | dict.fromkeys(("coallocated_share", "saturated_share"), 0.0)
             for name in (OPTIMUM, "PAS-SJF", "FCFS")
         ),

@@ -134,7 +134,7 @@ def latest_end(schedule: Schedule) -> float:
 
 @settings(LAW, max_examples=8)
 @given(slotted_instances(TINY))
-def test_optimum_compacted_replayed_slotted(drawn: tuple[Instance, float]) -> None:
+def test_optimum_left_shifted_replayed_slotted(drawn: tuple[Instance, float]) -> None:
     instance, slot = drawn
     slotted = coalloc.solve(instance, formulation="mode", slot=slot).schedule
     optimum = coalloc.solve(instance, time_limit=2.0).lower_bound  # valid, proven or not

@@ -48,7 +48,7 @@ def test_work_is_conserved(case):
     held = sum(len(p.nodes) * (p.end - p.start) for p in run.schedule)
     before = sum(len(running.nodes) * min(running.end, last) for running in instance.running)
     available = run.metrics["makespan"] * instance.platform.num_processors
-    assert run.metrics["compaction"] * available == pytest.approx(held + before)
+    assert run.metrics["utilization"] * available == pytest.approx(held + before)
     busy = busy_time(instance, run.schedule)
     assert run.nodes["busy"].tolist() == list(busy.values())
     if all(node.cores == 1 for node in instance.platform.nodes):

@@ -172,7 +172,7 @@ def test_what_is_said_of_a_schedule_is_said_of_its_shapes():
     instance = Instance(ONE, [MOLDABLE])
     schedule = coalloc.solve(instance).schedule
     # Four processors for 6 s; of its own shape there would be two.
-    assert coalloc.metrics(instance, schedule)["compaction"] == pytest.approx(1.0)
+    assert coalloc.metrics(instance, schedule)["utilization"] == pytest.approx(1.0)
     assert coalloc.metrics(instance, schedule)["bounded_slowdown_mean"] == 1.0
     assert [p.shape for p in coalloc.replay(instance, schedule, starts="left")] == [1]
     assert [reason.kind for reason in coalloc.explain(instance, schedule).of("wait")] == []

@@ -161,8 +161,8 @@ def test_fewer_limits_than_points_leave_strips_open(points):
 def test_as_many_points_as_the_front_has_are_all_found(seed):
     # The points are not evenly spaced: of seven, evenly spaced limits meet five.
     instance = coalloc.generate("pcbe", seed=seed, jobs=3)
-    whole = coalloc.energy_front(instance)
-    table = coalloc.energy_front(instance, points=len(whole))
+    whole = coalloc.studies.energy_front(instance)
+    table = coalloc.studies.energy_front(instance, points=len(whole))
     for column in ("makespan", "energy"):
         assert table[column].tolist() == pytest.approx(whole[column].tolist(), rel=2e-6)
 

@@ -73,7 +73,7 @@ def test_the_documentation_defines_every_column():
 def test_metrics_are_those_of_the_replayed_schedule():
     # 30 and 50 s of work in 90 s; the first job does not wait, the second starts at 40 or 60 s.
     row = row_of(coalloc.slot_study(one_node(), [0.5]), 0.5)
-    assert row["compaction"] == pytest.approx(80.0 / 90.0)
+    assert row["utilization"] == pytest.approx(80.0 / 90.0)
     assert row["execution_mean"] == pytest.approx(40.0)
     assert row["wait_mean"] in (20.0, 30.0)
     assert row["response_mean"] == row["wait_mean"] + 40.0
@@ -240,6 +240,12 @@ def test_curves_of_several_instances_are_relative_to_their_bounds():
     assert means.tolist() == pytest.approx([1.5, 1.52, 1.75])
     assert curves(TABLE)["slotted", "proven"].tolist() == [True, True, False]
     assert curves(TABLE[:3])["replayed", "mean"].tolist() == [100.0, 102.0, 130.0]
+
+
+def test_a_table_of_an_earlier_file_is_drawn_as_one_of_today():
+    earlier = TABLE.rename(columns={"utilization": "compaction"})
+    assert "compaction" in earlier
+    pd.testing.assert_frame_equal(curves(earlier), curves(TABLE))
 
 
 def test_the_picture_shows_the_band_and_marks_what_is_not_proven(tmp_path):
