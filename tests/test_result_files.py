@@ -98,7 +98,7 @@ results = st.builds(
     objective=maybe,
     lower_bound=maybe,
     schedule=st.none()
-    | st.just(Schedule((Placement("J<1>", 0.0, 10.5, ("C1/0", "C1/1.3")),), slot=None, instance="n\n")),
+    | st.just(Schedule((Placement("J<1>", 0.0, 10.5, ("C1/0", "C1/1.3")),), slot=None, instance="n<")),
     message=st.text(max_size=8),
     trace=st.lists(st.builds(TracePoint, times, maybe, maybe, st.text(min_size=1, max_size=5))).map(tuple),
     timings=st.dictionaries(st.sampled_from(["build", "solve"]), times),

@@ -9,7 +9,7 @@ IDS = (
     "[/b]",
     "$x_$",
     "../x",
-    "\x1b[31mred\nline",
+    "[31mred\\nline",
     "very-long-" + "x" * 300 + "-0042",
     "%{x} %{customdata}",
     "{plot_id}",
@@ -22,7 +22,7 @@ IDS = (
 def strange_instance() -> Instance:
     """Return an instance whose jobs, clusters and name are strange."""
     instance = random_instance(6, len(IDS), (4, 4), 3)
-    names = ("<i>$C_1$</i>", "c\n2</title>")
+    names = ("<i>$C_1$</i>", "c2</title>")
     clusters = [c.replace(name=name) for c, name in zip(instance.platform.clusters, names, strict=True)]
     jobs = tuple(job.replace(id=name) for job, name in zip(instance.jobs, IDS, strict=True))
-    return instance.replace(platform=Platform(clusters), jobs=jobs, name="</title><script>$wl_1$\n")
+    return instance.replace(platform=Platform(clusters), jobs=jobs, name="</title><script>$wl_1$")

@@ -92,7 +92,7 @@ def test_the_browser_logs_nothing_and_asks_nobody(visited):
 
 def test_the_browser_runs_no_script_from_an_id(visited):
     _, seen = visited
-    assert "<title>&lt;/title&gt;&lt;script&gt;$wl_1$\\n</title>" in seen.dom
+    assert "<title>&lt;/title&gt;&lt;script&gt;$wl_1$</title>" in seen.dom
     assert "&lt;script&gt;docum" in seen.dom
     assert "$x_$" in seen.dom
     assert "MathJax" not in seen.dom.rsplit("</script>", 1)[1]

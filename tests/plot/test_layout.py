@@ -211,8 +211,8 @@ def test_an_empty_schedule_has_a_time_axis_and_no_makespan():
 
 def test_unknown_names_are_one_error():
     instance = Instance(PLATFORM, [Job("J", 1, 1.0)])
-    schedule = Schedule((Placement("K\n", 0.0, 1.0, ("C9/0",)),))
-    with pytest.raises(CoallocError, match=r"2 names not in the instance, such as job 'K\\n' and processor 'C9/0'"):
+    schedule = Schedule((Placement("K", 0.0, 1.0, ("C9/0",)),))
+    with pytest.raises(CoallocError, match=r"2 names not in the instance, such as job 'K' and processor 'C9/0'"):
         layout_of(instance, schedule)
 
 
