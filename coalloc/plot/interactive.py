@@ -30,6 +30,7 @@ from coalloc.plot.layout import (
     Piece,
     Presence,
     StoppedPart,
+    connectors,
     is_hatched,
     is_joined,
     most_loaded,
@@ -42,6 +43,9 @@ HEADER, STRIP, STRIP_GAP, STRIPS_TITLE, FOOTER = 100, 44, 14, 26, 48
 
 ABOVE = -0.015
 """Where arrivals are ticked: that share of all rows, upwards from the first."""
+
+CONNECTOR_INSET = 0.004
+"""From the start of a job to the line that joins its pieces, as a share of the time axis; or a multiple of it."""
 
 MOST_STRIPS = 12
 MOST_LABELLED = 3000
@@ -98,7 +102,7 @@ def draw(layout: Layout) -> dict[str, Any]:
     traces = [*rectangles(layout)]
     traces += [presences(layout)] if layout.presences else []
     traces += [stopped(layout)] if layout.stopped else []
-    traces += [connectors(layout)] if is_joined(layout) else []
+    traces += connector_traces(layout) if is_joined(layout) else []
     traces += [arrivals(layout)] if layout.arrivals else []
     for i, curve in enumerate(curves):
         traces += [trace | {"type": "scatter", "yaxis": f"y{i + 2}"} for trace in link_traces(layout, curve)]
@@ -289,27 +293,26 @@ def piece_text(piece: Piece) -> str:
     return first if piece.first == piece.last else f"{first} to {last}"
 
 
-def connectors(layout: Layout) -> dict[str, Any]:
-    """Return the trace of the lines that join the pieces of each job that is co-allocated."""
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for bar in layout.bars:
-        if bar.is_coallocated:
-            inside = min(0.004 * (layout.end - layout.start), (bar.end - bar.start) / 2)
-            for upper, lower in zip(bar.pieces, bar.pieces[1:], strict=False):
-                x += [(bar.start + inside) / layout.unit.seconds] * 2 + [None]
-                y += [upper.bottom, lower.top, None]
+def connector_traces(layout: Layout) -> Iterator[dict[str, Any]]:
+    """Yield the trace of the lines that join the pieces of each job that is co-allocated, and that of their ends."""
+    joined = list(connectors(layout, CONNECTOR_INSET * (layout.end - layout.start)))
+    trace = {"type": "scatter", "hoverinfo": "skip"}
     marker = {"size": 5, "color": palette.INK, "line": {"color": palette.PAPER, "width": 1}}
-    line = {"color": palette.INK, "width": 1.3}
-    return {
-        "type": "scatter",
-        "x": x,
-        "y": y,
-        "mode": "lines+markers",
-        "line": line,
-        "marker": marker,
-        "hoverinfo": "skip",
-    }
+    for mode, look, rows in (
+        ("lines", {"line": {"color": palette.INK, "width": 1.3}}, [line.parts for line in joined]),
+        ("markers", {"marker": marker}, [(line.ends,) for line in joined]),
+    ):
+        x = [line.time / layout.unit.seconds for line, pairs in zip(joined, rows, strict=True) for _ in pairs]
+        y = [pair for pairs in rows for pair in pairs]
+        yield (
+            trace
+            | look
+            | {
+                "mode": mode,
+                "x": [place for time in x for place in (time, time, None)],
+                "y": [place for pair in y for place in (*pair, None)],
+            }
+        )
 
 
 def arrivals(layout: Layout) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
@@ -129,6 +130,19 @@ class StoppedPart:
     bottom: float
     start: float
     end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A vertical line that joins two pieces of a co-allocated job, at a time (s) between two rows.
+
+    ``parts`` are the pairs of rows between which the line is visible: it passes behind the bars of other jobs.
+    """
+
+    bar: Bar
+    time: float
+    ends: tuple[float, float]
+    parts: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,6 +473,52 @@ def is_joined(layout: Layout) -> bool:
     """Return whether there are co-allocated jobs, few enough to join the pieces of each by lines."""
     split = [len(bar.pieces) for bar in layout.bars if bar.is_coallocated]
     return 0 < len(split) <= MOST_JOINED and sum(split) <= 4 * MOST_JOINED
+
+
+def connectors(layout: Layout, inset: float) -> Iterator[Connector]:
+    """Yield the lines between adjacent pieces of each co-allocated job.
+
+    A line is near the start of its job, ``inset`` seconds or a small multiple after it, or else at the first time when
+    the rows between the pieces are free. Where they are never free it is on the edge of a bar, or behind the bars.
+    """
+    if not is_joined(layout):
+        return
+    for number, bar in enumerate(bar for bar in layout.bars if bar.is_coallocated):
+        aside = min(inset * (1 + number % 4), (bar.end - bar.start) / 2)
+        at_once = [other for other in layout.bars if other.start < bar.end and other.end > bar.start]
+        for upper, lower in pairwise(bar.pieces):
+            ends = upper.bottom, lower.top
+            between = [
+                (other, (piece.top, piece.bottom))
+                for other in at_once
+                for piece in other.pieces
+                if piece.top < ends[1] and piece.bottom > ends[0]
+            ]
+            time = _clear_time(bar, aside, [other for other, _ in between])
+            hidden = [rows for other, rows in between if other.start < time < other.end]
+            yield Connector(bar, time, ends, tuple(_uncovered(ends, hidden)))
+
+
+def _clear_time(bar: Bar, aside: float, others: Sequence[Bar]) -> float:
+    """Return a time (s) at which none of the other bars is, or else that is within none of them, or else any."""
+    wanted = bar.start + aside
+    edges = [time for other in others for time in (other.start, other.end)]
+    roomy = [wanted, *sorted(edge + side for edge in edges for side in (aside, -aside))]
+    for times, room in ((roomy, aside / 2), (sorted([bar.start, *edges, bar.end]), 0.0)):
+        for time in times:
+            is_clear = all(time <= other.start - room or time >= other.end + room for other in others)
+            if is_clear and bar.start <= time <= bar.end:
+                return time
+    return wanted
+
+
+def _uncovered(ends: tuple[float, float], covered: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Yield the parts of an interval that no other interval covers."""
+    first, last = ends
+    for top, bottom in [*sorted(covered), (last, last)]:
+        if top > first:
+            yield first, top
+        first = max(first, bottom)
 
 
 def numbered_nodes(layout: Layout, rows: float) -> tuple[NodeRow, ...]:

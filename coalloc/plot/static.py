@@ -26,8 +26,8 @@ from coalloc.plot.layout import (
     Piece,
     Presence,
     StoppedPart,
+    connectors,
     is_hatched,
-    is_joined,
     most_loaded,
     numbered_nodes,
     strips_title,
@@ -54,6 +54,9 @@ RAW: dict[str, Any] = {"parse_math": False, "usetex": False}
 
 POINTS = 72.0
 """Points per inch."""
+
+CONNECTOR_INSET = 0.05
+"""Inches from the start of a job to the line that joins its pieces; lines of several jobs are at multiples of it."""
 
 MARGIN = 1.012
 """The time axis is that much longer than the schedule."""
@@ -351,23 +354,22 @@ def edge_width(sheet: Sheet, pieces: Sequence[tuple[Bar, Piece]]) -> float:
 
 
 def draw_connectors(axes: Axes, sheet: Sheet) -> None:
-    """Join the pieces of each job that is co-allocated by a line near its start."""
+    """Join the pieces of each job that is co-allocated by a line, which no bar of another job is cut by."""
     from matplotlib.collections import LineCollection
 
-    if not is_joined(sheet.layout):
+    joined = list(connectors(sheet.layout, CONNECTOR_INSET / sheet.time_width))
+    if not joined:
         return
-    split = [bar for bar in sheet.layout.bars if bar.is_coallocated]
-    lines, colours = [], []
-    for i, bar in enumerate(split):
-        x = sheet.x(bar.start + min((0.05 + 0.05 * (i % 4)) / sheet.time_width, (bar.end - bar.start) / 2))
-        lines += [[(x, a.bottom), (x, b.top)] for a, b in zip(bar.pieces, bar.pieces[1:], strict=False)]
-        colours += [palette.mixed(palette.bar_colour(bar.number), "#000000", 0.35)] * (len(bar.pieces) - 1)
-    axes.add_collection(LineCollection(lines, colors=palette.PAPER, linewidths=3.4, zorder=2.4), autolim=False)
-    axes.add_collection(LineCollection(lines, colors=colours, linewidths=1.6, zorder=2.5), autolim=False)
-    ends = np.array(lines).reshape(-1, 2)
-    axes.scatter(
-        ends[:, 0], ends[:, 1], s=11, c=np.repeat(colours, 2), edgecolors=palette.PAPER, linewidths=0.6, zorder=2.6
-    )
+    x = [sheet.x(each.time) for each in joined]
+    colours = [palette.mixed(palette.bar_colour(each.bar.number), "#000000", 0.35) for each in joined]
+    lines = [[(place, row) for row in part] for place, each in zip(x, joined, strict=True) for part in each.parts]
+    of_lines = [colour for colour, each in zip(colours, joined, strict=True) for _ in each.parts]
+    style: dict[str, Any] = {"capstyle": "butt", "clip_on": False}
+    axes.add_collection(LineCollection(lines, colors=palette.PAPER, linewidths=3.8, zorder=2.4, **style), autolim=False)
+    axes.add_collection(LineCollection(lines, colors=of_lines, linewidths=2.0, zorder=2.5, **style), autolim=False)
+    rows = [row for each in joined for row in each.ends]
+    look: dict[str, Any] = {"s": 15, "edgecolors": palette.PAPER, "linewidths": 0.6, "zorder": 2.6, "clip_on": False}
+    axes.scatter(np.repeat(x, 2), rows, c=np.repeat(colours, 2), **look)
 
 
 def draw_labels(axes: Axes, sheet: Sheet, writer: Writer) -> None:

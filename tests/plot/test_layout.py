@@ -15,6 +15,7 @@ from coalloc.plot.layout import (
     Presence,
     StoppedPart,
     cluster_detail,
+    connectors,
     is_hatched,
     is_joined,
     layout_of,
@@ -260,3 +261,48 @@ def test_resources_of_the_platform_and_of_clusters_have_curves_behind_the_links(
     ]
     assert strips_title(layout.curves) == "Load of links and resources, share of capacity"
     assert strips_title(()) == "Link load, share of capacity"
+
+
+BLOCKED = Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=100.0)
+SPLIT = Placement("split", 0.0, 100.0, ("C1/0", "C2/0.0"))
+
+
+def joined(*others: Placement):
+    """Return the connector of a job on the rows 0 and 2.4 from 0 to 100 s, where other jobs are on row 1."""
+    jobs = [Job(p.job, len(p.nodes), p.end - p.start) for p in (SPLIT, *others)]
+    instance = Instance(Platform([BLOCKED, C2]), jobs)
+    (connector,) = connectors(layout_of(instance, Schedule((SPLIT, *others))), 8.0)
+    assert connector.ends == pytest.approx((1.0, 2.4))
+    return connector.time, connector.parts
+
+
+def test_a_connector_is_where_the_rows_between_are_free():
+    assert joined() == (8.0, ((1.0, 2.4),))
+    # At 8 s there is no room; the first free time is that long after 10 s, when a ends.
+    assert joined(Placement("a", 0.0, 10.0, ("C1/1",)), Placement("b", 30.0, 200.0, ("C1/1",)))[0] == 18.0
+    assert joined(Placement("a", 0.0, 90.0, ("C1/1",)))[0] == 98.0
+
+
+def test_a_connector_without_room_is_on_the_edge_of_a_bar_or_behind_the_bars():
+    assert joined(Placement("a", -10.0, 40.0, ("C1/1",)), Placement("b", 40.0, 110.0, ("C1/1",)))[0] == 40.0
+    # Row 1 is hidden; the gap between the clusters, from row 2 on, is not.
+    (time, ((top, bottom),)) = joined(Placement("a", -10.0, 110.0, ("C1/1",)))
+    assert (time, top, bottom) == (8.0, 2.0, pytest.approx(2.4))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_connector_cuts_a_bar(seed):
+    instance = random_instance(seed, 25, (4, 4, 2), 10, spread=20000.0, cores=2)
+    layout = layout_of(instance, list_schedule(instance))
+    found = list(connectors(layout, 60.0))
+    assert len(found) == sum(len(bar.pieces) - 1 for bar in layout.bars if bar.is_coallocated)
+    for line in found:
+        assert line.bar.start <= line.time <= line.bar.end
+        for bar in layout.bars:
+            if bar.start < line.time < bar.end:
+                assert not [
+                    (piece, part)
+                    for piece in bar.pieces
+                    for part in line.parts
+                    if part[0] < piece.bottom and part[1] > piece.top
+                ]
