@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coalloc.documents.text import visible
@@ -19,6 +20,8 @@ class TimeUnit:
 
 SECOND = TimeUnit("s", 1.0)
 UNITS = (TimeUnit("d", 86400.0), TimeUnit("h", 3600.0), TimeUnit("min", 60.0))
+UNIT_OF: Mapping[str, TimeUnit] = {unit.symbol: unit for unit in (*UNITS, SECOND)}
+"""The units by symbol."""
 
 
 def unit_for(seconds: float) -> TimeUnit:
@@ -36,9 +39,9 @@ def seconds_of(text: str) -> float | None:
     return None if match is None else float(match[1]) * LENGTHS[match[2] or ""]
 
 
-def duration_text(seconds: float) -> str:
-    """Return a duration with four digits in its own unit: ``7.755 d``."""
-    unit = unit_for(abs(seconds))
+def duration_text(seconds: float, unit: TimeUnit | None = None) -> str:
+    """Return a duration with four digits in a unit, without one in its own: ``7.755 d``."""
+    unit = unit or unit_for(abs(seconds))
     return f"{seconds / unit.seconds:.4g} {unit.symbol}"
 
 

@@ -38,8 +38,11 @@ from coalloc.plot.layout import (
     strips_title,
 )
 
-HEADER, STRIP, STRIP_GAP, STRIPS_TITLE, FOOTER = 100, 44, 14, 26, 48
-"""Heights of the parts of the page, pixels."""
+ABOVE_CHART, STRIP, STRIP_GAP, STRIPS_TITLE, FOOTER = 64, 44, 14, 32, 48
+"""Heights of the parts of the picture, pixels: above the chart are the toolbar and, below it, the makespan."""
+
+NOTES_MARGIN = 12
+"""Left of the names of clusters and links, pixels."""
 
 ABOVE = -0.015
 """Where arrivals are ticked: that share of all rows, upwards from the first."""
@@ -82,7 +85,8 @@ def page(layout: Layout) -> str:
     """Return the HTML page with the picture of a layout; the same layout gives the same page."""
     # No text of the figure ends the script that it stands in.
     figure = json.dumps({**draw(layout), "config": CONFIG}, allow_nan=False).replace("<", "\\u003c")
-    return rendered("gantt.html", title=layout.title, plotly=packed_script(), figure=figure, highlight=HIGHLIGHT)
+    texts = {"title": layout.title, "name": shortened(layout.title, 60), "caption": caption(layout)}
+    return rendered("gantt.html", **texts, plotly=packed_script(), figure=figure, highlight=HIGHLIGHT)
 
 
 @functools.cache
@@ -114,8 +118,8 @@ def arrangement(layout: Layout, curves: tuple[LinkCurve, ...]) -> dict[str, Any]
     chart = float(np.interp(layout.rows, [2, 6, 16, 64, 300], [110, 220, 380, 640, 1000]))
     strips = STRIPS_TITLE + len(curves) * (STRIP + STRIP_GAP) if curves else 0
     return {
-        "height": HEADER + chart + strips + FOOTER,
-        "margin": {"l": left_margin(layout, curves), "r": 24, "t": HEADER, "b": FOOTER},
+        "height": ABOVE_CHART + chart + strips + FOOTER,
+        "margin": {"l": left_margin(layout, curves), "r": 24, "t": ABOVE_CHART, "b": FOOTER},
         "barmode": "overlay",
         "bargap": 0,
         "hovermode": "closest",
@@ -126,7 +130,7 @@ def arrangement(layout: Layout, curves: tuple[LinkCurve, ...]) -> dict[str, Any]
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "shapes": [*band_shapes(layout), *time_shapes(layout), *capacity_shapes(curves)],
-        "annotations": [*titles(layout), *map(band_note, layout.bands), *strip_notes(layout, curves)],
+        "annotations": [makespan_note(layout), *map(band_note, layout.bands), *strip_notes(layout, curves)],
         "xaxis": time_axis(layout, len(curves)),
         "yaxis": node_axis(layout, chart, strips),
     } | {f"yaxis{i + 2}": link_axis(len(curves) - 1 - i, curve, chart + strips) for i, curve in enumerate(curves)}
@@ -262,12 +266,13 @@ def times(layout: Layout, bar: Bar) -> Iterator[str]:
     """Yield the lines about a job's times; of a job that runs already only the end is known."""
     unit = layout.unit
     if bar.given:
-        since = "" if bar.given == "running already" else f" from {bar.start / unit.seconds:.5g} {unit.symbol}"
+        since = "" if bar.given == "running" else f" from {bar.start / unit.seconds:.5g} {unit.symbol}"
         yield f"{bar.given}{since} until {bar.end / unit.seconds:.5g} {unit.symbol}"
         return
     duration = bar.end - bar.start
     yield f"start {bar.start / unit.seconds:.5g} {unit.symbol}, end {bar.end / unit.seconds:.5g} {unit.symbol}"
-    yield f"duration {duration_text(duration)}, wait {duration_text(bar.start - bar.job.arrival)}"
+    wait = duration_text(bar.start - bar.job.arrival, layout.given_unit)
+    yield f"duration {duration_text(duration, layout.given_unit)}, wait {wait}"
     slowdown = duration / bar.job.base_time - 1.0
     yield f"execution slowdown {slowdown:.4g} ((duration - base time) / base time)"
     if bar.killed:
@@ -393,23 +398,24 @@ def note(text: str, **place: Any) -> dict[str, Any]:
     return {"text": text, "showarrow": False, "font": {"size": 12}, "align": "left"} | place
 
 
-def titles(layout: Layout) -> Iterator[dict[str, Any]]:
-    """Yield the name of the instance, what is shown, the makespan, and the key to the hatches."""
-    top = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom"}
-    left: dict[str, Any] = top | {"x": 0, "xanchor": "left"}
-    yield note(f"<b>{safe(layout.title)}</b>", **left, yshift=62) | {"font": {"size": 18}}
+def caption(layout: Layout) -> str:
+    """Return what is shown, and the key to the marks that occur; the page has it as text, which wraps on a phone."""
     key = ["hatched: co-allocated"] if layout.num_coallocated and is_hatched(layout) else []
     key += ["red outline: killed"] if any(bar.killed for bar in layout.bars) else []
     key += [f"grey: {layout.given}"] if layout.given else []
     key += ["dark mark: local user"] if layout.presences else []
     key += ["crossed: stopped"] if layout.stopped else []
-    yield note("; ".join([layout.summary, *key]), **left, yshift=40)
-    if layout.makespan is not None:
-        late = layout.last_end > (layout.start + layout.end) / 2
-        at = {"x": layout.last_end / layout.unit.seconds, "xanchor": "right" if late else "left", "xref": "x"}
-        yield note(f"<b>makespan {duration_text(layout.makespan)}</b>", **(top | at), yshift=12)
-    else:
-        yield note("no placements", xref="paper", yref="paper", x=0.5, y=0.5)
+    return "; ".join([layout.summary, *key])
+
+
+def makespan_note(layout: Layout) -> dict[str, Any]:
+    """Return the makespan, above the end of the schedule."""
+    if layout.makespan is None:
+        return note("no placements", xref="paper", yref="paper", x=0.5, y=0.5)
+    text = f"<b>makespan {duration_text(layout.makespan, layout.given_unit)}</b>"
+    late = layout.last_end > (layout.start + layout.end) / 2
+    place = {"x": layout.last_end / layout.unit.seconds, "xanchor": "right" if late else "left", "xref": "x"}
+    return note(text, **place, yref="paper", y=1, yanchor="bottom", yshift=12)
 
 
 def band_note(band: Band) -> dict[str, Any]:
@@ -429,13 +435,21 @@ def strip_notes(layout: Layout, curves: tuple[LinkCurve, ...]) -> Iterator[dict[
     more = len(layout.curves) - len(curves)
     title = strips_title(layout.curves)
     title += f" (the {MOST_STRIPS} most loaded of {len(layout.curves)})" if more else ""
-    yield note(f"<b>{title}</b>", **left, xanchor="left", yref="y2 domain", y=1, yanchor="bottom", yshift=3)
+    aside = NOTES_MARGIN - left_margin(layout, curves)  # a phone has no room for it above the strips alone
+    yield note(
+        f"<b>{title}</b>", **left, xanchor="left", xshift=aside, yref="y2 domain", y=1, yanchor="bottom", yshift=3
+    )
     for i, curve in enumerate(curves):
-        peak = f"peak {share_text(curve.peak)}"
+        name, peak, capacity = strip_lines(curve)
         if curve.peak > OVERLOADED:
             peak = f'<span style="color:{OVERLOAD_TEXT}">{peak}</span>'
-        text = f"<b>{safe(curve.name, 24)}</b><br>{peak}"
+        text = f"<b>{safe(name, 24)}</b><br>{peak}<br>{capacity}"
         yield note(text, **left, xanchor="right", xshift=-40, yref=f"y{i + 2} domain", y=0.5, align="right")
+
+
+def strip_lines(curve: LinkCurve) -> tuple[str, str, str]:
+    """Return the lines beside a strip: the name of the link, its peak, and the capacity that the peak is a share of."""
+    return shortened(curve.name, 24), f"peak {share_text(curve.peak)}", f"of {curve.capacity_text}"
 
 
 OVERLOAD_TEXT = "#E05252"
@@ -444,9 +458,9 @@ OVERLOAD_TEXT = "#E05252"
 
 def left_margin(layout: Layout, curves: tuple[LinkCurve, ...]) -> int:
     """Return the room for the names of clusters and links, pixels."""
-    lines = [text for band in layout.bands for text in (shortened(band.name, 24), *band.detail.split(", ", 1))]
-    lines += [shortened(curve.name, 24) for curve in curves]
-    return 60 + 8 * max(map(len, lines))
+    rows = [(shortened(band.name, 24), *band.detail.split(", ", 1)) for band in layout.bands]
+    rows += map(strip_lines, curves)
+    return 40 + NOTES_MARGIN + max(max(8 * len(name), *(7 * len(line) for line in lines)) for name, *lines in rows)
 
 
 def time_axis(layout: Layout, strips: int) -> dict[str, Any]:

@@ -80,8 +80,8 @@ class Piece:
     last: str
 
 
-Given = Literal["running already", "reserved", "not there"]
-"""What holds processors and is not part of the schedule, in the words of the key."""
+Given = Literal["running", "reserved", "unavailable"]
+"""Why processors are held that the schedule does not hold, as the key names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +149,20 @@ class Connector:
 class LinkCurve:
     """Load of a link over time, as share of its capacity: ``shares[i]`` from ``edges[i]`` to ``edges[i + 1]`` (s).
 
-    Where ``is_resource`` it is what jobs take of a resource of the platform or of a cluster.
+    ``capacity`` is in MB/s. Where ``is_resource`` it is that of a resource of the platform or of a cluster, without a
+    unit, and the load is what jobs take of it.
     """
 
     name: str
     edges: tuple[float, ...]
     shares: tuple[float, ...]
+    capacity: float
     is_resource: bool = False
+
+    @property
+    def capacity_text(self) -> str:
+        """The capacity with its unit."""
+        return f"{self.capacity:.6g}" if self.is_resource else f"{self.capacity:.6g} MB/s"
 
     @property
     def peak(self) -> float:
@@ -193,11 +200,12 @@ class Layout:
     presences: tuple[Presence, ...] = ()
     stopped: tuple[StoppedPart, ...] = ()
     num_windows: int = 0
+    given_unit: TimeUnit | None = None
 
     @property
     def unit(self) -> TimeUnit:
-        """Unit of the time axis."""
-        return unit_for(self.end - self.start)
+        """Unit of the time axis: the one that was given, or the one that suits the span of time."""
+        return self.given_unit or unit_for(self.end - self.start)
 
     @property
     def num_coallocated(self) -> int:
@@ -211,7 +219,7 @@ class Layout:
 
     @property
     def given(self) -> str:
-        """What these are, in words: ``running already, reserved or not there``."""
+        """The kinds of these bars: ``running, reserved or unavailable``."""
         *others, last = [kind for kind in get_args(Given) if any(bar.given == kind for bar in self.bars)] or [""]
         return f"{', '.join(others)} or {last}" if others else last
 
@@ -221,17 +229,19 @@ class Layout:
         counted = Counter(bar.given for bar in self.bars)
         jobs = plural(counted[None], "job")
         split = f" ({self.num_coallocated} co-allocated)" if self.num_coallocated else ""
-        kinds = (("running", counted["running already"]), ("reserved", counted["reserved"]))
+        kinds = (("running", counted["running"]), ("reserved", counted["reserved"]))
         held = [f"{count} {kind}" for kind, count in kinds if count]
         running = f" and {' and '.join(held)}" if held else ""
         windows = f", {plural(self.num_windows, 'window')}" if self.num_windows else ""
         nodes = plural(sum(len(band.nodes) for band in self.bands), "node")
-        slot = f"; slot {duration_text(self.slot)}" if self.slot is not None else ""
+        slot = f"; slot {duration_text(self.slot, self.given_unit)}" if self.slot is not None else ""
         return f"{jobs}{split}{running} on {nodes} in {plural(len(self.bands), 'cluster')}{windows}{slot}"
 
 
-def layout_of(instance: Instance, schedule: Schedule, title: str | None = None) -> Layout:
+def layout_of(instance: Instance, schedule: Schedule, title: str | None = None, unit: TimeUnit | None = None) -> Layout:
     """Return what the picture of a schedule shows; without a title it has the name of the instance.
+
+    Times are in ``unit``; without one, in the largest unit of which the time axis has at least three.
 
     The schedule need not be valid, but must name jobs of the instance and processors of its platform;
     otherwise a :class:`CoallocError` says which are unknown.
@@ -258,6 +268,7 @@ def layout_of(instance: Instance, schedule: Schedule, title: str | None = None) 
         presences=presences_of(instance, bands, start, end),
         stopped=stopped_of(instance, schedule, bands),
         num_windows=len(instance.platform.unavailable),
+        given_unit=unit,
     )
 
 
@@ -293,16 +304,16 @@ def bands_of(platform: Platform) -> tuple[Band, ...]:
 
 
 def cluster_detail(cluster: Cluster) -> str:
-    """Return a cluster in a line: ``4 nodes of 2 cores, power 1``."""
+    """Return a cluster in a line: ``4 nodes of 2 cores, speed 1``."""
     cores = sorted({group.cores for group in cluster.nodes})
     size = plural(cluster.num_nodes, "node")
     if cores != [1]:
         size += f" of {cores[0]} cores" if len(cores) == 1 else f", {cluster.num_processors} cores"
     powers = {group.power: None for group in cluster.nodes}
-    power = ", ".join(f"{p:g}" for p in powers) if len(powers) <= 3 else f"{min(powers):g} to {max(powers):g}"
+    speed = ", ".join(f"{p:g}" for p in powers) if len(powers) <= 3 else f"{min(powers):g} to {max(powers):g}"
     shares = {group.availability for group in cluster.nodes}
     available = "" if shares == {1.0} else f", {100 * min(shares):.3g} % available"
-    return f"{size}, power {power}{available}"
+    return f"{size}, speed {speed}{available}"
 
 
 def bars_of(instance: Instance, schedule: Schedule) -> tuple[Bar, ...]:
@@ -312,8 +323,8 @@ def bars_of(instance: Instance, schedule: Schedule) -> tuple[Bar, ...]:
     number = {job.id: i for i, job in enumerate(instance.jobs)}
     held = [each.nodes for each in (*running, *closed)]
     places = iter(places_of(instance.platform, [*held, *(p.nodes for p in schedule)]))
-    bars = [_given(run, "reserved" if run.start > 0.0 else "running already", next(places)) for run in running]
-    bars += [_given(window, "not there", next(places)) for window in closed]
+    bars = [_given(run, "reserved" if run.start > 0.0 else "running", next(places)) for run in running]
+    bars += [_given(window, "unavailable", next(places)) for window in closed]
     for p, job in zip(schedule, placed_jobs(instance, schedule), strict=True):
         killed = p.outcome == "killed"
         # One that ends before it starts (schedules need not be valid) gets no length.
@@ -461,7 +472,7 @@ def link_curve(name: str, bandwidth: float, intervals: Sequence[tuple[float, flo
     loads = np.cumsum(np.bincount(np.cumsum(new) - 1, weights=changes))[:-1]
     loads[np.abs(loads) <= RELATIVE_TOLERANCE * float(data[:, 2].max())] = 0.0
     shares = loads / bandwidth if bandwidth > 0.0 else np.where(loads > 0.0, math.inf, 0.0)
-    return LinkCurve(name, tuple(edges.tolist()), tuple(shares.tolist()))
+    return LinkCurve(name, tuple(edges.tolist()), tuple(shares.tolist()), bandwidth)
 
 
 def is_hatched(layout: Layout) -> bool:

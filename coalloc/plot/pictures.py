@@ -6,8 +6,9 @@ import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
 
+from coalloc.display.wording import UNIT_OF
 from coalloc.documents.arguments import public
 from coalloc.documents.storage import write_atomically
 from coalloc.documents.text import visible
@@ -49,6 +50,7 @@ def gantt(
     *,
     title: str | None = None,
     ax: Drawable | None = None,
+    unit: Literal["s", "min", "h", "d"] | None = None,
 ) -> Figure:
     """Draw a schedule as a Gantt chart with the load of the links below.
 
@@ -63,6 +65,8 @@ def gantt(
         Without one the picture has the name of the instance.
     ax
         Axes of yours in which the chart is drawn, without the load of links, instead of a figure of its own.
+    unit
+        Unit of all times in the picture. Without one it is the largest of which the time axis has at least three.
 
     Returns
     -------
@@ -79,7 +83,7 @@ def gantt(
 
     if path is not None:
         picture_format(path)
-    layout = layout_of(instance, schedule, title)
+    layout = layout_of(instance, schedule, title, None if unit is None else UNIT_OF[unit])
     if ax is not None:
         if path is not None:
             raise CoallocError("ax: the figure that it is in is yours to write: give ax or path")

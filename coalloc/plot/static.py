@@ -208,8 +208,10 @@ def draw_within(axes: Axes, layout: Layout) -> None:
 
 
 def names_width(layout: Layout, writer: Writer) -> float:
-    """Return the room that the names of the bands take, inches."""
-    return max(writer.width(line, 9, "bold") for band in layout.bands for line in writer.lines(band))
+    """Return the room that the names of the bands and of the strips take, inches."""
+    lines = [(line, 9.0) for band in layout.bands for line in writer.lines(band)]
+    lines += [(line, 8.0) for curve in most_loaded(layout.curves, MOST_STRIPS) for line in strip_lines(curve, writer)]
+    return max(writer.width(line, size, "bold") for line, size in lines)
 
 
 def draw_chart(chart: Axes, sheet: Sheet, writer: Writer) -> None:
@@ -444,7 +446,7 @@ def draw_makespan(axes: Axes, sheet: Sheet) -> None:
     axes.text(
         sheet.x(layout.last_end),
         1.0 + 0.13 / sheet.chart_height,
-        f"makespan {duration_text(layout.makespan)}",
+        f"makespan {duration_text(layout.makespan, layout.given_unit)}",
         transform=axes.get_xaxis_transform(),
         ha="right" if late else "left",
         va="bottom",
@@ -494,9 +496,14 @@ def draw_strip_name(axes: Axes, curve: LinkCurve, sheet: Sheet, writer: Writer) 
     over = curve.peak > OVERLOADED
     left = -(sheet.number_width + sheet.names_width) / sheet.chart_width
     style: dict[str, Any] = {"transform": axes.transAxes, "va": "center", "fontsize": 8, **RAW}
-    axes.text(left, 0.72, writer.text(curve.name, 24), color=palette.INK, fontweight="bold", **style)
-    peak = f"peak {share_text(curve.peak)}"
+    name, peak = strip_lines(curve, writer)
+    axes.text(left, 0.72, name, color=palette.INK, fontweight="bold", **style)
     axes.text(left, 0.2, peak, color=palette.OVERLOAD if over else palette.MUTED, **style)
+
+
+def strip_lines(curve: LinkCurve, writer: Writer) -> tuple[str, str]:
+    """Return the lines that stand beside a strip: the name of the link, and its peak as a share of its capacity."""
+    return writer.text(curve.name, 24), f"peak {share_text(curve.peak)} of {curve.capacity_text}"
 
 
 def finish_time_axis(axes: Sequence[Axes], sheet: Sheet) -> None:

@@ -1,10 +1,13 @@
+import html
+import itertools
+import json
 import re
 
 import plotly.graph_objects as go
 import pytest
 
 from coalloc.instance import Instance, Job, RunningJob
-from coalloc.plot.interactive import NO_JOB, draw, hover_text, page
+from coalloc.plot.interactive import NO_JOB, caption, draw, hover_text, page
 from coalloc.plot.layout import Layout, layout_of
 from coalloc.plot.pictures import gantt
 from coalloc.schedule import Placement, Schedule
@@ -118,13 +121,36 @@ def test_pointing_at_a_job_fades_all_others(tmp_path):
     assert faded == num_pieces(layout) - len(layout.bars[5].pieces)
 
 
+MEASURE = """
+<style>body { width: 390px }</style><script>drawn.then(() => {
+  const shown = [...document.querySelectorAll('h1, p, .modebar, .annotation-text')];
+  const boxes = shown.map(each => [each.textContent, each.getBoundingClientRect()]);
+  const sides = boxes.map(([text, box]) => [text, box.left, box.top, box.right, box.bottom]);
+  document.body.append(Object.assign(document.createElement('pre'), {textContent: JSON.stringify(sides)}));
+})</script></body>"""
+"""A script that leaves where texts and the toolbar are on a page that is as narrow as a phone."""
+
+
+def test_texts_stand_apart_on_a_phone(tmp_path):
+    instance = random_instance(0, 8, (4, 4, 4), 9, bandwidth=40.0)
+    layout = layout_of(instance, list_schedule(instance, slot=900.0), title="a schedule of which the title is long")
+    path = tmp_path / "phone.html"
+    path.write_text(page(layout).replace("</body>", MEASURE))
+    boxes = json.loads(html.unescape(visit(path, tmp_path).dom.rsplit("<pre>", 1)[1].split("</pre>")[0]))
+    # The title, the caption, the toolbar, the makespan, three clusters, and above three links a title.
+    assert len(boxes) == 11
+    assert [text for text, left, _, right, _ in boxes if left < 0.0 or right > 390.0] == []
+    pairs = itertools.combinations(boxes, 2)
+    overlaps = [(a[0], b[0]) for a, b in pairs if a[1] < b[3] and b[1] < a[3] and a[2] < b[4] and b[2] < a[4]]
+    assert overlaps == []
+
+
 def test_killed_jobs_are_outlined_and_the_page_says_so():
     instance = random_instance(2, 3, (4, 4, 4), 9, bandwidth=40.0, spread=5000.0)
     whole = list_schedule(instance)
     placements = [p.replace(outcome="killed") if p.job == instance.jobs[0].id else p for p in whole]
     for schedule, says in ((whole, False), (whole.replace(placements=placements), True)):
-        figure = go.Figure(draw(layout_of(instance, schedule)))
-        assert any("red outline: killed" in note.text for note in figure.layout.annotations) == says
+        assert ("red outline: killed" in caption(layout_of(instance, schedule))) == says
 
 
 def test_local_users_and_stopped_tasks_tell_who_and_when():
@@ -135,4 +161,4 @@ def test_local_users_and_stopped_tasks_tell_who_and_when():
     # A user is of no job; what is stopped stands out with its job, the first bar.
     assert (user.customdata, stopped.customdata) == ((NO_JOB,), (0,))
     assert (stopped.base[0], stopped.x[0], stopped.y[0], stopped.width[0]) == pytest.approx((50 / 60, 100 / 60, 2.5, 1))
-    assert any("dark mark: local user; crossed: stopped" in note.text for note in figure.layout.annotations)
+    assert caption(layout_of(SHARED, SHARED_SCHEDULE)).endswith("; dark mark: local user; crossed: stopped")

@@ -56,15 +56,15 @@ def test_the_gap_grows_with_the_number_of_rows():
 @pytest.mark.parametrize(
     ("groups", "detail"),
     [
-        ([NodeGroup(1, 1.0)], "1 node, power 1"),
-        ([NodeGroup(4, 0.75), NodeGroup(2, 0.5)], "6 nodes, power 0.75, 0.5"),
-        ([NodeGroup(2, 1.0, cores=4)], "2 nodes of 4 cores, power 1"),
-        ([NodeGroup(2, 1.0, cores=4), NodeGroup(1, 1.0)], "3 nodes, 9 cores, power 1"),
-        ([NodeGroup(1, p) for p in (0.25, 0.5, 0.75, 1.0)], "4 nodes, power 0.25 to 1"),
-        ([NodeGroup(2, 1.0, availability=0.8)], "2 nodes, power 1, 80 % available"),
+        ([NodeGroup(1, 1.0)], "1 node, speed 1"),
+        ([NodeGroup(4, 0.75), NodeGroup(2, 0.5)], "6 nodes, speed 0.75, 0.5"),
+        ([NodeGroup(2, 1.0, cores=4)], "2 nodes of 4 cores, speed 1"),
+        ([NodeGroup(2, 1.0, cores=4), NodeGroup(1, 1.0)], "3 nodes, 9 cores, speed 1"),
+        ([NodeGroup(1, p) for p in (0.25, 0.5, 0.75, 1.0)], "4 nodes, speed 0.25 to 1"),
+        ([NodeGroup(2, 1.0, availability=0.8)], "2 nodes, speed 1, 80 % available"),
     ],
 )
-def test_a_cluster_is_described_by_size_and_powers(groups, detail):
+def test_a_cluster_is_described_by_size_and_speeds(groups, detail):
     assert cluster_detail(Cluster("C", groups, link_bandwidth=1.0)) == detail
 
 
@@ -109,7 +109,7 @@ def test_running_jobs_are_bars_from_zero_and_may_end_last():
     instance, schedule = placed(Job("J", 1, 10.0, arrival=5.0), 5.0, 15.0, "C1/1")
     layout = layout_of(instance.replace(running=(run,)), schedule)
     running, job = layout.bars
-    assert (running.given, running.start, running.end) == ("running already", 0.0, 50.0)
+    assert (running.given, running.start, running.end) == ("running", 0.0, 50.0)
     assert (job.number, layout.makespan, layout.end) == (0, 15.0, 50.0)
     assert layout.summary == "1 job and 1 running on 5 nodes in 2 clusters"
 
@@ -179,7 +179,7 @@ def test_curve_equals_the_sum_of_loads_at_every_instant(intervals):
 
 
 def test_the_most_loaded_links_keep_their_order():
-    curves = tuple(LinkCurve(name, (0.0, 1.0), (peak,)) for name, peak in [("a", 0.2), ("b", 0.9), ("c", 0.5)])
+    curves = tuple(LinkCurve(name, (0.0, 1.0), (peak,), 1.0) for name, peak in [("a", 0.2), ("b", 0.9), ("c", 0.5)])
     assert [c.name for c in most_loaded(curves, 2)] == ["b", "c"]
 
 
@@ -242,10 +242,10 @@ def test_windows_and_reservations_are_not_counted_as_running():
     held = [RunningJob(Job("R", 1, 9.0), ["C1/1"], 30.0), RunningJob(Job("S", 1, 9.0), ["C1/2"], 90.0, start=70.0)]
     layout = layout_of(Instance(platform, [Job("J", 1, 10.0)], held), Schedule([Placement("J", 0.0, 10.0, ["C1/0"])]))
     assert layout.summary == "1 job and 1 running and 1 reserved on 3 nodes in 1 cluster, 2 windows"
-    assert [bar.given for bar in layout.bars] == ["running already", "reserved", "not there", None]
-    assert layout.given == "running already, reserved or not there"
+    assert [bar.given for bar in layout.bars] == ["running", "reserved", "unavailable", None]
+    assert layout.given == "running, reserved or unavailable"
     lines = [hover_text(layout, bar).split("<br>")[1] for bar in layout.bars[:3]]
-    assert lines == ["running already until 30 s", "reserved from 70 s until 90 s", "not there from 50 s until 80 s"]
+    assert lines == ["running until 30 s", "reserved from 70 s until 90 s", "unavailable from 50 s until 80 s"]
 
 
 def test_resources_of_the_platform_and_of_clusters_have_curves_behind_the_links():

@@ -83,3 +83,19 @@ def test_a_title_stands_where_the_name_does(tmp_path):
     assert "under a policy" in shown
     gantt(instance, schedule, tmp_path / "gantt.html", title="under a policy")
     assert "<title>under a policy</title>" in (tmp_path / "gantt.html").read_text()
+
+
+def test_all_times_are_in_the_unit_that_is_asked_for(tmp_path):
+    instance = random_instance(2, 3, (4, 4), 6)  # some hours
+    schedule = list_schedule(instance, slot=900.0)
+    makespan = max(placement.end for placement in schedule)
+    figure = gantt(instance, schedule, tmp_path / "gantt.html", unit="min")
+    chart, below = figure.axes[0], figure.axes[-1]
+    assert below.get_xlabel() == "time (min)"
+    assert f"makespan {makespan / 60.0:.4g} min" in [text.get_text() for text in chart.texts]
+    assert any(text.get_text().endswith("; slot 15 min") for text in figure.texts)
+    written = (tmp_path / "gantt.html").read_text()
+    assert f"makespan {makespan / 60.0:.4g} min" in written
+    assert "slot 15 min" in written
+    with pytest.raises(CoallocError, match=r"^unit: "):
+        gantt(instance, schedule, unit="week")

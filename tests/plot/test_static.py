@@ -77,14 +77,14 @@ def test_makespan_arrivals_and_key_are_shown():
     assert "makespan 3.333 min" in texts(figure)
     assert "3 jobs (1 co-allocated) and 1 running on 6 nodes in 2 clusters; slot 50 s" in texts(figure)
     (key,) = figure.legends
-    assert [t.get_text() for t in key.get_texts()] == ["co-allocated", "running already", "killed", "arrival"]
+    assert [t.get_text() for t in key.get_texts()] == ["co-allocated", "running", "killed", "arrival"]
 
 
 def test_links_above_capacity_are_red_and_named():
     # C1 has two of three tasks: 2 * 30 * 1/2 = 30 MB/s of 25; so has C2 with one: 1 * 30 * 2/2.
     figure = picture()
     assert len(figure.axes) == 3
-    assert texts(figure).count("peak 120 %") == 2
+    assert texts(figure).count("peak 120 % of 25 MB/s") == 2
     strip = figure.axes[1]
     assert any(matplotlib.colors.to_hex(p.get_facecolor()).upper() == OVERLOAD for p in strip.patches + strip.artists)
 
