@@ -34,13 +34,14 @@ def demo(directory: Directory = Path("coalloc-demo"), json: Json = False, quiet:
         schedule=directory / "schedule.json",
         result=directory / "result.json",
         plots=(directory / "gantt.png", directory / "gantt.html"),
+        unit="h",
     )
     make_folder("--directory", directory)
     check_writable({path.name: path for path in (given, *files.all)})
     coalloc.write_instance(instance, given)
     if not quiet:
         _introduce(instance)
-    result = run_solve(instance, OPTIONS, quiet)
+    result = run_solve(instance, OPTIONS, quiet, "s")
     code = show_result(instance, result, files, json)
     if result.schedule is not None and not json:
         _show_check(instance, result.schedule)

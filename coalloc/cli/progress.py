@@ -27,17 +27,17 @@ REFRESHES_PER_SECOND = 8
 
 
 @contextmanager
-def shown_progress(time_limit: float, quiet: bool) -> Iterator[Callable[[TracePoint], None] | bool]:
-    """Show what a solver reports while the block runs; yields what to give it as ``progress``."""
+def shown_progress(time_limit: float, quiet: bool, unit: str = "") -> Iterator[Callable[[TracePoint], None] | bool]:
+    """Show what a solver reports while the block runs, in the ``unit`` of its objective; yields its ``progress``."""
     from coalloc.solvers.result import News
 
     if quiet:
         yield False
     elif sys.stderr.isatty():
-        with _live(time_limit) as report:
+        with _live(time_limit, unit) as report:
             yield report
     else:
-        yield News(note)
+        yield News(note, unit)
 
 
 @dataclass
@@ -45,6 +45,7 @@ class _Status:
     """The line that stays below the news: elapsed time of the limit, incumbent, bound and gap."""
 
     time_limit: float
+    unit: str
     point: TracePoint | None = None
     began: float = field(default_factory=time.monotonic)
 
@@ -54,7 +55,7 @@ class _Status:
         from rich.text import Text
 
         elapsed = time.monotonic() - self.began
-        incumbent, bound, gap = ("-", "-", "-") if self.point is None else self.point.numbers
+        incumbent, bound, gap = ("-", "-", "-") if self.point is None else self.point.numbers(self.unit)
         row = Table.grid(padding=(0, 2), expand=True)
         for ratio in (None, 1, None, None, None):  # the bar takes what the numbers leave
             row.add_column(no_wrap=True, ratio=ratio)
@@ -70,7 +71,7 @@ class _Status:
 
 
 @contextmanager
-def _live(time_limit: float) -> Iterator[Callable[[TracePoint], None]]:
+def _live(time_limit: float, unit: str) -> Iterator[Callable[[TracePoint], None]]:
     """Keep a status line at the foot of the terminal, and print the news above it."""
     from rich.console import Console
     from rich.live import Live
@@ -78,8 +79,8 @@ def _live(time_limit: float) -> Iterator[Callable[[TracePoint], None]]:
     from coalloc.solvers.result import News
 
     console = Console(stderr=True, highlight=False)
-    status = _Status(time_limit)
-    news = News(partial(console.print, markup=False, soft_wrap=True))
+    status = _Status(time_limit, unit)
+    news = News(partial(console.print, markup=False, soft_wrap=True), unit)
 
     def report(point: TracePoint) -> None:
         status.point = point

@@ -7,7 +7,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import coalloc
 from coalloc.cli.errors import ExitCode
@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ResultFiles:
-    """Where the parts of a result go; None: nowhere. The file of the model is written before the solve."""
+    """Where the parts of a result go; None: nowhere. The file of the model is written before the solve.
+
+    ``unit`` is that of the times in the Gantt charts; None: one that suits them.
+    """
 
     schedule: Path | None = None
     result: Path | None = None
     plots: tuple[Path, ...] = ()
     model: Path | None = None
     progress: Path | None = None
+    unit: Literal["h"] | None = None
 
     def write(self, instance: Instance, result: SolveResult) -> Written:
         """Write what there is, the pictures last: they can be drawn again."""
@@ -40,7 +44,7 @@ class ResultFiles:
             if self.schedule is not None:
                 written.write("schedule", self.schedule, partial(coalloc.write_schedule, result.schedule))
             for plot in self.plots:
-                written.write("gantt", plot, partial(coalloc.gantt, instance, result.schedule))
+                written.write("gantt", plot, partial(coalloc.gantt, instance, result.schedule, unit=self.unit))
         if self.progress is not None and result.trace:
             written.write("progress", self.progress, partial(coalloc.plot.progress_plot, result))
         return written
@@ -57,9 +61,9 @@ class ResultFiles:
         return [path for path in (self.schedule, *self.plots) if path is not None]
 
 
-def run_solve(instance: Instance, options: dict[str, Any], quiet: bool) -> SolveResult:
-    """Return what ``coalloc.solve`` says, with its progress shown; standard output stays clean."""
-    with shown_progress(options["time_limit"], quiet) as progress, redirect_stdout(sys.stderr):
+def run_solve(instance: Instance, options: dict[str, Any], quiet: bool, unit: str = "") -> SolveResult:
+    """Return what ``coalloc.solve`` returns, with its progress shown in the ``unit`` of the objective."""
+    with shown_progress(options["time_limit"], quiet, unit) as progress, redirect_stdout(sys.stderr):
         return coalloc.solve(instance, progress=progress, **options)
 
 

@@ -19,7 +19,8 @@ class TimeUnit:
 
 
 SECOND = TimeUnit("s", 1.0)
-UNITS = (TimeUnit("d", 86400.0), TimeUnit("h", 3600.0), TimeUnit("min", 60.0))
+HOUR = TimeUnit("h", 3600.0)
+UNITS = (TimeUnit("d", 86400.0), HOUR, TimeUnit("min", 60.0))
 UNIT_OF: Mapping[str, TimeUnit] = {unit.symbol: unit for unit in (*UNITS, SECOND)}
 """The units by symbol."""
 
@@ -44,6 +45,9 @@ def duration_text(seconds: float, unit: TimeUnit | None = None) -> str:
     unit = unit or unit_for(abs(seconds))
     return f"{seconds / unit.seconds:.4g} {unit.symbol}"
 
+
+LARGE_DURATION = 1e5
+"""From this duration on, s, a number of seconds is hard to read."""
 
 LARGE_INSTANT = 1e6
 """From this instant on, s, six digits do not tell seconds apart, as in Unix time."""
@@ -72,6 +76,13 @@ def amount_text(amount: float, unit: str, digits: int = 4) -> str:
 def with_unit(number: str, unit: str) -> str:
     """Return a number with its unit: ``1 s``; that of a ratio, ``-``, is not shown."""
     return number if unit in ("", "-") else f"{number} {unit}"
+
+
+def quantity_text(number: float, unit: str) -> str:
+    """Return an objective or a bound with its unit; seconds from 100,000 on as hours: ``2419.44 h``."""
+    if unit == SECOND.symbol and abs(number) >= LARGE_DURATION:
+        number, unit = number / HOUR.seconds, HOUR.symbol
+    return with_unit(f"{number:.6g}" if abs(number) < LARGE_DURATION else f"{number:.1f}", unit)
 
 
 def share_text(share: float) -> str:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from coalloc.allocation import Scope
 from coalloc.display.html import lines_table
-from coalloc.display.wording import with_unit
+from coalloc.display.wording import quantity_text
 from coalloc.documents.errors import ArgumentError
 from coalloc.documents.text import visible
 from coalloc.documents.values import Count, NonNegative, PositiveSeconds, Share, Text, Value, value
@@ -69,14 +69,19 @@ class TracePoint:
     source: str
 
     def __str__(self) -> str:
-        incumbent, bound, gap = self.numbers
+        return self.line()
+
+    def line(self, unit: str = "") -> str:
+        """Return the point as an aligned line; ``unit`` is that of the objective."""
+        incumbent, bound, gap = self.numbers(unit)
         return f"{self.time:8.2f} s  incumbent {incumbent:>12}  bound {bound:>12}  gap {gap:>8}  {self.source}"
 
-    @property
-    def numbers(self) -> tuple[str, str, str]:
-        """Incumbent, bound and gap as they are shown, a dash for what is not known."""
-        gap = relative_gap(self.incumbent, self.lower_bound)
-        return _number(self.incumbent), _number(self.lower_bound), "-" if gap is None else f"{100 * gap:.2f} %"
+    def numbers(self, unit: str = "") -> tuple[str, str, str]:
+        """Return incumbent, lower bound and gap as texts, a dash for an unknown number."""
+        known = (self.incumbent, self.lower_bound)
+        incumbent, bound = ("-" if number is None else quantity_text(number, unit) for number in known)
+        gap = relative_gap(*known)
+        return incumbent, bound, "-" if gap is None else f"{100 * gap:.2f} %"
 
     def is_news_after(self, other: TracePoint | None) -> bool:
         """Return whether something has changed by more than 0.1 % since, or the gap has closed."""
@@ -91,23 +96,17 @@ Progress = Callable[[TracePoint], None]
 
 @dataclass
 class News:
-    """Says the points of a trace that are news, a line each."""
+    """Prints the points of a trace that are news, a line each; ``unit`` is that of the objective."""
 
     say: Callable[[str], None]
+    unit: str = ""
     last: TracePoint | None = None
 
     def __call__(self, point: TracePoint) -> None:
         """Hear of a point."""
         if point.is_news_after(self.last):
             self.last = point
-            self.say(str(point))
-
-
-def _number(number: float | None) -> str:
-    """Return an objective or a bound, a dash where it is not known."""
-    if number is None:
-        return "-"
-    return f"{number:.6g}" if abs(number) < 1e5 else f"{number:.1f}"
+            self.say(point.line(self.unit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +322,7 @@ class SolveResult:
 
     def _shown(self, number: float | None) -> str:
         """Return an objective or a bound with its unit."""
-        return "unknown" if number is None else with_unit(_number(number), visible(self.unit))
+        return "unknown" if number is None else quantity_text(number, visible(self.unit))
 
     @property
     def _shape(self) -> str:

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 import coalloc
 from tests.cli.running import run
 
@@ -16,6 +18,11 @@ def test_the_demo_proves_checks_and_draws(tmp_path):
     lines = dict(line.split(maxsplit=1) for line in shown.stdout.splitlines() if not line.startswith("gantt"))
     assert lines["status"] == "optimal (stopped by proof)"
     assert lines["gap"] == "0.00 %"
+    # 8,710,000 s: 26 slots of half the mean base time, 670,000 s.
+    assert lines["objective"] == "2419.44 h (makespan)"
+    assert lines["bound"] == "2419.44 h"
+    assert "incumbent    2419.44 h  bound    2419.44 h" in shown.stderr
+    assert "makespan 2419 h" in (directory / "gantt.html").read_text()
     assert lines["check"] == "0 violations by the independent checker"
     assert "bound" in shown.stderr
     # 28 tasks on 4 nodes: 7 waves are the area, and exist; EASY's start of the jobs as they come leaves gaps.
@@ -25,6 +32,7 @@ def test_the_demo_proves_checks_and_draws(tmp_path):
     assert coalloc.check(instance, coalloc.read_schedule(directory / "schedule.json")) == []
     result = json.loads((directory / "result.json").read_text())
     assert (result["status"], result["objective"]) == ("optimal", result["lower_bound"])
+    assert result["objective"] == pytest.approx(8_710_000.0)  # files stay in seconds
     assert (directory / "gantt.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coalloc.display.wording import amount_text, duration_text, instant_text, plural, share_text, shortened, unit_for
+from coalloc.display.wording import (
+    amount_text,
+    duration_text,
+    instant_text,
+    plural,
+    quantity_text,
+    share_text,
+    shortened,
+    unit_for,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,3 +64,10 @@ def test_shortened_is_printable_and_short(text, limit):
     short = shortened(text, limit)
     assert short.isprintable()
     assert len(short) <= limit
+
+
+def test_seconds_that_are_hard_to_read_are_hours():
+    assert quantity_text(99_999.5, "s") == "99999.5 s"
+    assert quantity_text(-360_000.0, "s") == "-100 h"
+    assert quantity_text(8_710_000.0, "J") == "8710000.0 J"
+    assert quantity_text(1.25, "-") == "1.25"
