@@ -11,7 +11,7 @@ from coalloc.display.wording import unit_for
 from coalloc.documents.arguments import public
 from coalloc.documents.text import visible
 from coalloc.instance import CoallocError
-from coalloc.plot.axes import label, page_figure, title
+from coalloc.plot.axes import key, label, page_figure, title
 from coalloc.plot.pictures import chart_format, write_figure
 from coalloc.solvers.result import SolveResult, TracePoint, relative_gap
 
@@ -81,7 +81,7 @@ def _draw(axes: Axes, result: SolveResult) -> None:
     left = "unknown" if gap is None else f"{100 * gap:.2f} %"
     name = "" if result.instance is None else f"{result.instance.name}: "
     title(axes, f"{name}{result.status.value}, gap {left}")
-    axes.legend(frameon=False, fontsize=8)
+    key(axes)
 
 
 def _scaled(number: float | None, scale: float) -> float:

@@ -27,3 +27,17 @@ def test_titles_and_labels_of_axes_do_not_overlap(baseline):
     boxes = [text.get_window_extent(canvas.get_renderer()) for text in texts]
     assert len(boxes) == 6
     assert not [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
+
+
+def test_policies_that_coincide_are_all_visible():
+    table = pd.DataFrame([{"policy": policy, "instance": "one", "gap": 0.1} for policy in POLICIES])
+    factors = [1.0 + 0.01 * n for n in range(50)]
+    profile = pd.DataFrame(1.0, index=factors, columns=list(POLICIES))
+    differences = pd.DataFrame({"policy": POLICIES[1:], "mean": 0.1, "low": 0.0, "high": 0.2})
+    lines = draw_comparison(table, profile, differences, POLICIES[0]).axes[-1].lines
+    assert [line.get_label() for line in lines][:2] == ["oas (exact)", "fcfs"]
+    # Later lines are above: each leaves half a point or more at either side of the one below it.
+    widths = [line.get_linewidth() for line in lines]
+    assert all(below - above >= 1.0 for below, above in itertools.pairwise(widths))
+    marked = [frozenset(range(*line.get_markevery()[:1], len(factors), line.get_markevery()[1])) for line in lines]
+    assert all(marks and not marks & others for marks, others in itertools.combinations(marked, 2))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import coalloc
 from coalloc import CoallocError
@@ -41,3 +42,16 @@ def test_what_cannot_be_drawn(tmp_path):
         coalloc.plot.progress_plot(SOLVED, tmp_path / "progress.html")
     coalloc.plot.progress_plot(SOLVED, tmp_path / "progress.svg")
     assert (tmp_path / "progress.svg").stat().st_size > 0
+
+
+def test_the_legend_covers_no_data():
+    # The bound meets the best schedule at the right, in the middle of the height.
+    trace = (TracePoint(0.0, None, 1.0, "bound"), TracePoint(1.0, 3.0, 1.0, "list"), TracePoint(9.0, 2.0, 2.0, "tree"))
+    figure = coalloc.plot.progress_plot(replace(SOLVED, trace=trace, timings={"total": 10.0}))
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    (axes,) = figure.axes
+    legend = axes.get_legend().get_window_extent(canvas.get_renderer())
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["best schedule", "bound"]
+    assert not legend.overlaps(axes.bbox)
+    assert figure.bbox.x1 >= legend.x1  # and is not cut off
