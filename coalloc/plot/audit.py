@@ -1,9 +1,11 @@
-"""The picture of an audit, for people who decide: what could be saved, where waiting comes from, and when."""
+"""The picture of an audit: how much waiting was avoidable, where it comes from, and when."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,29 +20,36 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PROVEN, OPEN, SAVED = "#0072B2", "#9CCBE8", "#E69F00"
-"""Colours of what no schedule avoids, of what nobody knows, and of what a schedule that is held does without."""
+UNAVOIDABLE, UNKNOWN, AVOIDABLE = (
+    ("#0072B2", "unavoidable (proven)"),
+    ("#9CCBE8", "unknown"),
+    ("#E69F00", "avoidable (a better schedule is known)"),
+)
+"""Colours of the parts of a wait, and what they are called. No colour means anything else in the picture."""
 
 BAR = 0.5
 WIDE = 20.0
 """How many times as long as usual the longest wait is from which on their axis is logarithmic."""
 
 MANY = 60
-"""Windows from which on lines are thin."""
+"""Intervals from which on lines are thin."""
 
 SMALL = 8.0
 """Size of what stands beside bars, points."""
 
 
 def draw_audit(table: pd.DataFrame, sources: Iterable[str], epoch: float | None) -> Figure:
-    """Draw the rows of an audit: the whole period first, then its windows."""
+    """Draw the rows of an audit: the whole period first, then its intervals."""
     whole, windows = table.iloc[0], table.iloc[1:]
     unit = _unit(float(whole["wait_as_it_was"]))
-    figure = page_figure(6.4, rows=(1, 1, 1), ratios=(1.0, 1.4, 2.4))
+    figure = page_figure(6.4, rows=(1, 1, 1), ratios=(1.2, 1.3, 2.4))
     top, middle, bottom = figure.axes
-    _draw_saved(top, whole, unit)
+    _draw_parts(top, whole, unit)
     _draw_sources(middle, whole, list(sources), unit)
     _draw_windows(bottom, windows, epoch)
+    # The colours mean the same in the first and in the last panel, which has all that there are.
+    handles, names = bottom.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper left", ncols=4, frameon=False, fontsize=SMALL, columnspacing=1.2)
     return figure
 
 
@@ -48,79 +57,82 @@ def _unit(seconds: float) -> TimeUnit:
     return unit_for(2.0 * seconds)
 
 
-def _draw_saved(ax: Axes, whole: Any, unit: TimeUnit) -> None:
-    """Draw the mean wait as one bar: what no schedule avoids, what is open, what could be saved."""
+def _draw_parts(ax: Axes, whole: Any, unit: TimeUnit) -> None:
+    """Draw the mean wait as one bar: what is unavoidable, what is unknown, and what is avoidable."""
     past, bound, best = (float(whole[f"wait_{part}"]) / unit.seconds for part in ("as_it_was", "bound", "best"))
-    best = min(best, past)
-    parts = (
-        (0.0, min(bound, past), PROVEN, "no schedule avoids it"),
-        (min(bound, past), best, OPEN, "open"),
-        (best, past, SAVED, "a schedule that we hold does without it"),
-    )
-    for low, high, colour, about in parts:
-        ax.barh(0.0, high - low, left=low, height=BAR, color=colour, label=about)
-    marks = ((bound, "proven: at least", -1.0), (best, "best that we hold:", 1.0), (past, "as it was:", -1.0))
-    for at, text, place in marks:
+    bound, best = min(bound, past), min(best, past)
+    for low, high, (colour, _) in (
+        (0.0, bound, UNAVOIDABLE),
+        (bound, best, UNKNOWN),
+        (best, past, AVOIDABLE),
+    ):
+        ax.barh(0.0, high - low, left=low, height=BAR, color=colour)
+    # Each text is in a line of its own: however near to each other the numbers are, none covers another.
+    marks = ((bound, "lower bound", -1.0), (best, "best known schedule", 1.0), (past, "actual schedule", 2.2))
+    line_style = {"arrowstyle": "-", "color": palette.INK, "linewidth": 0.8, "shrinkA": 0.0, "shrinkB": 0.0}
+    for at, text, line in marks:
+        is_early = at < past / 2.0
         ax.annotate(
-            f"{text} {at:.3g} {unit.symbol}",
-            (at, place * BAR / 2.0),
-            (0.0, place * 8.0),
+            f"{text}: {at:.3g} {unit.symbol}",
+            (at, math.copysign(BAR / 2.0, line)),
+            (0.0, line * 10.0),
             textcoords="offset points",
-            ha="left" if at < past / 2.0 else "right",
+            ha="left" if is_early else "right",
             va="center",
             fontsize=SMALL,
             color=palette.INK,
+            arrowprops=line_style | {"relpos": (0.0 if is_early else 1.0, 0.5)},
         )
-        ax.plot([at, at], [place * 0.4, 0.0], color=palette.INK, linewidth=0.8)
     ax.set_yticks([])
-    ax.set_ylim(-0.75, 0.75)
+    ax.set_ylim(-0.6, 1.05)
     ax.set_xlim(0.0, past * 1.001 or 1.0)
     ax.set_xlabel(f"mean wait in the whole period, {unit.symbol}", fontsize=SMALL)
-    ax.set_title("What could have been saved", loc="left", fontsize=10)
-    ax.legend(frameon=False, fontsize=SMALL, ncols=3, loc="upper left", bbox_to_anchor=(0.0, -0.38))
+    ax.set_title("How much waiting was avoidable", loc="left", fontsize=10)
     ax.grid(visible=False)
 
 
 def _draw_sources(ax: Axes, whole: Any, names: Sequence[str], unit: TimeUnit) -> None:
-    """Draw between what the part of each source of waiting lies."""
+    """Draw the range of the part of each source of waiting, from its least to its largest possible value."""
     for row, name in enumerate(names):
         low, high = (float(whole[f"{name}_{end}"]) / unit.seconds for end in ("low", "high"))
-        ax.barh(row, low, height=BAR, color=PROVEN)
-        ax.barh(row, high - low, left=low, height=BAR, color=OPEN)
+        ax.plot([low, high], [row, row], color=palette.MUTED, linewidth=2.0, marker="|", markersize=9.0, mew=2.0)
         ax.annotate(
             f"{low:.3g} to {high:.3g} {unit.symbol}",
             (high, row),
-            (5.0, 0.0),
+            (7.0, 0.0),
             textcoords="offset points",
             va="center",
             fontsize=SMALL,
             color=palette.INK,
         )
     ax.set_yticks(range(len(names)), names, fontsize=SMALL, **RAW)
-    ax.invert_yaxis()
-    ax.set_xlim(0.0, 1.2 * max(float(whole[f"{name}_high"]) for name in names) / unit.seconds or 1.0)
-    ax.set_xlabel(f"mean wait, {unit.symbol}: dark at least, light at most", fontsize=SMALL)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.grid(visible=False, axis="y")
+    highest = max(float(whole[f"{name}_high"]) for name in names) / unit.seconds or 1.0
+    ax.set_xlim(-0.01 * highest, 1.3 * highest)
+    ax.set_xlabel(f"mean wait, {unit.symbol}, from the least to the largest possible part", fontsize=SMALL)
     ax.set_title("Where the waiting comes from", loc="left", fontsize=10)
 
 
 def _draw_windows(ax: Axes, windows: pd.DataFrame, epoch: float | None) -> None:
-    """Draw what each window was, and the band between its bound and its best schedule."""
+    """Draw the mean wait of each interval, and its parts."""
     unit = _unit(float(windows["wait_as_it_was"].median()) if len(windows) else 0.0)
     times, waits = steps(windows)
     times = [_time(instant, epoch) for instant in times]
     bound, best, past = waits / unit.seconds
-    ax.fill_between(times, 0.0, bound, step="post", color=PROVEN, linewidth=0.0, label="no schedule avoids it")
-    ax.fill_between(times, bound, best, step="post", color=OPEN, linewidth=0.0, label="open")
-    ax.step(times, past, where="post", color=SAVED, linewidth=1.6 if len(windows) < MANY else 0.9, label="as it was")
+    edges = (np.zeros(len(times)), bound, best, np.maximum(best, past))
+    for (low, high), (colour, about) in zip(pairwise(edges), (UNAVOIDABLE, UNKNOWN, AVOIDABLE), strict=True):
+        ax.fill_between(times, low, high, step="post", color=colour, linewidth=0.0, label=about)
+    width = 1.2 if len(windows) < MANY else 0.7
+    ax.step(times, past, where="post", color=palette.INK, linewidth=width, label="actual schedule")
     usual = max(1e-9, float(windows["wait_as_it_was"].median()) / unit.seconds)
     if len(windows) and np.nanmax(past) > WIDE * usual:
         ax.set_yscale("symlog", linthresh=usual)
     ax.set_ylim(bottom=0.0)
     ax.set_ylabel(f"mean wait, {unit.symbol}", fontsize=SMALL)
-    ax.set_title("Window by window, given what ran and waited at its beginning", loc="left", fontsize=10)
-    ax.legend(frameon=False, fontsize=SMALL, ncols=3, loc="upper left", bbox_to_anchor=(0.0, -0.1))
+    ax.set_title("Interval by interval, given the jobs that run or wait when it begins", loc="left", fontsize=10)
     if epoch is None:
-        ax.set_xlabel("d", fontsize=SMALL)
+        ax.set_xlabel("time, d", fontsize=SMALL)
     else:
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 

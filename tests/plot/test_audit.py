@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.patches import Patch
+from matplotlib.text import Text
 
 from coalloc.plot.audit import draw_audit, steps
 
@@ -30,11 +37,42 @@ def test_where_there_is_no_window_nothing_is_drawn():
     )
 
 
+def table_of(bound, best, past):
+    shares = {f"order_{end}": seconds for end, seconds in (("low", 60.0), ("high", 180.0))}
+    whole = {"begin": 0.0, "end": 40.0, "wait_bound": bound, "wait_best": best, "wait_as_it_was": past, **shares}
+    return pd.concat([pd.DataFrame([whole]), WINDOWS], ignore_index=True)
+
+
 def test_the_parts_of_the_mean_wait_are_drawn_in_order():
-    shares = {f"order_{end}": 10.0 for end in ("low", "high")}
-    whole = {"begin": 0.0, "end": 40.0, "wait_bound": 60.0, "wait_best": 120.0, "wait_as_it_was": 240.0, **shares}
-    table = pd.concat([pd.DataFrame([whole]), WINDOWS], ignore_index=True)
-    top, _, bottom = draw_audit(table, ["order"], None).axes
+    top, _, bottom = draw_audit(table_of(60.0, 120.0, 240.0), ["order"], None).axes
     # In minutes, for three of them make an axis: 0 to 1, to 2, to 4.
     assert [(bar.get_x(), bar.get_width()) for bar in top.patches] == [(0.0, 1.0), (1.0, 1.0), (2.0, 2.0)]
     assert bottom.get_yscale() == "symlog"  # 900 s is above 20 times the usual 8 s
+
+
+def test_a_colour_means_one_thing():
+    figure = draw_audit(table_of(60.0, 120.0, 240.0), ["order"], None)
+    top, middle, bottom = figure.axes
+    (legend,) = figure.legends
+    named = zip(legend.get_texts(), legend.legend_handles, strict=True)
+    colours = {text.get_text(): to_hex(patch.get_facecolor()) for text, patch in named if isinstance(patch, Patch)}
+    meanings = ["unavoidable (proven)", "unknown", "avoidable (a better schedule is known)"]
+    assert [to_hex(bar.get_facecolor()) for bar in top.patches] == [colours[meaning] for meaning in meanings]
+    # Of the windows the areas are the same three; 7, 8 and 900 s is what they were, above 4, 5 and 6 s.
+    areas = bottom.collections
+    assert [to_hex(area.get_facecolor()[0]) for area in areas] == [colours[meaning] for meaning in meanings]
+    assert [area.get_datalim(bottom.transData).y1 for area in areas] == pytest.approx([3.0, 6.0, 900.0])
+    # The ranges of the sources are none of the three.
+    assert middle.patches[:] == []
+    assert middle.lines[0].get_xdata().tolist() == [1.0, 3.0]
+    assert to_hex(middle.lines[0].get_color()) not in colours.values()
+
+
+@pytest.mark.parametrize(("bound", "best"), [(239.0, 239.5), (1.0, 2.0), (120.0, 121.0), (1.0, 239.0)])
+def test_numbers_that_are_near_each_other_do_not_overlap(bound, best):
+    figure = draw_audit(table_of(bound, best, 240.0), ["order"], None)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    boxes = [Text.get_window_extent(text, canvas.get_renderer()) for text in figure.axes[0].texts]
+    assert len(boxes) == 3
+    assert not [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
