@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 WIDTH, HEIGHT = 7.6, 4.4
 """Of the picture without its key, inches."""
@@ -25,17 +27,24 @@ LINE = 0.19
 LABEL = 100
 """Characters of the label of a policy, at most."""
 
+POINTS = 72.0
+"""Points per inch."""
+
 MARGIN = 0.06
 """Room around the points, as a share of what they span."""
 
 SAME = 1e-6
 """Share up to which two policies are drawn as one point."""
 
-LARGE, SMALL = 11.0, 8.5
-"""Sizes of the marks of the first and of the last policy: marks that overlap stay visible."""
+DOT, SMALLEST_DOT = 5.5, 2.0
+"""Sizes of the marks of the Pareto front, points: as large as leaves them apart."""
+
+MARK, STEP = 11.0, 6.0
+"""Size of the mark of a policy, and by how much it is larger where it lies behind that of another, points."""
 
 POLICIES = (6, 8, 2, 3, 1, 10, 9, 7, 0, 4)
 """Numbers of the series whose colours policies get, in order; that of the front is 5."""
+
 
 PAPER_EDGE: dict[str, Any] = {"markeredgecolor": palette.PAPER, "markeredgewidth": 0.8}
 """For marks that may overlap."""
@@ -53,6 +62,8 @@ class Units:
 
 def draw_front(table: pd.DataFrame, exact: str) -> Figure:
     """Draw what :func:`coalloc.studies.energy_front` found; ``exact`` is the label of the rows of the front."""
+    from matplotlib.lines import Line2D
+
     units = units_of(table)
     front, policies = table[table["label"] == exact], table[table["label"] != exact]
     points = coincident(policies)
@@ -65,8 +76,10 @@ def draw_front(table: pd.DataFrame, exact: str) -> Figure:
     _draw_points(ax, front, units)
     _draw_policies(ax, points, units)
     key = figure.legend(frameon=False, fontsize=8, loc="outside lower left", labelcolor=palette.INK)
-    for text in key.get_texts():
+    for text, handle in zip(key.get_texts(), key.legend_handles, strict=True):
         text.set_parse_math(False)
+        if isinstance(handle, Line2D):
+            handle.set_markersize(min(handle.get_markersize(), MARK))
     return figure
 
 
@@ -130,35 +143,52 @@ def _draw_points(ax: Axes, front: pd.DataFrame, units: Units) -> None:
     makespans = rows["makespan"].to_numpy(dtype=float) / units.seconds
     joules = rows["energy"].to_numpy(dtype=float) / units.joules
     proven = (rows["gap"] == 0.0).to_numpy(dtype=bool)
-    style = series_style(5) | {"marker": "o", "markersize": 4.5, "zorder": 3.5}  # visible on the mark of a policy
+    places = _places(ax, makespans, joules)
+    least = float(np.abs(np.diff(places, axis=0)).max(axis=1).min(initial=DOT))
+    style = series_style(5) | {
+        "marker": "o",
+        "markersize": max(SMALLEST_DOT, least),
+        "zorder": 3.5,
+    }  # on the marks of policies
     reach = np.append(makespans, ax.get_xlim()[1])
     ax.step(reach, np.append(joules, joules[-1:]), where="post", linewidth=1.4, color=style["color"])
     hollow = style | {"markerfacecolor": palette.PAPER}
     ax.plot(makespans[~proven], joules[~proven], linestyle="none", **hollow)
-    ax.plot(makespans[proven], joules[proven], linestyle="none", **style)  # on top: proven within a smaller limit
+    ax.plot(
+        makespans[proven], joules[proven], linestyle="none", **style | PAPER_EDGE
+    )  # on top: proven within a smaller limit
     ax.plot([], [], linewidth=1.4, label=_proof(front), **(style if proven.any() else hollow))
 
 
 def _proof(front: pd.DataFrame) -> str:
     """Return what the key says of the front."""
-    points = f"exact front, {plural(len(front), 'point')}"
+    points = f"exact Pareto front, {plural(len(front), 'point')}"
     num_strips, num_open = int(front["open_from"].notna().sum()), int((front["gap"] != 0.0).sum())
     if not num_strips:
         return f"{points}, complete"
-    strips = plural(num_strips, "open strip")
+    strips = plural(num_strips, "unsolved strip")
     if not num_open:
         return f"{points}, all proven; {strips}"
     return f"{points}; {strips}; hollow: {num_open} not proven, gap up to {100.0 * float(front['gap'].max()):.2f} %"
 
 
 def _draw_policies(ax: Axes, points: list[tuple[tuple[float, float], list[str]]], units: Units) -> None:
-    """Draw policies, those at the same point as one mark."""
-    sizes = np.linspace(LARGE, SMALL, len(points)).tolist()
-    for number, (((seconds, joules), names), size) in enumerate(zip(points, sizes, strict=True)):
+    """Draw policies, those at the same point as one mark, and each of marks that overlap larger than those before."""
+    x, y = np.array([point for point, _ in points]).reshape(-1, 2).T / [[units.seconds], [units.joules]]
+    places = _places(ax, x, y)
+    sizes: list[float] = []
+    for number, (_, names) in enumerate(points):
+        apart = np.abs(places[:number] - places[number]).max(axis=1).tolist()
+        taken = {size for size, distance in zip(sizes, apart, strict=True) if distance < size + STEP}
+        sizes.append(next(size for n in itertools.count() if (size := MARK + STEP * n) not in taken))
         marker = MARKERS[1 + number % (len(MARKERS) - 1)]  # the first is that of the front
-        look = series_style(POLICIES[number % len(POLICIES)])
-        style = look | PAPER_EDGE | {"marker": marker, "markersize": size}
-        x, y = seconds / units.seconds, joules / units.joules
-        ax.plot(
-            [x], [y], linestyle="none", label="\n".join(shortened(name, LABEL) for name in names), zorder=3.0, **style
-        )
+        look = {"marker": marker, "markersize": sizes[-1], "zorder": 3.0 - 0.001 * sizes[-1]} | PAPER_EDGE
+        style = series_style(POLICIES[number % len(POLICIES)]) | look
+        label = "\n".join(shortened(name, LABEL) for name in names)
+        ax.plot(x[number : number + 1], y[number : number + 1], linestyle="none", label=label, **style)
+
+
+def _places(ax: Axes, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return roughly where points of the axes are on paper, points of length, shape ``(num_points, 2)``."""
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    return POINTS * np.column_stack([x * (WIDTH / (right - left)), y * (HEIGHT / (top - bottom))])

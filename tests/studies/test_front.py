@@ -1,6 +1,7 @@
 """The front of makespan and energy, and its picture and command."""
 
 import dataclasses
+import itertools
 import json
 import math
 
@@ -328,7 +329,7 @@ def test_the_picture_names_every_series(tmp_path):
     assert key(figure) == [
         "proven impossible",
         "certified lower envelope: every schedule is on it or above",
-        "exact front, 1 point, complete",
+        "exact Pareto front, 1 point, complete",
         "pcbe",
     ]
     assert (tmp_path / "front.svg").read_text().startswith("<?xml")
@@ -336,7 +337,7 @@ def test_the_picture_names_every_series(tmp_path):
 
 def test_points_that_are_not_proven_are_hollow():
     figure = draw(front_table(*FRONT))
-    assert "exact front, 2 points; 1 open strip; hollow: 1 not proven, gap up to 10.00 %" in key(figure)
+    assert "exact Pareto front, 2 points; 1 unsolved strip; hollow: 1 not proven, gap up to 10.00 %" in key(figure)
     assert drawn(figure, markerfacecolor=palette.PAPER) == [[40.0, 160.0]]
     assert len(drawn(figure)) == 2
 
@@ -346,6 +347,42 @@ def test_policies_at_the_same_point_share_a_mark():
     figure = draw(front_table(*FRONT, *policies))
     assert key(figure)[-2:] == ["A\nC", "B"]
     assert drawn(figure)[-2:] == [[25.0, 300.0], [26.0, 300.0]]
+
+
+def marks(figure):
+    """Return the marks that are drawn without a line, from the lowest."""
+    lines = [line for line in figure.axes[0].lines if line.get_linestyle() == "None" and len(line.get_xydata())]
+    return sorted(lines, key=lambda line: line.get_zorder())
+
+
+def test_marks_that_overlap_are_all_visible():
+    places = {
+        "on the front": (20.0, 280.0),
+        "beside it": (20.2, 280.0),
+        "above it": (20.1, 281.0),
+        "far": (35.0, 290.0),
+    }
+    policies = [(name, math.nan, *place, 144.0) for name, place in places.items()]
+    figure = draw(front_table(*FRONT, *policies))
+    *of_policies, _, proven = marks(figure)
+    # The larger is below: 5 points or more of it are beside the smaller one, whose shape is another.
+    near = [line for line in of_policies if line.get_label() != "far"]
+    sizes = [line.get_markersize() for line in near]
+    assert all(lower - upper >= 5.0 for lower, upper in itertools.pairwise(sizes))
+    assert len({line.get_marker() for line in near}) == 3
+    # On top of all is the point of the front, smaller than any mark; a mark that is alone is not larger than usual.
+    assert proven.get_xydata().tolist() == [[20.0, 280.0]]
+    assert proven.get_markersize() <= min(sizes) - 5.0
+    (alone,) = [line for line in of_policies if line.get_label() == "far"]
+    assert alone.get_markersize() == min(sizes)
+
+
+def test_the_points_of_a_dense_front_are_smaller():
+    wide = marks(draw(front_table(*FRONT)))[-1].get_markersize()
+    rows = [("exact", 20.0 + n, 20.0 + n, 280.0 - n, 280.0 - n) for n in range(200)]
+    dense = marks(draw(front_table(*rows)))[-1].get_markersize()
+    # 200 points on 7.6 inches are 2.4 points of length apart, in one direction or the other, and less a margin.
+    assert 2.0 <= dense < 2.7 < wide
 
 
 def test_axes_have_units_that_fit():
