@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coalloc.display import palette
+from coalloc.display.wording import unit_for
 from coalloc.plot.axes import RAW, key, label, page_figure, series_style, title
 
 if TYPE_CHECKING:
@@ -30,12 +31,12 @@ WIDE = 20.0
 
 NAMES: Mapping[str, str] = {
     "competitive_factor": "competitive factor",
-    "wait_mean": "mean wait, s",
-    "sd_b": "SD_b",
+    "wait_mean": "mean wait, {unit}",
+    "sd_b": "slowdown SD_b",
     "energy": "energy, GJ",
     "energy_efficiency": "EnEff, processor s/J",
 }
-"""What axes call the metrics."""
+"""What axes call the metrics; {unit} is one of time that suits the values."""
 
 GIGA = {"energy": 1e9}
 """What metrics are divided by."""
@@ -70,13 +71,13 @@ def draw_means(means: pd.DataFrame, deviations: pd.DataFrame) -> Figure:
     rows = math.ceil(len(means.columns) / 2)
     figure = page_figure(rows * height, rows=[2] * rows)
     for ax, metric in zip(figure.axes, means, strict=False):
-        scale = GIGA.get(str(metric), 1.0)
+        name, scale = axis_of(str(metric), float(means[metric].max()))
         values = means[metric] / scale
         _bars(ax, values, deviations[metric] / scale)
         if _is_wide(values):
             least = float(values[values > 0.0].min())
             ax.set_xscale("symlog", linthresh=10.0 ** math.floor(math.log10(least)))
-        label(ax, NAMES[str(metric)] + (" (logarithmic)" if _is_wide(values) else ""))
+        label(ax, name + (" (logarithmic)" if _is_wide(values) else ""))
         ax.set_xlim(left=0.0)  # none of them is negative, however far they spread
     return figure
 
@@ -88,15 +89,24 @@ def draw_power_management(managed: pd.DataFrame, always_on: pd.DataFrame, name: 
     figure = page_figure(1.5 * len(managed.columns), rows=[1] * len(managed.columns))
     weeks = np.arange(1, len(managed) + 1)
     for ax, metric in zip(figure.axes, managed, strict=True):
+        name_of_axis, scale = axis_of(str(metric), float(max(managed[metric].max(), always_on[metric].max())))
         for number, (table, text) in enumerate([(managed, "switched off when idle"), (always_on, "always on")]):
-            style = series_style(5 - 4 * number) | {"linewidth": 1.2, "label": text}
-            ax.plot(weeks, table[metric].to_numpy(dtype=float) / GIGA.get(str(metric), 1.0), **style)
+            width = 1.2 + 2.0 * (1 - number)  # the lower one is wider: both are visible where they coincide
+            style = series_style(5 - 4 * number) | {"linewidth": width, "markersize": 4.0 + width, "label": text}
+            ax.plot(weeks, table[metric].to_numpy(dtype=float) / scale, **style)
         ax.set_ylim(0.0, 1.05 * ax.get_ylim()[1])
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        label(ax, "week" if ax is figure.axes[-1] else "", NAMES[str(metric)])
+        label(ax, "week" if ax is figure.axes[-1] else "", name_of_axis)
     key(figure.axes[0])
     figure.suptitle(name, fontsize=8, color=palette.MUTED, x=0.995, ha="right", **RAW)
     return figure
+
+
+def axis_of(metric: str, highest: float) -> tuple[str, float]:
+    """Return the label of the axis of a metric up to a value, and what values are divided by."""
+    unit = unit_for(highest)
+    scale = unit.seconds if "{unit}" in NAMES[metric] else GIGA.get(metric, 1.0)
+    return NAMES[metric].format(unit=unit.symbol), scale
 
 
 def _is_wide(values: pd.Series[float]) -> bool:
