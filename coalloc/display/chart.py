@@ -177,7 +177,8 @@ class Chart:
         """Return a bar as it is drawn."""
         left, width = self.x(bar.start), max(THINNEST, self.x(bar.end) - self.x(bar.start))
         boxes = tuple(Box(left, top, width, height) for top, height in self.pieces(bar.rows))
-        about = f"{shortened(bar.name, 60)}: {bar.start:.6g} s to {bar.end:.6g} s, {plural(len(bar.rows), 'processor')}"
+        span = f"{bar.start / self.unit.seconds:.6g} to {bar.end / self.unit.seconds:.6g} {self.unit.symbol}"
+        about = f"{shortened(bar.name, 60)}: {span}, {plural(len(bar.rows), 'processor')}"
         return Mark(boxes, palette.bar_colour(bar.number), about, label_of(shortened(bar.name, 24), boxes))
 
     def pieces(self, rows: Iterable[str]) -> Iterator[tuple[float, float]]:

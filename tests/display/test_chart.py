@@ -53,8 +53,8 @@ def test_a_bar_has_a_rectangle_for_adjacent_rows():
     assert boxes(chart, BAND) == [(LEFT, 0.0, WIDTH, 4 * ROW), (LEFT, 4 * ROW + GAP, WIDTH, ROW)]
     assert float(chart.get("height")) == 5 * ROW + GAP + AXIS
     assert [title.text for title in chart.iter(f"{SVG}title")] == [
-        "J1: 0 s to 400 s, 1 processor",
-        "J2: 100 s to 200 s, 4 processors",
+        "J1: 0 to 6.66667 min, 1 processor",
+        "J2: 1.66667 to 3.33333 min, 4 processors",
     ]
 
 
