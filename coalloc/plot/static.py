@@ -46,6 +46,9 @@ MOST_LABELS = 500
 LABEL_SIZES = (5.0, 9.0)
 """Smallest and largest size of a job's label, points; a label that would need less is left out."""
 
+TITLE_LENGTHS = (64, 48, 36, 24, 12)
+"""Characters of a long title that are shown: as many as fit beside the key."""
+
 LABEL_LENGTHS = (24, 12)
 """Characters of a long id that are shown; the second where the first do not fit."""
 
@@ -54,6 +57,9 @@ RAW: dict[str, Any] = {"parse_math": False, "usetex": False}
 
 POINTS = 72.0
 """Points per inch."""
+
+MARK = 0.6
+"""Inches that the key takes for a mark and the room around it."""
 
 CONNECTOR_INSET = 0.05
 """Inches from the start of a job to the line that joins its pieces; lines of several jobs are at multiples of it."""
@@ -100,7 +106,8 @@ class Sheet:
     @cached_property
     def chart_width(self) -> float:
         """More jobs get a wider chart, where the size is not given."""
-        return self.given[0] if self.given else float(np.interp(len(self.layout.bars), [8, 40, 200], [8.0, 10.0, 14.0]))
+        widths = [5, 8, 40, 200], [5.0, 8.0, 10.0, 14.0]
+        return self.given[0] if self.given else float(np.interp(len(self.layout.bars), *widths))
 
     @cached_property
     def chart_height(self) -> float:
@@ -528,8 +535,8 @@ def draw_header(figure: Figure, sheet: Sheet, writer: Writer) -> None:
     from matplotlib.patches import Patch
 
     layout = sheet.layout
+    titles = [writer.text(layout.title, limit) for limit in TITLE_LENGTHS]
     x, y = sheet.at(0.15, 0.14)
-    figure.text(x, y, writer.text(layout.title, 64), va="top", fontsize=13, fontweight="bold", color=palette.INK, **RAW)
     figure.text(x, sheet.at(0, 0.4)[1], layout.summary, va="top", fontsize=9, color=palette.MUTED)
     coallocated = Patch(facecolor=palette.bar_colour(0), linewidth=0, label="co-allocated", **COALLOCATED)
     running = Patch(facecolor=palette.RUNNING, linewidth=0, label=layout.given, **RUNNING)
@@ -547,4 +554,9 @@ def draw_header(figure: Figure, sheet: Sheet, writer: Writer) -> None:
     ]
     if handles:
         right, top = sheet.at(sheet.size[0] - sheet.right + 0.1, 0.06)
-        figure.legend(handles=handles, loc="upper right", bbox_to_anchor=(right, top), ncols=4, **KEY)
+        figure.legend(handles=handles, loc="upper right", bbox_to_anchor=(right, top), ncols=len(handles), **KEY)
+    room = (
+        sheet.size[0] - 0.3 - sum(writer.width(str(handle.get_label()), KEY["fontsize"]) + MARK for handle in handles)
+    )
+    title = next((text for text in titles if writer.width(text, 13, "bold") <= room), titles[-1])
+    figure.text(x, y, title, va="top", fontsize=13, fontweight="bold", color=palette.INK, **RAW)

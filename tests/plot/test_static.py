@@ -157,3 +157,21 @@ def test_lines_between_nodes_lie_on_jobs_only_where_nodes_have_several_cores():
     instance = Instance(Platform(clusters), [Job("wide", 40, 100.0)])
     figure = draw(layout_of(instance, list_schedule(instance)))
     assert [c for c in figure.axes[0].collections if isinstance(c, LineCollection) and c.get_zorder() == 2.2] == []
+
+
+@pytest.mark.parametrize("num_jobs", [3, 25])
+def test_the_title_and_the_key_stand_apart(num_jobs):
+    instance = random_instance(1, num_jobs, (4, 4), 8, spread=9000.0).replace(
+        running=(RunningJob(Job("R", 1, 9.0), ("C2/2",), 30.0),)
+    )
+    schedule = list_schedule(instance)
+    killed = schedule.replace(placements=[placement.replace(outcome="killed") for placement in schedule])
+    figure = draw(layout_of(instance, killed, title="the title of a picture that is long " * 3))
+    figure.canvas.draw()
+    (key,) = figure.legends
+    assert len(key.get_texts()) == 4
+    texts = [
+        text.get_window_extent() for text in figure.texts if text.get_window_extent().y1 > key.get_window_extent().y0
+    ]
+    assert len(texts) >= 1
+    assert not [box for box in texts if box.overlaps(key.get_window_extent())]
