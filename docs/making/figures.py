@@ -1,4 +1,4 @@
-"""The figures of docs/concepts.md, made with coalloc itself: python docs/making/figures.py.
+"""The figures of README.md and docs/concepts.md, made with coalloc itself: python docs/making/figures.py.
 
 Each function returns one figure; numbers in the text of the page are those that it draws.
 """
@@ -15,6 +15,7 @@ from coalloc import Cluster, Instance, Job, NodeGroup, Platform
 from coalloc.extend import Start
 
 IMAGES = Path(__file__).parents[1] / "images"
+DAY = 86400.0
 BLUE, ORANGE, GREEN, INK = "#0072B2", "#D55E00", "#009E73", "#22252B"
 
 
@@ -33,6 +34,19 @@ def coallocation() -> Figure:
         ax.set_title("", loc="left")  # beside the makespan there is no room
         ax.set(xlim=(0.0, 102.0), xlabel=f"a job may use {allowed}: time, s")
     return figure
+
+
+def coallocation_readme() -> Figure:
+    """The example of README.md: with one of five jobs on both clusters the makespan is 9 h; with none it is 12 h."""
+    fast = Cluster("fast", [NodeGroup(4, power=1.0)], link_bandwidth=250.0)
+    slow = Cluster("slow", [NodeGroup(4, power=0.5)], link_bandwidth=125.0)
+    work = {"ocean": (3, 6), "crash": (3, 3), "genome": (2, 3), "fluid": (4, 3), "render": (2, 1)}
+    jobs = [Job(name, tasks=n, base_time=3600.0 * h, task_bandwidth=115.0) for name, (n, h) in work.items()]
+    instance = Instance(Platform([fast, slow]), jobs, name="Five jobs on two clusters")
+    result = coalloc.solve(instance)
+    assert (result.status, result.objective) == ("optimal", 9 * 3600.0), result
+    assert coalloc.solve(instance, scope="cluster").objective == 12 * 3600.0
+    return coalloc.gantt(instance, result.schedule)
 
 
 class AsGiven:
@@ -56,12 +70,12 @@ def saturation() -> Figure:
     assert ends == [200.0, 275.0], ends  # worked out on the page
     figure = Figure(figsize=(8.0, 4.0), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
-    above.step([0, 75, 200, 275], [10, 20, 10, 10], where="post", color=INK, label="asked for")
+    above.step([0, 75, 200, 275], [10, 20, 10, 10], where="post", color=INK, label="demand")
     above.axhline(5.0, color=ORANGE, linestyle="--", label="bandwidth")
     above.set(ylabel="link, MB/s", ylim=(0, 22))
     below.plot([0, 75, 200], [0, 0.5, 1], color=BLUE, label="A")
     below.plot([75, 200, 275], [0, 0.5, 1], color=GREEN, linestyle="--", label="B")
-    below.set(xlabel="time, s", ylabel="share of the job done", xlim=(0, 280), ylim=(0, 1.05))
+    below.set(xlabel="time, s", ylabel="share of the job completed", xlim=(0, 280), ylim=(0, 1.05))
     for ax in (above, below):
         ax.legend(loc="upper left" if ax is below else "upper right", frameon=False)
     return figure
@@ -75,13 +89,13 @@ def slot_error() -> Figure:
     percent = [100 * fraction for fraction in table["fraction"]]
     figure = Figure(figsize=(8.0, 3.4), layout="constrained")
     ax = figure.subplots()
-    low, high = table["band_low"] / 1e6, table["band_high"] / 1e6
-    ax.fill_between(percent, low, high, color=BLUE, alpha=0.15, label="certain band")
-    ax.plot(percent, table["slotted"] / 1e6, "o-", color=BLUE, label="slotted")
-    ax.plot(percent, table["replayed"] / 1e6, "s--", color=ORANGE, label="replayed: real ends")
-    ax.plot(percent, table["compacted"] / 1e6, "^:", color=GREEN, label="left-shifted")
-    ax.axhline(best / 1e6, color=INK, linewidth=0.8, label="optimum in continuous time")
-    ax.set(xlabel="length of a slot, % of the mean base time", ylabel="makespan, 10⁶ s", ylim=(0, None))
+    low, high = table["band_low"] / DAY, table["band_high"] / DAY
+    ax.fill_between(percent, low, high, color=BLUE, alpha=0.15, label="certified band")
+    ax.plot(percent, table["slotted"] / DAY, "o-", color=BLUE, label="slotted")
+    ax.plot(percent, table["replayed"] / DAY, "s--", color=ORANGE, label="replayed: real ends")
+    ax.plot(percent, table["compacted"] / DAY, "^:", color=GREEN, label="left-shifted")
+    ax.axhline(best / DAY, color=INK, linewidth=0.8, label="optimum in continuous time")
+    ax.set(xlabel="slot length, % of the mean reference run time", ylabel="makespan, d", ylim=(0, None))
     ax.legend(frameon=False, loc="lower right")
     return figure
 
@@ -108,14 +122,22 @@ def counting() -> Figure:
     return figure
 
 
-FIGURES = {"coallocation": coallocation, "saturation": saturation, "slot-error": slot_error, "counting": counting}
+FIGURES = {
+    "coallocation-readme": coallocation_readme,
+    "coallocation": coallocation,
+    "saturation": saturation,
+    "slot-error": slot_error,
+    "counting": counting,
+}
 
 
 def main() -> None:
     """Write all figures."""
     with mpl.rc_context({"font.size": 10.0, "axes.spines.top": False, "axes.spines.right": False}):
         for name, draw in FIGURES.items():
-            draw().savefig(IMAGES / f"{name}.png", dpi=130, metadata={"Software": None})
+            # The picture of README.md is shown large: screens with two pixels for each of a page need more of them.
+            dpi = 200 if name == "coallocation-readme" else 130
+            draw().savefig(IMAGES / f"{name}.png", dpi=dpi, metadata={"Software": None})
 
 
 if __name__ == "__main__":

@@ -18,8 +18,6 @@ from coalloc import Cluster, Fixed, Instance, Job, NodeGroup, Platform, RunningJ
 
 IMAGES = Path(__file__).parents[1] / "images"
 INK = "#22252B"
-MINUTE, SHORTEST = 60.0, 40.0
-"""Seconds of a minute, and of the shortest chart: one that is shorter is in minutes."""
 STEPS, MOST_TICKS = (50, 100, 200, 300), 7
 
 Case = tuple[str, Instance, Schedule]
@@ -30,22 +28,13 @@ def side_by_side(left: Case, right: Case, last: float, height: float = 2.6) -> F
     """Return two charts over the same time, until ``last`` (s)."""
     figure = Figure(figsize=(8.0, height), layout="constrained")
     for ax, (words, instance, schedule) in zip(figure.subplots(1, 2), (left, right), strict=True):
-        coalloc.gantt(instance, schedule, ax=ax)
+        coalloc.gantt(instance, schedule, ax=ax, unit="s")
         ax.set_title("", loc="left")
-        makespan = next(text for text in ax.texts if text.get_text().startswith("makespan"))
-        makespan.set_text(f"makespan {max(placement.end for placement in schedule):g} s")
-        ax.set(xlim=(0.0, last / unit(ax)), xlabel=f"{words}: time, s")
         step = next(step for step in STEPS if last / step <= MOST_TICKS)
-        ticks = range(0, int(last) + 1, step)
-        ax.set_xticks([seconds / unit(ax) for seconds in ticks], [str(seconds) for seconds in ticks])
+        ax.set(xlim=(0.0, last), xlabel=f"{words}: time, s", xticks=range(0, int(last) + 1, step))
         ax.tick_params(axis="x", which="minor", length=0)
         ax.grid(visible=False, which="minor", axis="x")
     return figure
-
-
-def unit(ax: Axes) -> float:
-    """Return the seconds of a unit of a chart, which draws long schedules in minutes."""
-    return MINUTE if ax.get_xlim()[1] < SHORTEST else 1.0
 
 
 def solved(instance: Instance, **options: Any) -> Schedule:
@@ -63,9 +52,8 @@ def two_nodes(*jobs: Job, windows: tuple[Window, ...] = (), running: tuple[Runni
 
 def mark(ax: Axes, seconds: float, words: str) -> None:
     """Draw an instant of a chart."""
-    place = seconds / unit(ax)
-    ax.axvline(place, color=INK, linestyle="--", linewidth=1.5)
-    ax.annotate(words, (place, 1.0), (3, -3), xycoords=("data", "axes fraction"), textcoords="offset points",
+    ax.axvline(seconds, color=INK, linestyle="--", linewidth=1.5)
+    ax.annotate(words, (seconds, 1.0), (3, -3), xycoords=("data", "axes fraction"), textcoords="offset points",
                 va="top", fontsize=9, color=INK)  # fmt: skip
 
 
