@@ -82,7 +82,7 @@ def test_an_answer_without_a_model_needs_no_pyomo():
         "heavy = ('pyomo', 'pandas', 'matplotlib', 'networkx', 'scipy.stats')\n"
         "print(result.status.value, [name for name in heavy if name in sys.modules])"
     )
-    assert python(program) == "optimal []\n"
+    assert python(program).splitlines()[-1] == "optimal []"  # some versions of highspy print lines of their own first
 
 
 SUBPACKAGES = ["extend", "grid", "io", "plot", "results", "studies"]
@@ -427,7 +427,7 @@ print(result.status.value, result.stopped_by, 0 < result.lower_bound < result.ob
 @pytest.mark.parametrize("delay", [0.0, 1.5])
 def test_ctrl_c_returns_the_best_known(delay):
     # At once, while the model is built; later, while HiGHS is at work.
-    assert python(INTERRUPTED.replace("DELAY", str(delay))) == "feasible interrupt True\n"
+    assert python(INTERRUPTED.replace("DELAY", str(delay))).splitlines()[-1] == "feasible interrupt True"
 
 
 # ------------------------------------------------------------------------------ other things than instances

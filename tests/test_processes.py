@@ -106,11 +106,12 @@ def test_every_process_of_a_solve_has_its_modules_and_its_messages_to_itself(
 ) -> None:
     done = ran([sys.executable, "-P", write(tmp_path / "ask.py", ASK)], decoys, chatty)
     assert done.returncode == 0, done.stderr
-    # A library call moves no descriptor, so the line of highspy is on the user's standard output. Pumpkin is asked
+    # A library call moves no descriptor, so the lines of highspy are on the user's standard output. Pumpkin is asked
     # for two jobs of one slot on one node that end within one slot.
-    banner, answer = done.stdout.splitlines()
+    *banner, answer = done.stdout.splitlines()
     answers, notes = json.loads(answer)
-    assert (banner, notes) == ("HiGHS says hello", [])
+    assert "HiGHS says hello" in banner
+    assert notes == []
     assert answers.pop("CP-SAT", True)
     assert answers == {"of the user": [{"status": "here"}], "beam": 8, "Pumpkin": "INFEASIBLE", "is where it was": True}
 
@@ -119,7 +120,7 @@ def test_the_shell_says_on_standard_output_only_what_it_says(chatty: dict[str, s
     instance = write(tmp_path / "tiny.json", TINY)
     shown = ran([*COMMAND, "solve", instance, "-q", "--json"], tmp_path, chatty)
     assert json.loads(shown.stdout)["objective"] == 200.0
-    assert shown.stderr == "HiGHS says hello\n"
+    assert "HiGHS says hello" in shown.stderr.splitlines()
     for output in ("-", "/dev/stdout", "/dev/fd/1"):
         written = ran([*COMMAND, "solve", instance, "-q", "-o", output], tmp_path, chatty)
         assert json.loads(written.stdout)["format"] == "coalloc-schedule"

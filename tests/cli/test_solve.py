@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -255,7 +256,7 @@ def test_a_storm_of_signals_loses_nothing(hard, tmp_path, sent):
     assert notes == {r"coalloc: what is known is being written; Ctrl-\ (SIGQUIT) ends at once, without it"}
 
 
-@pytest.mark.parametrize(("limit", "elapsed"), [("60", " s of 60 s"), ("inf", "0.0 s ")])
+@pytest.mark.parametrize(("limit", "elapsed"), [("60", r"\d\.\d s of 60 s "), ("inf", r"\d\.\d s  ")])
 def test_a_terminal_shows_the_live_line_and_json_stays_pure(tiny, limit, elapsed):
     ours, theirs = pty.openpty()
     command = [*PYTHON, "solve", tiny, "--slot", "50", "--formulation", "count", "--json", "--time-limit", limit]
@@ -266,7 +267,7 @@ def test_a_terminal_shows_the_live_line_and_json_stays_pure(tiny, limit, elapsed
     document = json.loads(process.stdout.read())
     assert process.wait(timeout=30) == 0
     assert document["status"] == "optimal"
-    assert elapsed in seen
+    assert re.search(elapsed, seen)
     assert "inf" not in seen
     assert "incumbent          200  bound          200  gap   0.00 %" in seen
 
