@@ -29,10 +29,27 @@ Scope = Literal["platform", "cluster", "node"]
 
 @dataclass(frozen=True, slots=True)
 class NodeClass:
-    """All nodes of one cluster with the same description, or a single node (:func:`coalloc.allocation.node_classes`).
+    """A class of interchangeable nodes: nodes of one cluster with the same description, or a single node.
 
-    ``cluster`` is an index into the clusters of the platform, ``processors`` are the indices of its
-    processors, in order.
+    Attributes
+    ----------
+    cluster : int
+        Index of the cluster in ``platform.clusters``.
+    group : NodeGroup
+        Description of the nodes.
+    processors : tuple of int
+        Indices of the processors, in order.
+
+    See Also
+    --------
+    coalloc.extend.State : The state of a run, with its classes.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> model = coalloc.build_model(coalloc.example("pas-figure-3.3"), formulation="mode", slot=100.0)
+    >>> [(node_class.cluster, node_class.capacity) for node_class in model.problem.classes]
+    [(0, 2), (1, 2)]
     """
 
     cluster: int
@@ -51,11 +68,11 @@ class NodeClass:
 
     @property
     def effective_power(self) -> float:
-        """Gamma of each of its nodes."""
+        """Effective speed of each processor (Gamma)."""
         return self.group.effective_power
 
     def room(self, task_memory: float) -> int:
-        """Return how many tasks that ask for so much memory, MB each, it can hold at once."""
+        """Return the number of tasks with this memory demand (MB each) that fit at once."""
         if not has_too_little(self.group, task_memory):
             return self.capacity
         limit = capacity_limit(self.group.memory or 0.0)

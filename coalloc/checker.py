@@ -98,11 +98,32 @@ NAMED_JOBS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule.
+    """A violation of one rule by a schedule; printing it shows a sentence.
 
-    ``jobs`` are ids; ``where`` names processors (separated by ``", "``), a link, a node, or nothing; ``when``
-    is the instant, s, at which it begins, if there is one; ``amount`` and ``limit`` are in the unit
-    of the rule: jobs, processors, s, MB/s, MB, or the share of a job's work.
+    Attributes
+    ----------
+    rule : str
+        Name of the rule, a key of ``coalloc.checker.RULES``.
+    jobs : tuple of str
+        Ids of the jobs.
+    where : str
+        Names of the processors (separated by ``", "``), the link or the node; empty if there is none.
+    when : float or None
+        Time at which the violation begins, s; None if the rule has no time.
+    amount : float
+        The measured value, in the unit of the rule: jobs, processors, s, MB/s, MB, or the share of a job's work.
+    limit : float
+        The permitted value, in the same unit.
+    sentence : str
+        The violation as a sentence.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> first = coalloc.check(instance, coalloc.Schedule([], instance=instance.name))[0]
+    >>> (first.rule, first.jobs)
+    ('missing-job', ('J1',))
     """
 
     rule: str
@@ -137,30 +158,59 @@ def check(
     deadlines: Literal["enforce", "report"] = "enforce",
     constraints: Sequence[Faulting] = (),
 ) -> list[Violation]:
-    """Return every violation of the rules; an empty list if the schedule is valid.
+    """List every rule that a schedule violates.
+
+    The checker recomputes all durations and loads from the definitions, independently of the code that makes schedules.
 
     Parameters
     ----------
-    links
-        ``strict``: links must not saturate, SC is 1; ``shared``: they may, and SC follows the load
-        over time; ``ignore``: SC is 1 and loads are not checked.
-    saturation
-        Share above its bandwidth that a strict link may carry; SC still counts as 1.
-    scope
-        Where the tasks of one job may be: anywhere, in one ``cluster``, on one ``node``.
-    power_management
-        Whether each cluster is off at first and goes off when it is not needed, and starts up for the next job.
-    deadlines
-        ``enforce``: a deadline that is missed is a violation; ``report``: it is not, metrics count it
-        (``deadlines_missed``).
-    constraints
-        What else restricts a schedule, as for :func:`coalloc.solve`: objects with ``faults(instance, schedule)``.
+    instance : Instance
+        The platform and the jobs.
+    schedule : Schedule
+        A schedule of any origin.
+    links : {"strict", "shared", "ignore"}, default "strict"
+        ``"strict"``: links must not saturate, and the communication slowdown is 1. ``"shared"``: links may saturate,
+        and the slowdown follows the load over time. ``"ignore"``: the slowdown is 1, and loads are not checked.
+    saturation : float, default 0.0
+        Share of its bandwidth by which the load of a strict link may exceed the bandwidth.
+    scope : {"platform", "cluster", "node"}, default "platform"
+        Where the tasks of one job may run: on several clusters, within one cluster, or on one node.
+    power_management : bool, default False
+        Whether clusters are off at first, start up for jobs, and go off when idle.
+    deadlines : {"enforce", "report"}, default "enforce"
+        ``"enforce"``: a missed deadline is a violation. ``"report"``: it only counts in the metric
+        ``deadlines_missed``.
+    constraints : sequence of objects, default ()
+        Custom constraints: objects with ``faults(instance, schedule)``, as for ``coalloc.solve``.
+
+    Returns
+    -------
+    list of Violation
+        One entry per violation, empty if the schedule is valid.
 
     Raises
     ------
     CoallocError
-        If an option, or a combination of options, is not supported, as ``power_management`` where clusters lack power
-        states (each is named); never because of what the schedule says.
+        An option or a combination of options is not supported. The content of the schedule never raises.
+
+    See Also
+    --------
+    coalloc.explain : Explain why jobs wait, or why there is no schedule.
+
+    Notes
+    -----
+    ``coalloc.checker.RULES`` defines every rule. Source: thesis, chapter 2, as corrected in errata 3.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> schedule = coalloc.solve(instance).schedule
+    >>> coalloc.check(instance, schedule)
+    []
+    >>> incomplete = schedule.replace(placements=schedule.placements[1:])
+    >>> [violation.rule for violation in coalloc.check(instance, incomplete)]
+    ['missing-job']
     """
     _refuse_unsupported(links, saturation)
     for word in ("times", "resources") if instance.shares_nodes else ():

@@ -44,17 +44,54 @@ class PlacedJob(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NotTogether:
-    """A row: at no instant do two of these jobs run."""
+    """Row of a custom constraint: no two of these jobs run at the same time.
+
+    Parameters
+    ----------
+    jobs : tuple of str
+        Ids of the jobs.
+
+    See Also
+    --------
+    coalloc.extend.Constraint : The base class whose ``rows`` return it.
+
+    Examples
+    --------
+    >>> from coalloc.extend import NotTogether
+    >>> NotTogether(("J1", "J2")).jobs
+    ('J1', 'J2')
+    """
 
     jobs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TimeRow:
-    """A row: the sum of ``terms``, (factor, "start" or "end", job), is at least ``least`` (s).
+    """Row of a custom constraint: a start or an end, or the difference of two, is at least a number of seconds.
 
-    It is of one time, or of one less another, with factors 1 and -1: with such rows every order of the jobs fits into
-    the horizon of a model, with others not (docs/mathematics.md, "Horizons").
+    Parameters
+    ----------
+    terms : tuple of (int, {"start", "end"}, str)
+        One or two terms: a factor (1 or -1), which time, and the id of the job.
+    least : float
+        Lower bound on the sum of the terms, s.
+
+    See Also
+    --------
+    coalloc.extend.Constraint : The base class whose ``rows`` return it.
+
+    Notes
+    -----
+    With such rows every order of the jobs fits into the horizon of a model; see docs/mathematics.md, section
+    "Horizons".
+
+    Examples
+    --------
+    J2 starts at least 60 s after the end of J1:
+
+    >>> from coalloc.extend import TimeRow
+    >>> TimeRow(((1, "start", "J2"), (-1, "end", "J1")), 60.0).least
+    60.0
     """
 
     terms: tuple[tuple[int, Literal["start", "end"], str], ...]
@@ -71,7 +108,38 @@ Row = NotTogether | TimeRow
 
 
 class Constraint:
-    """A restriction. A subclass says what it forbids by those of these methods that apply to it; all times are in s."""
+    """Base class of custom constraints for ``coalloc.solve``.
+
+    A subclass overrides the methods that apply; all times are in s. Searches use ``earliest_start``, ``latest_end``,
+    ``next_start``, ``is_eligible``, ``most_tasks`` and ``has_shape``; models use ``rows``; every schedule that is
+    returned has passed ``faults``. Bounds of the problem without the constraint remain valid.
+
+    See Also
+    --------
+    coalloc.solve : Solve an instance, with ``constraints=``.
+    coalloc.check : Check a schedule, with ``constraints=``.
+
+    Notes
+    -----
+    docs/extending.md describes the methods.
+
+    Examples
+    --------
+    A job that may not start before a given time:
+
+    >>> import coalloc
+    >>> class NotBefore(coalloc.extend.Constraint):
+    ...     def __init__(self, job, time):
+    ...         self.job, self.time = job, time
+    ...     def earliest_start(self, job):
+    ...         return self.time if job.id == self.job else 0.0
+    ...     def faults(self, instance, schedule):
+    ...         if schedule[self.job].start < self.time:
+    ...             yield f"{self.job} starts before {self.time:g} s"
+    >>> late = NotBefore("J2", 300.0)
+    >>> coalloc.solve(coalloc.example("pas-figure-3.3"), constraints=[late]).schedule["J2"].start
+    300.0
+    """
 
     holds_rounded_down: ClassVar[bool] = False
     """Whether it still only takes away what is forbidden once durations and arrivals are rounded down to slots.
@@ -80,11 +148,11 @@ class Constraint:
     """
 
     def earliest_start(self, job: Job) -> float:
-        """Return before when a job may not start."""
+        """Return the earliest permitted start of a job, s."""
         return -math.inf
 
     def latest_end(self, job: Job) -> float:
-        """Return after when a job may not run."""
+        """Return the latest permitted end of a job, s."""
         return math.inf
 
     def is_eligible(self, job: Job, node_class: NodeClass) -> bool:
@@ -92,50 +160,54 @@ class Constraint:
         return True
 
     def most_tasks(self, job: Job, node_class: NodeClass) -> float:
-        """Return how many tasks a job may have on a class at most."""
+        """Return the maximum number of tasks of a job on a class."""
         return math.inf
 
     def has_shape(self, job: Job, tasks: int) -> bool:
-        """Return whether a job of several shapes may run in that with so many tasks."""
+        """Return whether a moldable job may run in the mode with this number of tasks."""
         return True
 
     def separates(self) -> Iterable[Collection[int]]:
-        """Return sets of nodes, by index, that it tells apart from all others: no class has some of one and others."""
+        """Return sets of nodes, by index, that the constraint distinguishes from all others.
+
+        No node class then contains nodes of such a set together with others.
+        """
         return ()
 
     def next_start(self, job: Job, start: float, end: float, placed: Times) -> float:
-        """Return the first start from ``start`` on that is not forbidden to a job of this run time.
+        """Return the first permitted start from ``start`` on of a job that would run until ``end``.
 
-        ``placed`` are other jobs. Infinity where none is allowed as long as no other job is placed.
+        ``placed`` are the intervals of the other jobs. Return infinity if no start is permitted before another job is
+        placed.
         """
         return start
 
     def rows(self, instance: Instance) -> Iterable[Row]:
-        """Return what it forbids beyond the times and classes of single jobs, as rows of models."""
+        """Return the constraint as rows of models, beyond the times and classes of single jobs."""
         return ()
 
     def faults(self, instance: Instance, schedule: Iterable[PlacedJob]) -> Iterable[str]:
-        """Return a sentence for each way in which a schedule breaks it."""
+        """Return a sentence for each way in which a schedule violates the constraint."""
         return ()
 
     def tells_apart_by(self, job: Job) -> Hashable:
-        """Return what it tells jobs apart by: those for which it is equal may be exchanged, as far as it goes.
+        """Return a key: jobs with the same data and the same key are interchangeable for the constraint.
 
-        The id, unless a subclass says otherwise. Jobs of the same data are searched in one order only where they may.
+        The default is the id. Searches try only one order of interchangeable jobs.
         """
         return job.id
 
     @property
     def restricts_classes(self) -> bool:
-        """Whether it keeps some job from some class."""
+        """Whether the constraint excludes some job from some class."""
         made = type(self)
         return (made.is_eligible, made.most_tasks) != (Constraint.is_eligible, Constraint.most_tasks)
 
     @property
     def couples(self) -> bool:
-        """Whether it tells searches or models that where a job may run depends on the others.
+        """Whether the constraint makes the times of a job depend on other jobs, for searches or models.
 
-        What it forbids beyond that, and beyond the times and classes of single jobs, is known by its faults alone.
+        Anything else, beyond the times and classes of single jobs, is known from ``faults`` alone.
         """
         made = type(self)
         return (made.next_start, made.rows) != (Constraint.next_start, Constraint.rows)

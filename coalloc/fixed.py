@@ -29,23 +29,35 @@ ShapeNumber = Annotated[int, Field(strict=True, ge=0)]
 
 @value()
 class Fixed(Value):
-    """What is fixed of a job: any part of when it starts, where it is, and in which shape.
+    """Fixed parts of the schedule of one job: any of its start, its nodes and its mode.
 
     Parameters
     ----------
-    job
-        Its id.
-    start
-        When it starts, s; with slots a whole number of them.
-    nodes
-        Names of the processors that it holds, one per task, or ranges of them (``C1/0-127``): whole nodes.
-    counts
-        How many of its tasks are on the nodes of a class, by the name of a cluster, a node or a range of nodes that are
-        all of one class, of the same description: all its tasks, in one of its shapes.
-    within
-        Names of clusters, or of nodes or ranges of nodes, that all its tasks are within.
-    shape
-        Number of the shape in which it runs, as a :class:`coalloc.Placement` has it.
+    job : str
+        Id of the job.
+    start : float or None, default None
+        Start time, s; a whole number of slots in a slotted problem.
+    nodes : sequence of str, default ()
+        Names of the processors that it holds, one per task, or ranges of them (``C1/0-127``). They form whole nodes.
+    within : sequence of str, default ()
+        Names of clusters, nodes or ranges of nodes; all tasks run within them.
+    shape : int or None, default None
+        Mode of a moldable job, numbered as in ``coalloc.Placement``.
+    counts : mapping of str to int, default {}
+        Number of tasks on identical nodes, by name of a cluster, a node or a range of nodes. The numbers add up to the
+        tasks of the job.
+
+    See Also
+    --------
+    coalloc.solve : Solve an instance, with ``fixed=`` parts.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> fixed = [coalloc.Fixed("J2", start=300.0, within=["C1", "C2"])]
+    >>> coalloc.solve(instance, fixed=fixed).schedule["J2"].start
+    300.0
     """
 
     job: Text

@@ -85,22 +85,50 @@ def grid_metrics(
     working: Working = "total",
     work: WorkBy = "logged",
 ) -> dict[str, float]:
-    """Return every metric of a grid by name, in the units and as docs/grid.md defines them.
-
-    Jobs only process, each on one cluster; the schedule should pass :func:`coalloc.check`.
+    """Compute the metrics of a two-level grid: competitive factor, waits, slowdown, energy and energy efficiency.
 
     Parameters
     ----------
-    power_management, working
-        As for :func:`coalloc.energy`. None: no joules are asked for, and ``energy`` and ``energy_efficiency`` left out.
-    work
-        What a job does: tasks x base time, ``"logged"``, or tasks x run time on its ``"site"``.
+    instance : Instance
+        Jobs without communication, on clusters with power states.
+    schedule : Schedule
+        A schedule that passes ``coalloc.check``; every job runs on one cluster.
+    power_management : bool or None, default True
+        As for ``coalloc.energy``. None: leave out ``energy`` and ``energy_efficiency``.
+    working : {"total", "extra"}, default "total"
+        As for ``coalloc.energy``.
+    work : {"logged", "site"}, default "logged"
+        Work of a job: tasks times reference run time (``"logged"``), or tasks times its run time on the site
+        (``"site"``).
+
+    Returns
+    -------
+    dict of str to float
+        Metrics by name, as docs/grid.md defines them.
 
     Raises
     ------
     CoallocError
-        The schedule places jobs that the instance does not have, jobs that communicate, or one larger than every
-        cluster; or its energy cannot be metered: :func:`coalloc.energy` says why.
+        The schedule places unknown jobs, jobs that communicate or jobs larger than every cluster, or its energy cannot
+        be computed.
+
+    See Also
+    --------
+    coalloc.studies.grid_study : Compare the strategies of a broker.
+
+    Notes
+    -----
+    Source: the two-level grid study, Table 1 and equations (3), (10) and (11); errata 29, 30 and 39.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> jobs = [coalloc.Job(f"J{n}", tasks=2**n, base_time=600.0) for n in range(6)]
+    >>> week = coalloc.Instance(coalloc.grid.platform("grid2"), jobs)
+    >>> run = coalloc.simulate(week, "grid", strategy="MCT", power_management=True)
+    >>> found = coalloc.grid.grid_metrics(week, run.schedule)
+    >>> found["wait_mean"], round(found["energy"] / 3.6e6, 2)
+    (20.0, 0.35)
     """
     jobs = placed_jobs(instance, schedule)
     refuse_jobs(jobs, instance.platform)

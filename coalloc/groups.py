@@ -73,28 +73,49 @@ def metrics_by(
     epoch: float | None = None,
     time_zone: str | None = None,
 ) -> pd.DataFrame:
-    """Return the metrics of groups of jobs, one row per group that has jobs.
+    """Compute the metrics of groups of jobs: by user, by job size or by hour of the week.
 
     Parameters
     ----------
-    by
-        ``"user"``; ``"size"``: classes of tasks, those of docs/metrics.md; ``"hour"``: the hour of the week in
-        which the job arrives, 0 to 167, 0 is Monday from 0:00.
-    after, before
-        Only jobs with ``after <= r_j < before``, s; None: no limit.
-    epoch, time_zone
-        For ``"hour"``: the Unix time of the clock's 0 (s), as in the header of a trace, by default that of a Monday
-        at 0:00 in UTC; and the zone whose hours count, such as ``"Europe/Stockholm"``, by default UTC.
+    instance : Instance
+        The platform and the jobs.
+    schedule : Schedule
+        A schedule of the instance.
+    by : {"user", "size", "hour"}
+        ``"user"``: owner of the job. ``"size"``: class of the number of tasks (1, 2-4, 5-16, 17-64, 65+). ``"hour"``:
+        hour of the week of the arrival, 0 (Monday 0:00) to 167.
+    after : float or None, default None
+        Only jobs with ``arrival >= after``, s. None: no limit.
+    before : float or None, default None
+        Only jobs with ``arrival < before``, s. None: no limit.
+    epoch : float or None, default None
+        For ``"hour"``: Unix time of time 0, s, as in the header of a trace. None: a Monday 0:00 UTC.
+    time_zone : str or None, default None
+        For ``"hour"``: time zone of the site, such as ``"Europe/Stockholm"``. None: UTC.
 
     Returns
     -------
     pandas.DataFrame
-        A column named as the grouping, then the metrics of jobs (docs/metrics.md).
+        One row per group that has jobs: a column named like the grouping, then the metrics of jobs.
 
     Raises
     ------
     CoallocError
-        If no job arrives in the window, or there is no such time zone; and as :func:`coalloc.metrics`.
+        No job arrives in the interval, the time zone is unknown, or the schedule does not fit the instance.
+
+    See Also
+    --------
+    coalloc.metrics : Metrics of all jobs.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> schedule = coalloc.simulate(instance, "fcfs").schedule
+    >>> coalloc.results.metrics_by(instance, schedule, "size")[["size", "jobs", "wait_mean"]]
+      size  jobs  wait_mean
+    0    1     1      200.0
+    1  2-4     2      100.0
     """
     import pandas as pd
 

@@ -98,15 +98,42 @@ class PlatformMetric:
 
 @public
 def metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
-    """Return every metric of a schedule by name, in the units that docs/metrics.md names.
+    """Compute every metric of a schedule: makespan, waits, response times, slowdowns, utilization and more.
 
-    Times are in s, shares 0 to 1; the definitions are those of docs/metrics.md. The schedule should
-    pass :func:`coalloc.check`.
+    Parameters
+    ----------
+    instance : Instance
+        The platform and the jobs.
+    schedule : Schedule
+        A schedule of the instance that passes ``coalloc.check``.
+
+    Returns
+    -------
+    dict of str to float
+        Metrics by name. Times are in s, shares from 0 to 1.
 
     Raises
     ------
     CoallocError
         The schedule places jobs or uses processors that the instance does not have.
+
+    See Also
+    --------
+    coalloc.results.metrics_of : Metrics of the jobs that arrive in an interval.
+    coalloc.results.metrics_by : Metrics by user, job size or hour of the week.
+    coalloc.energy : Energy of a schedule.
+
+    Notes
+    -----
+    docs/metrics.md defines every metric. Source: thesis, sections 3.1.3 and 3.2.2; errata 13.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> found = coalloc.metrics(instance, coalloc.simulate(instance, "fcfs").schedule)
+    >>> [round(found[name], 3) for name in ("makespan", "wait_mean", "utilization")]
+    [455.0, 133.333, 0.728]
     """
     observed = observe(instance, schedule)
     found = _of_all(observed.jobs) | {name: metric.value(observed) for name, metric in PLATFORM_METRICS.items()}
@@ -117,21 +144,42 @@ def metrics(instance: Instance, schedule: Schedule) -> dict[str, float]:
 def metrics_of(
     instance: Instance, schedule: Schedule, *, after: float | None = None, before: float | None = None
 ) -> dict[str, float]:
-    """Return the metrics of the jobs that arrive in a window, and of the platform in that time, by name.
+    """Compute the metrics of the jobs that arrive in an interval, and of the platform in that time.
 
-    So a run is judged without its warm-up and its cool-down. Jobs that arrive outside are not measured, but those that
-    do are as late as they make them, and they take processors and links. There is no makespan of a window.
+    An interval leaves out the warm-up and the cool-down of a run. Jobs that arrive outside are not measured, but they
+    hold processors and load links. There is no makespan of an interval.
 
     Parameters
     ----------
-    after, before
-        The jobs with ``after <= r_j < before`` count, s, and the platform from ``after`` to ``before`` as far as the
-        schedule goes; None: no limit.
+    instance : Instance
+        The platform and the jobs.
+    schedule : Schedule
+        A schedule of the instance.
+    after : float or None, default None
+        Begin of the interval, s: jobs with ``arrival >= after`` count. None: no limit.
+    before : float or None, default None
+        End of the interval, s: jobs with ``arrival < before`` count. None: no limit.
+
+    Returns
+    -------
+    dict of str to float
+        Metrics by name, as for ``coalloc.metrics``, without ``makespan``.
 
     Raises
     ------
     CoallocError
-        If no job arrives in the window; and as :func:`metrics`.
+        No job arrives in the interval, or the schedule does not fit the instance.
+
+    See Also
+    --------
+    coalloc.metrics : Metrics of the whole schedule.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> run = coalloc.simulate(coalloc.generate("lublin", seed=1, jobs=50, nodes=64), "easy")
+    >>> coalloc.results.metrics_of(run.instance, run.schedule, after=3600.0)["jobs"] < 50
+    True
     """
     observed = observe(instance, schedule)
     jobs = observed.jobs.taken(arriving(observed.jobs.arrival, after, before))

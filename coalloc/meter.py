@@ -43,7 +43,19 @@ SHARED = ("site", "chassis", "board", "startup")
 
 @dataclass(frozen=True, slots=True)
 class NodeEnergy:
-    """What one node consumed, J, and for how long it had a busy core, s."""
+    """Energy of one node, and its busy time.
+
+    Attributes
+    ----------
+    dynamic : float
+        Energy of its busy cores, J.
+    static : float
+        Static energy while a core is busy, J.
+    idle : float
+        Energy without a busy core, J.
+    busy : float
+        Time with a busy core, s.
+    """
 
     dynamic: float
     static: float
@@ -52,33 +64,60 @@ class NodeEnergy:
 
     @property
     def total(self) -> float:
-        """All of it, J."""
+        """Energy of the node, J."""
         return self.dynamic + self.static + self.idle
 
 
 @dataclass(frozen=True, slots=True)
 class JobEnergy:
-    """What one job consumed, J: by its own cores, and its part of the static watts of its nodes."""
+    """Energy of one job.
+
+    Attributes
+    ----------
+    dynamic : float
+        Energy of its cores, J.
+    static : float
+        Its share of the static energy of its nodes, J.
+    """
 
     dynamic: float
     static: float
 
     @property
     def total(self) -> float:
-        """All of it, J."""
+        """Energy of the job, J."""
         return self.dynamic + self.static
 
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """What :func:`energy` returns; printing it gives aligned lines.
+    """The result of ``coalloc.energy``; printing it shows aligned lines.
 
-    ``cluster_parts`` says for each cluster, by name, what it consumed for what, J; where clusters have power states
-    ``startups`` counts the start-ups of each. ``nodes`` (by name) and ``jobs`` (by id, with those that run already) say
-    who consumed what. The clusters add up to ``total``. Without power states so do the nodes, and so do the jobs
-    together with ``idle``, which is the platform's; with them nodes and jobs have what their cores consumed, and all
-    else is nobody's.
-    ``makespan`` is in s, ``work`` in processor-seconds of the reference node.
+    The clusters add up to ``total``. Without power states, so do the nodes, and so do the jobs together with ``idle``.
+    With power states, nodes and jobs have the energy of their cores only.
+
+    Attributes
+    ----------
+    cluster_parts : mapping of str to mapping of str to float
+        Energy of each cluster by part, J.
+    startups : mapping of str to int
+        Number of start-ups of each cluster with power states.
+    nodes : mapping of str to NodeEnergy
+        Energy of each node, by name.
+    jobs : mapping of str to JobEnergy
+        Energy of each job, by id, running jobs included.
+    makespan : float
+        Duration of the schedule, s.
+    work : float
+        Work of the completed jobs, processor-seconds of the reference node.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pcbe-8")
+    >>> consumed = coalloc.energy(instance, coalloc.simulate(instance, "pcbe").schedule)
+    >>> {part: round(joules, 2) for part, joules in consumed.parts.items()}
+    {'idle': 1.99, 'static': 44.78, 'dynamic': 139.23}
     """
 
     cluster_parts: Mapping[str, Mapping[str, float]]
@@ -95,50 +134,61 @@ class Energy:
 
     @property
     def parts(self) -> dict[str, float]:
-        """Energy of the platform by what it was drawn for, J; the parts add up to ``total``."""
+        """Energy of the platform by part, J; the parts add up to ``total``."""
         names = next(iter(self.cluster_parts.values()))
         return {name: sum(parts[name] for parts in self.cluster_parts.values()) for name in names}
 
     @property
     def total(self) -> float:
-        """Energy of the platform, J: ``dynamic + static + idle``."""
+        """Energy of the platform, J: the sum of ``dynamic``, ``static`` and ``idle``."""
         return sum(self.parts.values())
 
     @property
     def dynamic(self) -> float:
-        """Energy of busy cores, beyond the static watts of their nodes, J; with power states of working cores."""
+        """Energy of busy cores beyond the static power of their nodes, J; with power states, of working cores."""
         parts = self.parts
         return parts["working"] if "working" in parts else parts["dynamic"]
 
     @property
     def static(self) -> float:
-        """Energy of the static watts of nodes with a busy core, J; with power states of all but the cores."""
+        """Static energy of nodes with a busy core, J; with power states, of everything but the cores."""
         parts = self.parts
         return sum(parts[name] for name in SHARED) if "working" in parts else parts["static"]
 
     @property
     def idle(self) -> float:
-        """Energy of nodes without a busy core, J; with power states of cores that are on without a job."""
+        """Energy of nodes without a busy core, J; with power states, of cores that are on without a job."""
         return self.parts["idle"]
 
     @property
     def edp(self) -> float:
-        """Energy times makespan, J s. Source: PCBE, equation (2.5)."""
+        """Energy-delay product: energy times makespan, J s. Source: PCBE, equation (2.5)."""
         return self.total * self.makespan
 
     @property
     def ed2p(self) -> float:
-        """Energy times makespan squared, J s^2."""
+        """Energy times the square of the makespan, J s^2."""
         return self.edp * self.makespan
 
     @property
     def work_per_joule(self) -> float:
-        """Work of the completed jobs / energy, in processor-seconds of the reference node per J; 0 without energy."""
+        """Work per energy, processor-seconds of the reference node per J; 0 without energy."""
         total = self.total
         return self.work / total if total else 0.0
 
     def to_frame(self, part: Part = "node") -> pd.DataFrame:
-        """Return one row per ``"node"``, ``"cluster"`` or ``"job"`` with its total and its parts, J; busy in s."""
+        """Return the energy as a table.
+
+        Parameters
+        ----------
+        part : {"node", "cluster", "job"}, default "node"
+            What a row stands for.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per node, cluster or job: total and parts (J), and the busy time of nodes (s).
+        """
         import pandas as pd
 
         rows: list[tuple[object, ...]]
@@ -165,7 +215,7 @@ class Energy:
         return "\n".join(f"{name:<10} {text}" for name, text in self.lines())
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return the (name, text) lines that printing shows."""
+        """Return the (name, text) pairs that printing shows."""
         parts = self.parts.items() if self.startups else reversed(self.parts.items())
         startups = [("start-ups", f"{sum(self.startups.values())}")] if self.startups else []
         return [
@@ -218,34 +268,56 @@ def energy(
     power_management: bool = False,
     working: Working = "total",
 ) -> Energy:
-    """Return the energy that a schedule takes, from the earliest arrival (0 where jobs run already) to its last end.
+    """Compute the energy of a schedule, from the earliest arrival (or 0 if jobs are running) to its last end.
 
-    Nodes with watts: each job gets the dynamic energy of its cores, and at every instant its part of the static watts
-    of its nodes, which their busy cores share equally. Idle energy is the platform's. Clusters with power states: the
-    parts are site, chassis, board, idle, working and startup.
+    Nodes with watts: a job gets the dynamic energy of its cores and its share of the static power of its nodes, which
+    their busy cores share equally. Idle energy belongs to the platform. Clusters with power states: the parts are site,
+    chassis, board, idle, working and startup.
 
     Parameters
     ----------
-    schedule
-        One that passes ``check``, with ``power_management=True`` where that is given here; the figures of another mean
-        nothing.
-    idle
-        Of nodes with watts. ``"always"``: a node without a busy core draws its idle watts, all the time.
-        ``"from-first-use"``: it draws nothing before its first job, and never if it has none, as in the published
-        tables of PCBE.
-    power_management
-        Of clusters with power states. Cores, boards, chassis and sites are off at first, go on for jobs and off again
-        after their grace periods; False: all is on, from the beginning to the last end.
-    working
-        Of clusters with power states. ``"total"``: a core with a job draws its working watts; ``"extra"``: its idle
-        watts as well, the letter of equation (9).
+    instance : Instance
+        The platform and the jobs; node groups have watts, or clusters have power states.
+    schedule : Schedule
+        A schedule that passes ``coalloc.check`` (with the same ``power_management``).
+    idle : {"always", "from-first-use"}, default "always"
+        Nodes with watts. ``"always"``: idle nodes draw their idle power all the time. ``"from-first-use"``: only from
+        their first job on, as in the published tables of PCBE.
+    power_management : bool, default False
+        Clusters with power states. True: cores, boards, chassis and sites are off at first, switch on for jobs and off
+        after their grace periods. False: everything is on until the last end.
+    working : {"total", "extra"}, default "total"
+        Clusters with power states. ``"total"``: a core with a job draws its working power. ``"extra"``: it draws its
+        idle power as well, as equation (9) of the source reads.
+
+    Returns
+    -------
+    coalloc.meter.Energy
+        ``total`` (J), ``edp`` (J s), ``parts``, and the energy by ``nodes``, ``clusters`` and ``jobs``; ``to_frame``
+        returns a table.
 
     Raises
     ------
     CoallocError
-        If node groups have no watts, or clusters no power states where others have them or ``power_management`` asks
-        for them (each is named); if an option is for the other kind of platform; if the schedule names jobs or
-        processors that are not in the instance, occupies time before the origin, or does not wait for a start-up.
+        Watts or power states are missing, an option is for the other kind of platform, or the schedule does not fit the
+        instance, starts before the origin or does not wait for a start-up.
+
+    See Also
+    --------
+    coalloc.plot.power_plot : Draw the power over time.
+
+    Notes
+    -----
+    docs/energy.md and docs/grid.md define both energy models. Source: PCBE, section 2; the two-level grid study,
+    section 3.1.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pcbe-8")
+    >>> consumed = coalloc.energy(instance, coalloc.simulate(instance, "pcbe").schedule)
+    >>> round(consumed.total, 2)
+    185.99
     """
     if _has_sites(instance, idle, power_management, working):
         return _energy_of_sites(instance, schedule, power_management, working)

@@ -29,44 +29,44 @@ from coalloc.solvers.result import (
 
 @value(slots=False)
 class ResultDocument(Value):
-    """A result as it stands in a file.
+    """The content of a result file.
 
     Parameters
     ----------
-    status
-        What is known: ``optimal`` only with a proof.
-    stopped_by
+    status : SolveStatus
+        ``optimal`` (with a proof), ``feasible``, ``infeasible`` or ``unknown``.
+    stopped_by : str
         What ended the search.
-    objective
-        Value of the schedule, in ``unit``; null: there is none.
-    lower_bound
-        The lower bound, in ``unit``; null: none is known.
-    unit
-        Unit of the objective: ``s``, ``tasks``, ``J``, ``J s``, that of a custom objective; ``-``: a ratio.
-    gap
-        (objective - lower_bound)/objective; null where it is not known, or not finite.
-    message
-        Why there is no schedule, or what else there is to say.
-    instance_sha256
-        SHA-256 of the canonical file of the instance, in hexadecimal.
-    trace
-        A point for each new incumbent or bound.
-    timings
+    objective : float or None
+        Objective of the schedule, in ``unit``; null: no schedule.
+    lower_bound : float or None
+        Proven lower bound, in ``unit``; null: none.
+    unit : str
+        Unit of the objective: ``s``, ``tasks``, ``J``, ``J s``, that of a custom objective, or ``-`` for a ratio.
+    gap : float or None
+        Relative optimality gap, (objective - lower_bound) / objective; null if it is unknown or infinite.
+    message : str
+        Why there is no schedule, or other remarks.
+    instance_sha256 : str
+        SHA-256 of the canonical instance file, in hexadecimal.
+    trace : tuple of TracePoint
+        One point per new incumbent or lower bound.
+    timings : dict of str to float
         Seconds by stage.
-    model_size
-        Size of the last model; null: none was needed.
-    options
-        What was asked for, after defaults.
-    versions
-        Versions of what was at work, by name.
-    schedule
-        The best schedule known; null: none.
-    levels
-        Values of the objectives of a lexicographic model, or of those in order of priority, by name.
-    solved_levels
-        What is known of each of several objectives in order of priority.
-    simulated_objective
-        The objective with the ends that shared links really give, in its unit; null where that is not asked.
+    model_size : ModelSize or None
+        Size of the last model; null: no model was needed.
+    options : SolveOptions
+        The options of the solve, with defaults.
+    versions : dict of str to str
+        Versions of the software, by name.
+    schedule : Schedule or None
+        The best known schedule; null: none.
+    levels : dict of str to float
+        Values of the objectives of a lexicographic model, by name.
+    solved_levels : tuple of SolvedLevel, default ()
+        One entry per objective of a lexicographic solve.
+    simulated_objective : float or None, default None
+        The objective with the ends that saturated links cause, in its unit; null if it was not computed.
     """
 
     status: SolveStatus
@@ -121,24 +121,75 @@ def result_document(result: SolveResult) -> ResultDocument:
 
 @public
 def write_result(result: SolveResult, path: FilePath) -> None:
-    """Write a result as ``.json``, or ``.json.gz`` through gzip: the same bytes for the same result.
+    """Write a result of ``coalloc.solve`` to a JSON file; the same result gives the same bytes.
+
+    Parameters
+    ----------
+    result : SolveResult
+        The result. The file holds the hash of its instance, not the instance.
+    path : str or path-like
+        A ``.json`` or ``.json.gz`` file; ``"-"`` is standard output.
 
     Raises
     ------
     CoallocError
-        It cannot be written; a file of that name is then what it was before.
+        The file cannot be written; an existing file is then unchanged.
+
+    See Also
+    --------
+    coalloc.io.read_result : Read a result from a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> result = coalloc.solve(coalloc.example("pas-figure-3.3"), slot=50.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "result.json"
+    ...     coalloc.io.write_result(result, path)
+    ...     path.exists()
+    True
     """
     write_value(result_document(result), path, RESULT)
 
 
 @public
 def read_result(path: FilePath, limit: int = FILE_LIMIT) -> SolveResult:
-    """Return the result of a file, without its instance; ``limit`` is its largest size in bytes, decompressed.
+    """Read a result of ``coalloc.solve`` from a JSON file, without its instance.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A ``.json`` or ``.json.gz`` file; ``"-"`` is standard input.
+    limit : int, default 256000000
+        Maximum size of the decompressed file, bytes.
+
+    Returns
+    -------
+    SolveResult
+        The result; its ``instance`` is None.
 
     Raises
     ------
     InstanceError
-        It cannot be read or is not valid: every fault, with its JSON path.
+        The file cannot be read or is not valid. All validation errors are reported together, each with its JSON path.
+
+    See Also
+    --------
+    coalloc.io.write_result : Write a result to a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> result = coalloc.solve(coalloc.example("pas-figure-3.3"), slot=50.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "result.json"
+    ...     coalloc.io.write_result(result, path)
+    ...     coalloc.io.read_result(path) == result
+    True
     """
     document = read_value(path, RESULT, limit)
     return SolveResult(

@@ -43,21 +43,30 @@ ShapeNumber = Annotated[int, Field(strict=True, ge=0)]
 
 @value()
 class Placement(Value):
-    """One job in a schedule.
+    """The placement of one job in a schedule: its time interval and its processors.
 
     Parameters
     ----------
-    job
-        Its id.
-    start, end
-        It holds its processors in ``[start, end)``, s.
-    nodes
-        Names of the processors, one per task: ``C1/0``, or ``C1/0.3`` for a core of a node with several. Ranges stand
-        for several: ``C1/0-127``, ``C1/0-3.0-7``. They are read as a sequence of names, which is held as ranges.
-    outcome
-        ``"completed"``, or ``"killed"``: at the limit that its estimate sets, or when a window or a reservation begins.
-    shape
-        Number of the shape in which it runs: 0 is its own tasks and base time, 1 the first of its other ``shapes``.
+    job : str
+        Id of the job.
+    start : float
+        Start time, s.
+    end : float
+        End time, s; processors are held in the half-open interval ``[start, end)``.
+    nodes : sequence of str
+        Names of the processors, one per task: ``C1/0``, or ``C1/0.3`` for a core of a node with several. Ranges such as
+        ``C1/0-127`` and ``C1/0-3.0-7`` are accepted; the field is a sequence of names.
+    outcome : {"completed", "killed"}, default "completed"
+        ``"killed"``: the job reached its requested walltime, or an outage or advance reservation began on its nodes.
+    shape : int, default 0
+        Mode in which a moldable job runs: 0 is its own tasks and reference run time, 1 the first of its ``shapes``.
+
+    Examples
+    --------
+    >>> from coalloc import Placement
+    >>> placement = Placement("J1", start=0.0, end=100.0, nodes=["C1/0-2", "C2/0"])
+    >>> list(placement.nodes)
+    ['C1/0', 'C1/1', 'C1/2', 'C2/0']
     """
 
     job: Text
@@ -70,16 +79,35 @@ class Placement(Value):
 
 @value(slots=False)
 class Schedule(Value):
-    """Placements of the jobs of an instance; ``len``, iteration and ``schedule["J1"]`` give them.
+    """A schedule: one placement per job.
+
+    Iteration yields the placements, ``len(schedule)`` is their number, and ``schedule["J1"]`` is that of a job.
 
     Parameters
     ----------
-    placements
-        One per job, in any order; :func:`coalloc.check` says whether they are valid.
-    slot
-        Length of a slot, s, where starts and ends are whole slots; None: continuous time.
-    instance
+    placements : sequence of Placement
+        The placements, in any order.
+    slot : float or None, default None
+        Length of a time slot, s, if starts and ends are whole slots. None: continuous time.
+    instance : str, default "instance"
         Name of the instance.
+
+    See Also
+    --------
+    coalloc.check : List every rule that a schedule violates.
+    coalloc.metrics : Compute the metrics of a schedule.
+    coalloc.gantt : Draw a schedule as a Gantt chart.
+
+    Examples
+    --------
+    >>> from coalloc import Placement, Schedule
+    >>> schedule = Schedule([Placement("J1", 0.0, 100.0, ["C1/0"]), Placement("J2", 100.0, 160.0, ["C1/0-1"])])
+    >>> schedule["J2"].start
+    100.0
+    >>> schedule.to_frame()[["job", "start", "end"]]
+      job  start    end
+    0  J1    0.0  100.0
+    1  J2  100.0  160.0
     """
 
     placements: Listed[Placement]
@@ -97,15 +125,25 @@ class Schedule(Value):
         return {placement.job: placement for placement in self.placements}
 
     def __getitem__(self, job: str) -> Placement:
-        """Return the placement of a job by its id; ``KeyError`` where it has none."""
+        """Return the placement of a job by its id; raise ``KeyError`` if there is none."""
         if job not in self._by_job:
             raise KeyError(f"no placement of job {job!r}; schedule.placements lists all")
         return self._by_job[job]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per placement: job, start, end (s), nodes (a sequence of names), outcome.
+        """Return the schedule as a table, one row per placement.
 
-        Where a job has another shape than its first there is a column of their numbers, ``shape``, as well.
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``job``, ``start`` (s), ``end`` (s), ``nodes`` (a sequence of names) and ``outcome``; also ``shape``
+            if a moldable job runs in another mode than its first.
+
+        Examples
+        --------
+        >>> from coalloc import Placement, Schedule
+        >>> list(Schedule([Placement("J1", 0.0, 100.0, ["C1/0"])]).to_frame().columns)
+        ['job', 'start', 'end', 'nodes', 'outcome']
         """
         import pandas as pd
 
@@ -131,10 +169,23 @@ class Schedule(Value):
 
     @public
     def html(self, instance: Instance | None = None) -> str:
-        """Return the schedule as HTML: a Gantt chart where it is small enough, else a table of its first placements.
+        """Return the schedule as HTML: a Gantt chart, or a table of the first placements if it is large.
 
-        The rows are the processors that it uses; with its instance all those of the platform, with the jobs that
-        run already.
+        Parameters
+        ----------
+        instance : Instance or None, default None
+            The instance: the chart then shows all processors and the running jobs. None: only the processors in use.
+
+        Returns
+        -------
+        str
+            A fragment of HTML.
+
+        Examples
+        --------
+        >>> from coalloc import Placement, Schedule
+        >>> "<svg" in Schedule([Placement("J1", 0.0, 100.0, ["C1/0"])]).html()
+        True
         """
         columns = ("job", "start (s)", "end (s)", "nodes", "outcome")
         return self._chart(instance) or table(
@@ -156,7 +207,7 @@ class Schedule(Value):
 
     @staticmethod
     def remedy_for(given: object) -> str:
-        """Return what to do where something else is given as a schedule."""
+        """Return a hint for a value that was passed instead of a schedule."""
         if given is None:
             return "a result without a schedule has none to look at"
         if isinstance(getattr(given, "schedule", None), Schedule):

@@ -18,23 +18,75 @@ SCHEDULE = Kind("schedule", Schedule, ("instance", "slot", "placements"), versio
 
 @public
 def read_schedule(path: FilePath, limit: int = FILE_LIMIT) -> Schedule:
-    """Return the schedule of a file; ``limit`` is its largest size in bytes, decompressed.
+    """Read a schedule from a JSON file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A ``.json`` or ``.json.gz`` file; ``"-"`` is standard input.
+    limit : int, default 256000000
+        Maximum size of the decompressed file, bytes.
+
+    Returns
+    -------
+    Schedule
+        The schedule.
 
     Raises
     ------
     InstanceError
-        It cannot be read or is not valid: every fault, with its JSON path.
+        The file cannot be read or is not valid. All validation errors are reported together, each with its JSON path.
+
+    See Also
+    --------
+    coalloc.write_schedule : Write a schedule to a file.
+    coalloc.check : List every rule that a schedule violates.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> schedule = coalloc.simulate(coalloc.example("pas-figure-3.3"), "fcfs").schedule
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "schedule.json"
+    ...     coalloc.write_schedule(schedule, path)
+    ...     coalloc.read_schedule(path) == schedule
+    True
     """
     return read_value(path, SCHEDULE, limit)
 
 
 @public
 def write_schedule(schedule: Schedule, path: FilePath) -> None:
-    """Write a schedule as ``.json``, or ``.json.gz`` through gzip: the same bytes for the same schedule.
+    """Write a schedule to a JSON file; the same schedule gives the same bytes.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    path : str or path-like
+        A ``.json`` or ``.json.gz`` file; ``"-"`` is standard output.
 
     Raises
     ------
     CoallocError
-        It cannot be written; a file of that name is then what it was before.
+        The file cannot be written; an existing file is then unchanged.
+
+    See Also
+    --------
+    coalloc.read_schedule : Read a schedule from a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> schedule = coalloc.simulate(coalloc.example("pas-figure-3.3"), "fcfs").schedule
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "schedule.json.gz"
+    ...     coalloc.write_schedule(schedule, path)
+    ...     path.exists()
+    True
     """
     write_value(schedule, path, SCHEDULE)

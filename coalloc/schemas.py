@@ -18,12 +18,28 @@ KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in (INSTANCE, PLATFORM, 
 
 @public
 def schema(kind: str) -> Schema:
-    """Return the JSON Schema (draft 2020-12) of ``instance``, ``platform``, ``schedule`` or ``result`` files.
+    """Return the JSON Schema (draft 2020-12) of a kind of file.
+
+    Parameters
+    ----------
+    kind : {"instance", "platform", "schedule", "result"}
+        The kind of file.
+
+    Returns
+    -------
+    dict
+        The schema.
 
     Raises
     ------
     CoallocError
-        There is no such kind; the message lists those that there are.
+        The kind is unknown; the message lists the kinds.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> coalloc.io.schema("schedule")["required"]
+    ['format', 'version', 'placements']
     """
     if kind not in KINDS:
         raise CoallocError(f"there is no kind of file {shown(kind)}; there are {', '.join(KINDS)}")

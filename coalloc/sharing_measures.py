@@ -60,16 +60,49 @@ SHARING_METRICS: Mapping[str, tuple[str, str]] = {
 
 @public
 def sharing_metrics(instance: Instance, schedule: Schedule, kappa: float = KAPPA) -> dict[str, float]:
-    """Return the metrics of docs/nondedicated.md by name, and an indicator of latency for each profile of users.
+    """Compute the metrics of time-shared nodes: turnaround, stops, messages, and the share left to local users.
 
-    ``latency_mean_PROFILE`` and ``latency_max_PROFILE`` (us) are 14 us plus ``kappa`` times the share of the CPU that
-    parallel tasks take beside a user: a model, from which nothing may be concluded but what the contract allows. On
-    dedicated nodes users have nothing to keep, and nobody is stopped.
+    Parameters
+    ----------
+    instance : Instance
+        An instance whose nodes are time-shared (dedicated nodes are permitted).
+    schedule : Schedule
+        A schedule of the instance.
+    kappa : float, default 18.0
+        Increase of the latency indicator if parallel tasks take the whole CPU, us.
+
+    Returns
+    -------
+    dict of str to float
+        The metrics of docs/nondedicated.md by name, and per profile of local users ``latency_mean_PROFILE`` and
+        ``latency_max_PROFILE`` (us): 14 us plus ``kappa`` times the CPU share of parallel tasks. The latency is a
+        model, not a measurement.
 
     Raises
     ------
     CoallocError
-        The schedule places jobs or uses processors that the instance does not have; kappa is negative.
+        The schedule does not fit the instance, or ``kappa`` is negative.
+
+    See Also
+    --------
+    coalloc.metrics : Metrics of any schedule.
+
+    Notes
+    -----
+    Source: the text on CISNE, section 3.3 and Table 2; errata 24.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> from coalloc import Cluster, Instance, Job, LocalUser, NodeGroup, Platform, Sharing
+    >>> cluster = Cluster("C1", [NodeGroup(1, power=1.0)], link_bandwidth=12.5)
+    >>> user = LocalUser("C1/0", start=300.0, end=9000.0)
+    >>> platform = Platform([cluster], sharing=Sharing(contract=0.5))
+    >>> instance = Instance(platform, [Job("J1", tasks=1, base_time=600.0)], local_users=[user])
+    >>> run = coalloc.simulate(instance, "loras")
+    >>> found = coalloc.results.sharing_metrics(instance, run.schedule)
+    >>> found["turnaround_mean"], found["user_cpu_mean"]
+    (900.0, 0.5)
     """
     if not 0.0 <= kappa < math.inf:
         raise CoallocError(f"kappa: must be finite and at least 0, got {kappa!r}")

@@ -107,27 +107,46 @@ def series(
     idle: Idle = "always",
     power_management: bool = False,
 ) -> pd.DataFrame:
-    """Return what a schedule is like at every instant, one row per step of time, as docs/metrics.md defines it.
+    """Compute queue length, busy processors, link loads and power over time.
 
     Parameters
     ----------
-    schedule
-        One that passes ``check``; the figures of another mean nothing.
-    every
-        Length of rows, s: each has the mean of every column over its time, the last may be shorter. None: a row
-        for every instant at which something changes.
-    idle, power_management
-        Which power counts, as :func:`coalloc.energy` takes them.
+    instance : Instance
+        The platform and the jobs.
+    schedule : Schedule
+        A schedule of the instance that passes ``coalloc.check``.
+    every : float or None, default None
+        Length of the rows, s: each holds the means over its interval. None: one row per change.
+    idle : {"always", "from-first-use"}, default "always"
+        Power of idle nodes, as for ``coalloc.energy``.
+    power_management : bool, default False
+        Whether clusters with power states are switched on and off, as for ``coalloc.energy``.
 
     Returns
     -------
     pandas.DataFrame
-        With ``start`` and ``end`` (s) of each row. The integral of a column is the sum of it times ``end - start``.
+        ``start`` and ``end`` of each row (s), then the columns that docs/metrics.md defines. The integral of a column
+        is the sum of its values times ``end - start``.
 
     Raises
     ------
     CoallocError
-        If ``every`` is not above 0 or makes more than 10,000,000 rows; and as :func:`coalloc.metrics`.
+        ``every`` is not positive or gives more than 10,000,000 rows, or the schedule does not fit the instance.
+
+    See Also
+    --------
+    coalloc.plot.series_plot : Draw the series.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> schedule = coalloc.simulate(instance, "fcfs").schedule
+    >>> coalloc.results.series(instance, schedule)[["start", "end", "queue_length", "busy_processors"]]
+       start    end  queue_length  busy_processors
+    0    0.0  200.0           2.0              2.0
+    1  200.0  360.0           0.0              4.0
+    2  360.0  455.0           0.0              3.0
     """
     timeline = timeline_of(instance, schedule, idle, power_management)
     return (timeline if every is None else timeline.averaged(every)).to_frame()

@@ -35,6 +35,14 @@ __version__ = _version("coalloc")
 
 
 def show_versions() -> None:
-    """Print the versions, one line each, for a bug report."""
+    """Print the versions of coalloc, Python and the libraries, for a bug report.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> coalloc.show_versions()  # doctest: +ELLIPSIS
+    coalloc        ...
+    python         ...
+    """
     for name, version in versions().items():
         print(f"{name:<14} {version}")

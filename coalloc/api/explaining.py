@@ -45,39 +45,61 @@ def explain(
     jobs: Sequence[str] = (),
     time_limit: float = 60.0,
 ) -> Explanation:
-    """Return why an instance has no schedule; else what bounds its objective, and why the jobs of a schedule waited.
+    """Explain why an instance is infeasible, which resources bound its objective, or why the jobs of a schedule waited.
 
-    Where jobs have to end by an instant a schedule is looked for first, as by :func:`solve`; if none is found, nor a
-    proof that there is none, the first reason says so.
+    If jobs have deadlines, a schedule is searched first. If neither a schedule nor a proof of infeasibility is found,
+    the first reason says so.
 
     Parameters
     ----------
-    schedule
-        A schedule of the instance, of a solver or of a policy: its gap and the waits of its jobs are explained as well.
-    objective
-        A regular objective, as for :func:`solve`.
-    slot
-        Seconds, or ``"50%"`` of the mean base time; of a schedule of slots its own is taken.
-    links
-        Under which the schedule is valid: ``"strict"``, ``"shared"`` or ``"ignore"``, as for :func:`check`.
-    saturation, scope, makespan_limit, fixed
-        As for :func:`solve`.
-    jobs
-        Ids of the jobs of the schedule whose waits are explained; none: all that waited.
-    time_limit
-        Seconds for what is computed: half for bounds, half for schedules and proofs.
+    instance : Instance
+        The platform and the jobs.
+    schedule : Schedule or None, default None
+        A schedule of the instance, from a solver or a policy: its gap and the waits of its jobs are explained as well.
+    objective : str or Objective, default "makespan"
+        A regular objective, as for ``coalloc.solve``.
+    slot : float, str or None, default None
+        Length of a time slot: seconds, or a percentage of the mean reference run time. A slotted schedule brings its
+        own slot.
+    links : {"strict", "shared", "ignore"}, default "strict"
+        The link model under which the schedule is valid, as for ``coalloc.check``.
+    saturation : float, default 0.0
+        Tolerated share of the load of a link above its bandwidth.
+    scope : {"platform", "cluster", "node"}, default "platform"
+        Where the tasks of one job may run.
+    makespan_limit : float or None, default None
+        Latest makespan, s.
+    fixed : sequence of Fixed or Placement, default ()
+        Parts of the schedule that are fixed, as for ``coalloc.solve``.
+    jobs : sequence of str, default ()
+        Ids of the jobs whose waits are explained. Empty: all jobs that waited.
+    time_limit : float, default 60.0
+        Seconds: half for bounds, half for schedules and proofs.
 
     Returns
     -------
-    Explanation
-        ``reasons``, each an object with its numbers and its sentence; ``of(about)`` gives those about one thing,
-        ``to_dict()`` all as a document; printed, it is their sentences.
+    coalloc.explanations.reasons.Explanation
+        ``reasons`` are objects with numbers and a sentence, ``of(about)`` selects those about one topic (``"bound"``,
+        ``"wait"``, ...), ``to_dict()`` returns a document. Printing shows the sentences.
 
     Raises
     ------
     CoallocError
-        An argument is unknown, the objective is not regular, the limit is not above 0, or jobs are named without a
-        schedule.
+        An argument is unknown, the objective is not regular, the time limit is not positive, or ``jobs`` are given
+        without a schedule.
+
+    See Also
+    --------
+    coalloc.check : List every rule that a schedule violates.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> schedule = coalloc.simulate(instance, "fcfs").schedule
+    >>> explanation = coalloc.explain(instance, schedule, time_limit=5.0)
+    >>> [(reason.kind, reason.jobs) for reason in explanation.of("wait")]
+    [('processors', ('J2',)), ('queue', ('J3', 'J2'))]
     """
     asked = objective_of(objective)
     if not isinstance(asked, RegularObjective):

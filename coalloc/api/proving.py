@@ -22,29 +22,46 @@ MODEL = ".fzn"
 
 @public
 def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit: float = 60.0) -> None:
-    """Write a proof that no schedule of an instance ends a slot sooner than the one of a result.
+    """Write a machine-checkable proof that no schedule ends a slot earlier than that of a result.
 
-    Pumpkin, a solver by lazy clause generation, is asked for such a schedule, in its model of the modes
-    (docs/mathematics.md, "Clause learning"), and writes every step by which it finds that there is none, in the format
-    DRCP: a line ``c UNSAT`` ends it. The model is written beside it, as FlatZinc: the steps name its variables, and its
-    constraints by the numbers that they have there (``constraint_tag``).
+    The solver Pumpkin (lazy clause generation) refutes an earlier end in its model of the modes and logs every step in
+    the format DRCP; the line ``c UNSAT`` ends the proof. The model is written next to the proof, as FlatZinc: the steps
+    refer to its variables and to its constraints (``constraint_tag``).
 
     Parameters
     ----------
-    result
-        Of :func:`solve` with model oas, objective makespan, a slot, and no constraints of the user's own; the proof
-        does not start from its bound.
-    path
-        The file, such as ``proof.drcp``; the model has the same name with ``.fzn`` for its ending. Nothing is there
-        unless the proof is complete.
-    time_limit
+    result : SolveResult
+        A result of ``coalloc.solve`` with model oas, objective makespan, a slot and no custom constraints.
+    path : str or path-like
+        The proof file, such as ``proof.drcp``. The model has the same name with the suffix ``.fzn``. Both are written
+        only if the proof is complete.
+    time_limit : float, default 60.0
         Seconds for the proof.
 
     Raises
     ------
     CoallocError
-        The result is of another kind, no proof was found in time, or there is a better schedule, or one job alone takes
-        as long, so that there is nothing to prove.
+        The result is of another kind, no proof was found in time, a better schedule exists, or a single job takes that
+        long, so that there is nothing to prove.
+
+    See Also
+    --------
+    coalloc.solve : Solve an instance.
+
+    Notes
+    -----
+    The model is described in docs/mathematics.md, section "Clause learning".
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> result = coalloc.solve(coalloc.example("pas-figure-3.3"), slot=50.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     coalloc.write_proof(result, Path(folder) / "proof.drcp")
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['proof.drcp', 'proof.fzn']
     """
     options, instance = result.options, result.instance
     is_of_kind = options.model == "oas" and options.objective == Makespan.name and options.slot is not None

@@ -30,41 +30,71 @@ def simulate(
     progress: bool | ReportPosition = False,
     **policy_options: Any,
 ) -> SimulationResult:
-    """Run an instance under a policy; return the schedule, which has passed the checker, and its metrics.
+    """Simulate an instance under a scheduling policy, and return its schedule and metrics.
 
-    Jobs arrive at their arrivals and run for their base times, slowed down by their processors and by
-    the links they share; the policy knows their estimates only.
+    Jobs arrive over time and run for their reference run times, slowed down by their processors and by the links that
+    they share. The policy sees requested walltimes, never true run times.
 
     Parameters
     ----------
-    policy
-        A name of :func:`coalloc.policies`, or an object of your own with ``scope`` and
-        ``decide(state) -> Iterable[Start | Wake]``; methods ``begin(state)``, ``arrived(state, job)`` and
-        ``ended(state, running)`` are called where it has them. Or a broker of your own, with ``scope``,
-        ``partitions(platform)`` and ``route(sites, job)``: it says which sites there are, each with a policy, and to
-        which a job goes when it arrives.
-    passes
-        ``"batch"``: all terminations of an instant, all its arrivals, its wake-ups, then one scheduling pass.
-        ``"per-event"``: arrivals before terminations, a pass after every event, and a job whose
-        estimated end has come counts as finished if it does end now.
-    kill
-        Kill jobs at their limit: the time that the estimate takes on the allocation if no link
-        saturates, fixed at the start.
-    seed
-        Of the random numbers that a policy may draw (``state.rng``).
-    progress
-        ``True`` prints where the run is on standard error; a function gets a
-        :class:`coalloc.simulator.engine.Position`.
-    policy_options
-        Options of the policy, if it is given by name: ``allocation="first-fit"``, ...
+    instance : Instance
+        The platform and the jobs.
+    policy : str, Policy or Broker
+        A name of ``coalloc.policies()``, a custom ``coalloc.Policy``, or a custom ``coalloc.extend.Broker``, which
+        assigns every job to a site when it arrives.
+    passes : {"batch", "per-event"}, default "batch"
+        ``"batch"``: one scheduling pass after all ends, arrivals and wake-ups of a point in time. ``"per-event"``: a
+        pass after every event, arrivals before ends; a job whose estimated end has come counts as finished if it ends
+        now.
+    kill : bool, default False
+        Kill a job at its requested walltime: the time that its estimate takes on its allocation if no link saturates.
+    seed : int, default 0
+        Seed of the random numbers of a policy (``state.rng``).
+    progress : bool or callable, default False
+        True prints the progress to standard error; a function receives ``coalloc.simulator.engine.Position`` objects.
+    **policy_options
+        Options of a policy given by name, such as ``allocation="first-fit"`` (docs/policies.md).
+
+    Returns
+    -------
+    SimulationResult
+        The schedule, which has passed ``coalloc.check``, its metrics and tables.
 
     Raises
     ------
     CoallocError
-        If the policy or an option is unknown, if the policy asks for a start that is not possible, or
-        if it leaves jobs waiting for ever; the latter say where the run was.
+        The policy or an option is unknown, the policy requests a start that is not possible, or it leaves jobs in the
+        queue forever.
     KeyboardInterrupt
-        At Ctrl-C; its message says where the run was.
+        At Ctrl-C; the message gives the simulated time and the number of finished jobs.
+
+    See Also
+    --------
+    coalloc.policies : List the names of the policies.
+    coalloc.compare : Compare policies with each other and with lower bounds.
+    coalloc.replay : Run a given schedule with its real durations.
+
+    Notes
+    -----
+    The order of events and the rules of every policy are in docs/simulation.md and docs/policies.md.
+
+    Examples
+    --------
+    EASY backfilling on a synthetic workload:
+
+    >>> import coalloc
+    >>> instance = coalloc.generate("lublin", seed=1, jobs=50, nodes=64)
+    >>> run = coalloc.simulate(instance, "easy")
+    >>> len(run.schedule)
+    50
+    >>> run.metrics["wait_mean"] <= coalloc.simulate(instance, "fcfs").metrics["wait_mean"]
+    True
+
+    Options of a policy are keywords:
+
+    >>> run = coalloc.simulate(coalloc.example("pas-figure-3.3"), "easy", allocation="fewest-clusters")
+    >>> list(run.schedule["J1"].nodes)
+    ['C1/0', 'C1/1']
     """
     if seed < 0:
         raise CoallocError(f"seed: must be a whole number from 0 on, got {seed}")

@@ -78,62 +78,109 @@ def solve(
     progress: bool | Progress = False,
     cancel: threading.Event | None = None,
 ) -> SolveResult:
-    """Solve one instance; return the best schedule and bound known, never raise because time ran out.
+    """Solve one instance to optimality, or return the best schedule and lower bound found within the limits.
+
+    The default is a portfolio of bounds, heuristics and exact searches (MILP, branch and bound, constraint
+    programming). A limit that is reached is not an error: the result then holds the incumbent and its optimality gap.
 
     Parameters
     ----------
-    model
-        ``"oas"`` orders and allocates; ``"pas"``, ``"cbs"`` and ``"jpr"`` allocate all jobs as one package.
-    formulation
-        ``"auto"``, or by model: oas ``"node"``, ``"count"``, ``"mode"``; pas ``"node"``,
-        ``"mode"``; or an object of your own with ``build`` and ``extract``.
-    objective
-        oas ``"makespan"`` (default), ``"total-response-time"``, ``"total-weighted-response-time"``, ``"mean-wait"``,
-        ``"mean-bounded-slowdown"``, ``"weighted-tardiness"``, ``"maximum-lateness"``, any regular objective of your own
-        (a :class:`coalloc.objectives.RegularObjective`), ``"energy"`` (J, as :func:`coalloc.energy` meters
-        the schedule that is returned) or ``"edp"`` (J s, proven by a scan over makespans); pas
-        ``"total-execution-time"``. oas: a tuple of regular ones in order of priority, ``("makespan",
-        "total-response-time")``: all but the last must be makespan or ``"maximum-lateness"``, and each is least among
-        the schedules that keep what was found of those before it (``result.solved_levels``).
-    slot
-        Seconds, or ``"50%"`` of the mean base time; ``None`` is continuous time.
-    links
-        ``"strict"``: links may not saturate; ``"shared"``: they may, and slow jobs down (pas).
-    saturation
-        Share above its bandwidth that a link may carry and still not count as saturated.
-    scope
-        Where the tasks of a job may be: ``"platform"``, one ``"cluster"``, one ``"node"`` (oas).
-    makespan_limit
-        Seconds within which the schedule must end (oas); it may make an instance infeasible.
-    constraints
-        What else restricts a schedule (oas, regular objectives): :class:`coalloc.constraint.Constraint` objects.
-    fixed
-        What is decided of some jobs already (oas, regular objectives), a :class:`Fixed` each: when they start, where
-        they are, in which shape, any part of that; or placements, which are kept as they are.
-    time_limit, work_limit, gap
-        Stop after these seconds (building included; ``None`` or ``math.inf``: no limit), these
-        branch-and-bound nodes, or at this relative gap.
-    solver
-        ``"highs"``, or the name of any MIP solver that Pyomo finds (``"cbc"``, ``"glpk"``, ...). One that fails, for
-        want of a licence say, is noted in the message of the result, which has what is known without it.
-    threads, seed
-        Cores of all that runs, and what is drawn; the same seed gives the same answer where no time limit struck.
-        On more than one core ``formulation="auto"`` may return another schedule that is optimal just as well.
-    start
-        A valid schedule to start from. Where it has only some of the jobs the others are placed by a list, and message
-        and trace say so.
-    progress
-        ``True`` prints a line per new incumbent or bound on standard error; a function gets each
-        :class:`TracePoint`. An exception that it raises ends the solve, and is raised.
-    cancel
-        An event that another thread sets to stop the solve, wherever it is: what is known is returned, as at Ctrl-C
-        (``result.stopped_by`` is ``"interrupt"``).
+    instance : Instance
+        The platform and the jobs.
+    model : {"oas", "pas", "cbs", "jpr"}, default "oas"
+        ``"oas"`` chooses start times and allocations. The package models allocate all jobs at once, with one common
+        start: ``"pas"`` (minimal total execution time), ``"cbs"`` (few chunks) and ``"jpr"``.
+    formulation : str, Formulation or PackageFormulation, default "auto"
+        ``"auto"`` is the portfolio. ``"node"``, ``"count"`` or ``"mode"`` (model oas) and ``"node"`` or ``"mode"``
+        (model pas) solve that MILP alone; a formulation of model oas needs a ``slot``. A custom formulation is an
+        object with ``build`` and ``extract``.
+    objective : str, Objective, tuple of them or None, default None
+        What is minimized. Model oas: ``"makespan"`` (the default, s), ``"total-response-time"`` (s),
+        ``"total-weighted-response-time"`` (s), ``"mean-wait"`` (s), ``"mean-bounded-slowdown"``,
+        ``"weighted-tardiness"`` (s), ``"maximum-lateness"`` (s), ``"energy"`` (J), ``"edp"`` (J s), or a custom
+        ``coalloc.extend.RegularObjective``. A tuple of regular objectives is lexicographic: all but the last must be
+        ``"makespan"`` or ``"maximum-lateness"``. The package models have one objective each.
+    slot : float, str or None, default None
+        Length of a time slot in seconds, or a percentage of the mean reference run time such as ``"50%"``. None is
+        continuous time.
+    links : {"strict", "shared"}, default "strict"
+        ``"strict"``: links are capacity-constrained and never saturate. ``"shared"`` (package models): links may
+        saturate, and jobs on them slow down.
+    saturation : float, default 0.0
+        Share of its bandwidth by which the load of a link may exceed the bandwidth without slowing jobs down.
+    scope : {"platform", "cluster", "node"}, default "platform"
+        Where the tasks of one job may run: on several clusters (co-allocation), within one cluster, or on one node
+        (model oas).
+    makespan_limit : float or None, default None
+        Latest makespan in seconds (model oas). It may make the instance infeasible.
+    constraints : sequence of Constraint, default ()
+        Custom constraints (model oas, regular objectives): ``coalloc.extend.Constraint`` objects.
+    fixed : sequence of Fixed or Placement, default ()
+        Parts of the schedule that are fixed (model oas, regular objectives): start, nodes or shape of a job as a
+        ``coalloc.Fixed``, or a whole ``coalloc.Placement``.
+    time_limit : float or None, default 60.0
+        Wall-clock limit in seconds, model building included. None or ``math.inf``: no limit.
+    work_limit : int or None, default None
+        Limit on branch-and-bound nodes (``solver="highs"``). Runs that stop here repeat on any machine. None: no limit.
+    gap : float, default 0.0
+        Relative optimality gap at which the solve stops, from 0 to 1.
+    solver : str, default "highs"
+        MIP solver: ``"highs"``, or any solver that Pyomo finds (``"cbc"``, ``"glpk"``, ``"gurobi"``). If it fails, for
+        example without a license, ``result.message`` says so and the result holds the bounds and schedules of the other
+        methods.
+    threads : int, default 1
+        Number of CPU cores. With several, ``formulation="auto"`` may return another optimal schedule.
+    seed : int, default 0
+        Random seed, at least 0. The same seed gives the same result unless the time limit is reached.
+    start : Schedule or None, default None
+        Warm start: a valid schedule (model oas). If it places only some jobs, a list heuristic places the others.
+    progress : bool or callable, default False
+        True prints a line to standard error for each new incumbent or bound. A function receives each
+        ``coalloc.results.TracePoint``; an exception that it raises ends the solve.
+    cancel : threading.Event or None, default None
+        An event that stops the solve when another thread sets it, with the best known result (``stopped_by`` is
+        ``"interrupt"``, as for Ctrl-C).
+
+    Returns
+    -------
+    SolveResult
+        Status, objective, lower bound, gap, schedule, trace and timings. The schedule has passed ``coalloc.check``.
 
     Raises
     ------
     CoallocError
-        An option is unknown or not supported with the others, a model would be too large, or the solve was cancelled
-        before anything was known.
+        An option is unknown or not supported in this combination, a model would be too large, or the solve was
+        cancelled before anything was known.
+
+    See Also
+    --------
+    coalloc.lower_bound : Compute a lower bound without a schedule.
+    coalloc.build_model : Build the Pyomo model to extend, export or solve it.
+    coalloc.simulate : Run an instance under a scheduling policy.
+
+    Notes
+    -----
+    Formulations and bounds are derived in docs/mathematics.md. OAS is section 3.2 of the thesis, PAS, CBS and JPR are
+    section 3.1.
+
+    Examples
+    --------
+    Three jobs on two clusters, one of them co-allocated:
+
+    >>> import coalloc
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> result = coalloc.solve(instance)
+    >>> print(result.status, result.objective, result.unit)
+    optimal 455.0 s
+    >>> list(result.schedule["J2"].nodes)
+    ['C1/0', 'C2/0', 'C2/1']
+
+    Time slots of 50 s and a lexicographic objective:
+
+    >>> goals = ("makespan", "total-response-time")
+    >>> slotted = coalloc.solve(instance, slot=50.0, objective=goals)
+    >>> [(level.objective, level.value) for level in slotted.solved_levels]
+    [('makespan', 500.0), ('total-response-time', 900.0)]
     """
     options = SolveOptions(
         model=model,
@@ -217,30 +264,62 @@ def build_model(
     fixed: Sequence[Fixed | Placement] = (),
     horizon: float | None = None,
 ) -> pyo.ConcreteModel:
-    """Return the Pyomo model of an instance, to extend, to export or to solve.
+    """Build the Pyomo model of an instance, to extend, export or solve it.
+
+    The size of the model is estimated first, so that a model that is too large raises before anything is built.
 
     Parameters
     ----------
-    model, objective, slot, links, saturation, scope, makespan_limit, constraints, fixed
-        As for :func:`solve`; models of oas need a slot, but for energy within nodes.
-    formulation
-        As for :func:`solve`, by name; ``"auto"`` is the mode model.
-    horizon
-        Slots (energy in continuous time: s) within which every job must end. Without it every order of the jobs
-        fits, so that a row that you add (a precedence, a latest end) forbids nothing but what it says. One that is
-        too short makes the model infeasible; one in which a job cannot end at all is refused.
+    instance : Instance
+        The platform and the jobs.
+    model : {"oas", "pas", "cbs", "jpr"}, default "oas"
+        As for ``coalloc.solve``.
+    formulation : {"auto", "node", "count", "mode"}, default "auto"
+        The MILP formulation; ``"auto"`` is ``"mode"``. Package models have ``"node"`` (pas only) and ``"mode"``.
+    objective : str, Objective or None, default None
+        As for ``coalloc.solve``, one objective; EDP has no model.
+    slot : float, str or None, default None
+        Length of a time slot in seconds, or a percentage of the mean reference run time. Models of oas need a slot,
+        except energy with ``scope="node"``.
+    links : {"strict", "shared"}, default "strict"
+        As for ``coalloc.solve``.
+    saturation : float, default 0.0
+        Tolerated share of the load of a link above its bandwidth.
+    scope : {"platform", "cluster", "node"}, default "platform"
+        Where the tasks of one job may run.
+    makespan_limit : float or None, default None
+        Latest makespan in seconds.
+    constraints : sequence of Constraint, default ()
+        Custom constraints, as for ``coalloc.solve``.
+    fixed : sequence of Fixed or Placement, default ()
+        Parts of the schedule that are fixed, as for ``coalloc.solve``.
+    horizon : float or None, default None
+        Latest end of all jobs, in slots (energy in continuous time: seconds). None: every order of the jobs fits, so
+        that a constraint that you add cuts off only the schedules that violate it. A short horizon may make the model
+        infeasible.
 
     Returns
     -------
     pyomo.environ.ConcreteModel
-        Its objective is in slots (oas), in s for packages, in tasks (cbs) or in J (energy); :func:`schedule_of_model`
-        leads back from it once it is solved.
+        The model. Its objective is in slots (oas), seconds (pas, jpr), chunks (cbs) or joules (energy).
 
     Raises
     ------
     CoallocError
-        An option is not supported with the others, a job fits nowhere, or the model would be too large: that is
-        estimated before anything is built, and what is built takes a minute or so at most.
+        An option is not supported in this combination, a job fits nowhere, a job cannot end within the horizon, or the
+        model would be too large.
+
+    See Also
+    --------
+    coalloc.schedule_of_model : Read the schedule of a solved model.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> model = coalloc.build_model(instance, formulation="mode", slot=50.0)
+    >>> model.name
+    'OAS mode'
     """
     options = SolveOptions(
         model=model,
@@ -270,15 +349,37 @@ def build_model(
 
 @public
 def schedule_of_model(model: pyo.ConcreteModel) -> Schedule:
-    """Return the schedule of a model of :func:`build_model` that a solver has given values.
+    """Return the schedule of a solved model of ``coalloc.build_model``.
 
-    Rows may have been added to it, and any solver may have solved it.
+    You may have added constraints to the model, and any solver may have solved it.
+
+    Parameters
+    ----------
+    model : pyomo.environ.ConcreteModel
+        A model of ``coalloc.build_model`` whose variables have values.
+
+    Returns
+    -------
+    Schedule
+        The schedule, which has passed ``coalloc.check``.
 
     Raises
     ------
     CoallocError
-        If the model is not one of :func:`build_model`, or has no solution yet, or the schedule of its values is not
-        valid: the checker's sentence says why.
+        The model is not one of ``coalloc.build_model``, has no solution, or its values are not a valid schedule.
+
+    See Also
+    --------
+    coalloc.build_model : Build the Pyomo model of an instance.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> import pyomo.environ as pyo
+    >>> model = coalloc.build_model(coalloc.example("pas-figure-3.3"), formulation="mode", slot=100.0)
+    >>> _ = pyo.SolverFactory("appsi_highs").solve(model)
+    >>> len(coalloc.schedule_of_model(model))
+    3
     """
     formulation = formulation_of_model(model)
     if formulation is None:
@@ -321,45 +422,69 @@ def lower_bound(
     power_management: bool | None = None,
     working: Working = "total",
 ) -> float:
-    """Return a proven lower bound on what ``solve`` with model oas can reach, in the unit that it reports.
+    """Return a proven lower bound on the objective of every schedule of an instance.
 
-    That of energy is one on :func:`coalloc.energy` of every valid schedule, of clusters with power states as well.
+    A bound on energy holds for ``coalloc.energy`` of every valid schedule, in time slots or in continuous time.
 
     Parameters
     ----------
-    objective
-        ``"makespan"``, another regular objective by its name, or one of your own; ``"energy"`` (J) or ``"edp"`` (J s),
-        for schedules of any makespan, in slots or not.
-    method
-        Makespan: ``"longest-job"``, ``"work"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (default), or ``"best"``
-        of them all. Sums: ``"prices"`` (default), prices of processors over time at which each job takes its cheapest
-        start, where costs are ramps (:meth:`coalloc.objectives.RegularObjective.ramp`); ``"best"`` goes on with prices
-        of jobs, which takes longer; ``"longest-job"`` is each job alone; the others are that and, for a sum of ends,
-        the squashed area. Maxima: ``"prices"`` (default), ``"feasible-set"`` and ``"best"`` are the latest ends of jobs
-        that are due early, less their due dates. Energy and EDP: ``"lp"`` alone.
-    slot
-        Seconds, or ``"50%"`` of the mean base time: a bound on schedules in whole slots; ``None``: on all.
-    time_limit
-        Seconds after which the best bound so far is returned; ``None`` or ``math.inf``: no limit.
-    saturation
-        Share above its bandwidth that a link may carry.
-    makespan_limit
-        For energy and EDP: seconds within which the schedules end.
-    scope
-        Where the tasks of a job may be, as for :func:`solve`: a bound on schedules within it.
-    fixed
-        What is decided of some jobs already, as for :func:`solve`: a bound on schedules that keep it (regular
-        objectives).
-    power_management, working
-        For energy and EDP of clusters with power states, as for :func:`coalloc.energy`; by default the bound holds
-        with power management and without.
+    instance : Instance
+        The platform and the jobs.
+    objective : str or Objective, default "makespan"
+        A regular objective, as for ``coalloc.solve``, ``"energy"`` (J) or ``"edp"`` (J s).
+    method : str or None, default None
+        Makespan: ``"longest-job"``, ``"work"``, ``"area"``, ``"packing"``, ``"feasible-set"`` (the default: column
+        generation over the configuration LP) or ``"best"`` of all. Sums: ``"prices"`` (the default: dual prices of
+        processors over time), ``"best"`` (also dual prices of jobs, slower) or the methods of the makespan. Maxima:
+        ``"prices"`` (the default), ``"feasible-set"`` or ``"best"``. Energy and EDP: ``"lp"``.
+    slot : float, str or None, default None
+        Bound schedules in whole time slots of this length (s, or a percentage of the mean reference run time). None:
+        bound all schedules.
+    time_limit : float or None, default 60.0
+        Seconds after which the best bound so far is returned. None or ``math.inf``: no limit.
+    saturation : float, default 0.0
+        Tolerated share of the load of a link above its bandwidth.
+    makespan_limit : float or None, default None
+        For energy and EDP: bound schedules with at most this makespan, s.
+    scope : {"platform", "cluster", "node"}, default "platform"
+        Bound schedules within this scope, as for ``coalloc.solve``.
+    fixed : sequence of Fixed or Placement, default ()
+        Bound schedules with these fixed parts (regular objectives), as for ``coalloc.solve``.
+    power_management : bool or None, default None
+        For energy and EDP of clusters with power states, as for ``coalloc.energy``. None: the bound holds with and
+        without power management.
+    working : {"total", "extra"}, default "total"
+        For energy and EDP of clusters with power states, as for ``coalloc.energy``.
+
+    Returns
+    -------
+    float
+        The bound, in the unit of the objective.
 
     Raises
     ------
     CoallocError
-        An argument is unknown, and the message lists those that there are; an option is for another objective or
-        platform; a job fits nowhere within the scope, or saturates a link wherever it does; no schedule keeps the
-        limit.
+        An argument is unknown (the message lists the known values), an option does not apply to the objective or the
+        platform, a job fits nowhere, or no schedule meets the makespan limit.
+
+    See Also
+    --------
+    coalloc.solve : Find a schedule and improve the bound by search.
+
+    Notes
+    -----
+    The methods are derived in docs/mathematics.md, section "Bounds".
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> round(coalloc.lower_bound(instance), 3)
+    455.0
+    >>> coalloc.lower_bound(instance, method="longest-job")
+    255.0
+    >>> round(coalloc.lower_bound(instance, "mean-wait"), 3)
+    33.282
     """
     asked = _asked(objective)
     asked.refuse(instance)

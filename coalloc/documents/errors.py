@@ -15,7 +15,17 @@ MAX_PATH = 200
 
 
 class CoallocError(Exception):
-    """Base of every error that coalloc raises on purpose; the message says what to do."""
+    """Base class of all errors that coalloc raises deliberately; the message describes the remedy.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> try:
+    ...     coalloc.simulate(coalloc.example("pas-figure-3.3"), "esay")
+    ... except coalloc.CoallocError as error:
+    ...     print("esay" in str(error))
+    True
+    """
 
 
 class InternalError(CoallocError):
@@ -41,11 +51,17 @@ class Fault:
 
 
 class FaultsError(CoallocError):
-    """Base of the errors that report several faults together.
+    """Base of the errors that report several errors of an input together.
 
-    ``faults`` holds every fault that was found, ``source`` the name of the file, if any.
-    The message has one line per fault: ``wl1.json: jobs[3].tasks: must be at least 1, got 0``;
-    after 50 lines the others are counted.
+    The message has one line per error, such as ``wl1.json: jobs[3].tasks: must be at least 1, got 0``; lines after the
+    50th are counted.
+
+    Parameters
+    ----------
+    faults : iterable of Fault
+        The errors, each with ``path`` and ``sentence``; the attribute ``faults`` is a tuple of them.
+    source : str or None, default None
+        Name of the file, if there is one.
     """
 
     def __init__(self, faults: Iterable[Fault], source: str | None = None) -> None:
@@ -63,7 +79,24 @@ class FaultsError(CoallocError):
 
 
 class InstanceError(FaultsError, ValueError):
-    """An instance, a platform, a job, a schedule or a file of one of them is not valid."""
+    """An instance, platform, job, schedule or file is not valid; all errors are reported together.
+
+    Attributes
+    ----------
+    faults : tuple of Fault
+        The errors, each with ``path`` and ``sentence``.
+    source : str or None
+        Name of the file, if there is one.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> try:
+    ...     coalloc.Job("J1", tasks=0, base_time=-1.0)
+    ... except coalloc.InstanceError as error:
+    ...     print([fault.path for fault in error.faults])
+    ['tasks', 'base_time']
+    """
 
 
 class ArgumentError(FaultsError, TypeError, ValueError):

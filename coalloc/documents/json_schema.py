@@ -77,7 +77,6 @@ def parameters_of(owner: Any) -> dict[str, str]:
     _, _, section = inspect.cleandoc(owner.__doc__).partition("Parameters\n----------\n")
     found: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", section.partition("\n\n")[0]):
-        names, _, text = entry.partition("\n")
-        words = re.sub(r":\w+:`~?([^`]+)`", r"\1", " ".join(text.split())).replace("``", "")
-        found |= dict.fromkeys(names.split(", "), words)
+        head, _, text = entry.partition("\n")
+        found[head.partition(" : ")[0]] = " ".join(text.split()).replace("``", "")
     return found

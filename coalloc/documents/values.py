@@ -169,7 +169,29 @@ class Value:
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with the named fields changed, validated again."""
+        """Return a copy with the named fields changed and validated.
+
+        Parameters
+        ----------
+        **changes
+            New values by field name.
+
+        Returns
+        -------
+        Self
+            The changed copy.
+
+        Raises
+        ------
+        InstanceError
+            A field does not exist or its value is not valid.
+
+        Examples
+        --------
+        >>> import coalloc
+        >>> coalloc.Job("J1", tasks=2, base_time=60.0).replace(tasks=4).tasks
+        4
+        """
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return type(self)(**(fields | changes))
 

@@ -84,10 +84,29 @@ NAMED_JOBS = 5
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One reason.
+    """One reason of an explanation, with its numbers and a sentence.
 
-    ``about`` and ``kind`` are a key of :data:`KINDS`, which says what ``amount`` and ``limit`` are; ``jobs`` are ids,
-    ``where`` names a link, cluster or rule, or nothing; ``since`` and ``until``, s, are set where it holds for a time.
+    Attributes
+    ----------
+    about : str
+        Topic: ``"infeasible"``, ``"undecided"``, ``"invalid"``, ``"bound"``, ``"optimum"``, ``"capacity"`` or
+        ``"wait"``.
+    kind : str
+        Kind within the topic; ``coalloc.explanations.reasons.KINDS`` defines what ``amount`` and ``limit`` are.
+    jobs : tuple of str
+        Ids of the jobs.
+    where : str
+        Name of a link, cluster, resource or rule; empty if there is none.
+    amount : float or None
+        The measured number.
+    limit : float or None
+        The number that it is compared with.
+    sentence : str
+        The reason as a sentence.
+    since : float or None, default None
+        Time from which the reason holds, s.
+    until : float or None, default None
+        Time until which the reason holds, s.
     """
 
     about: About
@@ -106,17 +125,42 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """What :func:`coalloc.explain` says; it shows itself as lines."""
+    """The result of ``coalloc.explain``; printing it shows the sentences.
+
+    Attributes
+    ----------
+    instance : str
+        Name of the instance.
+    reasons : tuple of Reason
+        The reasons, by topic.
+    """
 
     instance: str
     reasons: tuple[Reason, ...]
 
     def of(self, about: str) -> tuple[Reason, ...]:
-        """Return the reasons about one thing: ``"infeasible"``, ``"undecided"``, ``"bound"`` and so on."""
+        """Return the reasons about one topic.
+
+        Parameters
+        ----------
+        about : str
+            ``"infeasible"``, ``"undecided"``, ``"invalid"``, ``"bound"``, ``"optimum"``, ``"capacity"`` or ``"wait"``.
+
+        Returns
+        -------
+        tuple of Reason
+            The reasons.
+        """
         return tuple(reason for reason in self.reasons if reason.about == about)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON document would have it."""
+        """Return the explanation as a JSON document.
+
+        Returns
+        -------
+        dict
+            ``instance`` and ``reasons``.
+        """
         return {"instance": self.instance, "reasons": [asdict(reason) for reason in self.reasons]}
 
     def __str__(self) -> str:

@@ -123,13 +123,57 @@ POLICIES: Mapping[str, Entry] = {
 
 
 def policies() -> tuple[str, ...]:
-    """Return the names of the policies that ``simulate`` knows."""
+    """Return the names of the scheduling policies of ``coalloc.simulate``.
+
+    Returns
+    -------
+    tuple of str
+        The names, as docs/policies.md describes them.
+
+    See Also
+    --------
+    coalloc.simulate : Simulate an instance under a policy.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> "easy" in coalloc.policies()
+    True
+    """
     return tuple(POLICIES)
 
 
 @public
 def policy_named(name: str, options: Mapping[str, Any]) -> Policy | Broker:
-    """Return a new policy, or broker; raises :class:`CoallocError` with a line for each fault."""
+    """Return a built-in policy by name, for use inside a custom policy or broker.
+
+    Parameters
+    ----------
+    name : str
+        A name of ``coalloc.policies()``.
+    options : mapping of str to object
+        Options of the policy (docs/policies.md).
+
+    Returns
+    -------
+    Policy or Broker
+        A new object.
+
+    Raises
+    ------
+    CoallocError
+        The name or an option is unknown, or a value is not permitted; all errors are reported together.
+
+    See Also
+    --------
+    coalloc.policies : List the names of the policies.
+
+    Examples
+    --------
+    >>> from coalloc.extend import policy_named
+    >>> policy_named("easy", {"candidates": "spt"}).scope
+    'platform'
+    """
     if name not in POLICIES:
         raise CoallocError(f"there is no policy {name!r}{_nearest(name, POLICIES)}; there are {', '.join(POLICIES)}")
     entry = POLICIES[name]

@@ -31,38 +31,45 @@ from coalloc.instance.power_states import PowerStates
 
 @value()
 class NodeGroup(Value):
-    """Equal nodes of one cluster.
+    """A group of identical nodes of one cluster.
 
     Parameters
     ----------
-    count
+    count : int
         Number of nodes.
-    power
-        Speed of a processor, relative to the reference node (P).
-    availability
-        Share of its CPU that jobs get (A).
-    cores
-        Processors of each node.
-    off_watts
-        What a node draws that a policy has switched off, W.
-    idle_watts
-        What a node without a busy core draws, W.
-    static_watts
-        What a node with a busy core draws, W.
-    core_watts
-        What each busy core of a node draws beside its static watts, W.
-    clock
-        Clock in GHz; some policies use it.
-    flops_per_cycle
-        Operations per cycle; some policies use them.
-    memory
-        MB per node, for all tasks on it together; without it nothing is limited.
-    multiprogramming
-        Places for tasks on each node (MPL): above 1 so many tasks share its only core.
-    features
-        What its nodes have, such as ``gpu``: jobs may require it.
-    resources
-        What each of its nodes has of resources by name, in units of your own, for all tasks on it together: GPUs, W.
+    power : float
+        Speed of a processor relative to the reference node (P).
+    availability : float, default 1.0
+        Share of the CPU that jobs get, above 0 and at most 1 (A).
+    cores : int, default 1
+        Number of processors per node.
+    off_watts : float or None, default None
+        Power of a node that a policy has switched off, W.
+    idle_watts : float or None, default None
+        Power of a node without a busy core, W.
+    static_watts : float or None, default None
+        Power of a node with a busy core, without its cores, W.
+    core_watts : float or None, default None
+        Additional power of each busy core, W.
+    clock : float or None, default None
+        Clock frequency, GHz; some policies use it.
+    flops_per_cycle : float or None, default None
+        Floating-point operations per cycle; some policies use it.
+    memory : float or None, default None
+        Memory per node, MB, for all tasks on it together. None: not limited.
+    multiprogramming : int, default 1
+        Multiprogramming level (MPL): number of tasks that may share the single core of a node.
+    features : sequence of str, default ()
+        Features of the nodes, such as ``gpu``; jobs may require them.
+    resources : mapping of str to float, default {}
+        Amounts of resources per node, by name, for all tasks on it together: GPUs (GRES), W.
+
+    Examples
+    --------
+    >>> from coalloc import NodeGroup
+    >>> group = NodeGroup(16, power=0.75, cores=8, memory=64_000.0, features=["gpu"], resources={"gpu": 2})
+    >>> group.effective_power
+    0.75
     """
 
     count: Count
@@ -82,36 +89,43 @@ class NodeGroup(Value):
 
     @property
     def effective_power(self) -> float:
-        """Gamma = P * A. Source: thesis, equation (2.1)."""
+        """Effective speed of a processor, Gamma = P * A. Source: thesis, equation (2.1)."""
         return self.power * self.availability
 
     @property
     def places(self) -> int:
-        """Places for tasks on each node, its processors: cores, or what of its only core tasks share."""
+        """Number of processors per node: its cores, or the tasks that may share its single core."""
         return self.cores * self.multiprogramming
 
 
 @value()
 class Cluster(Value):
-    """A cluster: groups of nodes behind one link.
+    """A cluster: groups of nodes behind one network link.
 
     Parameters
     ----------
-    name
-        Unique within a platform; its nodes are ``C1/0``, ``C1/1``, ..., their cores (or places
-        for tasks) ``C1/0.0``, ``C1/0.1``, ...
-    nodes
-        Its groups of nodes, numbered through in this order.
-    link_bandwidth
-        Of the link to its switch, MB/s (MBW).
-    switch
-        Name of that switch; None: the root of the tree.
-    efficiency
-        What its processors do per joule, MFLOPS/W; brokers compare clusters by it.
-    power_states
-        What its parts draw, and when they switch on and off.
-    resources
-        What it has of resources by name, in units of your own, for all tasks on its nodes together: licences, W.
+    name : str
+        Unique name within the platform. Its nodes are ``C1/0``, ``C1/1``, ...; the cores of a node are ``C1/0.0``,
+        ``C1/0.1``, ...
+    nodes : sequence of NodeGroup
+        Its groups of nodes, at least one; nodes are numbered in this order.
+    link_bandwidth : float
+        Bandwidth of the link to its switch, MB/s (MBW).
+    switch : str or None, default None
+        Name of its switch. None: the root of the tree.
+    efficiency : float or None, default None
+        Energy efficiency of its processors, MFLOPS/W; brokers compare clusters by it.
+    power_states : PowerStates or None, default None
+        Power of the parts of the cluster, and when they switch on and off.
+    resources : mapping of str to float, default {}
+        Amounts of resources of the cluster, by name, for all tasks on its nodes together: licenses, W.
+
+    Examples
+    --------
+    >>> from coalloc import Cluster, NodeGroup
+    >>> cluster = Cluster("C1", [NodeGroup(4, power=1.0), NodeGroup(2, power=0.5, cores=8)], link_bandwidth=125.0)
+    >>> cluster.num_nodes, cluster.num_processors
+    (6, 20)
     """
 
     name: Text
@@ -129,22 +143,34 @@ class Cluster(Value):
 
     @property
     def num_processors(self) -> int:
-        """Number of places for tasks on all nodes: cores, unless tasks share them."""
+        """Number of processors of all nodes."""
         return sum(group.count * group.places for group in self.nodes)
 
 
 @value()
 class Switch(Value):
-    """A switch; the root of the tree is not listed.
+    """A network switch below the root of the tree; the root itself is not listed.
 
     Parameters
     ----------
-    name
-        Unique within a platform.
-    parent
-        The switch above it, or the root.
-    bandwidth
-        Of the link between the two, MB/s.
+    name : str
+        Unique name within the platform.
+    parent : str
+        Name of the switch above it, or of the root.
+    bandwidth : float
+        Bandwidth of the link between the two, MB/s.
+
+    Examples
+    --------
+    Two clusters share a switch, whose link to the root is a bottleneck:
+
+    >>> from coalloc import Cluster, NodeGroup, Platform, Switch
+    >>> nodes = [NodeGroup(4, power=1.0)]
+    >>> clusters = [Cluster(name, nodes, link_bandwidth=125.0, switch="S1") for name in ("C1", "C2")]
+    >>> clusters.append(Cluster("C3", nodes, link_bandwidth=125.0))
+    >>> platform = Platform(clusters, [Switch("S1", parent="root", bandwidth=50.0)])
+    >>> [link.name for link in platform.links]
+    ['C1', 'C2', 'C3', 'S1']
     """
 
     name: Text

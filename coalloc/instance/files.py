@@ -46,38 +46,113 @@ HELD_PLATFORM = Kind("platform", _PlatformHolder, ("platform",), _held_platform_
 
 @public
 def read_instance(path: FilePath, limit: int = FILE_LIMIT) -> Instance:
-    """Return the instance of a file; ``limit`` is its largest size in bytes, decompressed.
+    """Read an instance from a JSON file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A ``.json`` or ``.json.gz`` file; ``"-"`` is standard input.
+    limit : int, default 256000000
+        Maximum size of the decompressed file, bytes.
+
+    Returns
+    -------
+    Instance
+        The instance.
 
     Raises
     ------
     InstanceError
-        It cannot be read or is not valid: every fault, with its JSON path.
+        The file cannot be read or is not valid. All validation errors are reported together, each with its JSON path.
+
+    See Also
+    --------
+    coalloc.write_instance : Write an instance to a file.
+    coalloc.read_swf : Read a workload trace.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "instance.json"
+    ...     coalloc.write_instance(coalloc.example("pas-figure-3.3"), path)
+    ...     coalloc.read_instance(path)
+    <Instance 'pas-figure-3.3': 3 jobs on 2 clusters with 4 processors>
     """
     return read_value(path, INSTANCE, limit)
 
 
 @public
 def write_instance(instance: Instance, path: FilePath) -> None:
-    """Write an instance as ``.json``, or ``.json.gz`` through gzip: the same bytes for the same instance.
+    """Write an instance to a JSON file; the same instance gives the same bytes.
+
+    Parameters
+    ----------
+    instance : Instance
+        The instance.
+    path : str or path-like
+        A ``.json`` or ``.json.gz`` file; ``"-"`` is standard output.
 
     Raises
     ------
     CoallocError
-        It cannot be written; a file of that name is then what it was before.
+        The file cannot be written; an existing file is then unchanged.
+
+    See Also
+    --------
+    coalloc.read_instance : Read an instance from a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "instance.json.gz"
+    ...     coalloc.write_instance(coalloc.example("pas-figure-3.3"), path)
+    ...     path.exists()
+    True
     """
     write_value(instance, path, INSTANCE)
 
 
 @public
 def read_platform(path: FilePath, limit: int = FILE_LIMIT) -> Platform:
-    """Return the platform of a platform file, or of an instance file.
+    """Read a platform from a platform file or an instance file.
 
-    In a platform file the platform may also stand under the key ``platform``, as in an instance.
+    Parameters
+    ----------
+    path : str or path-like
+        A ``.json`` or ``.json.gz`` file; ``"-"`` is standard input.
+    limit : int, default 256000000
+        Maximum size of the decompressed file, bytes.
+
+    Returns
+    -------
+    Platform
+        The platform.
 
     Raises
     ------
     InstanceError
-        It cannot be read or is not valid: every fault, with its JSON path.
+        The file cannot be read or is not valid. All validation errors are reported together, each with its JSON path.
+
+    See Also
+    --------
+    coalloc.io.write_platform : Write a platform to a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "instance.json"
+    ...     coalloc.write_instance(coalloc.example("pas-figure-3.3"), path)
+    ...     coalloc.io.read_platform(path)
+    <Platform of 2 clusters with 4 processors>
     """
     document, faults = load_document(path, limit)
     source = os.fspath(path)
@@ -90,11 +165,33 @@ def read_platform(path: FilePath, limit: int = FILE_LIMIT) -> Platform:
 
 @public
 def write_platform(platform: Platform, path: FilePath) -> None:
-    """Write a platform as ``.json``, or ``.json.gz`` through gzip: the same bytes for the same platform.
+    """Write a platform to a JSON file; the same platform gives the same bytes.
+
+    Parameters
+    ----------
+    platform : Platform
+        The platform.
+    path : str or path-like
+        A ``.json`` or ``.json.gz`` file; ``"-"`` is standard output.
 
     Raises
     ------
     CoallocError
-        It cannot be written; a file of that name is then what it was before.
+        The file cannot be written; an existing file is then unchanged.
+
+    See Also
+    --------
+    coalloc.io.read_platform : Read a platform from a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "platform.json"
+    ...     coalloc.io.write_platform(coalloc.grid.platform("grid1"), path)
+    ...     coalloc.io.read_platform(path)
+    <Platform of 7 clusters with 4442 processors>
     """
     write_value(platform, path, PLATFORM)

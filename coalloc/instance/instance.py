@@ -23,19 +23,29 @@ from coalloc.instance.words import WORDS
 
 @value()
 class RunningJob(Value):
-    """A job placed earlier, which runs at time 0, or is to start later.
+    """A job that holds processors at time 0, or an advance reservation that starts later.
 
     Parameters
     ----------
-    job
-        The job, with an id of its own.
-    nodes
-        Names of the processors that it holds, one per task, or ranges of them (``C1/0-127``); it loads the links
-        between them.
-    end
-        When it releases them, s.
-    start
-        From when on it holds them, s; above 0 it is a reservation.
+    job : Job
+        The job; its id differs from those of the jobs to schedule.
+    nodes : sequence of str
+        Names of the processors, one per task, or ranges of them (``C1/0-127``). The job loads the links between them.
+    end : float
+        Time at which it releases the processors, s.
+    start : float, default 0.0
+        Time from which it holds the processors, s. Above 0, it is an advance reservation.
+
+    Examples
+    --------
+    Two of four nodes are in use for half an hour:
+
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, solve
+    >>> platform = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=125.0)])
+    >>> running = RunningJob(Job("R1", tasks=2, base_time=3600.0), ["C1/0-1"], end=1800.0)
+    >>> instance = Instance(platform, [Job("J1", tasks=3, base_time=600.0)], running=[running])
+    >>> solve(instance).schedule["J1"].start
+    1800.0
     """
 
     job: Job
@@ -46,25 +56,43 @@ class RunningJob(Value):
 
 @value(slots=False)
 class Instance(Value):
-    """What is to be scheduled, and where.
+    """A scheduling instance: a platform and the jobs to schedule on it.
+
+    Instances are immutable; ``replace`` returns a changed copy. ``repr`` and notebooks show a summary.
 
     Parameters
     ----------
-    platform
-        Clusters and the network between them.
-    jobs
-        The jobs to schedule, none with more tasks than there are processors; ids are unique.
-    running
-        Jobs that hold processors until their ends, beside those to schedule.
-    name
-        What pictures and tables call it.
-    local_users
-        When users are active at nodes.
+    platform : Platform
+        The clusters and the network between them.
+    jobs : sequence of Job
+        The jobs to schedule, with unique ids. No job has more tasks than the platform has processors.
+    running : sequence of RunningJob, default ()
+        Jobs that hold processors at time 0, and advance reservations.
+    name : str, default "instance"
+        The name in tables and figures.
+    local_users : sequence of LocalUser, default ()
+        Interactive users who are active on time-shared nodes.
 
     Raises
     ------
     InstanceError
-        What is given does not fit together: every fault, with its path.
+        The parts do not fit together. All validation errors are reported together, each with its path.
+
+    See Also
+    --------
+    coalloc.read_instance : Read an instance from a file.
+    coalloc.example : Load a bundled instance.
+    coalloc.generate : Generate an instance from a seed.
+
+    Examples
+    --------
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+    >>> platform = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=125.0)])
+    >>> instance = Instance(platform, [Job("J1", tasks=3, base_time=3600.0)], name="one job")
+    >>> instance
+    <Instance 'one job': 1 job on 1 cluster with 4 processors>
+    >>> instance.replace(jobs=[]).jobs
+    ()
     """
 
     platform: Platform
@@ -85,20 +113,20 @@ class Instance(Value):
 
     @cached_property
     def origin(self) -> float:
-        """Instant from which the makespan counts, s: the earliest arrival, 0 where jobs run already."""
+        """Time from which the makespan counts, s: the earliest arrival, or 0 if there are running jobs."""
         if self.running or not self.jobs:
             return 0.0
         return min(job.arrival for job in self.jobs)
 
     @cached_property
     def time_base(self) -> TimeBase:
-        """The tick in which its times are counted, and the tolerance within which they are equal."""
+        """The time resolution of the instance, and the tolerance within which two times are equal."""
         number = len(self.jobs) + len(self.running) + len(self.local_users)
         return time_base_of(self.origin, self.time_span, number)
 
     @cached_property
     def time_span(self) -> float:
-        """Seconds from the origin in which all jobs can end, one by one, each at its slowest."""
+        """Upper bound on the makespan, s: all jobs one after another, each at its slowest."""
         groups = [group for cluster in self.platform.clusters for group in cluster.nodes]
         slowness = max(1.0, *(1.0 / min(group.effective_power, group.availability) for group in groups))
         in_turn = sum(map(longest_stated_time, self.jobs)) * slowness
@@ -113,39 +141,39 @@ class Instance(Value):
 
     @property
     def mean_base_time(self) -> float:
-        """Mean base time of the jobs, s; the unit of slots given in percent."""
+        """Mean reference run time of the jobs, s; slots given as percentages refer to it."""
         return sum(job.base_time for job in self.jobs) / max(1, len(self.jobs))
 
     @cached_property
     def largest_task_memory(self) -> float:
-        """The most memory that a task asks for, of running jobs too, MB; 0 where no job to schedule asks for any."""
+        """Largest memory demand of a task, running jobs included, MB; 0 if no job to schedule has a memory demand."""
         asked = [job.memory or 0.0 for job in self.jobs]
         return max(*asked, *(run.job.memory or 0.0 for run in self.running), 0.0) if any(asked) else 0.0
 
     @cached_property
     def resources_asked(self) -> tuple[str, ...]:
-        """The names of the resources that a job to schedule takes something of, in order."""
+        """Names of the resources that the jobs to schedule use, in alphabetical order."""
         return resources_asked(self.jobs)
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words of :data:`coalloc.instance.words.WORDS` that it uses."""
+        """The modelling features that the instance uses, by the names of ``coalloc.instance.words.WORDS``."""
         return frozenset(name for name, word in WORDS.items() if word.is_used(self))
 
     @property
     def shares_nodes(self) -> bool:
-        """Whether tasks share nodes with each other or with local users, or may exceed their memory."""
+        """Whether nodes are time-shared: by several tasks, by local users, or with paging."""
         groups = (group for cluster in self.platform.clusters for group in cluster.nodes)
         is_said = self.platform.sharing is not None or bool(self.local_users)
         return is_said or any(group.multiprogramming > 1 for group in groups)
 
     @property
     def sharing(self) -> Sharing:
-        """How tasks share nodes."""
+        """The rules of time-sharing on the nodes."""
         return self.platform.sharing or Sharing()
 
     def refuse_shared_nodes(self, what: str) -> None:
-        """Raise :class:`CoallocError` where nodes are shared, for ``what`` knows nothing of that."""
+        """Raise ``CoallocError`` if nodes are time-shared, because ``what`` does not support them."""
         if self.shares_nodes:
             raise CoallocError(
                 f"{what} knows nothing of shared nodes, and this instance has some (multiprogramming, local_users or "
@@ -178,5 +206,5 @@ class Instance(Value):
 
     @staticmethod
     def remedy_for(given: object) -> str:
-        """Return what to do where something else is given as an instance, such as the path of its file."""
+        """Return a hint for a value that was passed instead of an instance, such as the path of a file."""
         return "coalloc.read_instance(path) reads one" if isinstance(given, (str, os.PathLike)) else ""

@@ -34,18 +34,25 @@ from coalloc.instance.clusters import NodeGroup
 
 @value()
 class Shape(Value):
-    """Another way in which a job may run: so many tasks, and how long they take.
+    """An alternative mode of a moldable job: another number of tasks with another run time.
 
     Parameters
     ----------
-    tasks
-        Processors that it needs all at once; no two shapes of a job have as many.
-    base_time
-        Run time on dedicated reference nodes, s.
-    estimate
-        The user's estimate of that base time, s; the base time itself where none is given.
-    times
-        Run time on dedicated nodes by a feature that they have, s: there it stands for base time and power.
+    tasks : int
+        Number of processors that the job needs at once; the modes of a job differ in it.
+    base_time : float
+        Reference run time in this mode, s.
+    estimate : float, default None
+        Requested walltime in this mode, s. None: the reference run time.
+    times : mapping of str to float, default {}
+        Run time on dedicated nodes with a feature, s, by feature: it replaces the reference run time and the speed.
+
+    Examples
+    --------
+    >>> from coalloc import Job, Shape
+    >>> job = Job("J1", tasks=2, base_time=100.0, shapes=[Shape(tasks=4, base_time=60.0)])
+    >>> job.shapes[0].estimate
+    60.0
     """
 
     tasks: Count
@@ -60,51 +67,69 @@ class Shape(Value):
 
 @value()
 class Job(Value):
-    """A job: rigid, unless it has other ``shapes`` than its own tasks and base time.
+    """A parallel job: rigid and gang-scheduled, or moldable if it has alternative ``shapes``.
+
+    All tasks start together, hold one processor each, and are not preempted.
 
     Parameters
     ----------
-    id
-        Unique name within an instance; data, never a path.
-    tasks
-        Processors that it needs all at once (tau).
-    base_time
-        Run time on dedicated reference nodes, s (Tb).
-    processing_share
-        Share of the base time that is processing; the rest is communication (sigma).
-    task_bandwidth
-        Bandwidth that one task asks of the network, MB/s (PTBW).
-    arrival
-        Release time, s.
-    estimate
-        The user's estimate of the base time, s; the base time itself where none is given.
-    memory
-        Memory that one task asks for, MB; nothing where none is given.
-    user
-        Whose it is; some policies and groupings use it.
-    energy_estimate
-        What its user expects it to consume, J per task; some policies use it.
-    weight
-        What a second of its response, or of its tardiness, counts in weighted objectives, without a unit.
-    due_date
-        Instant by which it should have ended, s; lateness and tardiness count from there. None: it is never late.
-    deadline
-        Instant by which it must have ended, s; a simulation counts those that it misses.
-    after
-        Ids of the jobs, to schedule or running, that must have ended before it starts.
-    eligible
-        Names of the clusters that it may use; none: all.
-    requires
-        Features that each node it uses must have.
-    times
-        Run time on dedicated nodes by a feature that they have, s: there it stands for base time and power.
-    shapes
-        Other tasks and base times, of which it may take one when it starts, instead of its own: its first shape.
-    resources
-        What it takes as a whole of resources by name, in their units: once of each place that has the resource (the
-        platform, a cluster or a node) in which it has tasks.
-    task_resources
-        What each of its tasks takes of resources by name, in their units, where that task is.
+    id : str
+        Unique name within the instance.
+    tasks : int
+        Number of processors that the job needs at once (tau).
+    base_time : float
+        Reference run time, s: run time on dedicated nodes of speed 1 (Tb).
+    processing_share : float, default 1.0
+        Share of the reference run time that is processing, 0 to 1; the rest is communication (sigma).
+    task_bandwidth : float, default 0.0
+        Network bandwidth that one task uses, MB/s (PTBW).
+    arrival : float, default 0.0
+        Arrival (release) time, s.
+    estimate : float, default None
+        Requested walltime (user estimate of the reference run time), s. None: the reference run time.
+    user : str or None, default None
+        Owner of the job; some policies and groupings use it.
+    memory : float or None, default None
+        Memory that one task needs, MB. None: no demand.
+    energy_estimate : float or None, default None
+        User estimate of the energy of one task, J; some policies use it.
+    weight : float, default 1.0
+        Weight of its response time or tardiness in weighted objectives, without unit.
+    due_date : float or None, default None
+        Time from which lateness and tardiness count, s. None: the job is never late.
+    deadline : float or None, default None
+        Latest end, s. Schedules must meet it; a simulation counts the deadlines that it misses.
+    after : sequence of str, default ()
+        Predecessors: ids of the jobs (to schedule or running) that must have ended before it starts.
+    eligible : sequence of str, default ()
+        Names of the clusters that it may use. Empty: all.
+    requires : sequence of str, default ()
+        Features that each of its nodes must have.
+    times : mapping of str to float, default {}
+        Run time on dedicated nodes with a feature, s, by feature: it replaces the reference run time and the speed.
+    shapes : sequence of Shape, default ()
+        Alternative modes of a moldable job; its own tasks and reference run time are the first mode.
+    resources : mapping of str to float, default {}
+        Amounts of resources that the job uses as a whole, by name: once in each place (platform, cluster or node) that
+        has the resource and runs some of its tasks.
+    task_resources : mapping of str to float, default {}
+        Amounts of resources that each task uses where it runs, by name.
+
+    Examples
+    --------
+    >>> from coalloc import Job, Shape
+    >>> job = Job("J1", tasks=4, base_time=600.0, processing_share=0.8, task_bandwidth=10.0, estimate=900.0)
+    >>> job.replace(arrival=60.0).arrival
+    60.0
+
+    A moldable job with two modes, and a job that needs a GPU and a license:
+
+    >>> moldable = Job("J2", tasks=4, base_time=600.0, shapes=[Shape(tasks=8, base_time=350.0)])
+    >>> [mode.tasks for mode in moldable.in_shapes]
+    [4, 8]
+    >>> gpu = Job("J3", tasks=1, base_time=60.0, resources={"licenses": 1}, task_resources={"gpu": 1})
+    >>> gpu.amount("gpu", tasks=1)
+    1.0
     """
 
     id: Text
@@ -134,25 +159,25 @@ class Job(Value):
 
     @property
     def is_choosy(self) -> bool:
-        """Whether it says which clusters or nodes it may use."""
+        """Whether the job is restricted to some clusters or nodes."""
         return bool(self.eligible or self.requires)
 
     @property
     def asks_resources(self) -> bool:
-        """Whether it takes something of a resource."""
+        """Whether the job uses any resource."""
         return bool(self.resources or self.task_resources) and any(
             (*self.resources.values(), *self.task_resources.values())
         )
 
     def amount(self, resource: str, tasks: int) -> float:
-        """Return what it takes of a resource in a place in which it has so many tasks, in the unit of the resource."""
+        """Return the amount of a resource that the job uses in a place with this number of its tasks."""
         if tasks == 0:
             return 0.0
         return self.resources.get(resource, 0.0) + tasks * self.task_resources.get(resource, 0.0)
 
     @property
     def in_shapes(self) -> tuple[Self, ...]:
-        """The rigid jobs that it may run as, by number of the shape: itself, where it has one shape only."""
+        """The alternative modes as rigid jobs, in order; a rigid job itself is its only mode."""
         if not self.shapes:
             return (self,)
         rigid = self.replace(shapes=())
@@ -162,11 +187,11 @@ class Job(Value):
         return (rigid, *others)
 
     def may_use(self, cluster: str, group: NodeGroup) -> bool:
-        """Return whether it may have tasks on nodes of a group of a cluster."""
+        """Return whether tasks of the job may run on a node group of a cluster."""
         return (not self.eligible or cluster in self.eligible) and set(self.requires) <= set(group.features)
 
     def time_named(self, group: NodeGroup) -> float | None:
-        """Return its run time by the feature that nodes of a group have and it names, s; None where they have none."""
+        """Return the run time in ``times`` for the features of a node group, s; None if no feature applies."""
         if not self.times:
             return None
         return next((self.times[feature] for feature in group.features if feature in self.times), None)

@@ -45,25 +45,44 @@ class Node:
 
 @value(slots=False)
 class Platform(Value):
-    """Where jobs run.
+    """A platform: clusters of nodes, joined by a tree of capacity-constrained links.
 
     Parameters
     ----------
-    clusters
-        At least one; processors are numbered through in this order.
-    switches
-        Switches below the root of the tree, each with its parent; none: every cluster hangs on one central switch.
-    sharing
-        How tasks share nodes with each other and with local users; None: as :class:`Sharing` has it by default.
-    unavailable
-        When parts of it are not there: no job overlaps one.
-    resources
-        What it has of resources by name, in units of your own, for all jobs together: licences, W.
+    clusters : sequence of Cluster
+        The clusters, at least one; processors are numbered in this order.
+    switches : sequence of Switch, default ()
+        Switches below the root of the tree. Empty: every cluster is connected to one central switch.
+    sharing : Sharing or None, default None
+        Rules of time-sharing on the nodes. None: the defaults of ``coalloc.Sharing``.
+    unavailable : sequence of Window, default ()
+        Maintenance windows and outages: no job overlaps one.
+    resources : mapping of str to float, default {}
+        Amounts of resources of the whole platform, by name, for all jobs together: licenses, W.
 
     Raises
     ------
     InstanceError
-        Names repeat, switches are no tree, or there are too many processors: every fault, with its path.
+        Names repeat, the switches are not a tree, or there are too many processors. All validation errors are reported
+        together, each with its path.
+
+    See Also
+    --------
+    coalloc.Instance : A platform with its jobs.
+    coalloc.io.read_platform : Read a platform from a file.
+
+    Notes
+    -----
+    Source: thesis, section 2.1.
+
+    Examples
+    --------
+    >>> from coalloc import Cluster, NodeGroup, Platform
+    >>> platform = Platform([Cluster(name, [NodeGroup(2, power=1.0)], link_bandwidth=125.0) for name in ("C1", "C2")])
+    >>> platform.num_processors
+    4
+    >>> platform.processor_names
+    ('C1/0', 'C1/1', 'C2/0', 'C2/1')
     """
 
     clusters: Annotated[Listed[Cluster], Field(min_length=1)]
@@ -79,28 +98,28 @@ class Platform(Value):
 
     @cached_property
     def num_processors(self) -> int:
-        """Number of cores of all clusters, or of places for tasks where they share cores."""
+        """Number of processors of all clusters."""
         return sum(cluster.num_processors for cluster in self.clusters)
 
     @cached_property
     def total_power(self) -> float:
-        """Sum of the effective powers of all processors: so many reference processors are as fast."""
+        """Sum of the effective speeds of all processors: the number of reference processors that are equally fast."""
         groups = (group for cluster in self.clusters for group in cluster.nodes)
         return math.fsum(group.count * group.cores * group.effective_power for group in groups)
 
     @cached_property
     def network(self) -> nx.Graph[tuple[str, str]]:
-        """The tree of switches and clusters; each edge carries its ``bandwidth`` in MB/s."""
+        """The tree of switches and clusters as a networkx graph; each edge has a ``bandwidth`` in MB/s."""
         return network_of(self.clusters, self.switches)
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
-        """The links, clusters' first (in their order), then the switches'."""
+        """The links: those of the clusters in their order, then those of the switches."""
         return links_of(self.clusters, self.switches)
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """Every node, in the order of clusters and groups."""
+        """The nodes, in the order of clusters and groups."""
         return tuple(self._nodes())
 
     def _nodes(self) -> Iterator[Node]:
@@ -115,7 +134,7 @@ class Platform(Value):
 
     @cached_property
     def window_nodes(self) -> tuple[frozenset[int], ...]:
-        """The nodes (by index) that each window is about: all of them are not there, or some of their processors."""
+        """Indices of the nodes of each maintenance window, which blocks all or some of their processors."""
         first = {cluster.name: sum(c.num_nodes for c in self.clusters[:i]) for i, cluster in enumerate(self.clusters)}
         of_name = {cluster.name: cluster for cluster in self.clusters}
         found: list[frozenset[int]] = []
@@ -131,14 +150,14 @@ class Platform(Value):
 
     @cached_property
     def processor_names(self) -> tuple[str, ...]:
-        """Names of all processors: ``C1/0``, or ``C1/0.3`` for a core, or a place, of a node with several."""
+        """Names of all processors: ``C1/0``, or ``C1/0.3`` for a core of a node with several."""
         return tuple(
             node.name if node.cores == 1 else f"{node.name}.{core}" for node in self.nodes for core in range(node.cores)
         )
 
     @cached_property
     def processor_index(self) -> dict[str, int]:
-        """Index of each processor by its name."""
+        """Index of each processor, by name."""
         return {name: i for i, name in enumerate(self.processor_names)}
 
     @cached_property
@@ -148,7 +167,7 @@ class Platform(Value):
 
     @cached_property
     def numbering(self) -> Numbering:
-        """The numbers of all processors: by it names become numbers, and numbers names, of many at once."""
+        """The numbering of the processors, which converts names to indices and back."""
         return numbering_of(self.clusters)
 
     @property
@@ -169,5 +188,5 @@ class Platform(Value):
         return table(columns, groups)
 
     def group_of(self, node: Node) -> NodeGroup:
-        """Return the description of a node."""
+        """Return the node group of a node."""
         return self.clusters[node.cluster].nodes[node.group]

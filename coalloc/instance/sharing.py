@@ -17,24 +17,35 @@ PagingSlowdown = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
 
 @value()
 class Sharing(Value):
-    """How parallel tasks share nodes with each other and with local users.
+    """Rules of time-sharing: how parallel tasks share nodes with each other and with local users.
 
     Parameters
     ----------
-    contract
-        Share of CPU and memory that parallel tasks get while a user is active (L); None: there is no contract, and
-        they get what he leaves.
-    paging
-        Share of their memory by which the tasks on a node may exceed it.
-    paging_slowdown
-        Factor on the execution time of a job while one of its nodes pages.
-    wait_factor
-        Wait for a message, in the time that it takes itself, for each other that a task shares its node with (omega);
-        where tasks that talk to each other are not scheduled together.
-    coscheduling
-        Whether they are: then messages wait for nobody.
-    cooperation
-        Whether nodes agree on one share of CPU for all tasks of a job.
+    contract : float or None, default 0.5
+        Share of CPU and memory that parallel tasks get while a local user is active (L), above 0 and at most 1. None:
+        no contract; parallel tasks get what the user leaves.
+    paging : float, default 0.0
+        Share of the memory of a node by which its tasks may exceed it.
+    paging_slowdown : float, default 1.3
+        Factor on the execution time of a job while one of its nodes pages, at least 1.
+    wait_factor : float, default 1.0
+        Waiting time of a message per other task on the node, relative to the time of the message itself (omega),
+        without coscheduling.
+    coscheduling : bool, default True
+        Whether communicating tasks are scheduled together, so that messages do not wait.
+    cooperation : bool, default True
+        Whether nodes agree on one CPU share for all tasks of a job.
+
+    Notes
+    -----
+    Source: the text on CISNE, section 2.1; errata 24 and 35. The model is defined in docs/nondedicated.md.
+
+    Examples
+    --------
+    >>> from coalloc import Cluster, NodeGroup, Platform, Sharing
+    >>> cluster = Cluster("C1", [NodeGroup(8, power=1.0, multiprogramming=4)], link_bandwidth=12.5)
+    >>> Platform([cluster], sharing=Sharing(contract=0.4)).num_processors
+    32
     """
 
     contract: PositiveShare | None = 0.5
@@ -47,20 +58,34 @@ class Sharing(Value):
 
 @value()
 class LocalUser(Value):
-    """A user who is active at a node for a while; no policy knows of it in advance.
+    """An interactive user who is active on a node for some time, unknown to every policy in advance.
 
     Parameters
     ----------
-    node
-        Name of the node, ``C1/0``.
-    start, end
-        The user is active in ``[start, end)``, s.
-    profile
-        What kind of user it is.
-    cpu
-        Share of the CPU that the user asks for; it counts where there is no contract.
-    memory
-        Memory that the user asks for, MB; likewise.
+    node : str
+        Name of the node, such as ``C1/0``.
+    start : float
+        Time at which the user becomes active, s.
+    end : float
+        Time at which the user leaves, s.
+    profile : str, default "user"
+        Kind of user; metrics are reported by profile.
+    cpu : float, default 1.0
+        Share of the CPU that the user needs, 0 to 1; it counts if there is no contract.
+    memory : float, default 0.0
+        Memory that the user needs, MB; it counts if there is no contract.
+
+    Examples
+    --------
+    A user halves the speed of a node from 300 s on:
+
+    >>> from coalloc import Cluster, Instance, Job, LocalUser, NodeGroup, Platform, Sharing, simulate
+    >>> cluster = Cluster("C1", [NodeGroup(1, power=1.0)], link_bandwidth=12.5)
+    >>> platform = Platform([cluster], sharing=Sharing(contract=0.5))
+    >>> user = LocalUser("C1/0", start=300.0, end=9000.0)
+    >>> instance = Instance(platform, [Job("J1", tasks=1, base_time=600.0)], local_users=[user])
+    >>> simulate(instance, "loras").schedule["J1"].end
+    900.0
     """
 
     node: Text

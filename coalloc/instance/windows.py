@@ -16,22 +16,32 @@ GroupNumber = Annotated[int, Field(strict=True, ge=0)]
 
 @value()
 class Window(Value):
-    """A time in which a cluster, some of its nodes, or some processors of a group of them, are not there.
+    """A maintenance window or outage of a cluster, of some of its nodes, or of some processors of a node group.
 
     Parameters
     ----------
-    cluster
-        Name of the cluster; all of it, unless nodes or processors are given.
-    start
-        From when on it is not there, s.
-    end
-        When it is there again, s.
-    nodes
-        Names of the nodes, or ranges of them: ``C1/0-127``; whole nodes, whatever cores they have. None: all.
-    group
-        Number of a group of nodes of the cluster, from 0; with ``processors``.
-    processors
-        So many processors of the group at least are held by no job at any instant of the window.
+    cluster : str
+        Name of the cluster. All of it is unavailable, unless nodes or processors are given.
+    start : float
+        Time from which it is unavailable, s.
+    end : float
+        Time from which it is available again, s.
+    nodes : sequence of str, default ()
+        Names of the unavailable nodes, or ranges of them: ``C1/0-127``. Empty: all nodes.
+    group : int or None, default None
+        Index of a node group of the cluster, from 0; together with ``processors``.
+    processors : int or None, default None
+        Number of processors of the group that no job may hold at any time of the window.
+
+    Examples
+    --------
+    Node ``C1/0`` is unavailable in the first hour:
+
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform, Window, solve
+    >>> cluster = Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=125.0)
+    >>> platform = Platform([cluster], unavailable=[Window("C1", start=0.0, end=3600.0, nodes=["C1/0"])])
+    >>> solve(Instance(platform, [Job("J1", tasks=2, base_time=600.0)])).schedule["J1"].start
+    3600.0
     """
 
     cluster: Text

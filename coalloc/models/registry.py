@@ -21,18 +21,65 @@ class InfeasibleModelError(CoallocError):
 
 @runtime_checkable
 class Formulation(Protocol):
-    """A model of a :class:`Problem` in slots: a module, or any object, with these two functions."""
+    """Interface of a custom formulation: a MILP of a slotted problem.
+
+    Any module or object with ``build`` and ``extract`` is a formulation.
+
+    See Also
+    --------
+    coalloc.solve : Solve an instance, with ``formulation=``.
+    coalloc.build_model : Build a built-in model and extend it.
+
+    Examples
+    --------
+    The built-in mode model, used as a custom formulation:
+
+    >>> import coalloc
+    >>> from coalloc.models import oas_mode
+    >>> class Mine:
+    ...     def build(self, problem, *, horizon, objective, lower_bound):
+    ...         return oas_mode.build(problem, horizon=horizon, objective=objective, lower_bound=lower_bound)
+    ...     def extract(self, model):
+    ...         return oas_mode.extract(model)
+    >>> coalloc.solve(coalloc.example("pas-figure-3.3"), slot=100.0, formulation=Mine()).objective
+    500.0
+    """
 
     def build(
         self, problem: Problem, *, horizon: int, objective: RegularObjective, lower_bound: int
     ) -> pyo.ConcreteModel:
-        """Return the model; the last end is between ``lower_bound`` and ``horizon``, in slots.
+        """Return the model; the last end lies between ``lower_bound`` and ``horizon``.
 
-        Its objective is the cost of :class:`coalloc.objectives.Criterion`: in slots, where jobs cost their ends.
+        Parameters
+        ----------
+        problem : Problem
+            The slotted problem.
+        horizon : int
+            Latest end, slots.
+        objective : RegularObjective
+            The objective; the model minimizes its aggregated cost, in slots if the costs are ends.
+        lower_bound : int
+            Lower bound on the last end, slots.
+
+        Returns
+        -------
+        pyomo.environ.ConcreteModel
+            The model.
         """
 
     def extract(self, model: pyo.ConcreteModel) -> Schedule:
-        """Return the schedule that the values of the variables describe."""
+        """Return the schedule that the values of the variables describe.
+
+        Parameters
+        ----------
+        model : pyomo.environ.ConcreteModel
+            A solved model of ``build``.
+
+        Returns
+        -------
+        Schedule
+            The schedule.
+        """
 
 
 @runtime_checkable

@@ -18,7 +18,30 @@ Aggregate = Literal["sum", "max"]
 
 
 class Ramp(NamedTuple):
-    """What a job of a given run time costs by its start, s: ``floor``, or ``slope * start + intercept`` if more."""
+    """Cost of a job as a function of its start: the larger of ``floor`` and ``slope * start + intercept``.
+
+    Parameters
+    ----------
+    floor : float
+        Minimum cost, in the unit of the objective.
+    slope : float
+        Increase per second.
+    intercept : float
+        Cost of the sloped part at a start of 0.
+
+    See Also
+    --------
+    coalloc.extend.RegularObjective : The base class whose ``ramp`` returns it.
+
+    Examples
+    --------
+    Tardiness of a job of 60 s that is due at 100 s:
+
+    >>> from coalloc.extend import Ramp
+    >>> ramp = Ramp(floor=0.0, slope=1.0, intercept=60.0 - 100.0)
+    >>> max(ramp.floor, ramp.slope * 90.0 + ramp.intercept)
+    50.0
+    """
 
     floor: float
     slope: float
@@ -26,7 +49,7 @@ class Ramp(NamedTuple):
 
 
 class Objective(ABC):
-    """What a schedule is worth; less is better."""
+    """Base class of objectives; smaller values are better."""
 
     name: str
     """How ``coalloc.solve`` and result files call it."""
@@ -35,17 +58,40 @@ class Objective(ABC):
     """Whether every node group must have watts."""
 
     def refuse(self, instance: Instance) -> None:  # noqa: B027 - most objectives are defined for every instance
-        """Raise :class:`CoallocError` where an instance lacks what the objective counts."""
+        """Raise ``CoallocError`` if an instance lacks data that the objective needs."""
 
     @abstractmethod
     def of_schedule(self, instance: Instance, schedule: Schedule) -> float:
-        """Return what a schedule of all jobs is worth, in :attr:`unit`."""
+        """Return the value of a schedule of all jobs, in the unit of the objective."""
 
 
 class RegularObjective(Objective):
-    """The sum or the maximum over the jobs of :meth:`cost`, over :meth:`divisor`, less :meth:`offset`.
+    """Base class of custom objectives: the sum or maximum of a cost per job that never decreases with its end.
 
-    A subclass gives ``name``, ``aggregate`` and ``cost``, and what of the rest differs.
+    The value is the aggregate of ``cost`` over the jobs, divided by ``divisor``, minus ``offset``. A subclass defines
+    ``name`` and ``cost``, and overrides the rest as needed.
+
+    See Also
+    --------
+    coalloc.solve : Solve an instance, with ``objective=``.
+
+    Notes
+    -----
+    Regular objectives: M. Pinedo, "Scheduling", section 2.1. docs/extending.md describes the methods.
+
+    Examples
+    --------
+    Number of jobs that end after 300 s:
+
+    >>> import coalloc
+    >>> class LateJobs(coalloc.extend.RegularObjective):
+    ...     name = "late-jobs"
+    ...     unit = "-"
+    ...     is_monotone = True
+    ...     def cost(self, job, start, end):
+    ...         return float(end > 300.0)
+    >>> coalloc.solve(coalloc.example("pas-figure-3.3"), objective=LateJobs(), slot=50.0).objective
+    1.0
     """
 
     aggregate: Aggregate = "sum"
@@ -61,24 +107,24 @@ class RegularObjective(Objective):
 
     @abstractmethod
     def cost(self, job: Job, start: float, end: float) -> float:
-        """Return what a job costs that runs from ``start`` to ``end`` (s), in :attr:`unit`.
+        """Return the cost of a job that runs from ``start`` to ``end`` (s), in the unit of the objective.
 
-        For a given run time (``end - start``) a later end costs no less.
+        For a given run time (``end - start``), a later end never costs less.
         """
 
     def tells_apart_by(self, job: Job) -> Hashable:
-        """Return what it tells jobs apart by: those for which it is equal cost the same at the same times.
+        """Return a key: jobs with the same data and the same key cost the same at the same times.
 
-        The id, unless costs are ends or a subclass says otherwise.
+        The default is the id, or None if costs are ends.
         """
         return None if self.counts_ends else job.id
 
     def ramp(self, job: Job, duration: float) -> Ramp | None:
-        """Return the cost of a job of this run time (s) by its start; None where it is no ramp: fewer bounds then."""
+        """Return the cost of a job with this run time (s) as a ramp of its start; None (fewer bounds) for others."""
         return None
 
     def offset(self, instance: Instance) -> float:
-        """Return what is taken off the costs of every schedule of an instance, in :attr:`unit`."""
+        """Return the constant that is subtracted from the aggregated costs, such as the origin of the makespan."""
         return 0.0
 
     def latest_end(self, job: Job, cost: float) -> float | None:
@@ -94,20 +140,20 @@ class RegularObjective(Objective):
         return self.aggregate == "max" and type(self).latest_end is not RegularObjective.latest_end
 
     def divisor(self, instance: Instance) -> float:
-        """Return what the sum or the maximum of the costs is divided by: the number of jobs, for a mean."""
+        """Return the divisor of the aggregate of the costs: the number of jobs, for a mean."""
         return 1.0
 
     @property
     def is_latest_end(self) -> bool:
-        """Whether a lower bound on the latest end is one on this objective, but for the offset."""
+        """Whether the objective is the latest end, up to the offset."""
         return self.counts_ends and self.aggregate == "max"
 
     def of_costs(self, costs: Sequence[float]) -> float:
-        """Return the sum or the maximum of the costs of all jobs; 0 where there are none."""
+        """Return the sum or maximum of the costs of all jobs; 0 if there are none."""
         return sum(costs) if self.aggregate == "sum" else max(costs, default=0.0)
 
     def of_schedule(self, instance: Instance, schedule: Schedule) -> float:
-        """Return what a schedule of all jobs is worth, in :attr:`unit`."""
+        """Return the value of a schedule of all jobs, in the unit of the objective."""
         if not len(schedule):
             return max(self.least, 0.0)
         job = instance.job_by_id

@@ -52,32 +52,45 @@ def gantt(
     ax: Drawable | None = None,
     unit: Literal["s", "min", "h", "d"] | None = None,
 ) -> Figure:
-    """Draw a schedule as a Gantt chart with the load of the links below.
+    """Draw a schedule as a Gantt chart, with the load of the links below it.
 
     Parameters
     ----------
-    instance, schedule
-        The schedule need not be valid, but its jobs and processors must be of the instance.
-    path
-        Where to write the picture as well: ``.png``, ``.svg``, ``.pdf``, or ``.html`` for one
-        self-contained interactive page. It is written to a temporary file and renamed.
-    title
-        Without one the picture has the name of the instance.
-    ax
-        Axes of yours in which the chart is drawn, without the load of links, instead of a figure of its own.
-    unit
-        Unit of all times in the picture. Without one it is the largest of which the time axis has at least three.
+    instance : Instance
+        The platform and the jobs.
+    schedule : Schedule
+        A schedule, valid or not, whose jobs and processors are those of the instance.
+    path : str, path-like or None, default None
+        File of the figure: ``.png``, ``.svg``, ``.pdf``, or ``.html`` for a self-contained interactive page. None: no
+        file.
+    title : str or None, default None
+        Title. None: the name of the instance.
+    ax : matplotlib.axes.Axes or None, default None
+        Draw into these axes, without link loads. None: a new figure.
+    unit : {"s", "min", "h", "d"} or None, default None
+        Unit of all times in the figure. None: the largest unit of which the time axis has at least three.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The static picture, whatever the file is, or the figure that ``ax`` is in; one of its own is not registered
-        with pyplot. Its time axis has the unit that its label names.
+        The static figure, or the figure of ``ax``. A new figure is not registered with pyplot.
 
     Raises
     ------
     CoallocError
-        For an extension that is not supported, names that are not in the instance, or both ``path`` and ``ax``.
+        The file type is not supported, the schedule has unknown names, or both ``path`` and ``ax`` are given.
+
+    See Also
+    --------
+    coalloc.plot.series_plot : Draw queue, utilization, links and power over time.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> figure = coalloc.gantt(instance, coalloc.solve(instance).schedule, title="Three jobs")
+    >>> len(figure.axes) > 1
+    True
     """
     from coalloc.plot.static import draw, draw_within
 

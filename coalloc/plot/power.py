@@ -53,30 +53,47 @@ def power_plot(
     power_management: bool = False,
     working: Working = "total",
 ) -> Figure:
-    """Draw the power of the platform over time, part upon part; the area is the energy.
+    """Draw the power of the platform over time as stacked areas; the total area is the energy.
 
-    The parts are idle, static and dynamic power of nodes, or site, chassis, board, idle, working and startup of
-    clusters with power states.
-
-    A schedule of more than 600 steps is drawn as means over so many equal steps, and the picture
-    says how long they are: the area stays the energy, and the peak in the caption that of the schedule.
+    The areas are idle, static and dynamic power of nodes, or the parts of clusters with power states. A schedule of
+    more than 600 steps is drawn as means over equal intervals, whose length the figure states.
 
     Parameters
     ----------
-    instance, schedule, idle, power_management, working
-        As :func:`coalloc.energy` takes them.
-    path
-        Where to write the picture as well: ``.png``, ``.svg`` or ``.pdf``.
+    instance : Instance
+        The platform and the jobs.
+    schedule : Schedule
+        A schedule that passes ``coalloc.check``.
+    path : str, path-like or None, default None
+        File of the figure: ``.png``, ``.svg`` or ``.pdf``. None: no file.
+    idle : {"always", "from-first-use"}, default "always"
+        Power of idle nodes, as for ``coalloc.energy``.
+    power_management : bool, default False
+        Whether clusters with power states are switched on and off, as for ``coalloc.energy``.
+    working : {"total", "extra"}, default "total"
+        Power of working cores, as for ``coalloc.energy``.
 
     Returns
     -------
     matplotlib.figure.Figure
-        It is not registered with pyplot.
+        The figure; it is not registered with pyplot.
 
     Raises
     ------
     CoallocError
-        For an extension that is not supported, and where :func:`coalloc.energy` raises it.
+        The file type is not supported, or ``coalloc.energy`` raises it.
+
+    See Also
+    --------
+    coalloc.energy : Compute the energy of a schedule.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("pcbe-8")
+    >>> figure = coalloc.plot.power_plot(instance, coalloc.simulate(instance, "pcbe").schedule)
+    >>> len(figure.axes)
+    1
     """
     extension = None if path is None else _static_format(path)
     figure = draw(

@@ -28,22 +28,35 @@ MARKED = 40
 
 @public
 def progress_plot(result: SolveResult, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw the best objective and the bound of a solve over time, s, and the gap between them.
+    """Draw incumbent and lower bound of a solve over time, with the optimality gap between them.
 
     Parameters
     ----------
-    path
-        Where to write the picture as well: ``.png``, ``.svg`` or ``.pdf``.
+    result : SolveResult
+        A result of ``coalloc.solve``.
+    path : str, path-like or None, default None
+        File of the figure: ``.png``, ``.svg`` or ``.pdf``. None: no file.
 
     Returns
     -------
     matplotlib.figure.Figure
-        It is not registered with pyplot.
+        The figure; it is not registered with pyplot.
 
     Raises
     ------
     CoallocError
-        For an extension that is not supported, and where nothing was found, neither a schedule nor a bound.
+        The file type is not supported, or neither a schedule nor a bound was found.
+
+    See Also
+    --------
+    coalloc.solve : Solve an instance.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> result = coalloc.solve(coalloc.example("pas-figure-3.3"), slot=50.0)
+    >>> len(coalloc.plot.progress_plot(result).axes)
+    1
     """
     if path is not None:
         chart_format(path)

@@ -76,27 +76,44 @@ def series_plot(
     idle: Idle = "always",
     power_management: bool = False,
 ) -> Figure:
-    """Draw what :func:`coalloc.results.series` returns: queue, processors, loaded links and power over time.
+    """Draw queue length, busy processors, link loads and power over time, one panel each.
 
     Parameters
     ----------
-    instance, schedule, idle, power_management
-        As :func:`coalloc.results.series` takes them.
-    path
-        Where to write the picture as well: ``.png``, ``.svg`` or ``.pdf``.
-    every
-        Length of the steps that are drawn, s, each with its mean and its peak. None: every change; or steps of a
-        round length, where there are more than 300 changes. The picture says how long they are.
+    instance : Instance
+        The platform and the jobs.
+    schedule : Schedule
+        A schedule that passes ``coalloc.check``.
+    path : str, path-like or None, default None
+        File of the figure: ``.png``, ``.svg`` or ``.pdf``. None: no file.
+    every : float or None, default None
+        Length of the steps, s, each drawn with mean and peak. None: every change, or steps of a round length if there
+        are more than 300 changes; the figure states it.
+    idle : {"always", "from-first-use"}, default "always"
+        Power of idle nodes, as for ``coalloc.energy``.
+    power_management : bool, default False
+        Whether clusters with power states are switched on and off, as for ``coalloc.energy``.
 
     Returns
     -------
     matplotlib.figure.Figure
-        It is not registered with pyplot.
+        The figure; it is not registered with pyplot.
 
     Raises
     ------
     CoallocError
-        For an extension that is not supported, and where :func:`coalloc.results.series` raises it.
+        The file type is not supported, or ``coalloc.results.series`` raises it.
+
+    See Also
+    --------
+    coalloc.results.series : Compute the series as a table.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> run = coalloc.simulate(coalloc.generate("lublin", seed=1, jobs=50, nodes=64), "easy")
+    >>> len(coalloc.plot.series_plot(run.instance, run.schedule, every=3600.0).axes)
+    4
     """
     if path is not None:
         chart_format(path)

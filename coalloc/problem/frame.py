@@ -24,7 +24,7 @@ Links = Literal["strict", "shared", "ignore"]
 
 @dataclass(frozen=True)
 class Frame:
-    """What there is, and what each job alone can take of it: see :func:`coalloc.problem.discretise`."""
+    """What there is, and what each job alone can take of it: see ``coalloc.problem.discretise``."""
 
     instance: Instance
     classes: tuple[NodeClass, ...]
@@ -113,7 +113,7 @@ class Frame:
         return self.base.nearest(seconds) if self.slot is None else self._slots(seconds, self.base.tolerance)
 
     def tick_from(self, seconds: float) -> float:
-        """Return the first tick that is not before a point in time (s); in slots :meth:`tick_at`."""
+        """Return the first tick that is not before a point in time (s); in slots ``tick_at``."""
         return self.base.up(seconds) if self.slot is None else self.tick_at(seconds)
 
     def ticks(self, seconds: float) -> float:
@@ -309,7 +309,7 @@ class Frame:
         return parts
 
     def rooms_in_scope(self, job: Job) -> tuple[int, ...]:
-        """Return :meth:`rooms`, with none on parts of the platform that the scope would keep the job within in vain."""
+        """Return ``rooms``, with none on parts of the platform that the scope would keep the job within in vain."""
         rooms, tasks = self.rooms(job), least_tasks(job)
         key = tasks, rooms
         if key not in self._known_rooms_in_scope:

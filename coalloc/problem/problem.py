@@ -33,7 +33,56 @@ MAX_MODES = 200_000
 
 @dataclass(frozen=True)
 class Problem(Frame):
-    """An instance, discretised: see :func:`coalloc.problem.discretise`."""
+    """An instance as exact methods see it: jobs as choices between modes, times in whole slots or in seconds.
+
+    A mode is an allocation vector of a job with a constant duration and constant loads. Times are in ticks: slots of a
+    slotted problem, seconds of a continuous one. ``model.problem`` is the problem of a model of
+    ``coalloc.build_model``.
+
+    Attributes
+    ----------
+    instance : Instance
+        The instance.
+    classes : tuple of NodeClass
+        The classes of interchangeable nodes.
+    slot : float or None
+        Length of a time slot, s. None: continuous time.
+    rounding : {"up", "down"}
+        Rounding of times to slots.
+    links : {"strict", "shared", "ignore"}
+        The link model.
+    saturation : float
+        Tolerated share of the load of a link above its bandwidth.
+    scope : {"platform", "cluster", "node"}
+        Where the tasks of one job may run.
+    base : TimeBase
+        Resolution and tolerance of times.
+    constraints : tuple of Constraint
+        The constraints of the instance, and custom ones.
+    jobs : tuple of Job
+        The jobs to schedule.
+    modes : tuple of tuple of Mode
+        The modes of each job that fit on the empty platform, shape ``(num_jobs,)``: each has an ``allocation`` (tasks
+        per class), an ``execution_time`` (s), a ``duration`` (ticks) and ``loads`` (MB/s on links, then MB of
+        memories).
+
+    See Also
+    --------
+    coalloc.build_model : Build a model of a problem.
+
+    Notes
+    -----
+    Source: thesis, section 3.2.1; errata 1 to 4.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> model = coalloc.build_model(coalloc.example("pas-figure-3.3"), formulation="mode", slot=100.0)
+    >>> [len(modes) for modes in model.problem.modes]
+    [3, 2, 2]
+    >>> model.problem.modes[0][0].allocation
+    (0, 2)
+    """
 
     @cached_property
     def releases(self) -> tuple[float, ...]:
@@ -72,7 +121,7 @@ class Problem(Frame):
     def _in_turn(self) -> tuple[int, ...]:
         """The jobs, by index, each behind all that end before it starts; none where a cycle, or a lack, forbids that.
 
-        Of a job that fits nowhere there is no time that it takes: :attr:`levels` says so, and not what it delays.
+        Of a job that fits nowhere there is no time that it takes: ``levels`` says so, and not what it delays.
         """
         if not any(self.before) or not all(map(self._has_room, self.jobs)):
             return ()
@@ -271,9 +320,9 @@ class Problem(Frame):
 
     @cached_property
     def modes(self) -> tuple[tuple[Mode, ...], ...]:
-        """Every mode of each job that fits alone, shape ``(num_jobs,)``.
+        """Every mode of each job that fits on the empty platform, shape ``(num_jobs,)``.
 
-        Raises :class:`CoallocError` where there are more than ``MAX_MODES``.
+        Raises ``CoallocError`` if there are more than ``MAX_MODES``.
         """
         if self.num_allocations > MAX_MODES:
             raise CoallocError(
@@ -325,7 +374,7 @@ class Problem(Frame):
         """The speed levels of each job in all its shapes, fastest first, shape ``(num_jobs,)``.
 
         Effective powers at which a job takes equally many ticks are one level. A slower level of the same tasks has all
-        classes of a faster one. Raises :class:`CoallocError` where a job has none, for memory or constraints.
+        classes of a faster one. Raises ``CoallocError`` where a job has none, for memory or constraints.
         """
         return tuple(map(self._speed_levels.of, self.jobs))
 

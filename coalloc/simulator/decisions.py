@@ -13,11 +13,27 @@ from coalloc.instance import CoallocError
 
 
 class Start(NamedTuple):
-    """A decision: start a waiting job now, on ``counts`` processors of each class or on named ``nodes``.
+    """Decision of a policy: start a waiting job now, on processors counted by class or named.
 
-    ``counts`` has shape ``(num_classes,)``, in the order of ``state.classes``; the engine then takes
-    the free processors with the lowest numbers. It may be what an allocation rule chose of ``state.room``.
-    ``nodes`` are names of processors, as in a schedule.
+    Parameters
+    ----------
+    job_id : str
+        Id of the job.
+    counts : sequence of int, default ()
+        Number of processors of each class, shape ``(num_classes,)``, in the order of ``state.classes``; the free
+        processors with the lowest numbers are taken. An allocation rule may have chosen them from ``state.room``.
+    nodes : sequence of str, default ()
+        Names of the processors, instead of ``counts``.
+
+    See Also
+    --------
+    coalloc.Policy : The interface of a policy.
+
+    Examples
+    --------
+    >>> from coalloc.extend import Start
+    >>> Start("J1", counts=(2, 1))
+    Start(job_id='J1', counts=(2, 1), nodes=())
     """
 
     job_id: str
@@ -26,7 +42,23 @@ class Start(NamedTuple):
 
 
 class Wake(NamedTuple):
-    """A decision: a scheduling pass at ``time`` (s), if jobs wait then, although nothing may arrive or end."""
+    """Decision of a policy: run a scheduling pass at a given time if jobs are waiting then.
+
+    Parameters
+    ----------
+    time : float
+        Time of the pass, s, after the current time.
+
+    See Also
+    --------
+    coalloc.Policy : The interface of a policy.
+
+    Examples
+    --------
+    >>> from coalloc.extend import Wake
+    >>> Wake(60.0)
+    Wake(time=60.0)
+    """
 
     time: float
 

@@ -35,10 +35,38 @@ Item = TypeVar("Item")
 
 
 class Running(NamedTuple):
-    """A job that runs: on ``counts`` processors of each class, which are ``processors``, since ``start`` (s).
+    """A running job as a policy sees it.
 
-    ``estimated_end`` (s) is its end if the estimate holds and no link saturates. A job may well run
-    longer: then it is expected to end at any moment. ``taken`` is what it takes of a room: ``counts``, and memory.
+    Attributes
+    ----------
+    job : Job
+        The job as its user describes it: its ``base_time`` is the estimate.
+    counts : tuple of int
+        Number of its processors of each class, shape ``(num_classes,)``.
+    processors : int
+        The set of its processors, as bits; ``state.names`` returns their names.
+    start : float
+        Start time, s.
+    estimated_end : float
+        End time if the estimate is exact and no link saturates, s. A job may run longer.
+    taken : tuple of int
+        Its part of ``state.room``: processors, then units of memory and resources.
+
+    Examples
+    --------
+    A policy that records when running jobs are expected to end:
+
+    >>> import coalloc
+    >>> class Recording:
+    ...     scope = "platform"
+    ...     seen = []
+    ...     def decide(self, state):
+    ...         self.seen.extend((running.job.id, running.estimated_end) for running in state.running)
+    ...         counts = state.allocator("fastest-first").choose(state.queue[0], state.room)
+    ...         return [] if counts is None else [coalloc.extend.Start(state.queue[0].id, counts)]
+    >>> _ = coalloc.simulate(coalloc.example("pas-figure-3.3"), Recording(), passes="per-event")
+    >>> Recording.seen[0]
+    ('J1', 200.0)
     """
 
     job: Job
@@ -63,20 +91,46 @@ class View(list[Item]):
 
 @dataclass(slots=True)
 class State:
-    """What a policy sees at an instant.
+    """The state of a simulated run as a policy sees it.
 
-    Parameters
+    Attributes
     ----------
-    queue
+    queue : sequence of Job
         The waiting jobs as their users describe them, in order of arrival.
-    running
+    running : sequence of Running
         The running jobs, by estimated end.
-    platform, classes, scope
-        Where all this runs, and where the tasks of one job may be; with scope ``node`` each node is a class.
-    rng
-        The run's random numbers, for policies that draw.
-    reservations
-        The jobs that hold processors from an instant to come on, and those that do so now.
+    platform : Platform
+        The platform, or the part of it that belongs to the site.
+    classes : sequence of NodeClass
+        The classes of interchangeable nodes; with scope ``"node"``, every node is a class.
+    scope : {"platform", "cluster", "node"}
+        Where the tasks of one job may run.
+    rng : numpy.random.Generator
+        Random numbers of the run.
+    reservations : sequence of RunningJob
+        Advance reservations, before and after their start.
+
+    See Also
+    --------
+    coalloc.Policy : The interface of a policy.
+
+    Notes
+    -----
+    docs/simulation.md describes what a policy may know.
+
+    Examples
+    --------
+    A policy that starts the first waiting job whenever enough processors are free:
+
+    >>> import coalloc
+    >>> class OneByOne:
+    ...     scope = "platform"
+    ...     def decide(self, state):
+    ...         counts = state.allocator("fastest-first").choose(state.queue[0], state.room)
+    ...         return [] if counts is None else [coalloc.extend.Start(state.queue[0].id, counts)]
+    >>> run = coalloc.simulate(coalloc.example("pas-figure-3.3"), OneByOne())
+    >>> run.metrics["makespan"]
+    555.0
     """
 
     queue: Sequence[Job]
@@ -97,75 +151,75 @@ class State:
 
     @property
     def now(self) -> float:
-        """The clock, s."""
+        """Current simulated time, s."""
         return self._clock.now
 
     @property
     def tolerance(self) -> float:
-        """How far apart equal times may be now, s."""
+        """Difference up to which two times are equal, s."""
         return self._clock.tolerance
 
     @property
     def free(self) -> Allocation:
-        """Free processors of each class, shape ``(num_classes,)``."""
+        """Number of free processors of each class, shape ``(num_classes,)``."""
         return self._occupancy.counts
 
     @property
     def room(self) -> Allocation:
-        """Free processors of each class, then units of memory of nodes, of stocks, then processors of groups.
+        """Free processors of each class, then free units of node memory, of resources, and of partly closed groups.
 
-        What an allocation rule chooses from (:meth:`allocator`), and what jobs take of it, is :attr:`free` where there
-        is always memory enough, and no window takes a number of processors (:mod:`coalloc.rules.memories`).
+        Allocation rules (``allocator``) choose from it. It equals ``free`` if memory and resources are ample and no
+        maintenance window closes some processors of a group.
         """
         return self._occupancy.room
 
     @property
     def full_room(self) -> Allocation:
-        """The room where nothing runs, and everything is there."""
+        """The room of the empty platform, with everything available."""
         return (*(node_class.capacity for node_class in self.classes), *self._occupancy.memories.full)
 
     @property
     def shares_memory(self) -> bool:
-        """Whether the cores of a node may share too little memory."""
+        """Whether the cores of a node may compete for memory."""
         return bool(self._occupancy.memories.shared)
 
     @property
     def has_stocks(self) -> bool:
-        """Whether jobs take of resources of which several together may take too much."""
+        """Whether jobs may compete for resources."""
         return bool(self._occupancy.memories.stocks)
 
     @property
     def lacks_memory(self) -> bool:
-        """Whether some node may have too little memory for the tasks of the run."""
+        """Whether a node may have too little memory for the tasks of the run."""
         return not self._occupancy.memories.is_ample
 
     @property
     def is_restricted(self) -> bool:
-        """Whether some job cannot use every free processor, for memory or windows, or because it may not."""
+        """Whether some job cannot use every free processor, because of memory, maintenance windows or eligibility."""
         return not self._occupancy.memories.leave_all
 
     @property
     def has_closings(self) -> bool:
-        """Whether parts of the platform are at times not there: windows, or jobs that are to start later."""
+        """Whether parts of the platform are unavailable at times: maintenance windows or advance reservations."""
         return self._outlook is not None
 
     @property
     def has_pools(self) -> bool:
-        """Whether windows take a number of processors of groups, if only of those that running jobs hold."""
+        """Whether maintenance windows close a number of processors of a group, rather than named nodes."""
         return bool(self._occupancy.memories.pools)
 
     @property
     def closings(self) -> tuple[Closing, ...]:
-        """When what is not there: windows and reservations that are not over, by start."""
+        """The maintenance windows and advance reservations that are not over, by start."""
         return () if self._outlook is None else self._outlook.closings
 
     @property
     def open_until(self) -> tuple[float, ...]:
-        """From when on each class is not there, s: ``now`` if it is not there now, infinity if it stays there."""
+        """Time until which each class is available, s: ``now`` if it is closed, infinity if it stays open."""
         return (math.inf,) * len(self.classes) if self._outlook is None else self._outlook.open_until(self.now)
 
     def may_start(self, job: Job, counts: Sequence[int]) -> bool:
-        """Return whether so many processors of each class are free, and there until the job ends by its estimate."""
+        """Return whether these processors of each class are free, and available until the estimated end of the job."""
         taken = self.taken(job, counts)
         is_free = all(map(le, taken, self.room))
         if self._outlook is None or not is_free:
@@ -174,56 +228,56 @@ class State:
         return not self._outlook.fault(taken, self.now, end, self.running)
 
     def available(self, releases: Iterable[Release]) -> Availability:
-        """Return what is free over time: the room now, what is released (in order of time), less closings."""
+        """Return the free room over time: the room now, plus the releases (in order of time), minus the closings."""
         if self._outlook is None:
             return Availability(self.now, self.room, releases, len(self.classes))
         return self._outlook.available(self.now, self.room, releases)
 
     @property
     def is_timed(self) -> bool:
-        """Whether some job names run times by features of nodes: then not all jobs are fastest on the same nodes."""
+        """Whether some job has run times by node feature, so that no order of the nodes is the fastest for all jobs."""
         return self._is_timed
 
     @property
     def is_moldable(self) -> bool:
-        """Whether some job of the queue may have several shapes: a start says by its number of processors in which."""
+        """Whether jobs of the queue may be moldable: the number of processors of a start then selects the mode."""
         return self._is_moldable
 
     @property
     def free_memory(self) -> tuple[float, ...]:
-        """Memory left on a node of each class, MB, shape ``(num_classes,)``; inf where there is always enough."""
+        """Free memory per node of each class, MB, shape ``(num_classes,)``; infinity if memory is ample."""
         return self._occupancy.memories.megabytes(self._occupancy.room)
 
     def usable(self, job: Job, room: Sequence[int], order: Order | None = None) -> Sequence[int]:
-        """Return how many tasks of a job each class can take of a room.
+        """Return the number of tasks of a job that each class can take from a room.
 
-        Where a cluster has too little of a resource for all of them, the first classes by ``order`` get it; without
-        one the first that the platform lists.
+        If a cluster has too little of a resource for all of them, the first classes by ``order`` get it; without an
+        order, those that the platform lists first.
         """
         return self._occupancy.memories.usable(job, room, order)
 
     def taken(self, job: Job, counts: Sequence[int]) -> Allocation:
-        """Return what a job takes of a room on so many processors of each class."""
+        """Return the part of a room that a job takes with these processors of each class."""
         return self._occupancy.memories.taken(job, counts)
 
     @property
     def free_processors(self) -> Processors:
-        """The free processors of the platform."""
+        """The set of free processors, as bits."""
         return self._occupancy.free
 
     @property
     def free_nodes(self) -> tuple[str, ...]:
-        """Names of the free processors, in order: a node, or a core of a node with several."""
+        """Names of the free processors, in order."""
         return self.names(self._occupancy.free)
 
     @property
     def link_loads(self) -> tuple[float, ...]:
-        """What running jobs put on each of ``platform.links`` now, MB/s; more than it carries where it is saturated."""
+        """Current load of each of ``platform.links``, MB/s; it exceeds the bandwidth of a saturated link."""
         return self._loads()
 
     @property
     def node_loads(self) -> tuple[NodeLoad, ...]:
-        """What is on each node of the platform, in order; where nodes are dedicated, on each processor."""
+        """Current load of each node, in order; of each processor if nodes are dedicated."""
         if self._sharing is not None:
             return self._sharing.loads()
         free, memory, most = set(indices_of(self.free_processors)), self.free_memory, self._occupancy.memories.limits
@@ -236,7 +290,19 @@ class State:
         return tuple(load for _, load in sorted(found.items()))
 
     def allocator(self, rule: RuleName) -> Allocator:
-        """Return an allocation rule by name (:data:`coalloc.rules.allocation_rules.ALLOCATION_RULES`)."""
+        """Return an allocation rule by name.
+
+        Parameters
+        ----------
+        rule : {"fastest-first", "fewest-clusters", "best-processing", "first-fit"}
+            The rule (docs/policies.md).
+
+        Returns
+        -------
+        coalloc.rules.allocation_rules.Allocator
+            ``choose(job, room)`` returns the processors of each class, or None if the job does not fit;
+            ``time(job, counts)`` is the execution time there if no link saturates, s.
+        """
         if rule not in self._allocators:
             memories = self._occupancy.memories
             self._allocators[rule] = allocator(rule, self.classes, self.scope, memories, is_timed=self._is_timed)
@@ -250,20 +316,56 @@ class State:
 
 @runtime_checkable
 class Policy(Protocol):
-    """What decides which jobs start now, and where.
+    """Interface of a scheduling policy: it decides which waiting jobs start now, and where.
 
-    ``scope`` is where the tasks of one job may be: ``"platform"`` (co-allocation), ``"cluster"`` or
-    ``"node"``. ``decide`` is called once per scheduling pass, whenever jobs wait. A policy that keeps links
-    from saturating may say so with ``links = "strict"``: comparisons then hold it against a better bound.
-    One that keeps something between passes forgets it in ``begin`` (docs/simulation.md).
+    Any object with ``scope`` and ``decide`` is a policy. ``decide`` is called once per scheduling pass while jobs wait.
+    Optional methods ``begin(state)``, ``arrived(state, job)`` and ``ended(state, running)`` are called at the start of
+    a run, at arrivals and at ends. ``links = "strict"`` declares that the policy keeps links from saturating;
+    ``coalloc.compare`` then uses a tighter bound.
+
+    See Also
+    --------
+    coalloc.simulate : Run an instance under a policy.
+    coalloc.extend.State : What a policy sees.
+    coalloc.extend.Broker : The interface of a broker with several sites.
+
+    Notes
+    -----
+    docs/simulation.md and docs/policies.md describe the interface and the built-in policies.
+
+    Examples
+    --------
+    Last come, first served:
+
+    >>> import coalloc
+    >>> class LastComeFirstServed:
+    ...     scope = "platform"
+    ...     def decide(self, state):
+    ...         for job in reversed(state.queue):
+    ...             counts = state.allocator("fastest-first").choose(job, state.room)
+    ...             return [] if counts is None else [coalloc.extend.Start(job.id, counts)]
+    >>> run = coalloc.simulate(coalloc.example("pas-figure-3.3"), LastComeFirstServed(), passes="per-event")
+    >>> [(placement.job, placement.start) for placement in run.schedule]
+    [('J1', 0.0), ('J2', 200.0), ('J3', 0.0)]
     """
 
     @property
     def scope(self) -> Scope:
-        """Where the tasks of one job may be."""
+        """Where the tasks of one job may run: ``"platform"`` (co-allocation), ``"cluster"`` or ``"node"``."""
 
     def decide(self, state: State) -> Iterable[Start | Wake]:
-        """Return the jobs to start now, each validated in this order, and instants at which to ask again."""
+        """Return the jobs to start now, and times at which to run another pass.
+
+        Parameters
+        ----------
+        state : State
+            The state of the run.
+
+        Returns
+        -------
+        iterable of Start or Wake
+            The decisions; each is validated in this order.
+        """
 
 
 @runtime_checkable

@@ -35,12 +35,35 @@ def distribution_text(metrics: Mapping[str, float], name: str, unit: str = "") -
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """What ``simulate`` returns; printing it gives aligned lines.
+    """The result of ``coalloc.simulate``; printing it shows aligned lines.
 
-    ``instance`` ran under ``policy`` (its name, or the type of the user's object) with ``options``. ``schedule`` has
-    passed the checker. ``metrics`` are those of :func:`coalloc.metrics`, then ``decision_time_mean`` and
-    ``decision_time_max`` (s): the policy's own time per pass in which jobs waited; then what the policy counts, such as
-    ``decisions_unproven``. ``power_management`` says whether its sites were switched on and off.
+    Attributes
+    ----------
+    instance : Instance
+        The simulated instance.
+    policy : str
+        Name of the policy, or the class of a custom policy.
+    options : mapping of str to object
+        Options of the policy.
+    schedule : Schedule
+        The schedule, which has passed ``coalloc.check``.
+    metrics : mapping of str to float
+        The metrics of ``coalloc.metrics``, then ``decision_time_mean`` and ``decision_time_max`` (s, CPU time of the
+        policy per scheduling pass with waiting jobs), then counters of the policy such as ``decisions_unproven``.
+    power_management : bool, default False
+        Whether sites were switched on and off.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> run = coalloc.simulate(coalloc.example("pas-figure-3.3"), "easy")
+    >>> run.metrics["makespan"]
+    455.0
+    >>> run.to_frame()[["job", "tasks", "wait"]]
+      job  tasks   wait
+    0  J1      2    0.0
+    1  J2      3  200.0
+    2  J3      1    0.0
     """
 
     instance: Instance
@@ -51,9 +74,14 @@ class SimulationResult:
     power_management: bool = False
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per job: job, tasks, arrival, start, end, wait, run, response (s), nodes, outcome.
+        """Return one row per job.
 
-        Where nodes are shared, also for how long it was stopped (s), and the mean of its least share of a CPU.
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``job``, ``tasks``, ``arrival``, ``start``, ``end``, ``wait``, ``run``, ``response`` (all s),
+            ``nodes`` and ``outcome``. On time-shared nodes also ``stopped`` (s) and ``mean_share``, the mean of the
+            smallest CPU share of its tasks.
         """
         frame = self.schedule.to_frame()
         jobs = placed_jobs(self.instance, self.schedule)
@@ -75,9 +103,9 @@ class SimulationResult:
 
     @cached_property
     def nodes(self) -> pd.DataFrame:
-        """One row per node: node, cluster, effective power, busy (s), and busy as a share of the makespan.
+        """Table with one row per node: name, cluster, effective speed, busy time (s), and its share of the makespan.
 
-        Where nodes are shared, also for how long users were active there before the last end, s.
+        On time-shared nodes also the time for which local users were active before the last end, s.
         """
         import pandas as pd
 
@@ -99,16 +127,36 @@ class SimulationResult:
         return frame
 
     def series(self, every: float | None = None, *, idle: Idle = "always") -> pd.DataFrame:
-        """Return queue, processors, links and power over time, a row per step; see :func:`coalloc.results.series`.
+        """Return queue length, processors, links and power over time; see ``coalloc.results.series``.
 
-        The power is that of sites which are switched on and off where they were.
+        Parameters
+        ----------
+        every : float or None, default None
+            Length of the rows, s. None: one row per change.
+        idle : {"always", "from-first-use"}, default "always"
+            Power of idle nodes, as for ``coalloc.energy``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per step; power management is that of the run.
         """
         return series(self.instance, self.schedule, every, idle=idle, power_management=self.power_management)
 
     def metrics_of(self, *, after: float | None = None, before: float | None = None) -> dict[str, float]:
-        """Return the metrics of the jobs that arrive in a window, and of the platform then, by name.
+        """Return the metrics of the jobs that arrive in an interval; see ``coalloc.results.metrics_of``.
 
-        See :func:`coalloc.results.metrics_of`.
+        Parameters
+        ----------
+        after : float or None, default None
+            Begin of the interval, s.
+        before : float or None, default None
+            End of the interval, s.
+
+        Returns
+        -------
+        dict of str to float
+            Metrics by name.
         """
         return metrics_of(self.instance, self.schedule, after=after, before=before)
 
@@ -121,7 +169,26 @@ class SimulationResult:
         epoch: float | None = None,
         time_zone: str | None = None,
     ) -> pd.DataFrame:
-        """Return metrics of jobs by ``"user"``, ``"size"`` or ``"hour"``; see :func:`coalloc.results.metrics_by`."""
+        """Return the metrics of groups of jobs; see ``coalloc.results.metrics_by``.
+
+        Parameters
+        ----------
+        by : {"user", "size", "hour"}
+            The grouping.
+        after : float or None, default None
+            Begin of the interval, s.
+        before : float or None, default None
+            End of the interval, s.
+        epoch : float or None, default None
+            Unix time of time 0, s, for ``"hour"``.
+        time_zone : str or None, default None
+            Time zone of the site, for ``"hour"``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per group.
+        """
         return metrics_by(
             self.instance, self.schedule, by, after=after, before=before, epoch=epoch, time_zone=time_zone
         )
@@ -137,7 +204,7 @@ class SimulationResult:
         return "\n".join(f"{name:<10} {text}" for name, text in self.lines())
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return the (name, text) lines that printing shows."""
+        """Return the (name, text) pairs that printing shows."""
         m = self.metrics
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         longest = 1e3 * m["decision_time_max"]

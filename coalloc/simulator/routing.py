@@ -24,21 +24,73 @@ class Router(Protocol):
 
 @runtime_checkable
 class Broker(Protocol):
-    """A router that says itself which sites there are: it goes wherever a policy goes.
+    """Interface of a broker: it divides the platform into sites, and assigns every arriving job to one of them.
 
-    ``scope`` is where the tasks of one job may be: ``"cluster"`` where every site is one. ``partitions`` makes the
-    sites of a run on a platform, each with a policy of its own, and refuses a platform on which it cannot run.
+    A broker is passed wherever a policy is. Optional methods ``begin(sites)``, ``started(site, running)`` and
+    ``ended(site, running)`` are called at the start of a run, at starts and at ends.
+
+    See Also
+    --------
+    coalloc.simulate : Run an instance under a broker.
+    coalloc.grid.Partition : A site and its policy.
+
+    Examples
+    --------
+    A broker that assigns every job to the site with the shortest queue:
+
+    >>> import coalloc
+    >>> from coalloc.extend import policy_named
+    >>> class ShortestQueue:
+    ...     scope = "cluster"
+    ...     def partitions(self, platform):
+    ...         names = [cluster.name for cluster in platform.clusters]
+    ...         return [coalloc.grid.Partition(policy_named("easy", {}), (name,), name) for name in names]
+    ...     def route(self, sites, job):
+    ...         return min(sites, key=lambda site: len(site.queue))
+    >>> jobs = [coalloc.Job(f"J{n}", tasks=2, base_time=60.0) for n in range(4)]
+    >>> run = coalloc.simulate(coalloc.example("pas-figure-3.3").replace(jobs=jobs), ShortestQueue())
+    >>> [placement.nodes[0] for placement in run.schedule]
+    ['C1/0', 'C2/0', 'C1/0', 'C2/0']
     """
 
     @property
     def scope(self) -> Scope:
-        """Where the tasks of one job may be."""
+        """Where the tasks of one job may run: ``"cluster"`` if every site is one cluster."""
 
     def partitions(self, platform: Platform) -> Sequence[Partition]:
-        """Return what the sites of a run are made of."""
+        """Return the sites of a run.
+
+        Parameters
+        ----------
+        platform : Platform
+            The platform.
+
+        Returns
+        -------
+        sequence of Partition
+            The sites, each with a policy.
+
+        Raises
+        ------
+        CoallocError
+            The broker does not support the platform.
+        """
 
     def route(self, sites: Sequence[Site], job: Job) -> Site:
-        """Return the site to which a job goes that arrives."""
+        """Return the site whose queue an arriving job joins.
+
+        Parameters
+        ----------
+        sites : sequence of Site
+            The sites.
+        job : Job
+            The job as its user describes it.
+
+        Returns
+        -------
+        Site
+            One of the sites.
+        """
 
 
 @runtime_checkable

@@ -49,9 +49,29 @@ from coalloc.simulator.site_power import SitePower
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """What a site is made of: its policy, and the names of its clusters, none for all of the platform.
+    """A site of a simulated run: a local policy and the clusters that it manages.
 
-    With ``power_management`` it is one cluster, which is switched on and off as its power states say.
+    Parameters
+    ----------
+    policy : Policy
+        The policy of the site.
+    clusters : tuple of str, default ()
+        Names of its clusters. Empty: the whole platform.
+    name : str, default ""
+        Name of the site in messages.
+    power_management : bool, default False
+        Whether the site, a single cluster, is switched on and off according to its power states.
+
+    See Also
+    --------
+    coalloc.extend.Broker : Assign jobs to sites.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> from coalloc.extend import policy_named
+    >>> coalloc.grid.Partition(policy_named("easy", {}), clusters=("C1",), name="C1").clusters
+    ('C1',)
     """
 
     policy: Policy
@@ -61,13 +81,43 @@ class Partition:
 
 
 class Site:
-    """One machine of a run; ``number`` is its place among the sites, ``name`` what messages call it.
+    """A site of a simulated run as a broker sees it: a queue, processors, running jobs and a policy.
 
-    ``state`` is what its policy sees, ``queue`` the jobs that wait, as their users describe them, and ``largest_job``
-    the most tasks that a job may have here. ``is_whole`` says whether it is all of the platform, ``is_due`` whether
-    something has happened here since the last pass.
-    ``decision_times`` are the policy's own time in each pass, s.
-    ``power`` is that of a site which is switched on and off.
+    Brokers receive sites and do not create them.
+
+    Attributes
+    ----------
+    number : int
+        Index among the sites.
+    name : str
+        Name in messages.
+    state : State
+        The state that its policy sees.
+    queue : sequence of Job
+        The waiting jobs as their users describe them.
+    largest_job : int
+        Maximum number of tasks of a job on the site.
+    is_whole : bool
+        Whether the site is the whole platform.
+    is_due : bool
+        Whether an event has occurred since the last scheduling pass.
+    decision_times : sequence of float
+        CPU time of the policy in each pass, s.
+    power : SitePower or None
+        Power state of a site with power management.
+    num_waiting : int
+        Number of waiting jobs.
+    is_up : bool
+        Whether jobs can start: the site is not starting up.
+
+    Methods
+    -------
+    most_tasks(job)
+        Return the maximum number of tasks that a job may have on the site.
+
+    See Also
+    --------
+    coalloc.extend.Broker : Assign jobs to sites.
     """
 
     def __init__(
@@ -141,7 +191,7 @@ class Site:
 
     @property
     def num_waiting(self) -> int:
-        """Number of jobs that wait."""
+        """Number of waiting jobs."""
         return len(self._waiting)
 
     def begin(self) -> None:
@@ -151,7 +201,7 @@ class Site:
 
     @property
     def is_up(self) -> bool:
-        """Whether jobs can start: the site does not start up."""
+        """Whether jobs can start: the site is not starting up."""
         return self.power is None or self.power.is_up(self._clock.now)
 
     def arrive(self, index: int, job: Job) -> None:
@@ -178,10 +228,10 @@ class Site:
         return decisions
 
     def start(self, start: Start) -> tuple[int, Running, float]:
-        """Start a waiting job as the policy says, if that is possible.
+        """Start a waiting job as the policy decided.
 
-        Returns its index, where it runs, and its processing slowdown.
-        Raises :class:`coalloc.simulator.decisions.DecisionError` where the start is not possible.
+        Returns its index, the running job, and its processing slowdown. Raises ``DecisionError`` if the start is not
+        possible.
         """
         waiting = self._waiting.get(start.job_id)
         if waiting is None:
@@ -280,7 +330,7 @@ class Site:
         return running
 
     def most_tasks(self, job: Job) -> int:
-        """Return the most tasks that a job may have here, where it may be, by the memory that each asks for."""
+        """Return the maximum number of tasks that a job may have on the site, given its memory demand per task."""
         key = job.memory, job.eligible, job.requires, job.resources, job.task_resources
         if key not in self._most_tasks:
             state, clusters = self.state, self.state.platform.clusters

@@ -39,7 +39,16 @@ PROOF_TOLERANCE = 1e-6
 
 
 class SolveStatus(StrEnum):
-    """What is known about a schedule that ``solve`` returns."""
+    """Status of a solve: ``"optimal"``, ``"feasible"``, ``"infeasible"`` or ``"unknown"``.
+
+    Members are strings: ``result.status == "optimal"``.
+
+    Examples
+    --------
+    >>> from coalloc.results import SolveStatus
+    >>> SolveStatus.OPTIMAL == "optimal"
+    True
+    """
 
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"
@@ -49,18 +58,26 @@ class SolveStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TracePoint:
-    """What is known at an instant of a call of ``solve``.
+    """Incumbent and lower bound at one time of a solve.
 
     Parameters
     ----------
-    time
-        Seconds since the call began.
-    incumbent
-        Objective of the best schedule known, in its unit; None: none yet.
-    lower_bound
-        The best bound known, in the unit of the objective; None: none yet.
-    source
-        Which method found the news; with a colon, what happened to that method without news.
+    time : float
+        Seconds since the solve began.
+    incumbent : float or None
+        Objective of the best known schedule, in the unit of the objective. None: no schedule is known.
+    lower_bound : float or None
+        Best proven lower bound, in the unit of the objective. None: no bound is known.
+    source : str
+        Method that found the news; after a colon, what happened to a method without news.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> points = []
+    >>> result = coalloc.solve(coalloc.example("pas-figure-3.3"), slot=50.0, progress=points.append)
+    >>> points[-1].incumbent
+    500.0
     """
 
     time: float
@@ -84,7 +101,7 @@ class TracePoint:
         return incumbent, bound, "-" if gap is None else f"{100 * gap:.2f} %"
 
     def is_news_after(self, other: TracePoint | None) -> bool:
-        """Return whether something has changed by more than 0.1 % since, or the gap has closed."""
+        """Return whether a number has changed by more than 0.1 % since ``other``, or the gap has closed."""
         if other is None or self.incumbent == self.lower_bound:
             return True
         pairs = ((self.incumbent, other.incumbent), (self.lower_bound, other.lower_bound))
@@ -111,18 +128,18 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
-    """Size of a model as it goes to the solver, before its presolve.
+    """Size of a model before the presolve of the solver.
 
     Parameters
     ----------
-    rows
-        How many constraints it has.
-    columns
-        How many variables it has.
-    nonzeros
-        How many coefficients it has.
-    integers
-        How many of the variables are whole numbers.
+    rows : int
+        Number of constraints.
+    columns : int
+        Number of variables.
+    nonzeros : int
+        Number of nonzero coefficients.
+    integers : int
+        Number of integer variables.
     """
 
     rows: int
@@ -163,38 +180,38 @@ def relative_gap(objective: float | None, lower_bound: float | None) -> float | 
 
 @value(error=ArgumentError)
 class SolveOptions(Value):
-    """What ``solve`` was asked for, after defaults; the names are those of its keywords.
+    """Options of a solve, with defaults; the names are those of the keywords of ``coalloc.solve``.
 
     Parameters
     ----------
-    model
-        What is solved.
-    formulation
-        In which formulation.
-    objective
-        What is to be least.
-    slot
-        Length of a slot, s; None: continuous time.
-    links
+    model : str, default "oas"
+        The model.
+    formulation : str, default "auto"
+        The formulation.
+    objective : str, default "makespan"
+        The objective.
+    slot : float or None, default None
+        Length of a time slot, s; None: continuous time.
+    links : str, default "strict"
         Whether links may saturate.
-    saturation
-        Share above its bandwidth that a link may carry.
-    scope
-        Where the tasks of a job may be.
-    makespan_limit
-        Seconds within which the schedule must end; None: no limit.
-    time_limit
-        Seconds after which the search stops; None: no limit.
-    work_limit
-        Branch-and-bound nodes after which it stops; None: no limit.
-    gap
-        Relative gap at which it stops.
-    solver
-        What solves models.
-    threads
-        Cores of all that runs.
-    seed
-        What random numbers begin with.
+    saturation : float, default 0.0
+        Tolerated share of the load of a link above its bandwidth.
+    scope : str, default "platform"
+        Where the tasks of one job may run.
+    makespan_limit : float or None, default None
+        Latest makespan, s; None: no limit.
+    time_limit : float or None, default 60.0
+        Wall-clock limit, s; None: no limit.
+    work_limit : int or None, default None
+        Limit on branch-and-bound nodes; None: no limit.
+    gap : float, default 0.0
+        Relative optimality gap at which the solve stops.
+    solver : str, default "highs"
+        The MIP solver.
+    threads : int, default 1
+        Number of CPU cores.
+    seed : int, default 0
+        Random seed.
     """
 
     model: Model = "oas"
@@ -220,20 +237,20 @@ class SolveOptions(Value):
 
 @dataclass(frozen=True, slots=True)
 class SolvedLevel:
-    """One of several objectives in order of priority, among the schedules that are as good by those before it.
+    """One objective of a lexicographic solve, given the values of the objectives before it.
 
     Parameters
     ----------
-    objective
-        Its name.
-    status
-        What is known of it; ``optimal`` given the values of those before it.
-    value
-        Its value in the best schedule of its level; None: there is none.
-    lower_bound
-        What it cannot be less than given the values of those before it; None: nothing is known.
-    unit
-        That of both; ``-``: a ratio.
+    objective : str
+        Name of the objective.
+    status : SolveStatus
+        Status of this level.
+    value : float or None
+        Value in the best known schedule of the level; None: there is none.
+    lower_bound : float or None
+        Lower bound given the values of the objectives before it; None: nothing is known.
+    unit : str, default "s"
+        Unit of both numbers; ``-``: a ratio.
     """
 
     objective: str
@@ -245,21 +262,61 @@ class SolvedLevel:
 
 @dataclass(frozen=True, slots=True)
 class SolveResult:
-    """What ``solve`` returns; printing it gives six aligned lines.
+    """The result of ``coalloc.solve``; printing it shows six aligned lines.
 
-    ``status`` is ``"optimal"`` only with a proof; ``stopped_by`` says what ended the search (``"failure"``: the solver
-    failed), and ``message`` why there is no schedule, or how a solver failed. ``gap`` is
-    (objective - lower_bound)/objective. ``trace`` has a point for each new incumbent or bound, ``timings`` seconds by
-    stage (bound, search, build, solve, check, other; total is their sum), ``options`` what was asked for after
-    defaults, ``model_size`` the size of the last model (None: none was needed).
+    Attributes
+    ----------
+    status : SolveStatus
+        ``"optimal"`` (with a proof), ``"feasible"``, ``"infeasible"`` or ``"unknown"``.
+    stopped_by : str
+        What ended the search: ``"proof"``, ``"gap"``, ``"time"``, ``"work"``, ``"interrupt"`` or ``"failure"``.
+    objective : float or None
+        Objective of ``schedule``, recomputed from it, in ``unit``. None: no schedule is known.
+    lower_bound : float or None
+        Proven lower bound, in ``unit``. None: nothing is known.
+    schedule : Schedule or None
+        The best known schedule (incumbent); it has passed ``coalloc.check``.
+    message : str
+        Why there is no schedule, or how a solver failed; empty otherwise.
+    trace : tuple of TracePoint
+        One point per new incumbent or lower bound.
+    timings : mapping of str to float
+        Seconds by stage: bound, search, build, solve, check, other; ``total`` is their sum.
+    model_size : coalloc.solvers.result.ModelSize or None
+        Rows, columns, nonzeros and integers of the last MILP. None: no model was needed.
+    options : coalloc.solvers.result.SolveOptions
+        The options of the call, with defaults.
+    unit : str, default "s"
+        Unit of objective and lower bound: ``s``, ``J``, ``J s``, ``tasks``, or ``-`` for a ratio.
+    levels : mapping of str to float, default {}
+        Values of the objectives of a lexicographic model, by name.
+    solved_levels : tuple of coalloc.solvers.result.SolvedLevel, default ()
+        One entry per objective of a lexicographic solve; ``objective``, ``lower_bound`` and ``trace`` are those of the
+        last, and ``"optimal"`` means that all are proved optimal.
+    simulated_objective : float or None, default None
+        For package models: the objective with the ends that saturated links really cause, in ``unit``.
+    versions : mapping of str to str, default {}
+        Versions of coalloc and of the libraries, by name.
+    instance_sha256 : str, default ""
+        SHA-256 of the instance file.
+    instance : Instance or None, default None
+        The instance; result files do not hold it.
 
-    ``objective`` and ``lower_bound`` are in ``unit``: that of the objective (s; CBS: tasks; energy: J; edp: J s; ``-``
-    for a ratio, such as a slowdown; of several, that of the last).
-    ``objective`` is recomputed from ``schedule``, which has passed the checker. ``levels`` holds the values of a
-    lexicographic model's objectives by name, and ``simulated_objective`` the objective with the ends that shared links
-    cause, where the model's slowdown is static. ``instance`` is what was solved; a file does not hold it, only its
-    ``instance_sha256``. Where objectives were given in order of priority, ``solved_levels`` has one entry for each,
-    ``objective``, ``lower_bound`` and ``trace`` are those of the last, and ``optimal`` says that all are proven.
+    See Also
+    --------
+    coalloc.io.write_result : Write a result to a file.
+    coalloc.plot.progress_plot : Draw incumbent and lower bound over time.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> result = coalloc.solve(coalloc.example("pas-figure-3.3"), slot=50.0)
+    >>> print(result.status, result.objective, result.unit, result.gap)
+    optimal 500.0 s 0.0
+    >>> [placement.start for placement in result.schedule]
+    [0.0, 200.0, 0.0]
+    >>> result.options.slot
+    50.0
     """
 
     status: SolveStatus
@@ -282,7 +339,7 @@ class SolveResult:
 
     @property
     def gap(self) -> float | None:
-        """(objective - lower bound)/objective, None where either is unknown."""
+        """Relative optimality gap: (objective - lower bound) / objective; None if either is unknown."""
         return relative_gap(self.objective, self.lower_bound)
 
     @property
@@ -304,7 +361,7 @@ class SolveResult:
         return "\n".join(f"{name:<10} {text}" for name, text in self.lines())
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return the six (name, text) lines that printing shows."""
+        """Return the six (name, text) pairs that printing shows."""
         status = f"{self.status.value} (stopped by {self.stopped_by})"
         return [
             ("status", f"{status}: {self.message}" if self.message else status),

@@ -152,49 +152,81 @@ def audit(
     scheduler: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Audit:
-    """Return how far a schedule of the past was from the best, with proof, for a period and for each of its windows.
+    """Measure how much of the waiting in a past schedule was avoidable, with proof.
+
+    The period is audited as a whole and cut into intervals. For each, lower bounds, the best known schedules and the
+    schedules of policies show how much better any schedule, and any policy, could have been.
 
     Parameters
     ----------
-    trace, processors, platform
-        A trace (SWF, or an export of ``sacct``) and one pool of so many processors, or a platform of equal processors
-        of power 1; or an instance.
-    schedule
+    trace : str, path-like or Instance
+        A trace in the Standard Workload Format, an export of Slurm's ``sacct``, or an instance.
+    schedule : Schedule or None, default None
         How an instance was run.
-    unit, partition
-        As for :func:`coalloc.read_sacct`.
-    broken
-        Lines of a trace that cannot be read are an ``"error"``, or ``"drop"``.
-    policy
-        The schedule of a policy in place of the log's: its name, or a mapping ``{"policy": name, option: value}``.
-    after, before
-        The period: jobs that wait or arrive in it count; s on the clock of the trace, or a date (``"2026-10-01"``)
-        on the clock of the site where the trace has one. None: from the first arrival, to the last.
-    window
-        Length of the windows, s.
-    policies
-        Policies, by label, whose schedules are held against the bounds, with the users' estimates and with run times.
-    time_limit
-        Seconds for bounds and searches of a window; the bounds of a period of several get 20 times as many;
+    processors : int or None, default None
+        For a trace: number of identical processors of the platform.
+    platform : Platform or None, default None
+        For a trace, instead of ``processors``: a platform of identical processors of speed 1.
+    unit : {"cpus", "nodes"}, default "cpus"
+        For ``sacct``: whether a processor is a CPU or a node.
+    partition : str or None, default None
+        For ``sacct``: only jobs of this partition. None: all.
+    broken : {"error", "drop"}, default "error"
+        Whether unreadable lines of a trace are an error or dropped.
+    policy : str, mapping or None, default None
+        Audit the schedule of this policy instead of the log's: a name, or ``{"policy": name, option: value}``.
+    after : float, str or None, default None
+        Begin of the period: s on the clock of the trace, or a date such as ``"2026-10-01"`` in the local time of the
+        site. None: the first arrival.
+    before : float, str or None, default None
+        End of the period. None: the last arrival.
+    window : float, default 604800.0
+        Length of the intervals, s (7 days).
+    policies : mapping of str to mapping, default EASY and two variants
+        Policies by label, ``{"policy": name, option: value}``, that run with requested walltimes and with true run
+        times.
+    time_limit : float, default 5.0
+        Seconds for bounds and searches of an interval; the whole period gets 20 times as many if it has several.
         ``math.inf``: no limit.
-    seed
-        Of the searches.
-    store
-        File in which every window is kept when it ends. What it has is not run again; without one nothing is kept.
-    processes
-        Windows at a time, each in a process of its own; None: one for every core.
-    scheduler
-        Address of a Dask scheduler, on whose workers windows run instead.
-    progress
-        Gets a line for each window.
+    seed : int, default 0
+        Seed of the searches.
+    store : str, path-like or None, default None
+        File that keeps finished intervals, so that an interrupted audit resumes. None: nothing is kept.
+    processes : int or None, default None
+        Number of worker processes. None: one per CPU core.
+    scheduler : str or None, default None
+        Address of a Dask scheduler that runs the intervals instead.
+    progress : callable or None, default None
+        Function that receives a line of text per interval.
+
+    Returns
+    -------
+    Audit
+        ``table``, ``answers``, ``shares`` and ``headline``; ``draw`` and ``write_page`` make figures and pages.
 
     Raises
     ------
     CoallocError
-        Before anything runs: a trace that cannot be read, a period without jobs, a platform on which run times depend
-        on processors, an unknown policy. After all have run: a window that failed.
-    Interrupted
-        At Ctrl-C, with the rows that are complete (:mod:`coalloc.studies.interruption`).
+        Before the run: the trace cannot be read, the period has no jobs, run times depend on the processors, or a
+        policy is unknown. After the run: an interval failed.
+    coalloc.studies.interruption.Interrupted
+        At Ctrl-C, with the finished rows.
+
+    See Also
+    --------
+    coalloc.compare : Compare policies on whole instances.
+
+    Notes
+    -----
+    docs/audit.md explains the questions, the bounds and the columns.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> instance = coalloc.example("flux-sched-572")
+    >>> found = coalloc.audit(instance, policy="easy", processes=1, time_limit=0.5)
+    >>> found.answers[0].as_it_was >= found.answers[0].best.low
+    True
     """
     for label, given in policies.items():
         require(f"policies[{label!r}]", Mapping, given)

@@ -189,12 +189,35 @@ class Answer:
 
 @dataclass(frozen=True)
 class Audit:
-    """What ``audit`` returns; printing it gives aligned lines.
+    """The result of ``coalloc.audit``; printing it shows aligned lines.
 
-    ``policy`` says whose schedule was audited, ``epoch`` is the clock's 0 in s since 1970 where that is known,
-    ``account`` what was dropped and changed of the trace. ``whole`` is the row of the whole period, ``windows`` are
-    those of its windows, with the columns of docs/audit.md. ``held`` are the starts, s, of each job in the schedule
-    of least mean wait that is held of the period, then of each window.
+    Attributes
+    ----------
+    name : str
+        Name of the trace or instance.
+    policy : str
+        Whose schedule was audited: the log's (``"as it ran"``) or that of a policy.
+    num_processors : int
+        Number of processors of the platform.
+    epoch : float or None
+        Unix time of time 0, s; None if it is unknown.
+    account : tuple of str
+        Report of dropped and modified jobs.
+    whole : dict
+        The row of the whole period, with the columns of docs/audit.md.
+    windows : tuple of dict
+        The rows of the intervals.
+    held : tuple of dict
+        Start of each job (s) in the best known schedule for the mean wait: of the period, then of each interval.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> log = coalloc.audit(coalloc.example("flux-sched-572"), policy="easy", processes=1, time_limit=0.5)
+    >>> log.table[["kind", "jobs", "wait_as_it_was"]].round(1)
+         kind  jobs  wait_as_it_was
+    0  period    17            49.4
+    1  window    17            49.4
     """
 
     name: str
@@ -208,7 +231,7 @@ class Audit:
 
     @property
     def starts(self) -> pd.DataFrame:
-        """When jobs start in the schedules of least mean wait that are held: window, job, start (s)."""
+        """Start of each job in the best known schedules for the mean wait, as a table: window, job, start (s)."""
         import pandas as pd
 
         rows = zip([self.whole, *self.windows], self.held, strict=True)
@@ -217,12 +240,12 @@ class Audit:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row for the whole period, then one per window."""
+        """Table with one row for the whole period, then one per interval (docs/audit.md)."""
         return table_of([self.whole, *self.windows])
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """What was, and between what the best lies, of the mean wait and of the mean bounded slowdown."""
+        """Actual value, lower bound and best known value of the mean wait and of the mean bounded slowdown."""
         units = {"wait": ("mean wait", "s"), "bounded_slowdown": ("mean bounded slowdown", "")}
         return tuple(
             Answer(
@@ -237,12 +260,12 @@ class Audit:
 
     @property
     def shares(self) -> dict[str, Range]:
-        """Between what the part of each source in the mean wait lies, s."""
+        """Lower and upper bound on the part of the mean wait that each source causes, s."""
         return {share: Range(self.whole[f"{share}_low"], self.whole[f"{share}_high"]) for share in SHARES}
 
     @property
     def document(self) -> dict[str, Any]:
-        """All of it, as JSON holds it."""
+        """The audit as a JSON document."""
         return {
             "trace": self.name,
             "policy": self.policy,
@@ -255,7 +278,7 @@ class Audit:
 
     @property
     def headline(self) -> str:
-        """What the audit says in one sentence."""
+        """The result of the audit in one paragraph."""
         wait = self.answers[0]
         if not wait.as_it_was:
             return "No job waited."
@@ -269,7 +292,7 @@ class Audit:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader must know before believing the rest."""
+        """Inconsistencies between the log and the platform."""
         impossible = [row for row in [self.whole, *self.windows] if not row["is_possible"]]
         if not impossible:
             return ()
@@ -280,7 +303,7 @@ class Audit:
         )
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return the (name, text) lines that printing shows."""
+        """Return the (name, text) pairs that printing shows."""
         whole = self.whole
         of_jobs = f"{plural(whole['jobs'], 'job')} on {plural(self.num_processors, 'processor')}, {self.policy}"
         found = [*(("warning", warning) for warning in self.warnings), ("trace", f"{self.name}: {of_jobs}")]
@@ -310,9 +333,17 @@ class Audit:
         return lines_table(self.lines())
 
     def draw(self, path: FilePath | None = None) -> Figure:
-        """Draw what could be saved, where waiting comes from, and the windows; write it to ``path`` as well.
+        """Draw the avoidable wait, its sources and the intervals.
 
-        ``path`` ends in ``.png``, ``.svg`` or ``.pdf``.
+        Parameters
+        ----------
+        path : str, path-like or None, default None
+            File of the figure: ``.png``, ``.svg`` or ``.pdf``. None: no file.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
         """
         from coalloc.plot.audit import draw_audit
         from coalloc.plot.pictures import write_figure
@@ -324,7 +355,7 @@ class Audit:
 
     @property
     def page(self) -> str:
-        """All of it as one HTML page, with the picture and without a script."""
+        """The audit as one self-contained HTML page with the figure, without scripts."""
         from base64 import b64encode
 
         from coalloc.plot.pictures import static_picture
@@ -350,7 +381,13 @@ class Audit:
         )
 
     def write_page(self, path: FilePath) -> None:
-        """Write the page to a file."""
+        """Write the HTML page to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        """
         write_atomically(path, self.page)
 
 

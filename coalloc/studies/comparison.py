@@ -132,43 +132,60 @@ def compare(
     threads: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
-    """Return a table with a row for each instance and policy, and one for what ``solve`` proves.
+    """Compare scheduling policies with each other, with lower bounds and with the optimum.
 
     Parameters
     ----------
-    instances
-        One or several, with distinct names.
-    policies
-        Names or objects; or a mapping from labels to names, objects, or ``{"policy": name, option: value, ...}``.
-    objective
-        What bounds, gaps and optima are of: ``"makespan"``, ``"mean-wait"`` (s) or ``"mean-bounded-slowdown"``.
-    exact
-        Solve OAS in continuous time, within ``time_limit``; else only bounds are computed.
-    time_limit
-        Seconds for each solve and each bound; ``None`` or ``math.inf``: no limit.
-    passes, kill, seed
-        As for :func:`coalloc.simulate`; the seed is that of the solves as well.
-    threads
-        Cores of each solve.
-    progress
-        Gets a line for each step.
+    instances : Instance or iterable of Instance
+        One or several instances with distinct names.
+    policies : iterable or mapping
+        Names or policy objects, or a mapping from labels to names, objects or ``{"policy": name, option: value}``.
+    objective : {"makespan", "mean-wait", "mean-bounded-slowdown"}, default "makespan"
+        Objective of the bounds, gaps and optima.
+    exact : bool, default True
+        Whether ``coalloc.solve`` runs on each instance; otherwise only lower bounds are computed.
+    time_limit : float or None, default 20.0
+        Seconds for each solve and each bound. None or ``math.inf``: no limit.
+    passes : {"batch", "per-event"}, default "batch"
+        Scheduling passes, as for ``coalloc.simulate``.
+    kill : bool, default False
+        Kill jobs at their requested walltimes.
+    seed : int, default 0
+        Seed of runs and solves.
+    threads : int, default 1
+        Number of CPU cores of each solve.
+    progress : callable or None, default None
+        Function that receives a line of text per step.
 
     Returns
     -------
     pandas.DataFrame
-        ``lower_bound`` and ``optimum`` of the ``objective``; ``gap`` = (value - lower_bound)/value, and ``ratio`` =
-        value/optimum of what a row is worth by it, nan where the optimum is not proven; metrics as
-        :func:`coalloc.metrics`.
+        One row per instance and policy, and one for the exact solve: ``lower_bound`` and ``optimum`` of the objective,
+        ``gap`` = (value - lower_bound) / value, ``ratio`` = value / optimum (nan if the optimum is unknown), and
+        metrics. docs/studies.md defines the columns.
 
     Raises
     ------
     CoallocError
-        If a policy or an option is unknown, there is nothing to compare, or no bound on the objective holds for what
-        policies may do.
+        A policy or option is unknown, there is nothing to compare, or no bound on the objective holds for the policies.
     InternalError
-        If a bound exceeds what a policy reached.
-    Interrupted
-        At Ctrl-C, with the rows that are complete (:mod:`coalloc.studies.interruption`).
+        A bound exceeds the value of a policy.
+    coalloc.studies.interruption.Interrupted
+        At Ctrl-C, with the finished rows.
+
+    See Also
+    --------
+    coalloc.simulate : Run one policy.
+    coalloc.studies.energy_front : Compare policies with the Pareto front of makespan and energy.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> table = coalloc.compare(coalloc.example("pas-figure-3.3"), ["fcfs", "easy"], exact=False)
+    >>> table[["policy", "makespan", "lower_bound"]].round(3)
+      policy  makespan  lower_bound
+    0   fcfs     455.0        455.0
+    1   easy     455.0        455.0
     """
     import pandas as pd
 

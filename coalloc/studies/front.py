@@ -115,49 +115,68 @@ def energy_front(
     seed: Seed = 0,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
-    """Return the front of makespan and energy, and where policies are beside it.
+    """Compute the Pareto front of makespan and energy, and the position of policies relative to it.
 
     Parameters
     ----------
-    policies
-        As for :func:`coalloc.compare`; each within ``scope``.
-    points
-        Most points of the front; ``None``: all, or, where a solve is not proved, 20 evenly spaced limits. A front that
-        has more is solved at evenly spaced limits first, then below the widest gaps between points, with at most two
-        solves for each point. In continuous time the makespans of policies that would be left out are limits as well,
-        so that each policy is compared with a schedule that is as short.
-    slot, scope
-        As for :func:`coalloc.solve`. The bounds of a slotted front do not hold for policies, which know no
-        slots: these get the bound of :func:`coalloc.lower_bound`.
-    time_limit, threads
-        Seconds for each point (``None`` or ``math.inf``: no limit), and cores of each solve.
-    seed
-        Of solves and runs.
-    progress
-        Gets a line for each step.
+    instance : Instance
+        An instance whose node groups have watts.
+    policies : iterable or mapping, default ()
+        Policies, as for ``coalloc.compare``, each within ``scope``.
+    points : int or None, default None
+        Maximum number of makespan limits, 2 to 10,000. None: one per point of the front, or 20 evenly spaced ones where
+        a solve is not proved optimal. In continuous time, the makespans of the policies are limits as well.
+    slot : float, str or None, default None
+        Length of a time slot, as for ``coalloc.solve``. Policies know no slots: they are compared with the bound of
+        ``coalloc.lower_bound``.
+    scope : {"platform", "cluster", "node"}, default "node"
+        Where the tasks of one job may run.
+    time_limit : float or None, default 20.0
+        Seconds for each point. None or ``math.inf``: no limit.
+    threads : int, default 1
+        Number of CPU cores of each solve.
+    seed : int, default 0
+        Seed of solves and runs.
+    progress : callable or None, default None
+        Function that receives a line of text per step.
 
     Returns
     -------
     pandas.DataFrame
-        A row per point, with label ``"exact"``, then one per policy. ``makespan`` and ``makespan_limit`` in s,
-        ``energy`` in J as metered, ``edp`` in J s. ``lower_bound``: no schedule within the limit (policies: with that
-        makespan) takes less; ``gap`` = (energy - lower_bound)/energy. ``edp_bound`` holds for all makespans above the
-        limit before; the least of the rows, also in ``attrs["edp_bound"]``, for all schedules (on the grid
-        ``attrs["slot"]``, where that is not None). ``on_front``: no row is better in one and as good in the other.
-        ``open_from``: other points of the front may lie between this makespan and that of the row (where the gap is
-        not 0: and its limit); nan where none can. ``attrs["open"]`` lists these strips, s; ``attrs["complete"]``:
-        there are none, so the rows are the front. ``attrs["least_makespan"]``: no schedule is shorter, s.
+        One row per point, labelled ``"exact"``, then one per policy: ``makespan`` and ``makespan_limit`` (s),
+        ``energy`` (J), ``edp`` (J s), ``lower_bound`` on the energy within the limit, ``gap`` = (energy - lower_bound)
+        / energy, ``edp_bound``, ``on_front`` (no row dominates it) and ``open_from`` (s: other points may lie between
+        this makespan and that of the row). ``attrs`` holds ``edp_bound``, ``slot``, ``open`` (intervals that may hold
+        further points, s), ``complete`` (there are none) and ``least_makespan`` (s).
 
     Raises
     ------
     CoallocError
-        If watts are missing, there are no jobs, a policy is unknown or places jobs more
-        widely than ``scope``, or ``points`` is not 2 to 10,000.
+        Watts are missing, there are no jobs, a policy is unknown or wider than ``scope``, or ``points`` is out of
+        range.
     InternalError
-        If a policy beats a bound.
-    Interrupted
-        At Ctrl-C between the first limit and the last, with the rows that are known
-        (:mod:`coalloc.studies.interruption`). They bound all schedules, only less tightly.
+        A policy beats a bound.
+    coalloc.studies.interruption.Interrupted
+        At Ctrl-C, with the finished rows.
+
+    See Also
+    --------
+    coalloc.energy : Compute the energy of one schedule.
+
+    Notes
+    -----
+    docs/studies.md defines the columns.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> front = coalloc.studies.energy_front(coalloc.example("pcbe-8"), ["pcbe"], points=2)
+    >>> front[["label", "makespan", "energy"]].round(2)
+       label  makespan  energy
+    0  exact      5.88  206.13
+    1  exact     10.00  185.99
+    2  exact     18.00  159.47
+    3   pcbe     10.00  185.99
     """
     if points is not None and not 2 <= points <= MAX_POINTS:
         raise CoallocError(f"points: must be 2 to {MAX_POINTS}, got {picture_of(points)}")

@@ -165,44 +165,62 @@ def grid_study(
     time_limit: float = TIME_LIMIT,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
-    """Return the metrics of strategies of a broker, a row per week and strategy.
+    """Run the strategies of a grid broker on several weeks, and tabulate their metrics.
 
     Parameters
     ----------
-    weeks
-        Instances with distinct names on one platform, of which every cluster has power states.
-    strategies
-        Those of the policy ``grid``; None: all.
-    always_on
-        Strategies that also run with all switched on; None: the one that :func:`coalloc.studies.grid_report.coverage`
-        ranks first.
-    local, seed
-        Options of the policy.
-    working
-        As for :func:`coalloc.energy`.
-    store
-        File in which every run is kept when it ends. What it has of this study is not run again; without one nothing
-        is kept.
-    processes
-        Runs at a time, each in a process of its own, killed after ``time_limit`` seconds (``math.inf``:
-        no limit).
-    progress
-        Gets a line for each run.
+    weeks : Instance or iterable of Instance
+        Instances with distinct names on one platform whose clusters all have power states.
+    strategies : sequence of str or None, default None
+        Strategies of the policy ``grid``. None: all.
+    always_on : sequence of str or None, default None
+        Strategies that also run without power management. None: the one that ranks first by coverage.
+    local : {"easy", "fcfs", "conservative"}, default "easy"
+        Scheduler of every site.
+    working : {"total", "extra"}, default "total"
+        Energy model of working cores, as for ``coalloc.energy``.
+    seed : int, default 0
+        Seed of the policy.
+    store : str, path-like or None, default None
+        File that keeps finished runs, so that an interrupted study resumes. None: nothing is kept.
+    processes : int, default 1
+        Number of worker processes.
+    time_limit : float, default 3600.0
+        Seconds after which a run is killed. ``math.inf``: no limit.
+    progress : callable or None, default None
+        Function that receives a line of text per run.
 
     Returns
     -------
     pandas.DataFrame
-        ``week``, ``strategy``, ``power_management``, ``jobs``, the metrics of :func:`coalloc.grid.grid_metrics`, the
-        ``makespan``, s, and of it and of the energy the bound and the gap.
+        One row per week and strategy: ``week``, ``strategy``, ``power_management``, ``jobs``, the metrics of
+        ``coalloc.grid.grid_metrics``, ``makespan`` (s), and bound and gap of makespan and energy.
 
     Raises
     ------
     CoallocError
-        Before anything runs: no weeks, weeks on different platforms, a strategy that does not exist or needs to know
-        what the platform does not say, clusters without power states, a job larger than every cluster. After all have
-        run: a run that failed.
-    Interrupted
-        At Ctrl-C, with the rows that are complete (:mod:`coalloc.studies.interruption`).
+        Before the run: no weeks, weeks on different platforms, an unknown strategy, missing power states, or a job
+        larger than every cluster. After the run: a run failed.
+    coalloc.studies.interruption.Interrupted
+        At Ctrl-C, with the finished rows.
+
+    See Also
+    --------
+    coalloc.grid.grid_metrics : Metrics of one run.
+
+    Notes
+    -----
+    Source: the two-level grid study, chapter 6.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> jobs = [coalloc.Job(f"J{n}", tasks=2**n, base_time=600.0) for n in range(6)]
+    >>> week = coalloc.Instance(coalloc.grid.platform("grid2"), jobs, name="week-1")
+    >>> table = coalloc.studies.grid_study(week, ["MCT"], always_on=[])
+    >>> table[["week", "strategy", "wait_mean"]]
+         week strategy  wait_mean
+    0  week-1      MCT       20.0
     """
     given = instances_of(weeks)
     names = list(dict.fromkeys(STRATEGIES if strategies is None else strategies))

@@ -117,41 +117,59 @@ def slot_study(
     seed: Seed = 0,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
-    """Return a table with a row for each instance and each length of the slot.
+    """Measure how the length of time slots affects schedules, with certified bounds on the continuous optimum.
 
     Parameters
     ----------
-    instances
-        One or several, with distinct names.
-    fractions
-        Lengths of the slot as shares of the mean base time of the instance.
-    continuous
-        Solve each instance in continuous time as well; else only its lower bound is computed.
-    formulation
-        Of the solves in slots, as for :func:`coalloc.solve`.
-    time_limit
-        Seconds for each solve (``None`` or ``math.inf``: no limit): one per row in slots, one per row rounded down, one
-        per instance in continuous time.
-    threads, seed
-        For the solvers; the same seed gives the same table where no time limit struck.
-    progress
-        Gets a line for each step.
+    instances : Instance or iterable of Instance
+        One or several instances with distinct names.
+    fractions : sequence of float, default (0.15, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5)
+        Slot lengths as shares of the mean reference run time of the instance.
+    continuous : bool, default True
+        Whether each instance is also solved in continuous time; otherwise only a lower bound is computed.
+    formulation : str, default "auto"
+        Formulation of the slotted solves, as for ``coalloc.solve``.
+    time_limit : float or None, default 20.0
+        Seconds for each solve: two per row, and one per instance in continuous time. None or ``math.inf``: no limit.
+    threads : int, default 1
+        Number of CPU cores of each solve.
+    seed : int, default 0
+        Random seed; the same seed gives the same table unless a time limit is reached.
+    progress : callable or None, default None
+        Function that receives a line of text per step.
 
     Returns
     -------
     pandas.DataFrame
-        Makespans ``slotted`` (the objective), ``replayed`` and ``compacted``, all in s, with what is proven
-        about them; ``band_low`` and ``band_high``, s, enclose the optimum in continuous time; metrics are
-        those of the replayed schedule. Where nothing is known: nan. All columns: docs/studies.md.
+        One row per instance and slot length. Makespans ``slotted`` (the objective), ``replayed`` and ``compacted``
+        (left-shifted) in s, with their bounds; ``band_low`` and ``band_high`` (s) enclose the continuous optimum;
+        metrics of the replayed schedule; nan if unknown. docs/studies.md defines the columns.
 
     Raises
     ------
     CoallocError
-        If there is nothing to study, or a fraction or an option is not supported.
+        There is nothing to study, or a fraction or an option is not supported.
     InternalError
-        If makespans and bounds contradict each other.
-    Interrupted
-        At Ctrl-C, with the rows that are complete (:mod:`coalloc.studies.interruption`).
+        Makespans and bounds contradict each other.
+    coalloc.studies.interruption.Interrupted
+        At Ctrl-C, with the finished rows.
+
+    See Also
+    --------
+    coalloc.replay : Run a slotted schedule with its real durations.
+
+    Notes
+    -----
+    Source: thesis, section 3.2.2.1, figures 3.14 to 3.17; errata 5.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> table = coalloc.slot_study(coalloc.example("pas-figure-3.3"), (0.5, 1.0))
+    >>> table[["fraction", "slotted", "replayed", "optimum"]].round(3)
+       fraction  slotted  replayed  optimum
+    0       0.5    525.0     480.0    455.0
+    1       1.0    600.0     500.0    455.0
     """
     import pandas as pd
 

@@ -66,25 +66,62 @@ GRIDS: dict[str, tuple[Machine, ...]] = {
 
 
 def platforms() -> tuple[str, ...]:
-    """Return the names of the platforms that come with the package, sorted."""
+    """Return the names of the bundled grid platforms.
+
+    Returns
+    -------
+    tuple of str
+        The names, in alphabetical order.
+
+    See Also
+    --------
+    coalloc.grid.platform : Load a bundled platform.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> coalloc.grid.platforms()
+    ('grid1', 'grid2')
+    """
     return tuple(sorted(GRIDS))
 
 
 @public
 def platform(name: str, speeds: Speeds = "site") -> Platform:
-    """Return a platform that comes with the package (:func:`platforms`): a cluster with power states for each site.
+    """Return a bundled grid platform: one cluster with power states per site.
 
     Parameters
     ----------
-    speeds
-        What the powers of nodes are, relative to the slowest site. ``"site"``: the FLOPS of the whole machine, as
-        published; ``"processor"``: its FLOPS per processor. ``"origin"`` is the same platform as ``"processor"``: the
-        name says that the jobs on it have times multiplied by the power at the site they come from.
+    name : str
+        A name of ``coalloc.grid.platforms()``.
+    speeds : {"site", "processor", "origin"}, default "site"
+        Speed of the nodes relative to the slowest site: ``"site"`` compares the published FLOPS of whole machines,
+        ``"processor"`` the FLOPS per processor. ``"origin"`` is the platform of ``"processor"``, for jobs whose logged
+        times are multiplied by the speed of their home site.
+
+    Returns
+    -------
+    Platform
+        The platform.
 
     Raises
     ------
     CoallocError
-        There is none of this name; the message lists those that there are.
+        The name is unknown; the message lists the names.
+
+    See Also
+    --------
+    coalloc.grid.platforms : List the names of the bundled platforms.
+
+    Notes
+    -----
+    Source: the two-level grid study, Tables 3, 4, 6 and 8 and section 5.2; errata 27 and 28.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> coalloc.grid.platform("grid1")
+    <Platform of 7 clusters with 4442 processors>
     """
     if name not in GRIDS:
         raise CoallocError(f"there is no platform {shown(name)}; there are {', '.join(platforms())}")

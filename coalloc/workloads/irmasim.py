@@ -202,21 +202,58 @@ Row = tuple[ProfiledJob | PlainJob, Profile | PlainJob]
 
 @public
 def read_irmasim(platform_path: FilePath, workload_path: FilePath, name: str | None = None) -> Instance:
-    """Return the instance of an IRMaSim platform file and workload file.
+    """Read an instance from the platform file and the workload file of the simulator IRMaSim.
 
-    The first submission becomes time 0; ``energy_estimate`` is ``req_energy``, J per task. Keys of the
-    contention model, of memory and of links are known and not used: nodes are joined by links of no
-    bandwidth, and no job loads them.
+    The first submission becomes time 0. Keys of the contention model, of memory and of links are not used: links have
+    no bandwidth, and no job loads them.
 
     Parameters
     ----------
-    name
-        Of the instance; that of the folder and the file of the workload where none is given.
+    platform_path : str or path-like
+        The platform, JSON.
+    workload_path : str or path-like
+        The workload, JSON. ``req_energy`` becomes ``energy_estimate``, J per task.
+    name : str or None, default None
+        Name of the instance. None: folder and name of the workload file.
+
+    Returns
+    -------
+    Instance
+        The instance.
 
     Raises
     ------
     InstanceError
-        A file cannot be read or is not valid: every fault, with its JSON path.
+        A file cannot be read or is not valid. All validation errors are reported together, each with its JSON path.
+
+    See Also
+    --------
+    coalloc.read_swf : Read a trace in the Standard Workload Format.
+
+    Notes
+    -----
+    docs/energy.md describes how the keys are read.
+
+    Examples
+    --------
+    A job of 6e9 operations per task, on cores of 2 GHz:
+
+    >>> import json
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> platform = {
+    ...     "platform": {"machine": {"clusters": [{"id": "C1", "nodes": [{"type": "n", "number": 2}]}]}},
+    ...     "node": {"n": {"processors": [{"type": "p"}]}},
+    ...     "processor": {"p": {"cores": 4, "clock_rate": 2.0, "static_power": 10, "dynamic_power": 5, "min_power": 1}},
+    ... }
+    >>> job = {"id": "J1", "subtime": 0, "ntasks": 4, "req_ops": 6e9, "ipc": 1, "req_time": 4}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = [Path(folder) / name for name in ("platform.json", "workload.json")]
+    ...     for path, document in zip(paths, (platform, {"jobs": [job]})):
+    ...         _ = path.write_text(json.dumps(document))
+    ...     coalloc.read_irmasim(*paths).jobs[0].base_time
+    3.0
     """
     platform, slowest = _platform(platform_path)
     source = os.fspath(workload_path)

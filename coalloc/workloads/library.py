@@ -17,19 +17,56 @@ SUFFIX = ".json"
 
 
 def examples() -> tuple[str, ...]:
-    """Return the names of the bundled instances, sorted."""
+    """Return the names of the bundled instances.
+
+    Returns
+    -------
+    tuple of str
+        The names, in alphabetical order; docs/generators.md gives their sources.
+
+    See Also
+    --------
+    coalloc.example : Load a bundled instance.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> coalloc.examples()[:3]
+    ('flux-sched-572', 'mesd-example', 'paper-oas-1')
+    """
     names = (entry.name for entry in _folder().iterdir())
     return tuple(sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)))
 
 
 @public
 def example(name: str) -> Instance:
-    """Return a bundled instance by name; where each comes from is on the page ``docs/generators.md``.
+    """Return a bundled instance.
+
+    Parameters
+    ----------
+    name : str
+        A name of ``coalloc.examples()``.
+
+    Returns
+    -------
+    Instance
+        The instance.
 
     Raises
     ------
     CoallocError
-        There is none of this name; the message lists those that there are (:func:`examples`).
+        The name is unknown; the message lists the names.
+
+    See Also
+    --------
+    coalloc.examples : List the bundled instances.
+    coalloc.generate : Generate an instance from a seed.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> coalloc.example("thesis-oas-1")
+    <Instance 'thesis-oas-1': 8 jobs on 3 clusters with 12 processors>
     """
     if name not in examples():
         raise CoallocError(f"there is no example {shown(name)}; there are {', '.join(examples())}")

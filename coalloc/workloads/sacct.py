@@ -238,31 +238,64 @@ def read_sacct(
     broken: Broken = "error",
     name: str | None = None,
 ) -> Instance:
-    """Return the instance of an accounting export of Slurm (``sacct --parsable2``), also compressed with gzip.
+    """Read a workload from an accounting export of Slurm (``sacct --parsable2``).
 
-    Steps, jobs that never started or had not ended, and earlier runs of requeued jobs are dropped; every task of an
-    array is a job. Every change is counted and said as a warning of the logger ``coalloc.workloads.sacct``;
-    :func:`coalloc.workloads.sacct.read_sacct_with_report` returns the counts instead.
+    Job steps, jobs that never started or had not ended, and earlier runs of requeued jobs are dropped. Every task of a
+    job array is a job. The logger ``coalloc.workloads.sacct`` warns with the numbers of dropped and modified jobs;
+    ``coalloc.workloads.sacct.read_sacct_with_report`` returns them.
 
     Parameters
     ----------
-    processors, platform
-        Either the size of one pool of nodes of power 1, or a platform; memory counts where its nodes have some.
-    unit
-        A processor is one of Slurm's ``"cpus"``, or one of its ``"nodes"``.
-    partition
-        The jobs of this partition alone; None: all.
-    oversize
-        ``"drop"`` jobs with more processors than there are or ``"clip"`` them to all.
-    broken
-        ``"error"``, or ``"drop"`` lines that cannot be read.
-    name
-        Of the instance; None: that of the file.
+    path : str or path-like
+        The export, plain or compressed with gzip.
+    processors : int or None, default None
+        Number of identical processors of speed 1. Give either ``processors`` or ``platform``.
+    platform : Platform or None, default None
+        The platform; memory demands are read if its nodes have memory.
+    unit : {"cpus", "nodes"}, default "cpus"
+        Whether a processor is a CPU or a node.
+    partition : str or None, default None
+        Only jobs of this partition. None: all.
+    oversize : {"drop", "clip"}, default "drop"
+        Jobs with more processors than the platform has: drop them, or reduce them to all processors.
+    broken : {"error", "drop"}, default "error"
+        Unreadable lines: raise an error, or drop them.
+    name : str or None, default None
+        Name of the instance. None: the name of the file.
+
+    Returns
+    -------
+    Instance
+        The instance.
 
     Raises
     ------
     InstanceError
-        The file cannot be read or is no such export, fields are missing, or lines are broken.
+        The file cannot be read, is not such an export, or has missing fields or unreadable lines.
+
+    See Also
+    --------
+    coalloc.read_swf : Read a trace in the Standard Workload Format.
+    coalloc.audit : Measure how much of the waiting in a log was avoidable.
+
+    Notes
+    -----
+    docs/swf.md describes the export and the rules.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> export = '''JobID|User|State|Submit|Start|End|Timelimit|NCPUS
+    ... 7|ann|COMPLETED|2026-10-01T00:00:00|2026-10-01T00:01:00|2026-10-01T01:01:00|1-00:00:00|4
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "october.txt"
+    ...     _ = path.write_text(export)
+    ...     job = coalloc.read_sacct(path, processors=8).jobs[0]
+    >>> job.tasks, job.base_time, job.estimate
+    (4, 3600.0, 86400.0)
     """
     options = SacctOptions(unit, partition, oversize, broken, name)
     instance, report = read_sacct_with_report(path, chosen_platform(processors, platform), options)

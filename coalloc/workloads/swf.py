@@ -302,32 +302,65 @@ def read_swf(
     seed: Seed = 0,
     name: str | None = None,
 ) -> Instance:
-    """Return the instance of a trace (``.swf``, also compressed with gzip).
+    """Read a workload trace in the Standard Workload Format (SWF).
 
-    Every change is counted and said as a warning of the logger ``coalloc.workloads.swf``;
-    :func:`coalloc.workloads.swf.read_swf_with_report` returns the counts instead.
+    The logger ``coalloc.workloads.swf`` warns with the numbers of dropped and modified jobs;
+    ``coalloc.workloads.swf.read_swf_with_report`` returns them.
 
     Parameters
     ----------
-    processors, platform
-        Either the size of one pool of nodes of power 1, or a platform.
-    slice, shift
-        ``"100:108"``: these of the jobs that are kept, counted from 0; whether arrivals are shifted so that the
-        earliest is 0 (None: for slices only).
-    invalid, oversize
-        ``"drop"`` jobs without run time or processors or make each one of ``"one-second"``; ``"drop"`` jobs with
-        more processors than there are or ``"clip"`` them to all.
-    broken
-        ``"error"``, or ``"drop"`` lines that are not 18 numbers.
-    communication, seed
-        ``"none"``, or ``"seeded"``: processing shares and task bandwidths (MB/s) are drawn from the seed.
-    name
-        Of the instance; None: that of the file, and the slice.
+    path : str or path-like
+        The trace, plain (``.swf``) or compressed with gzip.
+    processors : int or None, default None
+        Number of identical processors of speed 1. Give either ``processors`` or ``platform``.
+    platform : Platform or None, default None
+        The platform.
+    slice : str or None, default None
+        Range of the valid jobs, such as ``"100:108"``, counted from 0. None: all.
+    shift : bool or None, default None
+        Whether arrivals are shifted so that the first job arrives at 0. None: only with a slice.
+    invalid : {"drop", "one-second"}, default "drop"
+        Jobs without run time or processors: drop them, or replace each by a job of one second.
+    oversize : {"drop", "clip"}, default "drop"
+        Jobs with more processors than the platform has: drop them, or reduce them to all processors.
+    broken : {"error", "drop"}, default "error"
+        Lines without 18 numbers: raise an error, or drop them.
+    communication : {"none", "seeded"}, default "none"
+        ``"seeded"``: processing shares and task bandwidths (MB/s) are sampled from the seed.
+    seed : int, default 0
+        Random seed of ``communication``.
+    name : str or None, default None
+        Name of the instance. None: name of the file, and the slice.
+
+    Returns
+    -------
+    Instance
+        The instance; the id of a job is its number.
 
     Raises
     ------
     InstanceError
-        The file cannot be read or is no SWF, lines are broken, or the trace ends before the slice does.
+        The file cannot be read, is not SWF, has unreadable lines, or ends before the slice does.
+
+    See Also
+    --------
+    coalloc.io.write_swf : Write a trace.
+    coalloc.read_sacct : Read an accounting export of Slurm.
+
+    Notes
+    -----
+    docs/swf.md describes the rules.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "trace.swf"
+    ...     coalloc.io.write_swf(coalloc.example("flux-sched-572"), path)
+    ...     coalloc.read_swf(path, processors=4)
+    <Instance 'trace': 17 jobs on 1 cluster with 4 processors>
     """
     options = SwfOptions(slice, shift, invalid, oversize, broken, communication, seed, name)
     instance, report = read_swf_with_report(path, chosen_platform(processors, platform), options)

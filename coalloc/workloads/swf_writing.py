@@ -70,19 +70,41 @@ class SwfWriteReport:
 
 @public
 def write_swf(instance: Instance, path: FilePath, schedule: Schedule | None = None) -> None:
-    """Write the jobs of an instance as a trace (``.swf``, or ``.swf.gz`` through gzip), as a whole or not at all.
+    """Write the jobs of an instance, and optionally a schedule, as a trace in the Standard Workload Format.
 
-    Without a schedule the run time is the base time and the wait unknown. With one, of a solve or of a
-    simulated run, the wait is start - arrival, the run time end - start, the status 1 for completed
-    and 0 for killed jobs. What the format cannot hold is said as a warning of the logger
-    ``coalloc.workloads.swf_writing``; :func:`coalloc.workloads.swf_writing.write_swf_with_report`
-    returns the counts instead.
+    Without a schedule, the run time is the reference run time and the wait is unknown. With one, the wait is start
+    minus arrival, the run time is end minus start, and the status is 1 for completed and 0 for killed jobs. The logger
+    ``coalloc.workloads.swf_writing`` warns about information that the format cannot hold;
+    ``coalloc.workloads.swf_writing.write_swf_with_report`` returns it.
+
+    Parameters
+    ----------
+    instance : Instance
+        The jobs.
+    path : str or path-like
+        A ``.swf`` or ``.swf.gz`` file. It is written completely or not at all.
+    schedule : Schedule or None, default None
+        A schedule of the instance.
 
     Raises
     ------
     CoallocError
-        The schedule has a job that is not in the instance, or starts one before it arrives; or the
-        file cannot be written.
+        The schedule has unknown jobs or starts before an arrival, or the file cannot be written.
+
+    See Also
+    --------
+    coalloc.read_swf : Read a trace.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "trace.swf"
+    ...     coalloc.io.write_swf(coalloc.example("flux-sched-572"), path)
+    ...     path.read_text().splitlines()[-1].split()[:5]
+    ['17', '0', '-1', '20', '3']
     """
     report = write_swf_with_report(instance, path, schedule)
     for sentence in report.sentences[1:]:

@@ -1,7 +1,8 @@
-"""Pages of the programming interface: one for each public name, from its docstring, and one that lists them all.
+"""Pages of the programming interface: one for each public name, from its docstring, and one that lists them by topic.
 
 They are made for the site alone; ``help(coalloc.solve)`` says the same. Pages of subpackages are in folders of their
-names. Wherever a page names a public name as code, that becomes a link to its page.
+names. Wherever a page names a public name as code, that becomes a link to its page, and so do pages that a docstring
+names.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import inspect
 import re
 from typing import Any
 
-from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
 
 import coalloc
@@ -24,6 +26,42 @@ PUBLIC = {name: getattr(coalloc, name) for name in coalloc.__all__} | {
     for name in getattr(coalloc, package).__all__
 }
 """Every public name, without ``coalloc.`` before it."""
+TOPICS = {
+    "Instances and platforms": """
+        Instance Platform Cluster NodeGroup Switch Job Shape RunningJob Window Sharing LocalUser PowerStates example
+        examples generate grid.platform grid.platforms
+    """,
+    "Solving": """
+        solve SolveResult results.SolveStatus results.TracePoint lower_bound Fixed explain build_model schedule_of_model
+        write_proof
+    """,
+    "Simulation and policies": """
+        simulate results.SimulationResult policies Policy replay
+    """,
+    "Checking and measuring": """
+        Schedule Placement check results.Violation metrics results.metrics_of results.metrics_by results.series energy
+        results.sharing_metrics grid.grid_metrics
+    """,
+    "Studies and audits": """
+        audit results.Audit compare slot_study studies.energy_front studies.grid_study
+    """,
+    "Files": """
+        read_instance write_instance io.read_platform io.write_platform read_schedule write_schedule io.read_result
+        io.write_result io.schema read_swf io.write_swf io.merge_swf read_sacct read_irmasim
+    """,
+    "Plots": """
+        gantt plot.series_plot plot.power_plot plot.progress_plot
+    """,
+    "Extending": """
+        extend.Start extend.Wake extend.State extend.Running extend.policy_named extend.Broker extend.Site
+        grid.Partition extend.RegularObjective extend.Ramp extend.Constraint extend.NotTogether extend.TimeRow
+        extend.NodeClass extend.Formulation extend.Problem
+    """,
+    "Errors and versions": """
+        CoallocError InstanceError show_versions
+    """,
+}
+"""The public names in the order of the navigation."""
 MOVED = re.findall(
     r"\w+",
     """
@@ -33,6 +71,12 @@ MOVED = re.findall(
     """,
 )
 """Names of subpackages that were at the top level."""
+
+
+INTERNAL = ("extend.Problem", "extend.Site")
+"""Classes whose docstrings list what users need of their members."""
+LISTED = "    options: {members: false}\n"
+MENTION = re.compile(r"\bdocs/([\w-]+)\.md\b")
 
 
 def place(name: str) -> str:
@@ -47,33 +91,46 @@ def summary(text: str | None) -> str:
 
 def table(names: list[str]) -> str:
     """Return a table of public names with their first sentences."""
-    rows = (f"| [`{name}`]({place(name)}) | {summary(PUBLIC[name].__doc__)} |" for name in sorted(names, key=str.lower))
+    rows = (f"| [`{name}`]({place(name)}) | {summary(PUBLIC[name].__doc__)} |" for name in names)
     return "| name | description |\n|---|---|\n" + "\n".join(rows)
 
 
 def index() -> str:
     """Return the page that lists all public names."""
-    classes = {name for name in PUBLIC if inspect.isclass(PUBLIC[name])}
-    text = "Every public name of `coalloc`, from its docstring. Anything else that can be imported may change."
-    parts = ["# Programming interface", text]
-    parts += ["## Functions", table([name for name in coalloc.__all__ if name not in classes])]
-    parts += ["## Classes", table([name for name in coalloc.__all__ if name in classes])]
-    for package in SUBPACKAGES:
-        names = [name for name in PUBLIC if name.startswith(f"{package}.")]
-        parts += [f"## `coalloc.{package}`", summary(getattr(coalloc, package).__doc__), table(names)]
+    parts = ["# Python API", "All public names, by topic. Anything else that can be imported may change."]
+    for topic, names in TOPICS.items():
+        parts += [f"## {topic}", table(names.split())]
     moved = [(name.rpartition(".")[2], name) for name in PUBLIC]
     rows = "\n".join(f"| `coalloc.{old}` | `coalloc.{new}` |" for old, new in moved if old in MOVED)
     parts += ["## Moved names", f"| old place | new place |\n|---|---|\n{rows}"]
     return "\n\n".join(parts) + "\n"
 
 
+def in_navigation(item: Any) -> Any:
+    """Return an item of the navigation, that of the page of all names with the pages of the topics below it."""
+    if isinstance(item, dict):
+        return {title: [in_navigation(child) for child in of] for title, of in item.items()}
+    if item != f"{FOLDER}/index.md":
+        return item
+    topics = [{topic: [f"{FOLDER}/{place(name)}" for name in names.split()]} for topic, names in TOPICS.items()]
+    return {"Python API": [item, *topics]}
+
+
+def on_config(config: Any) -> Any:
+    """Add the pages to the navigation."""
+    in_topics = [name for names in TOPICS.values() for name in names.split()]
+    if sorted(in_topics) != sorted(PUBLIC):
+        raise PluginError(f"{__file__}: each public name must have one topic: {sorted({*in_topics} ^ {*PUBLIC})}")
+    config.nav = [in_navigation(item) for item in config.nav]
+    return config
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages."""
     files.append(File.generated(config, f"{FOLDER}/index.md", content=index()))
     for name in PUBLIC:
-        text = f"---\ntitle: {name}\n---\n\n::: coalloc.{name}\n"
-        page = f"{FOLDER}/{place(name)}"
-        files.append(File.generated(config, page, content=text, inclusion=InclusionLevel.NOT_IN_NAV))
+        text = f"---\ntitle: {name}\n---\n\n::: coalloc.{name}\n" + LISTED * (name in INTERNAL)
+        files.append(File.generated(config, f"{FOLDER}/{place(name)}", content=text))
     return files
 
 
@@ -86,4 +143,8 @@ def on_page_content(content: str, page: Any, **_: Any) -> str:
         url = get_relative_url(f"{FOLDER}/{code[1].replace('.', '/')}.html", page.url)
         return f'<a href="{url}">{code[0]}</a>'
 
-    return NAME.sub(linked, content)
+    def to_page(mention: re.Match[str]) -> str:
+        return f'<a href="{get_relative_url(f"{mention[1]}.html", page.url)}">{mention[0]}</a>'
+
+    content = NAME.sub(linked, content)
+    return MENTION.sub(to_page, content) if page.file.src_uri.startswith(f"{FOLDER}/") else content

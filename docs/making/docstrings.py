@@ -1,7 +1,6 @@
 """What griffe, which makes the pages of the programming interface from the sources alone, cannot know of ours.
 
-Classes made by ``@value()`` have their fields as parameters; parameters that share a line of a docstring have types
-and defaults of their own; a role such as ``:class:`` is code.
+Classes made by ``@value()`` have their fields as parameters; *See Also* is a list; a set of choices is a type.
 """
 
 from __future__ import annotations
@@ -11,19 +10,25 @@ from typing import Any
 
 import griffe
 
-TOGETHER = re.compile(r"^([a-z_]\w*(?:, [a-z_]\w*)+)\n((?: {4}.*\n?|\n(?= {4}))+)", re.MULTILINE)
-"""Parameters that are described together: ``start, end`` and the lines below."""
-ROLE = re.compile(r":\w+:`~?([^`]+)`")
+CHOICES = re.compile(r"(?<= : )\{(\".*\")\}")
+"""Values that a parameter may have: ``links : {"strict", "shared"}``."""
+SEE_ALSO = re.compile(r"(?<=^See Also\n--------\n)(?:.+\n?)+", re.MULTILINE)
+"""What such a section holds: a line ``coalloc.check : Its summary.`` for each name."""
+
+TYPES = {
+    **dict.fromkeys(("Seconds", "PositiveSeconds", "NonNegative", "Positive", "Share", "PositiveShare"), "float"),
+    **dict.fromkeys(("Instant", "PagingSlowdown"), "float"),
+    **dict.fromkeys(("Count", "GroupNumber", "ShapeNumber"), "int"),
+    **dict.fromkeys(("SecondsField", "AmountsField"), "Mapping[str, float]"),
+    **{"Text": "str", "Flag": "bool", "Listed": "Sequence", "NamesField": "Sequence[str]"},
+}
+DEFAULTS = {"NONE": "()", "NO_NODES": "()", "NO_SECONDS": "{}", "NO_AMOUNTS": "{}", "cast": "None"}
+"""Fields of values: names of types, and of defaults, that users know by other names."""
 
 
-def one_by_one(text: str) -> str:
-    """Return a docstring in which every parameter stands alone."""
-
-    def split(together: re.Match[str]) -> str:
-        description = together[2].rstrip("\n")
-        return "\n".join(f"{name}\n{description}" for name in together[1].split(", ")) + "\n"
-
-    return TOGETHER.sub(split, text)
+def as_list(section: re.Match[str]) -> str:
+    """Return the lines of a section *See Also* as a list of Markdown."""
+    return re.sub(r"^(\S+) :", r"- ``\1``:", section[0], flags=re.MULTILINE)
 
 
 class OurDocstrings(griffe.Extension):
@@ -35,12 +40,22 @@ class OurDocstrings(griffe.Extension):
             dataclass = griffe.ExprName("dataclasses.dataclass")
             cls.decorators.append(griffe.Decorator(dataclass, lineno=cls.lineno, endlineno=cls.lineno))
 
+    def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Take the constructor from a class that lists attributes, for users are given its objects."""
+        if cls.docstring is not None and "\nAttributes\n" in cls.docstring.value:
+            cls.decorators.clear()
+            cls.members.pop("__init__", None)
+
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrite a docstring so that it is read as it is meant."""
         if obj.docstring is not None:
-            obj.docstring.value = one_by_one(ROLE.sub(r"``\1``", obj.docstring.value))
+            text = CHOICES.sub(lambda choices: choices[1].replace(", ", " | "), obj.docstring.value)
+            obj.docstring.value = SEE_ALSO.sub(as_list, text)
 
     def on_attribute_instance(self, *, attr: griffe.Attribute, **_: Any) -> None:
-        """Show a default that is cast for type checkers as what it is."""
-        if (value := re.fullmatch(r"cast\(.*, (\w+)\)", str(attr.value))) is not None:
-            attr.value = value[1]
+        """Show the type and the default of a field by names that users know."""
+        for part in attr.annotation.iterate() if isinstance(attr.annotation, griffe.Expr) else ():
+            if isinstance(part, griffe.ExprName):
+                part.name = TYPES.get(part.name, part.name)
+        for name in re.findall(r"\w+", str(attr.value)):
+            attr.value = DEFAULTS.get(name, attr.value)

@@ -67,7 +67,7 @@ def test_an_estimate_is_a_number_or_absent():
     estimate = schema("instance")["$defs"]["Job"]["properties"]["estimate"]
     assert (estimate.pop("type"), estimate.pop("exclusiveMinimum"), estimate.pop("maximum")) == ("number", 0, 1e100)
     assert estimate == {
-        "description": "The user's estimate of the base time, s; the base time itself where none is given."
+        "description": "Requested walltime (user estimate of the reference run time), s. None: the reference run time."
     }
     assert "estimate" not in schema("instance")["$defs"]["Job"]["required"]
 
@@ -89,5 +89,5 @@ def test_every_property_is_described(kind):
 
 def test_a_description_has_the_unit():
     properties = schema("instance")["$defs"]["Job"]["properties"]
-    units = {"base_time": " s ", "task_bandwidth": "MB/s", "memory": "MB", "arrival": " s", "deadline": " s;"}
+    units = {"base_time": " s:", "task_bandwidth": "MB/s", "memory": "MB", "arrival": " s", "deadline": " s."}
     assert [name for name, unit in units.items() if unit not in properties[name]["description"]] == []

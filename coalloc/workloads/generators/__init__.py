@@ -37,16 +37,21 @@ def generators() -> Mapping[str, Description]:
 
 @public
 def generate(name: str, seed: Seed = 0, **parameters: Any) -> Instance:
-    """Return the instance that a generator draws from a seed.
+    """Generate a synthetic instance from a seed.
 
     Parameters
     ----------
-    name
-        A name, such as ``"thesis-oas"`` (docs/generators.md).
-    seed
-        Whole number from 0 on; the same seed and parameters give the same instance.
+    name : str
+        Name of a generator, such as ``"thesis-oas"`` or ``"lublin"`` (docs/generators.md).
+    seed : int, default 0
+        Random seed, at least 0. The same seed and parameters give the same instance.
     **parameters
-        Parameters of that generator; those not given have the defaults of docs/generators.md.
+        Parameters of the generator; docs/generators.md lists them with their defaults.
+
+    Returns
+    -------
+    Instance
+        The instance, named after generator and seed.
 
     Raises
     ------
@@ -55,6 +60,16 @@ def generate(name: str, seed: Seed = 0, **parameters: Any) -> Instance:
     ArgumentError
         If the generator has no such parameter, or a value is outside its range; the message lists the parameters with
         their defaults.
+
+    See Also
+    --------
+    coalloc.example : Load a bundled instance.
+
+    Examples
+    --------
+    >>> import coalloc
+    >>> coalloc.generate("thesis-oas", seed=1, jobs=4)
+    <Instance 'thesis-oas-1': 4 jobs on 3 clusters with 12 processors>
     """
     family = _families().get(name)
     if family is None:

@@ -72,13 +72,32 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class MergedWeeks:
-    """Weeks, each an instance whose clock begins at its Monday 0:00, and the account of what became of the traces."""
+    """The result of ``coalloc.io.merge_swf``: weekly instances, and a report of every job of the traces.
+
+    Attributes
+    ----------
+    weeks : tuple of Instance
+        The weeks; the time 0 of each is its Monday 0:00.
+    account : MergeAccount
+        Report of dropped and modified jobs, as ``markdown`` and ``json``.
+    """
 
     weeks: tuple[Instance, ...]
     account: MergeAccount
 
     def files(self, swf: bool = False) -> dict[str, bytes]:
-        """Return the files by name: ``week-01.json.gz`` ..., with ``swf`` as traces as well, and the account."""
+        """Return the files by name: one instance per week, with ``swf`` also one trace per week, and the report.
+
+        Parameters
+        ----------
+        swf : bool, default False
+            Whether to include traces.
+
+        Returns
+        -------
+        dict of str to bytes
+            Contents by name: ``week-01.json.gz``, ..., ``account.json`` and ``account.md``.
+        """
         files = {}
         for number, week in enumerate(self.weeks, start=1):
             stem = f"week-{number:02d}"
@@ -88,12 +107,21 @@ class MergedWeeks:
         return files | {"account.json": self.account.json.encode(), "account.md": self.account.markdown.encode()}
 
     def write(self, folder: FilePath, swf: bool = False, beside: Mapping[str, bytes] | None = None) -> None:
-        """Write the files into a folder, and those of ``beside``, by name.
+        """Write the files into a folder.
+
+        Parameters
+        ----------
+        folder : str or path-like
+            The folder.
+        swf : bool, default False
+            Whether to write traces as well.
+        beside : mapping of str to bytes or None, default None
+            Further files, by name.
 
         Raises
         ------
         CoallocError
-            They cannot be written, or the folder has weeks that these would stand among.
+            The files cannot be written, or the folder holds other weeks.
         """
         files = {**self.files(swf), **(beside or {})}
         others = sorted({path.name for path in Path(folder).glob("week-*")} - files.keys())
@@ -107,28 +135,51 @@ class MergedWeeks:
 def merge_swf(
     spec: FilePath | Mapping[str, Any], *, speeds: Speeds | None = None, broken: Broken = "error"
 ) -> MergedWeeks:
-    """Return weeks of a grid made from traces of its sites, and an account of every job.
+    r"""Merge traces of several sites into weekly instances of a grid, with a report of every job.
 
     Parameters
     ----------
-    spec
-        A specification, TOML, or a mapping with its keys (docs/grid.md).
-    speeds
-        Instead of what the specification says.
-    broken
-        Lines of a trace that cannot be read: ``"error"``, or ``"drop"``: they are left out, and counted apart from the
-        records.
+    spec : str, path-like or mapping
+        A TOML file, or a mapping with its keys (docs/grid.md): the platform and the trace of each site.
+    speeds : {"site", "processor", "origin"} or None, default None
+        Speeds of the sites, instead of those in the specification.
+    broken : {"error", "drop"}, default "error"
+        Unreadable lines of a trace: raise an error, or drop and count them.
 
     Returns
     -------
-    MergedWeeks
-        ``weeks``, instances whose jobs are ``KTH-17`` by site and number, arrivals in s from Monday 0:00; ``account``,
-        with ``markdown`` and ``json``. ``write(folder, swf=False)`` writes it all, the same bytes for the same traces.
+    coalloc.workloads.weeks.merging.MergedWeeks
+        ``weeks``, instances with job ids such as ``KTH-17`` and arrivals in s from Monday 0:00, and ``account``, the
+        report as ``markdown`` and ``json``. ``write(folder)`` writes all files.
 
     Raises
     ------
     InstanceError
-        The specification or a trace has faults: every one, with its path.
+        The specification or a trace is not valid. All validation errors are reported together, each with its path.
+
+    See Also
+    --------
+    coalloc.studies.grid_study : Run strategies of a broker on the weeks.
+
+    Notes
+    -----
+    Source: the two-level grid study, section 5.1.1.
+
+    Examples
+    --------
+    One site, with a job every twelve hours for a month:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import coalloc
+    >>> jobs = [f"{n} {43_200 * n} -1 600 4 -1 -1 4 900 -1 1 1 1 -1 1 1 -1 -1" for n in range(1, 60)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "kth.swf"
+    ...     _ = path.write_text("\n".join(["; UnixStartTime: 345600", "; TimeZone: 0", *jobs]))
+    ...     traces = [{"swf": str(path), "site": "KTH"}]
+    ...     merged = coalloc.io.merge_swf({"platform": "grid1", "name": "g", "warmup_days": 0, "traces": traces})
+    >>> [len(week.jobs) for week in merged.weeks]
+    [14, 14, 14]
     """
     plan = planned(spec, speeds)
     logs = _logs(plan, broken)

@@ -1,0 +1,72 @@
+"""Docstrings of the public interface: a section for all that a caller must know, and examples that run."""
+
+from __future__ import annotations
+
+import dataclasses
+import doctest
+import inspect
+import re
+from typing import Any
+
+import pytest
+
+from coalloc.documents.json_schema import parameters_of
+from tests.public import PUBLIC
+from tests.test_pages import misspelt
+
+ROLE = re.compile(r":\w+:`")
+FUNCTIONS = [name for name, found in PUBLIC.items() if not inspect.isclass(found)]
+CLASSES = [name for name in PUBLIC if name not in FUNCTIONS]
+
+
+def text_of(found: Any) -> str:
+    return inspect.getdoc(found) or ""
+
+
+def members(name: str) -> dict[str, Any]:
+    """Return a public object, and where it is a class what is public of it, inherited from coalloc or not."""
+    owners = PUBLIC[name].__mro__ if name in CLASSES else ()
+    own = [vars(owner) for owner in owners if owner.__module__.startswith("coalloc.")]
+    return {name: PUBLIC[name]} | {f"{name}.{key}": part for of in own for key, part in of.items() if key[0] != "_"}
+
+
+def lacking(name: str) -> list[str]:
+    """Return the sections, and the entries of parameters, that the docstring of a function lacks."""
+    signature, text = inspect.signature(PUBLIC[name]), text_of(PUBLIC[name])
+    sections = set(re.findall(r"^(\w[\w ]*)\n-+$", text, re.MULTILINE))
+    wanted = {"Examples"} if signature.return_annotation in (None, "None") else {"Examples", "Returns"}
+    described = [entry.lstrip("*") for entry, words in parameters_of(PUBLIC[name]).items() if words]
+    return sorted(wanted - sections) + [f"parameter {p}" for p in signature.parameters if p not in described]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_describes_each_argument_and_what_it_returns(name):
+    assert lacking(name) == []
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_describes_each_field(name):
+    text = text_of(PUBLIC[name])
+    fields = [f.name for f in dataclasses.fields(PUBLIC[name])] if dataclasses.is_dataclass(PUBLIC[name]) else []
+    fields = [*fields, *getattr(PUBLIC[name], "_fields", ())]
+    missing = [field for field in fields if not re.search(rf"^{field} : .+\n {{4}}\S", text, re.MULTILINE)]
+    assert [field for field in missing if field[0] != "_"] == []
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_docstring_names_what_exists_without_roles(name):
+    for member, found in members(name).items():
+        text = text_of(found)
+        assert (ROLE.findall(text), misspelt(text)) == ([], []), member
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_examples_of_a_docstring_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    finder, printed = doctest.DocTestFinder(), list[str]()
+    found = [test for part, of in members(name).items() for test in finder.find(of, part, module=False, globs={})]
+    examples = {test.name: test for test in found if test.examples}
+    assert name in examples or name == "coalloc.extend.Site", "brokers are given sites, and make none"
+    for test in examples.values():
+        doctest.DocTestRunner().run(test, out=printed.append)
+    assert printed == []
