@@ -23,7 +23,7 @@ def unknown_words() -> Iterator[tuple[str, frozenset[str]]]:
     yield "`lower_bound`: regular objectives", NOTHING
     yield "`lower_bound`: `energy`, `edp`", UNKNOWN_TO_ENERGY
     yield "`check`, `metrics`, `gantt`", NOTHING
-    yield from ((f'`replay`, starts="{starts}"', NOTHING) for starts in get_args(Starts))
+    yield from ((f'`replay`: `starts="{starts}"`', NOTHING) for starts in get_args(Starts))
     for name, entry in POLICIES.items():
         made = entry.make
         own = made.unknown_words if isinstance(made, IsIgnorant) else NOTHING
@@ -31,8 +31,13 @@ def unknown_words() -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def words_table() -> str:
-    """Return the table of methods by words in Markdown."""
-    lines = [f"| method | {' | '.join(f'`{word}`' for word in WORDS)} |", "|---" * (len(WORDS) + 1) + "|"]
+    """Return the table of methods by words in Markdown: a row for the methods of a function that know the same."""
+    rows: dict[tuple[str, frozenset[str]], list[str]] = {}
     for method, unknown in unknown_words():
-        lines.append(f"| {method} | {' | '.join('refused' if word in unknown else 'yes' for word in WORDS)} |")
+        function, _, detail = method.partition(": ")
+        rows.setdefault((function, unknown), []).append(detail)
+    lines = [f"| method | {' | '.join(f'`{word}`' for word in WORDS)} |", "|---" * (len(WORDS) + 1) + "|"]
+    for (function, unknown), details in rows.items():
+        method = ": ".join(filter(None, (function, ", ".join(details))))
+        lines.append(f"| {method} | {' | '.join('no' if word in unknown else 'yes' for word in WORDS)} |")
     return "\n".join(lines)

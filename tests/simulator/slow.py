@@ -1,6 +1,6 @@
 """A slow simulator of FCFS, EASY and conservative backfilling beside windows and reservations, to compare with.
 
-It is written from docs/policies.md, docs/simulation.md and docs/words.md, and keeps nothing from instant to instant but
+It is written from docs/policies.md, docs/simulation.md and docs/features, and keeps nothing from instant to instant but
 which jobs run, how far they are, and the reservations that conservative backfilling makes: all else is counted again
 from the definitions, processor by processor and instant by instant. Only the default rule and scope, on a star.
 """

@@ -1,4 +1,4 @@
-"""The figures of docs/words.md, made with coalloc itself: python docs/making/word_figures.py.
+"""The figures of the pages of docs/features, made with coalloc itself: python docs/making/feature_figures.py.
 
 Each function returns one figure of the instance of its section: left without the word, right with it.
 """
@@ -111,7 +111,7 @@ def shapes() -> Figure:
 
 
 def resources() -> Figure:
-    """Four jobs, two of which need the only licence, under power caps: who runs when, and what is taken."""
+    """Four jobs, two of which need the only license, under power caps: who runs when, and what is taken."""
     gpus = NodeGroup(2, power=1.0, cores=4, resources={"gpus": 2})
     clusters = [
         Cluster("C1", [gpus], 125.0, resources={"watts": 500}),
@@ -120,11 +120,11 @@ def resources() -> Figure:
     jobs = [
         Job("train", 2, 300.0, task_resources={"gpus": 1, "watts": 150}),
         Job("infer", 2, 200.0, task_resources={"gpus": 1, "watts": 100}),
-        Job("mesh", 2, 100.0, resources={"licences": 1}, task_resources={"watts": 50}),
-        Job("flow", 4, 100.0, resources={"licences": 1}, task_resources={"watts": 50}),
+        Job("mesh", 2, 100.0, resources={"licenses": 1}, task_resources={"watts": 50}),
+        Job("flow", 4, 100.0, resources={"licenses": 1}, task_resources={"watts": 50}),
     ]
-    instance = Instance(Platform(clusters, resources={"licences": 1}), jobs)
-    return coalloc.gantt(instance, solved(instance), title="Four jobs, a licence, and two power caps")
+    instance = Instance(Platform(clusters, resources={"licenses": 1}), jobs)
+    return coalloc.gantt(instance, solved(instance), title="Four jobs, a license, and two power caps")
 
 
 def unavailable() -> Figure:
@@ -165,15 +165,15 @@ def fixed() -> Figure:
 
 
 FIGURES: Mapping[str, Callable[[], Figure]] = {
-    "word-deadline": deadline,
-    "word-after": after,
-    "word-requires": requires,
-    "word-times": times,
-    "word-shapes": shapes,
-    "word-resources": resources,
-    "word-unavailable": unavailable,
-    "word-start": start,
-    "word-fixed": fixed,
+    "feature-deadline": deadline,
+    "feature-precedence": after,
+    "feature-eligibility": requires,
+    "feature-run-times": times,
+    "feature-moldable": shapes,
+    "feature-licenses": resources,
+    "feature-maintenance": unavailable,
+    "feature-reservation": start,
+    "feature-fixed": fixed,
 }
 
 
