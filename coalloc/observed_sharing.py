@@ -1,7 +1,7 @@
 """What happened on shared nodes under a schedule: what each job got and when it stood still, what users kept.
 
 From starts, ends and nodes the state of the nodes follows (:mod:`coalloc.sharing.shared_nodes`): it is gone through
-once, from instant to instant. Definitions: docs/nondedicated.md.
+once, from instant to instant. Definitions: docs/time-shared/model.md.
 """
 
 from __future__ import annotations

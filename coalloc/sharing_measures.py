@@ -74,7 +74,7 @@ def sharing_metrics(instance: Instance, schedule: Schedule, kappa: float = KAPPA
     Returns
     -------
     dict of str to float
-        The metrics of docs/nondedicated.md by name, and per profile of local users ``latency_mean_PROFILE`` and
+        The metrics of docs/time-shared/metrics.md by name, and per profile of local users ``latency_mean_PROFILE`` and
         ``latency_max_PROFILE`` (us): 14 us plus ``kappa`` times the CPU share of parallel tasks. The latency is a
         model, not a measurement.
 
