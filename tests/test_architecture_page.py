@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 PLACES = (ROOT, ROOT / "coalloc")
 """What a page counts a path from."""
 FILE = re.compile(r"`((?:[\w-]+/)*[\w-]+\.pyi?)`")
 FOLDER = re.compile(r"`((?:[\w-]+/)+)`")
 MODULE = re.compile(r"`(coalloc(?:\.\w+)+)`")
-ROOMS = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("## Rooms")[1].split("\n## ")[0]
+ROOMS = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("## Packages and layers")[1].split("\n## ")[0]
 
 
 def is_module(name: str) -> bool:
@@ -26,14 +26,14 @@ def is_module(name: str) -> bool:
     return any(path.with_suffix(".py").is_file() or (path / "__init__.py").is_file() for path in inside)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_file_and_folder_that_a_page_names_is_there(page):
     text = page.read_text(encoding="utf-8")
     named = {*FILE.findall(text), *FOLDER.findall(text)}
     assert sorted(name for name in named if not any((place / name).exists() for place in PLACES)) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_module_that_a_page_names_is_there(page):
     named = set(MODULE.findall(page.read_text(encoding="utf-8")))
     assert sorted(name for name in named if not is_module(name)) == []
