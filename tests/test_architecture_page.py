@@ -14,7 +14,8 @@ PLACES = (ROOT, ROOT / "coalloc")
 FILE = re.compile(r"`((?:[\w-]+/)*[\w-]+\.pyi?)`")
 FOLDER = re.compile(r"`((?:[\w-]+/)+)`")
 MODULE = re.compile(r"`(coalloc(?:\.\w+)+)`")
-ROOMS = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("## Packages and layers")[1].split("\n## ")[0]
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+ROOMS = ARCHITECTURE.split("## Packages and layers")[1].split("\n## ")[0]
 
 
 def is_module(name: str) -> bool:
