@@ -26,6 +26,6 @@ def test_the_columns_of_a_study_are_defined():
 
 def test_the_example_of_a_specification_has_every_key():
     # The comments of the example say what goes without a key.
-    example = section("Weeks from traces").split("```toml")[1].split("```")[0]
+    example = section("Building weeks from traces").split("```toml")[1].split("```")[0]
     keys = set(re.findall(r"^(\w+) =", example, re.MULTILINE))
     assert keys == {*MergeSpec.__dataclass_fields__, *TraceSpec.__dataclass_fields__} - {"traces"}

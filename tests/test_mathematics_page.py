@@ -157,7 +157,7 @@ def test_the_page_names_the_components_of_the_models_of_energy_and_no_others(tit
     components = {c.name for model in models for c in model.component_objects(descend_into=False)}
     on_page = named(section(title))
     if "OAS" in title:
-        shared = named(section("### What the models of energy share"))
+        shared = named(section("### Notation of the energy models"))
         assert shared & on_page <= {"makespan", "y"}
         on_page |= shared
     assert on_page == components
@@ -199,7 +199,7 @@ def named(text: str) -> set[str]:
 def test_the_page_names_the_components_of_each_model_and_no_others(title):
     on_page = named(section(title))
     if title in ("### OAS mode", "### OAS count"):
-        shared = named(section("### What the slotted models share")) - {"x", "w"}
+        shared = named(section("### Notation of the time-slot models")) - {"x", "w"}
         assert shared == {"objective", "z", "monotone", "still_running", "running", "running_if_covered", "packing"}
         on_page |= shared
     models = list(built(title))

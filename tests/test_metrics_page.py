@@ -28,7 +28,7 @@ def run():
 
 
 def test_the_metrics_are_those_of_the_code():
-    (rows,) = tables("Metrics of a schedule")
+    (rows,) = tables("Schedule metrics: wait, slowdown, utilization")
     assert rows == [[f"`{name}`", m.of, m.unit, m.definition] for name, m in METRICS.items()]
 
 

@@ -23,7 +23,19 @@ ASKED_FOR = re.compile(
 )
 """What a browser asks for when it shows a page."""
 ASKED_FOR_BY_STYLE = re.compile(r"""@import\s+["']?([^"';]+)|url\(["']?([^"')]+)""")
-
+FIRST_FOR = {
+    "utilization": "metrics",
+    "license": "features/licenses-and-gres",
+    "GRES": "features/licenses-and-gres",
+    "moldable": "features/moldable-jobs",
+    "deadline": "features/deadlines-and-precedence",
+    "RCPSP": "modelling-features",
+    "MILP": "mathematics",
+    "gap": "concepts",
+    "backfilling": "policies",
+    "walltime": "simulation",
+}
+"""Terms that users search for, and the page that the search should show first."""
 
 pytestmark = pytest.mark.extras
 
@@ -112,3 +124,10 @@ def test_the_search_works_from_a_folder_and_asks_nobody(site, tmp_path):
     assert re.search(r"\d+ matching documents", seen.dom)
     assert [line for line in seen.console if "error" in line.lower()] == []
     assert seen.requests == []
+
+
+@pytest.mark.parametrize("term", FIRST_FOR)
+def test_the_search_shows_the_right_page_first(site, tmp_path, term):
+    seen = visit(site / "index.html", tmp_path, f"?q={term}")
+    links = re.findall(r'<a href="([^"?]*)[^"]*" class="md-search-result__link"', seen.dom)
+    assert links[0] == (site / f"{FIRST_FOR[term]}.html").as_posix()

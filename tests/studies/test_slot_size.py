@@ -66,7 +66,7 @@ def test_a_study_without_a_time_limit(limit):
 
 def test_the_documentation_defines_every_column():
     page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
-    section = page.split("## The length of the slot")[1]
+    section = page.split("## Slot length")[1]
     assert [name for name in COLUMNS if f"`{name}`" not in section] == []
 
 

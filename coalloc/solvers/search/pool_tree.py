@@ -5,7 +5,7 @@ node is no more than an instant, who waits, and how many processors are held unt
 (:mod:`coalloc.solvers.search.pool_tree_kernel`), with what a pool allows beside: nodes are compared by what is held,
 whoever holds it; what stays idle in the end, for no jobs that wait last just as long, counts; and where nothing runs
 from the beginning, one job is in the first half of the schedule, for it could be run backwards.
-Derivation: docs/mathematics.md, "The tree of one pool".
+Derivation: docs/mathematics.md, "Branch and bound for identical processors".
 """
 
 from __future__ import annotations

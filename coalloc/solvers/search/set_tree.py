@@ -7,7 +7,7 @@ thousands of them where there are millions of nodes. So machine code goes throug
 dozen prices: now and then the nodes of the path are asked what is left there of each job, and where the prices that
 are best for that show that nothing better can follow, all nodes are bounded at these as well
 (:mod:`coalloc.solvers.bounds.remainder_prices`).
-Derivation: docs/mathematics.md, "The tree of running sets".
+Derivation: docs/mathematics.md, "Branch and bound over running sets".
 """
 
 from __future__ import annotations
