@@ -130,4 +130,4 @@ def test_the_search_works_from_a_folder_and_asks_nobody(site, tmp_path):
 def test_the_search_shows_the_right_page_first(site, tmp_path, term):
     seen = visit(site / "index.html", tmp_path, f"?q={term}")
     links = re.findall(r'<a href="([^"?]*)[^"]*" class="md-search-result__link"', seen.dom)
-    assert links[0] == (site / f"{FIRST_FOR[term]}.html").as_posix()
+    assert links[0] == (site / f"{FIRST_FOR[term]}.html").as_uri()
