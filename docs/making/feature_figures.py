@@ -1,6 +1,6 @@
 """The figures of the pages of docs/features, made with coalloc itself: python docs/making/feature_figures.py.
 
-Each function returns one figure of the instance of its section: left without the word, right with it.
+Each function returns one figure of the instance of its section: left without the feature, right with it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def two_nodes(*jobs: Job, windows: tuple[Window, ...] = (), running: tuple[Runni
 
 
 def mark(ax: Axes, seconds: float, words: str) -> None:
-    """Draw an instant of a chart."""
+    """Mark a time of a chart."""
     ax.axvline(seconds, color=INK, linestyle="--", linewidth=1.5)
     ax.annotate(words, (seconds, 1.0), (3, -3), xycoords=("data", "axes fraction"), textcoords="offset points",
                 va="top", fontsize=9, color=INK)  # fmt: skip
@@ -62,7 +62,7 @@ def deadline() -> Figure:
     long, report = Job("long", 2, 600.0), Job("report", 1, 120.0)
     free, due = two_nodes(long, report), two_nodes(long, report.replace(deadline=180.0))
     run = coalloc.simulate(free, policy="fcfs").schedule
-    figure = side_by_side(("in order of arrival", free, run), ("by its deadline", due, solved(due)), 740.0)
+    figure = side_by_side(("FCFS", free, run), ("deadline at 180 s", due, solved(due)), 740.0)
     mark(figure.axes[1], 180.0, "deadline")
     return figure
 
@@ -72,7 +72,7 @@ def after() -> Figure:
     jobs = [Job("mesh", 1, 100.0), Job("solve", 2, 300.0), Job("plot", 1, 50.0)]
     free = two_nodes(*jobs)
     bound = two_nodes(jobs[0], jobs[1].replace(after=["mesh"]), jobs[2].replace(after=["solve"]))
-    return side_by_side(("in any order", free, solved(free)), ("one after the other", bound, solved(bound)), 470.0)
+    return side_by_side(("no precedence", free, solved(free)), ("with precedence", bound, solved(bound)), 470.0)
 
 
 def requires() -> Figure:
@@ -83,7 +83,7 @@ def requires() -> Figure:
     free = Instance(platform, jobs)
     bound = Instance(platform, [*(job.replace(requires=["gpu"]) for job in jobs[:2]), jobs[2]])
     return side_by_side(
-        ("anywhere", free, solved(free)), ("train and infer require a GPU (C1/4)", bound, solved(bound)), 720.0
+        ("any node", free, solved(free)), ("train and infer require a GPU (C1/4)", bound, solved(bound)), 720.0
     )
 
 
@@ -95,11 +95,11 @@ def times() -> Figure:
     named = [{"a100": 120.0, "v100": 310.0}, {"a100": 200.0, "v100": 220.0}]
     free = Instance(platform, jobs)
     timed = Instance(platform, [job.replace(times=of_job) for job, of_job in zip(jobs, named, strict=True)])
-    return side_by_side(("base times", free, solved(free)), ("times named", timed, solved(timed)), 320.0, 2.2)
+    return side_by_side(("base time", free, solved(free)), ("run times per GPU type", timed, solved(timed)), 320.0, 2.2)
 
 
 def shapes() -> Figure:
-    """In their own tasks and base times, and in the shapes that end first."""
+    """As rigid jobs, and in the best of their modes."""
     platform = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=125.0)])
     jobs = [
         Job("cfd", 2, 100.0, shapes=[Shape(4, 60.0), Shape(1, 180.0)]),
@@ -107,7 +107,7 @@ def shapes() -> Figure:
     ]
     rigid = Instance(platform, [job.replace(shapes=()) for job in jobs])
     free = Instance(platform, jobs)
-    return side_by_side(("own tasks alone", rigid, solved(rigid)), ("cfd takes 4 tasks", free, solved(free)), 200.0)
+    return side_by_side(("rigid", rigid, solved(rigid)), ("moldable: cfd uses 4 tasks", free, solved(free)), 200.0)
 
 
 def resources() -> Figure:
@@ -135,7 +135,7 @@ def unavailable() -> Figure:
     free = Instance(Platform(clusters), jobs)
     closed = Instance(Platform(clusters, unavailable=[window]), jobs)
     return side_by_side(
-        ("always there", free, solved(free, slot=50.0)), ("a window", closed, solved(closed, slot=50.0)), 1350.0
+        ("no window", free, solved(free, slot=50.0)), ("maintenance window", closed, solved(closed, slot=50.0)), 1350.0
     )
 
 
@@ -145,20 +145,20 @@ def start() -> Figure:
     demo = RunningJob(Job("demo", 2, 60.0), ["C1/0", "C1/1"], end=360.0, start=300.0)
     free, reserved = two_nodes(*jobs), two_nodes(*jobs, running=(demo,))
     return side_by_side(
-        ("alone", free, solved(free, slot=10.0)),
-        ("beside a reservation", reserved, solved(reserved, slot=10.0)),
+        ("no reservation", free, solved(free, slot=10.0)),
+        ("advance reservation", reserved, solved(reserved, slot=10.0)),
         720.0,
     )
 
 
 def fixed() -> Figure:
-    """What is decided of demo and test, and what is best beside it."""
+    """The optimum, and the best schedule with demo and test fixed."""
     clusters = [Cluster(name, [NodeGroup(2, power=1.0)], link_bandwidth=125.0) for name in ("C1", "C2")]
     jobs = [Job("demo", 2, 60.0), Job("batch", 3, 100.0), Job("test", 1, 50.0)]
     instance = Instance(Platform(clusters), jobs)
     kept = [Fixed("demo", start=120.0, nodes=["C2/0-1"]), Fixed("test", within=["C1"])]
     return side_by_side(
-        ("free", instance, solved(instance, slot=10.0)),
+        ("optimum", instance, solved(instance, slot=10.0)),
         ("demo fixed at 120 s on C2", instance, solved(instance, slot=10.0, fixed=kept)),
         200.0,
     )
