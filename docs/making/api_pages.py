@@ -76,7 +76,7 @@ MOVED = re.findall(
 INTERNAL = ("extend.Problem", "extend.Site")
 """Classes whose docstrings list what users need of their members."""
 LISTED = "    options: {members: false}\n"
-MENTION = re.compile(r"\bdocs/([\w-]+)\.md\b")
+MENTION = re.compile(r"\bdocs/([\w/-]+)\.md\b")
 
 
 def place(name: str) -> str:
