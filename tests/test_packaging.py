@@ -246,6 +246,16 @@ def test_the_version_is_the_same_everywhere():
     assert coalloc.__version__ == version
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert re.search(rf"^## \[{re.escape(version)}\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    for page in ("README.md", "docs/citing.md"):
+        assert re.findall(r"version *= \{(.*?)\}", (ROOT / page).read_text()) == [version], page
+
+
+def test_all_citations_agree():
+    titles = [" ".join(found.split()) for found in re.findall(r'title: "(.*)"', (ROOT / "CITATION.cff").read_text())]
+    entries = {page: " ".join((ROOT / page).read_text().split()) for page in ("README.md", "docs/citing.md")}
+    assert len(titles) == 6  # the software and its five sources
+    assert titles[0] in entries["README.md"]
+    assert [title for title in titles if title not in entries["docs/citing.md"]] == []
 
 
 def test_no_file_names_a_package_index_or_a_remote_hook():
