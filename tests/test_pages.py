@@ -161,6 +161,12 @@ def test_two_lines_set_up_everything_and_run_the_demo_and_the_tests():
     assert [line.rpartition(" && .venv/bin/")[2] for line in lines] == ["coalloc demo", "pytest -n 2"]
 
 
+def test_the_readme_is_short_enough_to_be_read():
+    text = text_of("README.md")
+    assert len(text.splitlines()) <= 90
+    assert len(text.split()) <= 600
+
+
 def test_a_block_knows_what_is_given_and_what_is_shown():
     assert Block("sh", "coalloc demo\n").shown_only == ""
     assert blocks("docs/extending.md")[0].output == "optimal late-jobs\n7 (late-jobs)\n"
