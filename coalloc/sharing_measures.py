@@ -1,6 +1,6 @@
 """What a schedule on shared nodes is worth to parallel jobs and to local users, and a lower bound on the makespan.
 
-:data:`SHARING_METRICS` names each metric with its unit and its definition. Source: the text on CISNE, section 3.3 and
+:data:`SHARING_METRICS` names each metric with its unit and its definition. Source: Hanzich et al., section 3.3 and
 Table 2; errata 24. Deviations are those of a population.
 """
 

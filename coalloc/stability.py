@@ -1,6 +1,6 @@
 """How stable a queue policy is on shared nodes: the weighted sum V of means and deviations; less is more stable.
 
-Source: the text on CISNE, section 3.3 and Figure 7.b. Its slowdown, turnaround and makespan are the metrics of
+Source: Hanzich et al. (CISNE), section 3.3 and Figure 7.b. Its slowdown, turnaround and makespan are the metrics of
 :mod:`coalloc.sharing_measures` and :func:`makespan_ratio`. Deviations are those of a population: of slowdown and
 turnaround over the jobs of a run, of the makespan ratio over runs.
 """

@@ -1,4 +1,4 @@
-"""Rerun the experiment of the text on CISNE: tables, figures and what becomes of its claims.
+"""Rerun the experiment of Hanzich et al. (CISNE): tables, figures and what becomes of its claims.
 
     python benchmarks/cisne/run.py --jobs 2
 

@@ -1,4 +1,4 @@
-"""What the text on CISNE says, as statistics of the runs: each a number with its interval over the seeds."""
+"""What Hanzich et al. (CISNE) say, as statistics of the runs: each a number with its interval over the seeds."""
 
 from __future__ import annotations
 

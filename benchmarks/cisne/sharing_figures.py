@@ -1,4 +1,4 @@
-"""The figures of the text on CISNE, drawn from our runs, and one for each parameter that was varied."""
+"""The figures of Hanzich et al. (CISNE), drawn from our runs, and one for each parameter that was varied."""
 
 from __future__ import annotations
 

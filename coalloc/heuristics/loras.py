@@ -1,7 +1,7 @@
 """LoRaS: an order of the queue, a selection from it, a limit on nodes and an order of them, each chosen by itself.
 
-It knows shared nodes: it sees what is on each node now, never what is to come. Source: the text on CISNE, section 2.2
-(the policy Flexible); errata 12.
+It knows shared nodes: it sees what is on each node now, never what is to come. Source: Hanzich et al. (CISNE), section
+2.2 (the policy Flexible); errata 12.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Weeks that were merged from traces: jobs of each week, and work by day of the month.
 
-Source: text on two-level grid scheduling, figures 5 and 6. A month has 30 days on the clock of the weeks.
+Source: Aragón Ayala (2012), figures 5 and 6. A month has 30 days on the clock of the weeks.
 """
 
 from __future__ import annotations

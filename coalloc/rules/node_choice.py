@@ -1,7 +1,7 @@
 """Which nodes may take one more task, which of them a job takes, and which job is next: the modules of LoRaS.
 
 A job has one task per node. What limits nodes, in which order they are taken and which job is selected are choices
-that any policy may combine. Source: the text on CISNE, section 2.2; what it leaves open is ours.
+that any policy may combine. Source: Hanzich et al. (CISNE), section 2.2; what it leaves open is ours.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Tasks of different jobs share the core of a node, with each other and with a local user who may be active there.
 Symbols as on the page on nodes that are not dedicated: u_r, N_r, c_r of a node r, the CPU share a_jr of a task of job
-j there, K_j of its communication. The model is ours, after the text on CISNE, section 2.1 (errata 24 and 35).
+j there, K_j of its communication. The model is ours, after Hanzich et al. (CISNE), section 2.1 (errata 24 and 35).
 
 All that happens at one instant is told first (:meth:`SharedNodes.enter` and so on), and :meth:`SharedNodes.settle`
 says what follows from it, once: in which order it was told does not matter.

@@ -1,6 +1,6 @@
 """Memory stops: which tasks of a node are stopped, and leave memory, because all together ask for too much.
 
-Source: the text on CISNE, section 2.1.1 (the application with the largest requirements is stopped and leaves memory);
+Source: Hanzich et al., section 2.1.1 (the application with the largest requirements is stopped and leaves memory);
 in which order they come back is ours.
 """
 

@@ -1,6 +1,6 @@
 """The experiments of CISNE: two kinds of applications on a laboratory's nodes, and the users who sit at some of them.
 
-Source: the text on CISNE, section 3: arrivals and sizes of Feitelson (1996); IS (communication) and MG (computation) in
+Source: Hanzich et al., section 3: arrivals and sizes of Feitelson (1996); IS (communication) and MG (computation) in
 three proportions; 8 nodes, users at 4 of them, of three profiles; at most 4 tasks per node; three scenarios (Table 1);
 10 to 15 % of paging. No other number is in the source: docs/generators.md gives the reason for each default.
 """

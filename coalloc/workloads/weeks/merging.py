@@ -1,8 +1,8 @@
 """From traces of sites to weeks of a grid: filtered, put onto the clock of one broker, merged and cut at Mondays.
 
 The clock is Unix time + the least time zone of all traces, without daylight saving. Each trace begins at the first
-Monday 0:00 after its first valid job and the warm-up, and all these Mondays become instant 0. Source: text on two-level
-grid scheduling, section 5.1.1; what it leaves open is decided here and said in ``docs/grid.md``.
+Monday 0:00 after its first valid job and the warm-up, and all these Mondays become instant 0.
+Source: Aragón Ayala (2012), section 5.1.1; what it leaves open is decided here and said in ``docs/grid.md``.
 """
 
 from __future__ import annotations

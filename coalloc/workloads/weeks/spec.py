@@ -1,6 +1,6 @@
 """What is merged: traces with their sites, the platform, and how many weeks; a TOML file or a mapping.
 
-The key ``speeds`` says what the power of a processor means. Source: text on two-level grid scheduling, section 5.1.1;
+The key ``speeds`` says what the power of a processor means. Source: Aragón Ayala (2012), section 5.1.1;
 errata 28: as published it is the speed of the whole machine.
 """
 
