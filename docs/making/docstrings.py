@@ -35,8 +35,9 @@ class OurDocstrings(griffe.Extension):
     """Tell griffe what it cannot know."""
 
     def on_class_instance(self, *, cls: griffe.Class, **_: Any) -> None:
-        """Mark a class made by ``coalloc.documents.values.value`` as a dataclass."""
-        if any(decorator.callable_path.endswith("documents.values.value") for decorator in cls.decorators):
+        """Mark a class made by ``coalloc.documents.values.value``, and a named tuple, as a dataclass."""
+        is_value = any(decorator.callable_path.endswith("documents.values.value") for decorator in cls.decorators)
+        if is_value or "NamedTuple" in map(str, cls.bases):
             dataclass = griffe.ExprName("dataclasses.dataclass")
             cls.decorators.append(griffe.Decorator(dataclass, lineno=cls.lineno, endlineno=cls.lineno))
 
