@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import html
 import os
 import re
 import subprocess
@@ -13,7 +13,6 @@ import pytest
 
 from tests.browser import visit
 from tests.public import PUBLIC
-from tests.test_pages import resolve
 
 ROOT = Path(__file__).parents[1]
 ASKED_FOR = re.compile(
@@ -85,18 +84,27 @@ def test_every_public_name_has_a_page_from_its_docstring(site, name):
     assert f"<p>{first_words[0]}" in page
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_a_docstring_names_only_what_is_public(name):
-    # A role names a member of the class, a public name (each has one place), or anything by its full name.
-    found = PUBLIC[name]
-    members = [value for key, value in vars(found).items() if key[0] != "_"] if inspect.isclass(found) else []
-    texts = [inspect.getdoc(value) or "" for value in (found, *members)]
-    named = {target for text in texts for target in re.findall(r":\w+:`~?([\w.]+)`", text)}
-    own = {target for target in named if not target.startswith("coalloc.")}
-    there = {*(public.rpartition(".")[2] for public in PUBLIC), *dir(found)}
-    assert {target.partition(".")[0] for target in own} <= there
-    for target in named - own:
-        resolve(target)
+def text_of(page: Path) -> str:
+    """Return what a page shows."""
+    return html.unescape(re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8")))
+
+
+def test_no_role_is_shown_as_text(site):
+    role = re.compile(r":(?:py:)?(?:func|class|meth|mod|data|attr|exc|ref|doc):")
+    assert [page.name for page in pages(site) if role.search(text_of(page))] == []
+
+
+def test_a_long_signature_has_a_line_for_each_parameter(site):
+    assert "\n    instance: Instance,\n    *,\n    model: Model = " in text_of(site / "api" / "solve.html")
+
+
+def test_pages_of_the_interface_are_in_the_navigation_by_topic(site):
+    page = (site / "api" / "solve.html").read_text(encoding="utf-8")
+    topics = re.findall(
+        r'<label class="md-nav__title" for="__nav_\w+">.*?</span>\s*([^<]+?)\s*</label>', page, re.DOTALL
+    )
+    assert {"Solving", "Simulation and policies", "Studies and audits", "Extending"} <= set(topics)
+    assert re.search(r'<a href="results/TracePoint\.html" class="md-nav__link">', page)
 
 
 def test_a_name_in_code_leads_to_its_page(site):

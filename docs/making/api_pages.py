@@ -26,6 +26,7 @@ PUBLIC = {name: getattr(coalloc, name) for name in coalloc.__all__} | {
     for name in getattr(coalloc, package).__all__
 }
 """Every public name, without ``coalloc.`` before it."""
+CLASSES = {name.rpartition(".")[2]: name for name, found in PUBLIC.items() if inspect.isclass(found)}
 TOPICS = {
     "Instances and platforms": """
         Instance Platform Cluster NodeGroup Switch Job Shape RunningJob Window Sharing LocalUser PowerStates example
@@ -77,6 +78,8 @@ INTERNAL = ("extend.Problem", "extend.Site")
 """Classes whose docstrings list what users need of their members."""
 LISTED = "    options: {members: false}\n"
 MENTION = re.compile(r"\bdocs/([\w/-]+)\.md\b")
+COLLECTION = re.compile(r"<code>[^<]* of [^<]*</code>")
+"""A type that is no expression, such as ``sequence of Job``: its classes are linked here, those of others by griffe."""
 
 
 def place(name: str) -> str:
@@ -135,16 +138,23 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_content(content: str, page: Any, **_: Any) -> str:
-    """Return a page whose public names in code lead to their pages."""
+    """Return a page whose public names in code lead to their pages, and in docstrings classes and pages as well."""
+
+    def link(target: str, text: str) -> str:
+        return f'<a href="{get_relative_url(target, page.url)}">{text}</a>'
 
     def linked(code: re.Match[str]) -> str:
         if code[1] not in PUBLIC or page.file.src_uri == f"{FOLDER}/{place(code[1])}":
             return code[0]
-        url = get_relative_url(f"{FOLDER}/{code[1].replace('.', '/')}.html", page.url)
-        return f'<a href="{url}">{code[0]}</a>'
+        return link(f"{FOLDER}/{code[1].replace('.', '/')}.html", code[0])
 
-    def to_page(mention: re.Match[str]) -> str:
-        return f'<a href="{get_relative_url(f"{mention[1]}.html", page.url)}">{mention[0]}</a>'
+    def with_classes(code: re.Match[str]) -> str:
+        return re.sub(r"\w+", lambda word: class_linked(word[0]), code[0])
+
+    def class_linked(word: str) -> str:
+        return link(f"{FOLDER}/{CLASSES[word].replace('.', '/')}.html", word) if word in CLASSES else word
 
     content = NAME.sub(linked, content)
-    return MENTION.sub(to_page, content) if page.file.src_uri.startswith(f"{FOLDER}/") else content
+    if not page.file.src_uri.startswith(f"{FOLDER}/"):
+        return content
+    return COLLECTION.sub(with_classes, MENTION.sub(lambda found: link(f"{found[1]}.html", found[0]), content))

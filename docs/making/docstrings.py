@@ -1,6 +1,6 @@
 """What griffe, which makes the pages of the programming interface from the sources alone, cannot know of ours.
 
-Classes made by ``@value()`` have their fields as parameters; *See Also* is a list; a set of choices is a type.
+Classes made by ``@value()`` have their fields as parameters, a section *See Also* is a list, and choices are a type.
 """
 
 from __future__ import annotations
