@@ -47,8 +47,9 @@ class NodeClass:
     Examples
     --------
     >>> import coalloc
-    >>> model = coalloc.build_model(coalloc.example("pas-figure-3.3"), formulation="mode", slot=100.0)
-    >>> [(node_class.cluster, node_class.capacity) for node_class in model.problem.classes]
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> model = coalloc.build_model(instance, formulation="mode", slot=100.0)
+    >>> [(found.cluster, found.capacity) for found in model.problem.classes]
     [(0, 2), (1, 2)]
     """
 

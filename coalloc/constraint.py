@@ -131,20 +131,23 @@ class Constraint:
     >>> class NotBefore(coalloc.extend.Constraint):
     ...     def __init__(self, job, time):
     ...         self.job, self.time = job, time
+    ...
     ...     def earliest_start(self, job):
     ...         return self.time if job.id == self.job else 0.0
+    ...
     ...     def faults(self, instance, schedule):
     ...         if schedule[self.job].start < self.time:
     ...             yield f"{self.job} starts before {self.time:g} s"
     >>> late = NotBefore("J2", 300.0)
-    >>> coalloc.solve(coalloc.example("pas-figure-3.3"), constraints=[late]).schedule["J2"].start
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> coalloc.solve(instance, constraints=[late]).schedule["J2"].start
     300.0
     """
 
     holds_rounded_down: ClassVar[bool] = False
-    """Whether it still only takes away what is forbidden once durations and arrivals are rounded down to slots.
+    """Whether the constraint still excludes only invalid schedules if durations and arrivals are rounded down to slots.
 
-    Otherwise grids that are rounded down, for bounds on continuous time, leave it out.
+    Otherwise the lower bounds that round down leave it out.
     """
 
     def earliest_start(self, job: Job) -> float:

@@ -112,7 +112,8 @@ def metrics_by(
     >>> import coalloc
     >>> instance = coalloc.example("pas-figure-3.3")
     >>> schedule = coalloc.simulate(instance, "fcfs").schedule
-    >>> coalloc.results.metrics_by(instance, schedule, "size")[["size", "jobs", "wait_mean"]]
+    >>> table = coalloc.results.metrics_by(instance, schedule, "size")
+    >>> table[["size", "jobs", "wait_mean"]]
       size  jobs  wait_mean
     0    1     1      200.0
     1  2-4     2      100.0

@@ -177,8 +177,10 @@ def metrics_of(
     Examples
     --------
     >>> import coalloc
-    >>> run = coalloc.simulate(coalloc.generate("lublin", seed=1, jobs=50, nodes=64), "easy")
-    >>> coalloc.results.metrics_of(run.instance, run.schedule, after=3600.0)["jobs"] < 50
+    >>> instance = coalloc.generate("lublin", seed=1, jobs=50, nodes=64)
+    >>> schedule = coalloc.simulate(instance, "easy").schedule
+    >>> found = coalloc.results.metrics_of(instance, schedule, after=3600.0)
+    >>> found["jobs"] < 50
     True
     """
     observed = observe(instance, schedule)

@@ -127,7 +127,7 @@ def write_result(result: SolveResult, path: FilePath) -> None:
     ----------
     result : SolveResult
         The result. The file holds the hash of its instance, not the instance.
-    path : str or path-like
+    path : str or PathLike
         A ``.json`` or ``.json.gz`` file; ``"-"`` is standard output.
 
     Raises
@@ -160,7 +160,7 @@ def read_result(path: FilePath, limit: int = FILE_LIMIT) -> SolveResult:
 
     Parameters
     ----------
-    path : str or path-like
+    path : str or PathLike
         A ``.json`` or ``.json.gz`` file; ``"-"`` is standard input.
     limit : int, default 256000000
         Maximum size of the decompressed file, bytes.

@@ -101,7 +101,9 @@ class Schedule(Value):
     Examples
     --------
     >>> from coalloc import Placement, Schedule
-    >>> schedule = Schedule([Placement("J1", 0.0, 100.0, ["C1/0"]), Placement("J2", 100.0, 160.0, ["C1/0-1"])])
+    >>> first = Placement("J1", 0.0, 100.0, ["C1/0"])
+    >>> second = Placement("J2", 100.0, 160.0, ["C1/0-1"])
+    >>> schedule = Schedule([first, second])
     >>> schedule["J2"].start
     100.0
     >>> schedule.to_frame()[["job", "start", "end"]]

@@ -22,7 +22,7 @@ def read_schedule(path: FilePath, limit: int = FILE_LIMIT) -> Schedule:
 
     Parameters
     ----------
-    path : str or path-like
+    path : str or PathLike
         A ``.json`` or ``.json.gz`` file; ``"-"`` is standard input.
     limit : int, default 256000000
         Maximum size of the decompressed file, bytes.
@@ -65,7 +65,7 @@ def write_schedule(schedule: Schedule, path: FilePath) -> None:
     ----------
     schedule : Schedule
         The schedule.
-    path : str or path-like
+    path : str or PathLike
         A ``.json`` or ``.json.gz`` file; ``"-"`` is standard output.
 
     Raises

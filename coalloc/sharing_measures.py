@@ -94,11 +94,12 @@ def sharing_metrics(instance: Instance, schedule: Schedule, kappa: float = KAPPA
     Examples
     --------
     >>> import coalloc
-    >>> from coalloc import Cluster, Instance, Job, LocalUser, NodeGroup, Platform, Sharing
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform, Sharing
     >>> cluster = Cluster("C1", [NodeGroup(1, power=1.0)], link_bandwidth=12.5)
-    >>> user = LocalUser("C1/0", start=300.0, end=9000.0)
+    >>> user = coalloc.LocalUser("C1/0", start=300.0, end=9000.0)
     >>> platform = Platform([cluster], sharing=Sharing(contract=0.5))
-    >>> instance = Instance(platform, [Job("J1", tasks=1, base_time=600.0)], local_users=[user])
+    >>> job = Job("J1", tasks=1, base_time=600.0)
+    >>> instance = Instance(platform, [job], local_users=[user])
     >>> run = coalloc.simulate(instance, "loras")
     >>> found = coalloc.results.sharing_metrics(instance, run.schedule)
     >>> found["turnaround_mean"], found["user_cpu_mean"]

@@ -142,7 +142,8 @@ def series(
     >>> import coalloc
     >>> instance = coalloc.example("pas-figure-3.3")
     >>> schedule = coalloc.simulate(instance, "fcfs").schedule
-    >>> coalloc.results.series(instance, schedule)[["start", "end", "queue_length", "busy_processors"]]
+    >>> table = coalloc.results.series(instance, schedule)
+    >>> table[["start", "end", "queue_length", "busy_processors"]]
        start    end  queue_length  busy_processors
     0    0.0  200.0           2.0              2.0
     1  200.0  360.0           0.0              4.0

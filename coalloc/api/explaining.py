@@ -58,7 +58,7 @@ def explain(
         A schedule of the instance, from a solver or a policy: its gap and the waits of its jobs are explained as well.
     objective : str or Objective, default "makespan"
         A regular objective, as for ``coalloc.solve``.
-    slot : float, str or None, default None
+    slot : float or str or None, default None
         Length of a time slot: seconds, or a percentage of the mean reference run time. A slotted schedule brings its
         own slot.
     links : {"strict", "shared", "ignore"}, default "strict"

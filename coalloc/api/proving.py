@@ -32,7 +32,7 @@ def write_proof(result: SolveResult, path: str | os.PathLike[str], *, time_limit
     ----------
     result : SolveResult
         A result of ``coalloc.solve`` with model oas, objective makespan, a slot and no custom constraints.
-    path : str or path-like
+    path : str or PathLike
         The proof file, such as ``proof.drcp``. The model has the same name with the suffix ``.fzn``. Both are written
         only if the proof is complete.
     time_limit : float, default 60.0

@@ -39,7 +39,7 @@ def simulate(
     ----------
     instance : Instance
         The platform and the jobs.
-    policy : str, Policy or Broker
+    policy : str or Policy or Broker
         A name of ``coalloc.policies()``, a custom ``coalloc.Policy``, or a custom ``coalloc.extend.Broker``, which
         assigns every job to a site when it arrives.
     passes : {"batch", "per-event"}, default "batch"
@@ -84,15 +84,16 @@ def simulate(
 
     >>> import coalloc
     >>> instance = coalloc.generate("lublin", seed=1, jobs=50, nodes=64)
-    >>> run = coalloc.simulate(instance, "easy")
-    >>> len(run.schedule)
+    >>> easy, fcfs = (coalloc.simulate(instance, name) for name in ("easy", "fcfs"))
+    >>> len(easy.schedule)
     50
-    >>> run.metrics["wait_mean"] <= coalloc.simulate(instance, "fcfs").metrics["wait_mean"]
+    >>> easy.metrics["wait_mean"] <= fcfs.metrics["wait_mean"]
     True
 
     Options of a policy are keywords:
 
-    >>> run = coalloc.simulate(coalloc.example("pas-figure-3.3"), "easy", allocation="fewest-clusters")
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> run = coalloc.simulate(instance, "easy", allocation="fewest-clusters")
     >>> list(run.schedule["J1"].nodes)
     ['C1/0', 'C1/1']
     """

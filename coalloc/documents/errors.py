@@ -17,6 +17,9 @@ MAX_PATH = 200
 class CoallocError(Exception):
     """Base class of all errors that coalloc raises deliberately; the message describes the remedy.
 
+    Wrong calls (an unknown keyword, an argument of a wrong type or out of range) raise the subclass ``ArgumentError``,
+    which is also a ``TypeError`` and a ``ValueError``.
+
     Examples
     --------
     >>> import coalloc
@@ -81,10 +84,13 @@ class FaultsError(CoallocError):
 class InstanceError(FaultsError, ValueError):
     """An instance, platform, job, schedule or file is not valid; all errors are reported together.
 
+    The message has one line per error, such as ``wl1.json: jobs[3].tasks: must be at least 1, got 0``; lines after the
+    50th are counted.
+
     Attributes
     ----------
     faults : tuple of Fault
-        The errors, each with ``path`` and ``sentence``.
+        All errors, each with ``path`` and ``sentence``.
     source : str or None
         Name of the file, if there is one.
 

@@ -103,9 +103,9 @@ class Reason:
         The number that it is compared with.
     sentence : str
         The reason as a sentence.
-    since : float or None, default None
+    since : float or None
         Time from which the reason holds, s.
-    until : float or None, default None
+    until : float or None
         Time until which the reason holds, s.
     """
 

@@ -67,7 +67,7 @@ class NodeGroup(Value):
     Examples
     --------
     >>> from coalloc import NodeGroup
-    >>> group = NodeGroup(16, power=0.75, cores=8, memory=64_000.0, features=["gpu"], resources={"gpu": 2})
+    >>> group = NodeGroup(16, power=0.75, cores=8, resources={"gpu": 2})
     >>> group.effective_power
     0.75
     """
@@ -123,7 +123,8 @@ class Cluster(Value):
     Examples
     --------
     >>> from coalloc import Cluster, NodeGroup
-    >>> cluster = Cluster("C1", [NodeGroup(4, power=1.0), NodeGroup(2, power=0.5, cores=8)], link_bandwidth=125.0)
+    >>> groups = [NodeGroup(4, power=1.0), NodeGroup(2, power=0.5, cores=8)]
+    >>> cluster = Cluster("C1", groups, link_bandwidth=125.0)
     >>> cluster.num_nodes, cluster.num_processors
     (6, 20)
     """
@@ -166,8 +167,11 @@ class Switch(Value):
 
     >>> from coalloc import Cluster, NodeGroup, Platform, Switch
     >>> nodes = [NodeGroup(4, power=1.0)]
-    >>> clusters = [Cluster(name, nodes, link_bandwidth=125.0, switch="S1") for name in ("C1", "C2")]
-    >>> clusters.append(Cluster("C3", nodes, link_bandwidth=125.0))
+    >>> clusters = [
+    ...     Cluster("C1", nodes, link_bandwidth=125.0, switch="S1"),
+    ...     Cluster("C2", nodes, link_bandwidth=125.0, switch="S1"),
+    ...     Cluster("C3", nodes, link_bandwidth=125.0),
+    ... ]
     >>> platform = Platform(clusters, [Switch("S1", parent="root", bandwidth=50.0)])
     >>> [link.name for link in platform.links]
     ['C1', 'C2', 'C3', 'S1']

@@ -50,7 +50,7 @@ def read_instance(path: FilePath, limit: int = FILE_LIMIT) -> Instance:
 
     Parameters
     ----------
-    path : str or path-like
+    path : str or PathLike
         A ``.json`` or ``.json.gz`` file; ``"-"`` is standard input.
     limit : int, default 256000000
         Maximum size of the decompressed file, bytes.
@@ -92,7 +92,7 @@ def write_instance(instance: Instance, path: FilePath) -> None:
     ----------
     instance : Instance
         The instance.
-    path : str or path-like
+    path : str or PathLike
         A ``.json`` or ``.json.gz`` file; ``"-"`` is standard output.
 
     Raises
@@ -124,7 +124,7 @@ def read_platform(path: FilePath, limit: int = FILE_LIMIT) -> Platform:
 
     Parameters
     ----------
-    path : str or path-like
+    path : str or PathLike
         A ``.json`` or ``.json.gz`` file; ``"-"`` is standard input.
     limit : int, default 256000000
         Maximum size of the decompressed file, bytes.
@@ -171,7 +171,7 @@ def write_platform(platform: Platform, path: FilePath) -> None:
     ----------
     platform : Platform
         The platform.
-    path : str or path-like
+    path : str or PathLike
         A ``.json`` or ``.json.gz`` file; ``"-"`` is standard output.
 
     Raises

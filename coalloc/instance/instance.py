@@ -40,11 +40,14 @@ class RunningJob(Value):
     --------
     Two of four nodes are in use for half an hour:
 
-    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform, RunningJob, solve
-    >>> platform = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=125.0)])
-    >>> running = RunningJob(Job("R1", tasks=2, base_time=3600.0), ["C1/0-1"], end=1800.0)
-    >>> instance = Instance(platform, [Job("J1", tasks=3, base_time=600.0)], running=[running])
-    >>> solve(instance).schedule["J1"].start
+    >>> import coalloc
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform
+    >>> cluster = Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=125.0)
+    >>> old = Job("R1", tasks=2, base_time=3600.0)
+    >>> running = coalloc.RunningJob(old, ["C1/0-1"], end=1800.0)
+    >>> new = Job("J1", tasks=3, base_time=600.0)
+    >>> instance = Instance(Platform([cluster]), [new], running=[running])
+    >>> coalloc.solve(instance).schedule["J1"].start
     1800.0
     """
 
@@ -87,8 +90,9 @@ class Instance(Value):
     Examples
     --------
     >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform
-    >>> platform = Platform([Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=125.0)])
-    >>> instance = Instance(platform, [Job("J1", tasks=3, base_time=3600.0)], name="one job")
+    >>> cluster = Cluster("C1", [NodeGroup(4, power=1.0)], link_bandwidth=125.0)
+    >>> job = Job("J1", tasks=3, base_time=3600.0)
+    >>> instance = Instance(Platform([cluster]), [job], name="one job")
     >>> instance
     <Instance 'one job': 1 job on 1 cluster with 4 processors>
     >>> instance.replace(jobs=[]).jobs

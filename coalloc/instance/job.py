@@ -50,7 +50,8 @@ class Shape(Value):
     Examples
     --------
     >>> from coalloc import Job, Shape
-    >>> job = Job("J1", tasks=2, base_time=100.0, shapes=[Shape(tasks=4, base_time=60.0)])
+    >>> wide = Shape(tasks=4, base_time=60.0)
+    >>> job = Job("J1", tasks=2, base_time=100.0, shapes=[wide])
     >>> job.shapes[0].estimate
     60.0
     """
@@ -118,18 +119,19 @@ class Job(Value):
     Examples
     --------
     >>> from coalloc import Job, Shape
-    >>> job = Job("J1", tasks=4, base_time=600.0, processing_share=0.8, task_bandwidth=10.0, estimate=900.0)
+    >>> job = Job("J1", tasks=4, base_time=600.0, processing_share=0.8, estimate=900.0)
     >>> job.replace(arrival=60.0).arrival
     60.0
 
     A moldable job with two modes, and a job that needs a GPU and a license:
 
-    >>> moldable = Job("J2", tasks=4, base_time=600.0, shapes=[Shape(tasks=8, base_time=350.0)])
+    >>> wide = Shape(tasks=8, base_time=350.0)
+    >>> moldable = Job("J2", tasks=4, base_time=600.0, shapes=[wide])
     >>> [mode.tasks for mode in moldable.in_shapes]
     [4, 8]
-    >>> gpu = Job("J3", tasks=1, base_time=60.0, resources={"licenses": 1}, task_resources={"gpu": 1})
-    >>> gpu.amount("gpu", tasks=1)
-    1.0
+    >>> demands = {"resources": {"licenses": 1}, "task_resources": {"gpu": 1}}
+    >>> Job("J3", tasks=2, base_time=60.0, **demands).amount("gpu", tasks=2)
+    2.0
     """
 
     id: Text

@@ -78,7 +78,9 @@ class Platform(Value):
     Examples
     --------
     >>> from coalloc import Cluster, NodeGroup, Platform
-    >>> platform = Platform([Cluster(name, [NodeGroup(2, power=1.0)], link_bandwidth=125.0) for name in ("C1", "C2")])
+    >>> nodes = [NodeGroup(2, power=1.0)]
+    >>> clusters = [Cluster(name, nodes, link_bandwidth=125.0) for name in ("C1", "C2")]
+    >>> platform = Platform(clusters)
     >>> platform.num_processors
     4
     >>> platform.processor_names

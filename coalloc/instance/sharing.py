@@ -43,7 +43,8 @@ class Sharing(Value):
     Examples
     --------
     >>> from coalloc import Cluster, NodeGroup, Platform, Sharing
-    >>> cluster = Cluster("C1", [NodeGroup(8, power=1.0, multiprogramming=4)], link_bandwidth=12.5)
+    >>> nodes = NodeGroup(8, power=1.0, multiprogramming=4)
+    >>> cluster = Cluster("C1", [nodes], link_bandwidth=12.5)
     >>> Platform([cluster], sharing=Sharing(contract=0.4)).num_processors
     32
     """
@@ -79,12 +80,14 @@ class LocalUser(Value):
     --------
     A user halves the speed of a node from 300 s on:
 
-    >>> from coalloc import Cluster, Instance, Job, LocalUser, NodeGroup, Platform, Sharing, simulate
+    >>> import coalloc
+    >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform, Sharing
     >>> cluster = Cluster("C1", [NodeGroup(1, power=1.0)], link_bandwidth=12.5)
     >>> platform = Platform([cluster], sharing=Sharing(contract=0.5))
-    >>> user = LocalUser("C1/0", start=300.0, end=9000.0)
-    >>> instance = Instance(platform, [Job("J1", tasks=1, base_time=600.0)], local_users=[user])
-    >>> simulate(instance, "loras").schedule["J1"].end
+    >>> user = coalloc.LocalUser("C1/0", start=300.0, end=9000.0)
+    >>> job = Job("J1", tasks=1, base_time=600.0)
+    >>> instance = Instance(platform, [job], local_users=[user])
+    >>> coalloc.simulate(instance, "loras").schedule["J1"].end
     900.0
     """
 

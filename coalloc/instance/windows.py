@@ -39,8 +39,10 @@ class Window(Value):
 
     >>> from coalloc import Cluster, Instance, Job, NodeGroup, Platform, Window, solve
     >>> cluster = Cluster("C1", [NodeGroup(2, power=1.0)], link_bandwidth=125.0)
-    >>> platform = Platform([cluster], unavailable=[Window("C1", start=0.0, end=3600.0, nodes=["C1/0"])])
-    >>> solve(Instance(platform, [Job("J1", tasks=2, base_time=600.0)])).schedule["J1"].start
+    >>> window = Window("C1", start=0.0, end=3600.0, nodes=["C1/0"])
+    >>> platform = Platform([cluster], unavailable=[window])
+    >>> instance = Instance(platform, [Job("J1", tasks=2, base_time=600.0)])
+    >>> solve(instance).schedule["J1"].start
     3600.0
     """
 

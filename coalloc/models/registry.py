@@ -37,11 +37,13 @@ class Formulation(Protocol):
     >>> import coalloc
     >>> from coalloc.models import oas_mode
     >>> class Mine:
-    ...     def build(self, problem, *, horizon, objective, lower_bound):
-    ...         return oas_mode.build(problem, horizon=horizon, objective=objective, lower_bound=lower_bound)
+    ...     def build(self, problem, **options):
+    ...         return oas_mode.build(problem, **options)
+    ...
     ...     def extract(self, model):
     ...         return oas_mode.extract(model)
-    >>> coalloc.solve(coalloc.example("pas-figure-3.3"), slot=100.0, formulation=Mine()).objective
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> coalloc.solve(instance, slot=100.0, formulation=Mine()).objective
     500.0
     """
 

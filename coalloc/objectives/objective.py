@@ -52,10 +52,11 @@ class Objective(ABC):
     """Base class of objectives; smaller values are better."""
 
     name: str
-    """How ``coalloc.solve`` and result files call it."""
+    """Name in results and result files."""
     unit: str = "s"
+    """Unit of the value; ``-`` for a ratio."""
     needs_watts: ClassVar[bool] = False
-    """Whether every node group must have watts."""
+    """Whether the objective needs the watts of every node group."""
 
     def refuse(self, instance: Instance) -> None:  # noqa: B027 - most objectives are defined for every instance
         """Raise ``CoallocError`` if an instance lacks data that the objective needs."""
@@ -88,21 +89,24 @@ class RegularObjective(Objective):
     ...     name = "late-jobs"
     ...     unit = "-"
     ...     is_monotone = True
+    ...
     ...     def cost(self, job, start, end):
     ...         return float(end > 300.0)
-    >>> coalloc.solve(coalloc.example("pas-figure-3.3"), objective=LateJobs(), slot=50.0).objective
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> coalloc.solve(instance, objective=LateJobs(), slot=50.0).objective
     1.0
     """
 
     aggregate: Aggregate = "sum"
+    """``"sum"`` or ``"max"`` of the costs."""
     least: float = 0.0
-    """What no schedule can be worth less than, in :attr:`unit`; minus infinity where costs may be negative."""
+    """Lower bound on the value of every schedule; minus infinity if costs may be negative."""
     counts_ends: ClassVar[bool] = False
-    """Whether the cost of every job is its end, so that in slots it is a whole number of them."""
+    """Whether the cost of every job is its end, so that it is a whole number in slots."""
     is_monotone: ClassVar[bool] = False
-    """Whether a cost is no less for a later start with the same end, nor for a later end with the same start.
+    """Whether the cost never decreases with a later start (same end), nor with a later end (same start).
 
-    Then an instance rounded down to slots bounds it from below (docs/mathematics.md, "Slotting error").
+    Instances that are rounded down to slots then give lower bounds (docs/mathematics.md, section "Slotting error").
     """
 
     @abstractmethod

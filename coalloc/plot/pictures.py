@@ -60,7 +60,7 @@ def gantt(
         The platform and the jobs.
     schedule : Schedule
         A schedule, valid or not, whose jobs and processors are those of the instance.
-    path : str, path-like or None, default None
+    path : str or PathLike or None, default None
         File of the figure: ``.png``, ``.svg``, ``.pdf``, or ``.html`` for a self-contained interactive page. None: no
         file.
     title : str or None, default None
@@ -88,7 +88,8 @@ def gantt(
     --------
     >>> import coalloc
     >>> instance = coalloc.example("pas-figure-3.3")
-    >>> figure = coalloc.gantt(instance, coalloc.solve(instance).schedule, title="Three jobs")
+    >>> schedule = coalloc.solve(instance).schedule
+    >>> figure = coalloc.gantt(instance, schedule, title="Three jobs")
     >>> len(figure.axes) > 1
     True
     """

@@ -64,7 +64,7 @@ def power_plot(
         The platform and the jobs.
     schedule : Schedule
         A schedule that passes ``coalloc.check``.
-    path : str, path-like or None, default None
+    path : str or PathLike or None, default None
         File of the figure: ``.png``, ``.svg`` or ``.pdf``. None: no file.
     idle : {"always", "from-first-use"}, default "always"
         Power of idle nodes, as for ``coalloc.energy``.
@@ -91,7 +91,8 @@ def power_plot(
     --------
     >>> import coalloc
     >>> instance = coalloc.example("pcbe-8")
-    >>> figure = coalloc.plot.power_plot(instance, coalloc.simulate(instance, "pcbe").schedule)
+    >>> schedule = coalloc.simulate(instance, "pcbe").schedule
+    >>> figure = coalloc.plot.power_plot(instance, schedule)
     >>> len(figure.axes)
     1
     """

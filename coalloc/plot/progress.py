@@ -34,7 +34,7 @@ def progress_plot(result: SolveResult, path: str | os.PathLike[str] | None = Non
     ----------
     result : SolveResult
         A result of ``coalloc.solve``.
-    path : str, path-like or None, default None
+    path : str or PathLike or None, default None
         File of the figure: ``.png``, ``.svg`` or ``.pdf``. None: no file.
 
     Returns

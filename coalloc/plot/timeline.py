@@ -84,7 +84,7 @@ def series_plot(
         The platform and the jobs.
     schedule : Schedule
         A schedule that passes ``coalloc.check``.
-    path : str, path-like or None, default None
+    path : str or PathLike or None, default None
         File of the figure: ``.png``, ``.svg`` or ``.pdf``. None: no file.
     every : float or None, default None
         Length of the steps, s, each drawn with mean and peak. None: every change, or steps of a round length if there
@@ -111,8 +111,9 @@ def series_plot(
     Examples
     --------
     >>> import coalloc
-    >>> run = coalloc.simulate(coalloc.generate("lublin", seed=1, jobs=50, nodes=64), "easy")
-    >>> len(coalloc.plot.series_plot(run.instance, run.schedule, every=3600.0).axes)
+    >>> instance = coalloc.generate("lublin", seed=1, jobs=50, nodes=64)
+    >>> schedule = coalloc.simulate(instance, "easy").schedule
+    >>> len(coalloc.plot.series_plot(instance, schedule, every=3600.0).axes)
     4
     """
     if path is not None:

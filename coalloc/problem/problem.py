@@ -77,7 +77,8 @@ class Problem(Frame):
     Examples
     --------
     >>> import coalloc
-    >>> model = coalloc.build_model(coalloc.example("pas-figure-3.3"), formulation="mode", slot=100.0)
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> model = coalloc.build_model(instance, formulation="mode", slot=100.0)
     >>> [len(modes) for modes in model.problem.modes]
     [3, 2, 2]
     >>> model.problem.modes[0][0].allocation

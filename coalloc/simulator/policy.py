@@ -57,14 +57,18 @@ class Running(NamedTuple):
     A policy that records when running jobs are expected to end:
 
     >>> import coalloc
+    >>> from coalloc.extend import Start
     >>> class Recording:
     ...     scope = "platform"
     ...     seen = []
+    ...
     ...     def decide(self, state):
-    ...         self.seen.extend((running.job.id, running.estimated_end) for running in state.running)
-    ...         counts = state.allocator("fastest-first").choose(state.queue[0], state.room)
-    ...         return [] if counts is None else [coalloc.extend.Start(state.queue[0].id, counts)]
-    >>> _ = coalloc.simulate(coalloc.example("pas-figure-3.3"), Recording(), passes="per-event")
+    ...         self.seen += [(run.job.id, run.estimated_end) for run in state.running]
+    ...         job, rule = state.queue[0], state.allocator("fastest-first")
+    ...         counts = rule.choose(job, state.room)
+    ...         return [Start(job.id, counts)] if counts else []
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> run = coalloc.simulate(instance, Recording(), passes="per-event")
     >>> Recording.seen[0]
     ('J1', 200.0)
     """
@@ -123,11 +127,14 @@ class State:
     A policy that starts the first waiting job whenever enough processors are free:
 
     >>> import coalloc
+    >>> from coalloc.extend import Start
     >>> class OneByOne:
     ...     scope = "platform"
+    ...
     ...     def decide(self, state):
-    ...         counts = state.allocator("fastest-first").choose(state.queue[0], state.room)
-    ...         return [] if counts is None else [coalloc.extend.Start(state.queue[0].id, counts)]
+    ...         job, rule = state.queue[0], state.allocator("fastest-first")
+    ...         counts = rule.choose(job, state.room)
+    ...         return [Start(job.id, counts)] if counts else []
     >>> run = coalloc.simulate(coalloc.example("pas-figure-3.3"), OneByOne())
     >>> run.metrics["makespan"]
     555.0
@@ -338,13 +345,16 @@ class Policy(Protocol):
     Last come, first served:
 
     >>> import coalloc
+    >>> from coalloc.extend import Start
     >>> class LastComeFirstServed:
     ...     scope = "platform"
+    ...
     ...     def decide(self, state):
-    ...         for job in reversed(state.queue):
-    ...             counts = state.allocator("fastest-first").choose(job, state.room)
-    ...             return [] if counts is None else [coalloc.extend.Start(job.id, counts)]
-    >>> run = coalloc.simulate(coalloc.example("pas-figure-3.3"), LastComeFirstServed(), passes="per-event")
+    ...         job, rule = state.queue[-1], state.allocator("fastest-first")
+    ...         counts = rule.choose(job, state.room)
+    ...         return [Start(job.id, counts)] if counts else []
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> run = coalloc.simulate(instance, LastComeFirstServed(), passes="per-event")
     >>> [(placement.job, placement.start) for placement in run.schedule]
     [('J1', 0.0), ('J2', 200.0), ('J3', 0.0)]
     """

@@ -50,7 +50,7 @@ class SimulationResult:
     metrics : mapping of str to float
         The metrics of ``coalloc.metrics``, then ``decision_time_mean`` and ``decision_time_max`` (s, CPU time of the
         policy per scheduling pass with waiting jobs), then counters of the policy such as ``decisions_unproven``.
-    power_management : bool, default False
+    power_management : bool
         Whether sites were switched on and off.
 
     Examples

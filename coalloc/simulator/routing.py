@@ -40,15 +40,19 @@ class Broker(Protocol):
 
     >>> import coalloc
     >>> from coalloc.extend import policy_named
+    >>> from coalloc.grid import Partition
     >>> class ShortestQueue:
     ...     scope = "cluster"
+    ...
     ...     def partitions(self, platform):
     ...         names = [cluster.name for cluster in platform.clusters]
-    ...         return [coalloc.grid.Partition(policy_named("easy", {}), (name,), name) for name in names]
+    ...         return [Partition(policy_named("easy", {}), (n,), n) for n in names]
+    ...
     ...     def route(self, sites, job):
     ...         return min(sites, key=lambda site: len(site.queue))
     >>> jobs = [coalloc.Job(f"J{n}", tasks=2, base_time=60.0) for n in range(4)]
-    >>> run = coalloc.simulate(coalloc.example("pas-figure-3.3").replace(jobs=jobs), ShortestQueue())
+    >>> instance = coalloc.example("pas-figure-3.3").replace(jobs=jobs)
+    >>> run = coalloc.simulate(instance, ShortestQueue())
     >>> [placement.nodes[0] for placement in run.schedule]
     ['C1/0', 'C2/0', 'C1/0', 'C2/0']
     """

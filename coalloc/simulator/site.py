@@ -70,7 +70,7 @@ class Partition:
     --------
     >>> import coalloc
     >>> from coalloc.extend import policy_named
-    >>> coalloc.grid.Partition(policy_named("easy", {}), clusters=("C1",), name="C1").clusters
+    >>> coalloc.grid.Partition(policy_named("easy", {}), clusters=("C1",)).clusters
     ('C1',)
     """
 
@@ -117,7 +117,29 @@ class Site:
 
     See Also
     --------
-    coalloc.extend.Broker : Assign jobs to sites.
+    coalloc.extend.Broker : The interface of a broker.
+
+    Examples
+    --------
+    A broker that assigns every job to the first site with enough processors:
+
+    >>> import coalloc
+    >>> from coalloc.extend import policy_named
+    >>> from coalloc.grid import Partition
+    >>> class First:
+    ...     scope = "cluster"
+    ...
+    ...     def partitions(self, platform):
+    ...         names = [cluster.name for cluster in platform.clusters]
+    ...         return [Partition(policy_named("fcfs", {}), (n,), n) for n in names]
+    ...
+    ...     def route(self, sites, job):
+    ...         return next(site for site in sites if site.most_tasks(job) >= job.tasks)
+    >>> jobs = [coalloc.Job(f"J{n}", tasks=n, base_time=60.0) for n in (1, 2)]
+    >>> instance = coalloc.example("pas-figure-3.3").replace(jobs=jobs)
+    >>> schedule = coalloc.simulate(instance, First()).schedule
+    >>> [list(placement.nodes) for placement in schedule]
+    [['C1/0'], ['C1/0', 'C1/1']]
     """
 
     def __init__(

@@ -75,7 +75,8 @@ class TracePoint:
     --------
     >>> import coalloc
     >>> points = []
-    >>> result = coalloc.solve(coalloc.example("pas-figure-3.3"), slot=50.0, progress=points.append)
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> result = coalloc.solve(instance, slot=50.0, progress=points.append)
     >>> points[-1].incumbent
     500.0
     """
@@ -286,20 +287,20 @@ class SolveResult:
         Rows, columns, nonzeros and integers of the last MILP. None: no model was needed.
     options : coalloc.solvers.result.SolveOptions
         The options of the call, with defaults.
-    unit : str, default "s"
+    unit : str
         Unit of objective and lower bound: ``s``, ``J``, ``J s``, ``tasks``, or ``-`` for a ratio.
-    levels : mapping of str to float, default {}
+    levels : mapping of str to float
         Values of the objectives of a lexicographic model, by name.
-    solved_levels : tuple of coalloc.solvers.result.SolvedLevel, default ()
+    solved_levels : tuple of coalloc.solvers.result.SolvedLevel
         One entry per objective of a lexicographic solve; ``objective``, ``lower_bound`` and ``trace`` are those of the
         last, and ``"optimal"`` means that all are proved optimal.
-    simulated_objective : float or None, default None
+    simulated_objective : float or None
         For package models: the objective with the ends that saturated links really cause, in ``unit``.
-    versions : mapping of str to str, default {}
+    versions : mapping of str to str
         Versions of coalloc and of the libraries, by name.
-    instance_sha256 : str, default ""
+    instance_sha256 : str
         SHA-256 of the instance file.
-    instance : Instance or None, default None
+    instance : Instance or None
         The instance; result files do not hold it.
 
     See Also
@@ -313,8 +314,8 @@ class SolveResult:
     >>> result = coalloc.solve(coalloc.example("pas-figure-3.3"), slot=50.0)
     >>> print(result.status, result.objective, result.unit, result.gap)
     optimal 500.0 s 0.0
-    >>> [placement.start for placement in result.schedule]
-    [0.0, 200.0, 0.0]
+    >>> [placement.job for placement in result.schedule]
+    ['J1', 'J2', 'J3']
     >>> result.options.slot
     50.0
     """

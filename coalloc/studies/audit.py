@@ -159,7 +159,7 @@ def audit(
 
     Parameters
     ----------
-    trace : str, path-like or Instance
+    trace : str or PathLike or Instance
         A trace in the Standard Workload Format, an export of Slurm's ``sacct``, or an instance.
     schedule : Schedule or None, default None
         How an instance was run.
@@ -173,12 +173,12 @@ def audit(
         For ``sacct``: only jobs of this partition. None: all.
     broken : {"error", "drop"}, default "error"
         Whether unreadable lines of a trace are an error or dropped.
-    policy : str, mapping or None, default None
+    policy : str or mapping or None, default None
         Audit the schedule of this policy instead of the log's: a name, or ``{"policy": name, option: value}``.
-    after : float, str or None, default None
+    after : float or str or None, default None
         Begin of the period: s on the clock of the trace, or a date such as ``"2026-10-01"`` in the local time of the
         site. None: the first arrival.
-    before : float, str or None, default None
+    before : float or str or None, default None
         End of the period. None: the last arrival.
     window : float, default 604800.0
         Length of the intervals, s (7 days).
@@ -190,7 +190,7 @@ def audit(
         ``math.inf``: no limit.
     seed : int, default 0
         Seed of the searches.
-    store : str, path-like or None, default None
+    store : str or PathLike or None, default None
         File that keeps finished intervals, so that an interrupted audit resumes. None: nothing is kept.
     processes : int or None, default None
         Number of worker processes. None: one per CPU core.

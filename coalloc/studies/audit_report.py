@@ -213,8 +213,9 @@ class Audit:
     Examples
     --------
     >>> import coalloc
-    >>> log = coalloc.audit(coalloc.example("flux-sched-572"), policy="easy", processes=1, time_limit=0.5)
-    >>> log.table[["kind", "jobs", "wait_as_it_was"]].round(1)
+    >>> instance = coalloc.example("flux-sched-572")
+    >>> found = coalloc.audit(instance, policy="easy", processes=1, time_limit=0.5)
+    >>> found.table[["kind", "jobs", "wait_as_it_was"]].round(1)
          kind  jobs  wait_as_it_was
     0  period    17            49.4
     1  window    17            49.4
@@ -337,7 +338,7 @@ class Audit:
 
         Parameters
         ----------
-        path : str, path-like or None, default None
+        path : str or PathLike or None, default None
             File of the figure: ``.png``, ``.svg`` or ``.pdf``. None: no file.
 
         Returns
@@ -385,7 +386,7 @@ class Audit:
 
         Parameters
         ----------
-        path : str or path-like
+        path : str or PathLike
             The file.
         """
         write_atomically(path, self.page)

@@ -181,7 +181,8 @@ def compare(
     Examples
     --------
     >>> import coalloc
-    >>> table = coalloc.compare(coalloc.example("pas-figure-3.3"), ["fcfs", "easy"], exact=False)
+    >>> instance = coalloc.example("pas-figure-3.3")
+    >>> table = coalloc.compare(instance, ["fcfs", "easy"], exact=False)
     >>> table[["policy", "makespan", "lower_bound"]].round(3)
       policy  makespan  lower_bound
     0   fcfs     455.0        455.0

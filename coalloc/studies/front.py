@@ -124,9 +124,11 @@ def energy_front(
     policies : iterable or mapping, default ()
         Policies, as for ``coalloc.compare``, each within ``scope``.
     points : int or None, default None
-        Maximum number of makespan limits, 2 to 10,000. None: one per point of the front, or 20 evenly spaced ones where
-        a solve is not proved optimal. In continuous time, the makespans of the policies are limits as well.
-    slot : float, str or None, default None
+        Maximum number of points, 2 to 10,000. None: all, or 20 evenly spaced limits on the makespan if a solve is not
+        proved optimal. A front with more points is solved at evenly spaced limits first, then in the widest gaps
+        between points, with at most two solves per point. In continuous time, the makespans of policies are limits as
+        well.
+    slot : float or str or None, default None
         Length of a time slot, as for ``coalloc.solve``. Policies know no slots: they are compared with the bound of
         ``coalloc.lower_bound``.
     scope : {"platform", "cluster", "node"}, default "node"
@@ -170,7 +172,8 @@ def energy_front(
     Examples
     --------
     >>> import coalloc
-    >>> front = coalloc.studies.energy_front(coalloc.example("pcbe-8"), ["pcbe"], points=2)
+    >>> instance = coalloc.example("pcbe-8")
+    >>> front = coalloc.studies.energy_front(instance, ["pcbe"], points=2)
     >>> front[["label", "makespan", "energy"]].round(2)
        label  makespan  energy
     0  exact      5.88  206.13

@@ -181,7 +181,7 @@ def grid_study(
         Energy model of working cores, as for ``coalloc.energy``.
     seed : int, default 0
         Seed of the policy.
-    store : str, path-like or None, default None
+    store : str or PathLike or None, default None
         File that keeps finished runs, so that an interrupted study resumes. None: nothing is kept.
     processes : int, default 1
         Number of worker processes.

@@ -209,9 +209,9 @@ def read_irmasim(platform_path: FilePath, workload_path: FilePath, name: str | N
 
     Parameters
     ----------
-    platform_path : str or path-like
+    platform_path : str or PathLike
         The platform, JSON.
-    workload_path : str or path-like
+    workload_path : str or PathLike
         The workload, JSON. ``req_energy`` becomes ``energy_estimate``, J per task.
     name : str or None, default None
         Name of the instance. None: folder and name of the workload file.
@@ -242,12 +242,15 @@ def read_irmasim(platform_path: FilePath, workload_path: FilePath, name: str | N
     >>> import tempfile
     >>> from pathlib import Path
     >>> import coalloc
+    >>> clusters = [{"id": "C1", "nodes": [{"type": "n", "number": 2}]}]
+    >>> watts = {"static_power": 10.0, "dynamic_power": 5.0, "min_power": 1.0}
     >>> platform = {
-    ...     "platform": {"machine": {"clusters": [{"id": "C1", "nodes": [{"type": "n", "number": 2}]}]}},
+    ...     "platform": {"machine": {"clusters": clusters}},
     ...     "node": {"n": {"processors": [{"type": "p"}]}},
-    ...     "processor": {"p": {"cores": 4, "clock_rate": 2.0, "static_power": 10, "dynamic_power": 5, "min_power": 1}},
+    ...     "processor": {"p": {"cores": 4, "clock_rate": 2.0, **watts}},
     ... }
-    >>> job = {"id": "J1", "subtime": 0, "ntasks": 4, "req_ops": 6e9, "ipc": 1, "req_time": 4}
+    >>> work = {"req_ops": 6e9, "ipc": 1, "req_time": 4.0}
+    >>> job = {"id": "J1", "subtime": 0.0, "ntasks": 4, **work}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     paths = [Path(folder) / name for name in ("platform.json", "workload.json")]
     ...     for path, document in zip(paths, (platform, {"jobs": [job]})):

@@ -246,7 +246,7 @@ def read_sacct(
 
     Parameters
     ----------
-    path : str or path-like
+    path : str or PathLike
         The export, plain or compressed with gzip.
     processors : int or None, default None
         Number of identical processors of speed 1. Give either ``processors`` or ``platform``.

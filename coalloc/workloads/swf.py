@@ -309,7 +309,7 @@ def read_swf(
 
     Parameters
     ----------
-    path : str or path-like
+    path : str or PathLike
         The trace, plain (``.swf``) or compressed with gzip.
     processors : int or None, default None
         Number of identical processors of speed 1. Give either ``processors`` or ``platform``.

@@ -81,7 +81,7 @@ def write_swf(instance: Instance, path: FilePath, schedule: Schedule | None = No
     ----------
     instance : Instance
         The jobs.
-    path : str or path-like
+    path : str or PathLike
         A ``.swf`` or ``.swf.gz`` file. It is written completely or not at all.
     schedule : Schedule or None, default None
         A schedule of the instance.

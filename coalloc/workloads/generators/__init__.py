@@ -56,10 +56,9 @@ def generate(name: str, seed: Seed = 0, **parameters: Any) -> Instance:
     Raises
     ------
     CoallocError
-        If there is no generator of that name; the message lists the names.
+        The generator is unknown; the message lists the names.
     ArgumentError
-        If the generator has no such parameter, or a value is outside its range; the message lists the parameters with
-        their defaults.
+        A parameter is unknown or out of range; the message lists the parameters with their defaults.
 
     See Also
     --------

@@ -111,7 +111,7 @@ class MergedWeeks:
 
         Parameters
         ----------
-        folder : str or path-like
+        folder : str or PathLike
             The folder.
         swf : bool, default False
             Whether to write traces as well.
@@ -139,7 +139,7 @@ def merge_swf(
 
     Parameters
     ----------
-    spec : str, path-like or mapping
+    spec : str or PathLike or mapping
         A TOML file, or a mapping with its keys (docs/grid.md): the platform and the trace of each site.
     speeds : {"site", "processor", "origin"} or None, default None
         Speeds of the sites, instead of those in the specification.
@@ -172,14 +172,16 @@ def merge_swf(
     >>> import tempfile
     >>> from pathlib import Path
     >>> import coalloc
-    >>> jobs = [f"{n} {43_200 * n} -1 600 4 -1 -1 4 900 -1 1 1 1 -1 1 1 -1 -1" for n in range(1, 60)]
+    >>> job = "{} {} -1 600 4 -1 -1 4 900 -1 1 1 1 -1 1 1 -1 -1"
+    >>> jobs = [job.format(n, 43_200 * n) for n in range(1, 60)]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "kth.swf"
-    ...     _ = path.write_text("\n".join(["; UnixStartTime: 345600", "; TimeZone: 0", *jobs]))
-    ...     traces = [{"swf": str(path), "site": "KTH"}]
-    ...     merged = coalloc.io.merge_swf({"platform": "grid1", "name": "g", "warmup_days": 0, "traces": traces})
+    ...     _ = path.write_text("\n".join(jobs))
+    ...     trace = {"swf": str(path), "site": "KTH", "start": 345_600, "time_zone": 0}
+    ...     spec = {"platform": "grid1", "name": "month", "traces": [trace]}
+    ...     merged = coalloc.io.merge_swf(spec)
     >>> [len(week.jobs) for week in merged.weeks]
-    [14, 14, 14]
+    [14, 14]
     """
     plan = planned(spec, speeds)
     logs = _logs(plan, broken)
