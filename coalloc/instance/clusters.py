@@ -62,7 +62,7 @@ class NodeGroup(Value):
     features : sequence of str, default ()
         Features of the nodes, such as ``gpu``; jobs may require them.
     resources : mapping of str to float, default {}
-        Amounts of resources per node, by name, for all tasks on it together: GPUs (GRES), W.
+        Amounts of resources per node, by name, in units of your choice, for all tasks on it together: GPUs (GRES), W.
 
     Examples
     --------
@@ -118,7 +118,8 @@ class Cluster(Value):
     power_states : PowerStates or None, default None
         Power of the parts of the cluster, and when they switch on and off.
     resources : mapping of str to float, default {}
-        Amounts of resources of the cluster, by name, for all tasks on its nodes together: licenses, W.
+        Amounts of resources of the cluster, by name, in units of your choice, for all tasks on its nodes together:
+        licenses, W.
 
     Examples
     --------

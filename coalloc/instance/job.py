@@ -111,10 +111,10 @@ class Job(Value):
     shapes : sequence of Shape, default ()
         Alternative modes of a moldable job; its own tasks and reference run time are the first mode.
     resources : mapping of str to float, default {}
-        Amounts of resources that the job uses as a whole, by name: once in each place (platform, cluster or node) that
-        has the resource and runs some of its tasks.
+        Amounts of resources that the job uses as a whole, by name, in their units: once in each place (platform,
+        cluster or node) that has the resource and runs some of its tasks.
     task_resources : mapping of str to float, default {}
-        Amounts of resources that each task uses where it runs, by name.
+        Amounts of resources that each task uses where it runs, by name, in their units.
 
     Examples
     --------

@@ -58,7 +58,8 @@ class Platform(Value):
     unavailable : sequence of Window, default ()
         Maintenance windows and outages: no job overlaps one.
     resources : mapping of str to float, default {}
-        Amounts of resources of the whole platform, by name, for all jobs together: licenses, W.
+        Amounts of resources of the whole platform, by name, in units of your choice, for all jobs together: licenses,
+        W.
 
     Raises
     ------
