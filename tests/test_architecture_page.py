@@ -1,4 +1,4 @@
-"""docs/ name files and rooms that there are, and docs/architecture.md has every room."""
+"""The pages name files and packages that exist, and docs/architecture.md has every package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PLACES = (ROOT, ROOT / "coalloc")
 """What a page counts a path from."""
 FILE = re.compile(r"`((?:[\w-]+/)*[\w-]+\.pyi?)`")
