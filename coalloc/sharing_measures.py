@@ -89,7 +89,7 @@ def sharing_metrics(instance: Instance, schedule: Schedule, kappa: float = KAPPA
 
     Notes
     -----
-    Source: the text on CISNE, section 3.3 and Table 2; errata 24.
+    Source: Hanzich et al., section 3.3 and Table 2; errata 24.
 
     Examples
     --------

@@ -38,7 +38,7 @@ class Sharing(Value):
 
     Notes
     -----
-    Source: the text on CISNE, section 2.1; errata 24 and 35. The model is defined in docs/time-shared/model.md.
+    Source: Hanzich et al., section 2.1; errata 24 and 35. The model is defined in docs/time-shared/model.md.
 
     Examples
     --------
