@@ -35,11 +35,11 @@ from coalloc.cli.output import say, say_fields, say_json
 from coalloc.cli.shell import PROGRAM, Command, Shell
 
 EPILOG = """
-coalloc demo is the place to start; coalloc COMMAND --help shows the options of a command.
+To begin, run coalloc demo. coalloc COMMAND --help lists the options of a command.
 
-Exit code: 0 done, 1 infeasible, nothing found or violations found, 2 bad input or usage, 3 a fault of coalloc.
+Exit codes: 0 success; 1 infeasible, no result, or violations found; 2 invalid input or usage; 3 internal error.
 
---debug, anywhere on the line, shows the traceback of a fault.
+--debug, anywhere on the command line, prints the traceback of an error.
 """
 
 app = typer.Typer(
@@ -55,7 +55,7 @@ def start(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    """Decide on which nodes, and when, rigid parallel jobs run on clusters joined by links that saturate."""
+    """Schedule rigid and moldable parallel jobs with co-allocation on heterogeneous clusters."""
     if version:
         say(f"{PROGRAM} {metadata.version(PROGRAM)}")
         raise typer.Exit(ExitCode.DONE)
@@ -65,7 +65,7 @@ def start(
 
 
 def versions(as_json: Json = False) -> ExitCode:
-    """Print the versions of coalloc and of the libraries that decide a result, for a bug report."""
+    """Print the versions of coalloc and its main dependencies, for bug reports."""
     from coalloc.versions import versions as found
 
     if as_json:

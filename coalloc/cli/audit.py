@@ -11,39 +11,46 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import platform_of_trace, read_instance, trace_format
+from coalloc.cli.inputs import ONLY_TRACES, platform_of_trace, read_instance, trace_format
 from coalloc.cli.options import OUTPUT, Broken, Json, Quiet
 from coalloc.cli.output import Written, check_writable, note, say, say_json
 from coalloc.cli.studying import policies_of
 from coalloc.cli.tables import keep_rows, write_table
 
-PERIOD, RUNNING = "What to audit", "How it is asked"
+PERIOD, RUNNING = "Trace and period", "Bounds and searches"
 """Panels of the help page, beside that of the files."""
 
 File = Annotated[
     str,
-    Argument(metavar="TRACE", help="Trace (SWF, or of sacct --parsable2; may be gzip), or with --policy an instance."),
+    Argument(metavar="TRACE", help="Trace (SWF or sacct --parsable2, also gzip); with --policy also an instance."),
 ]
 Processors = Annotated[
     int | None,
     Option(
         min=1,
         metavar="N",
-        help="One pool of N, else as the header says ...",
+        help="Number of processors of the platform, one cluster.",
+        show_default="the number in the header",
         rich_help_panel=PERIOD,
     ),
 ]
 PlatformFile = Annotated[
-    Path | None, Option("--platform", metavar="PLATFORM", help="... or this.", rich_help_panel=PERIOD)
+    Path | None, Option("--platform", metavar="PLATFORM", help="Platform file.", rich_help_panel=PERIOD)
 ]
-Unit = Annotated[str, Option(help="A processor is one of Slurm's cpus, or of its nodes.", rich_help_panel=PERIOD)]
-Partition = Annotated[str | None, Option(help="Jobs of this partition of Slurm alone.", rich_help_panel=PERIOD)]
+Unit = Annotated[
+    str,
+    Option(metavar="UNIT", help="With sacct: a processor is one of Slurm's cpus or nodes.", rich_help_panel=PERIOD),
+]
+Partition = Annotated[
+    str | None,
+    Option(metavar="NAME", help="With sacct: only the jobs of this Slurm partition.", rich_help_panel=PERIOD),
+]
 Audited = Annotated[
     str | None,
     Option(
         metavar="POLICY",
-        help='Audit a policy in place of what the log did: "easy candidates=spt".',
-        show_default="as it ran",
+        help='Audit the simulated schedule of a policy ("easy candidates=spt") instead of the logged schedule.',
+        show_default="the logged schedule",
         rich_help_panel=PERIOD,
     ),
 ]
@@ -51,42 +58,64 @@ After = Annotated[
     str | None,
     Option(
         metavar="WHEN",
-        help="The period: from a date (2026-10-01), or s on the trace's clock ...",
+        help="Start of the period: a date (2026-10-01), or seconds on the clock of the trace.",
         show_default="the first arrival",
         rich_help_panel=PERIOD,
     ),
 ]
 Before = Annotated[
     str | None,
-    Option(metavar="WHEN", help="... to before then.", show_default="the last arrival", rich_help_panel=PERIOD),
+    Option(
+        metavar="WHEN",
+        help="End of the period (exclusive).",
+        show_default="after the last arrival",
+        rich_help_panel=PERIOD,
+    ),
 ]
 Length = Annotated[
-    str, Option("--window", metavar="LENGTH", help="Length of the windows: 7d, 12h, 3600.", rich_help_panel=PERIOD)
+    str,
+    Option(
+        "--window",
+        metavar="LENGTH",
+        help="Length of the intervals into which the period is divided: 7d, 12h, or seconds.",
+        rich_help_panel=PERIOD,
+    ),
 ]
 TimeLimit = Annotated[
     float,
     Option(
-        help="Seconds for bounds and searches of a window; 20 times that for a period of several; inf for no limit.",
+        metavar="SECONDS",
+        help="Time limit for each interval; for a whole period of several intervals 20 times as long; inf for none.",
         rich_help_panel=RUNNING,
     ),
 ]
-RunSeed = Annotated[int, Option(min=0, help="Seed of the searches.", rich_help_panel=RUNNING)]
+RunSeed = Annotated[int, Option(min=0, metavar="N", help="Random seed.", rich_help_panel=RUNNING)]
 Processes = Annotated[
     int | None,
     Option(
-        "--jobs", "-j", min=1, metavar="N", help="Windows at a time.", show_default="cores", rich_help_panel=RUNNING
+        "--jobs",
+        "-j",
+        min=1,
+        metavar="N",
+        help="Number of intervals to process in parallel.",
+        show_default="the number of CPU cores",
+        rich_help_panel=RUNNING,
     ),
 ]
 Scheduler = Annotated[
     str | None,
-    Option(metavar="ADDRESS", help="Dask cluster on which windows run: tcp://host:8786.", rich_help_panel=RUNNING),
+    Option(
+        metavar="ADDRESS",
+        help="Process the intervals on the Dask cluster of this scheduler: tcp://host:8786.",
+        rich_help_panel=RUNNING,
+    ),
 ]
 Against = Annotated[
     list[str] | None,
     Option(
         metavar="POLICY",
-        help="Policy whose schedules are held against the bounds; may be repeated.",
-        show_default="easy, in three orders",
+        help="Online policy to compare with the bounds. Repeatable.",
+        show_default="easy with three queue orders",
         rich_help_panel=RUNNING,
     ),
 ]
@@ -95,32 +124,41 @@ StoreFile = Annotated[
     Option(
         "--store",
         metavar="STORE",
-        help="Where windows are kept; what it has is not run again.",
-        show_default="page or table with the suffix .sqlite",
+        help="Store of completed intervals; they are not repeated.",
+        show_default="HTML or CSV with suffix .sqlite",
         rich_help_panel=OUTPUT,
     ),
 ]
-Page = Annotated[Path | None, Option("--page", metavar="HTML", help="All of it as one page.", rich_help_panel=OUTPUT)]
-Table = Annotated[
-    Path | None, Option("--output", "-o", metavar="CSV", help="Table of all windows.", rich_help_panel=OUTPUT)
+Page = Annotated[
+    Path | None, Option("--page", metavar="HTML", help="Report to write as one HTML page.", rich_help_panel=OUTPUT)
 ]
-Plot = Annotated[Path | None, Option(metavar="FIGURE", help="The picture: .png, .svg or .pdf.", rich_help_panel=OUTPUT)]
+Table = Annotated[
+    Path | None,
+    Option("--output", "-o", metavar="CSV", help="Table to write, a row per interval.", rich_help_panel=OUTPUT),
+]
+Plot = Annotated[
+    Path | None, Option(metavar="FIGURE", help="Plot to draw: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
+]
 
 Starts = Annotated[
     Path | None,
-    Option(metavar="CSV", help="When jobs start in the best schedules that are held.", rich_help_panel=OUTPUT),
+    Option(
+        metavar="CSV",
+        help="Table to write: start of each job in the best known schedules.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 
 EXAMPLES = """
 Examples:
 
-coalloc audit october.txt --processors 4096 --after 2026-10-01 --before 2026-11-01 --page october.html
+coalloc audit oct.txt --processors 4096 --after 2026-10-01 --page oct.html
 
-coalloc audit HPC2N-2002.swf.gz --processors 240 -o hpc2n.csv --page hpc2n.html
+coalloc audit HPC2N-2002.swf.gz -o hpc2n.csv --page hpc2n.html
 
 coalloc audit KTH-SP2.swf.gz --processors 100 --policy easy --window 1d --json
 
-Run again, the same command goes on where it was stopped.
+To resume an interrupted audit, run the same command again.
 """
 
 
@@ -149,7 +187,7 @@ def audit(
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Say how far the schedule of a trace was from the best, with proof: wait, slowdown, and where they come from."""
+    """Measure how much wait of a logged schedule was avoidable, with proved bounds, and why jobs waited."""
     from coalloc.display.wording import seconds_of
     from coalloc.studies.interruption import Interrupted
 
@@ -163,7 +201,7 @@ def audit(
     check_writable(files, inputs=(trace, platform))
     length = seconds_of(window)
     if not length:
-        raise BadParameter(f"must be a length like 7d, 12h or 3600, got {window!r}", param_hint="--window")
+        raise BadParameter(f"must be a duration such as 7d, 12h or 3600, got {window!r}", param_hint="--window")
     asked = _of_trace(trace, processors, platform, quiet=quiet, unit=unit, partition=partition, broken=broken)
     if against:
         asked["policies"] = policies_of(against, "--against")
@@ -221,7 +259,7 @@ def _of_trace(
     if trace_format(trace) is None:
         instance = read_instance(trace)
         if processors is not None or platform is not None:
-            raise BadParameter("is for traces: an instance has its own platform", param_hint="--processors, --platform")
+            raise BadParameter(ONLY_TRACES, param_hint="--processors, --platform")
         return {"trace": instance}
     where, said = platform_of_trace(trace, processors, platform, "TRACE")
     if said and not quiet:

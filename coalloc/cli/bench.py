@@ -22,43 +22,55 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="bench", context_settings={"help_option_names": ["-h", "--help"]})
 
-SpecFile = Annotated[Path, Argument(metavar="SPEC", help="Specification, TOML; docs/bench.md says what is in it.")]
+SpecFile = Annotated[Path, Argument(metavar="SPEC", help="Specification (TOML); see docs/bench.md.")]
 StoreFile = Annotated[
     Path | None,
-    Option("--store", metavar="STORE", help="Where samples are kept.", show_default="SPEC with the suffix .sqlite"),
+    Option(
+        "--store",
+        metavar="STORE",
+        help="Store of completed samples; they are not repeated.",
+        show_default="SPEC with suffix .sqlite",
+    ),
 ]
-Jobs = Annotated[int, Option("--jobs", "-j", min=1, metavar="N", help="Samples at a time, on this machine.")]
+Jobs = Annotated[
+    int, Option("--jobs", "-j", min=1, metavar="N", help="Number of samples to run in parallel on this machine.")
+]
 Scheduler = Annotated[
     str | None, Option(metavar="ADDRESS", help="Run on the Dask cluster of this scheduler: tcp://host:8786.")
 ]
-Reuse = Annotated[bool, Option("--reuse-versions", help="Keep samples that other versions of the code have made.")]
+Reuse = Annotated[bool, Option("--reuse-versions", help="Keep samples of other versions of the code.")]
 Retry = Annotated[bool, Option("--retry-failed", help="Run failed samples again.")]
-DryRun = Annotated[bool, Option("--dry-run", help="Check the specification, list its samples, and run nothing.")]
+DryRun = Annotated[bool, Option("--dry-run", help="Check the specification and list its samples; run none.")]
 
-Store = Annotated[Path, Argument(metavar="STORE", help="Store of coalloc bench run.")]
-Before = Annotated[Path, Argument(metavar="A", help="Store of before.")]
-After = Annotated[Path, Argument(metavar="B", help="Store of after.")]
-Name = Annotated[str | None, Option("--name", help="Name of the specification.", show_default="the last that was run")]
+Store = Annotated[Path, Argument(metavar="STORE", help="Store written by coalloc bench run.")]
+Before = Annotated[Path, Argument(metavar="A", help="Store of the earlier run.")]
+After = Annotated[Path, Argument(metavar="B", help="Store of the later run.")]
+Name = Annotated[
+    str | None,
+    Option("--name", metavar="NAME", help="Name of the specification.", show_default="the last one run"),
+]
 Folder = Annotated[
     Path | None,
-    Option("--output", "-o", metavar="DIR", help="Folder to write.", show_default="STORE with -report for its suffix"),
+    Option("--output", "-o", metavar="DIR", help="Folder to write.", show_default="STORE with suffix -report"),
 ]
-BootstrapSeed = Annotated[int, Option("--seed", min=0, help="Seed of the intervals.")]
+BootstrapSeed = Annotated[
+    int, Option("--seed", min=0, metavar="N", help="Random seed of the bootstrap confidence intervals.")
+]
 
 RUN_EXAMPLES = """
 Examples:
 
 coalloc bench run benchmarks/quick.toml --jobs 2
 
-coalloc bench run slots.toml --store /scratch/slots.sqlite --scheduler tcp://node1:8786
+coalloc bench run slots.toml --store s.sqlite --scheduler tcp://node1:8786
 
-Run again, the same command goes on where it was stopped. Ctrl-C keeps every sample that has ended.
+To resume an interrupted benchmark, run the same command again. Ctrl-C keeps all completed samples.
 """
 
 
 @app.callback(invoke_without_command=True)
 def start(context: typer.Context) -> None:
-    """Run benchmarks, report on them, and compare them."""
+    """Run, report and compare benchmarks."""
     if context.invoked_subcommand is None:
         say(context.get_help())
         raise typer.Exit(ExitCode.BAD_INPUT)
@@ -76,7 +88,7 @@ def run(
     dry_run: DryRun = False,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Run the samples of a specification that its store lacks, each in a process of its own."""
+    """Run the missing samples of a specification, each in a separate process."""
     _refuse_without_fork()
     from coalloc.bench.outcomes import FAILED
     from coalloc.bench.plan import read_plan
@@ -93,7 +105,7 @@ def run(
         progress = run_plan(plan, path, _workers(jobs, scheduler), choices, report)
     say(f"{visible(str(path))}: {progress}")
     if progress.is_interrupted:
-        note("interrupted; run the same command again to go on")
+        note("interrupted; run the same command again to resume")
     return ExitCode.DONE if progress.in_store else ExitCode.NOTHING
 
 
@@ -104,13 +116,13 @@ coalloc bench report benchmarks/quick.sqlite
 
 coalloc bench report slots.sqlite -o report
 
-Written are report.html (one page that holds all), report.md, summary.csv, samples.csv and the figures.
+The folder contains report.html (complete in one page), report.md, summary.csv, samples.csv and the figures.
 """
 
 
 @app.command(epilog=REPORT_EXAMPLES, cls=Command)
 def report(store: Store, *, name: Name = None, output: Folder = None, quiet: Quiet = False) -> ExitCode:
-    """Write tables, figures and one HTML page about a benchmark."""
+    """Write the tables, the figures and the HTML page of a benchmark."""
     from coalloc.bench.report import findings, write_report
     from coalloc.bench.store import Store as BenchStore
     from coalloc.bench.tables import markdown
@@ -134,13 +146,13 @@ Examples:
 
 coalloc bench compare before.sqlite after.sqlite
 
-The exit code is 1 where something has become worse.
+Exit codes: 0 no regression; 1 regressions found; 2 invalid input or usage.
 """
 
 
 @app.command(epilog=COMPARE_EXAMPLES, cls=Command)
 def compare(a: Before, b: After, *, name: Name = None, seed: BootstrapSeed = 0) -> ExitCode:
-    """Compare two stores sample by sample, and name what has become worse."""
+    """Compare two stores sample by sample and list regressions."""
     from coalloc.bench.comparison import compare as compared
     from coalloc.bench.report import findings
     from coalloc.bench.store import Store as BenchStore
@@ -154,12 +166,12 @@ def compare(a: Before, b: After, *, name: Name = None, seed: BootstrapSeed = 0) 
             found.append(findings(opened, name))
     comparison = compared(found[0].rows, found[1].rows, seed)
     if not comparison.pairs:
-        raise CoallocError("the stores have no sample in common: instances, methods, options or limits differ")
+        raise CoallocError("the stores have no sample in common: their instances, methods, options or limits differ")
     say(markdown(comparison.table))
     for warning in comparison.warnings:
         note(visible(warning))
     for sentence in comparison.regressions:
-        say(visible(f"worse: {sentence}"))
+        say(visible(f"regression: {sentence}"))
     return ExitCode.NOTHING if comparison.regressions else ExitCode.DONE
 
 
@@ -168,7 +180,7 @@ def _refuse_without_fork() -> None:
     if not hasattr(os, "fork"):
         from coalloc.instance import CoallocError
 
-        raise CoallocError("coalloc bench run needs Linux or macOS; on Windows use its subsystem for Linux")
+        raise CoallocError("coalloc bench run requires Linux or macOS; on Windows use the Windows Subsystem for Linux")
 
 
 def _workers(jobs: int, scheduler: str | None) -> Callable[[], Workers]:

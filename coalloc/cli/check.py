@@ -19,21 +19,38 @@ if TYPE_CHECKING:
     from coalloc import Instance, Schedule
     from coalloc.results import Violation
 
-InstanceFile = Annotated[str, Argument(metavar="INSTANCE", help="Instance file, or example:NAME for a bundled one.")]
+InstanceFile = Annotated[
+    str, Argument(metavar="INSTANCE", help="Instance file, or example:NAME for a bundled instance.")
+]
 ScheduleFile = Annotated[Path, Argument(metavar="SCHEDULE", help="Schedule file, or result file with a schedule.")]
 Links = Annotated[
     str,
-    Option(help="strict: links may not saturate; shared: they may, and slow jobs; ignore: links do not count."),
+    Option(
+        metavar="RULE",
+        help="strict: link capacities are hard constraints. shared: saturated links slow jobs down. "
+        "ignore: links are not checked.",
+    ),
 ]
 Saturation = Annotated[
-    float, Option(parser=share, metavar="SHARE", help="Tolerated share above the links' bandwidth: 5%, or 0.05.")
+    float, Option(parser=share, metavar="SHARE", help="Tolerated load above the bandwidth of a link: 5% or 0.05.")
 ]
-Scope = Annotated[str, Option(help="Where the tasks of a job may be: on the platform, in one cluster, on one node.")]
+Scope = Annotated[
+    str,
+    Option(
+        metavar="SCOPE",
+        help="Where the tasks of one job may run. platform: on several clusters (co-allocation); "
+        "cluster: on one cluster; node: on one node.",
+    ),
+]
 PowerManagement = Annotated[
-    bool, Option("--power-management", help="Clusters are off until a job starts them up, and go off when not needed.")
+    bool, Option("--power-management", help="Idle clusters are switched off; a job must wait for their startup.")
 ]
 Deadlines = Annotated[
-    str, Option(help="enforce: a missed deadline is a violation; report: metrics count it, as in simulations.")
+    str,
+    Option(
+        metavar="RULE",
+        help="enforce: a missed deadline is a violation. report: a missed deadline is only counted in the metrics.",
+    ),
 ]
 
 REPORTED = ("wait_mean", "response_mean", "execution_slowdown", "utilization", "coallocated_share", "peak_link_share")
@@ -46,7 +63,7 @@ coalloc check wl1.json schedule.json
 
 coalloc check wl1.json result.json --links shared --json
 
-Exit code: 0 valid, 1 violations, 2 bad input.
+Exit codes: 0 valid; 1 violations found; 2 invalid input or usage.
 """
 
 
@@ -61,7 +78,7 @@ def check(
     deadlines: Deadlines = "enforce",
     json: Json = False,
 ) -> ExitCode:
-    """Check a schedule of any origin against its instance, and say every rule that it breaks."""
+    """Check a schedule against its instance and list all violations."""
     given, placed = read_instance(instance), read_schedule(schedule)
     # The checker names the options that there are.
     options: dict[str, Any] = {"links": links, "saturation": saturation, "scope": scope}
@@ -83,7 +100,8 @@ def _note_other_name(instance: Instance, schedule: Schedule) -> None:
     from coalloc.documents.text import quoted
 
     if schedule.instance not in (instance.name, coalloc.Schedule(()).instance):
-        note(f"coalloc: the schedule names the instance {quoted(schedule.instance)}, this is {quoted(instance.name)}")
+        names = f"{quoted(schedule.instance)}, not {quoted(instance.name)}"
+        note(f"coalloc: warning: the schedule names another instance, {names}")
 
 
 def _show_violations(violations: list[Violation]) -> None:

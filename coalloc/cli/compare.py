@@ -31,19 +31,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Objective = Annotated[
-    Literal["makespan", "mean-wait", "mean-bounded-slowdown"], Option(help="What bounds and gaps are of.")
+    Literal["makespan", "mean-wait", "mean-bounded-slowdown"],
+    Option(metavar="NAME", help="Objective to compare: makespan, mean-wait or mean-bounded-slowdown."),
 ]
-Exact = Annotated[bool, Option("--exact/--no-exact", help="Solve each instance as well, or only compute bounds.")]
-Baseline = Annotated[str | None, Option(help="Policy that the others are paired with.", show_default="the first")]
+Exact = Annotated[
+    bool, Option("--exact/--no-exact", help="Solve each instance for a schedule and a bound, or compute bounds only.")
+]
+Baseline = Annotated[
+    str | None,
+    Option(metavar="POLICY", help="Policy for the paired comparison.", show_default="the first policy"),
+]
 
 EXAMPLES = """
 Examples:
 
-coalloc compare wl*.json --policy mesd --policy easy --policy "easy allocation=first-fit" --plot compare.png
+coalloc compare wl*.json --policy mesd --policy easy --plot compare.png
 
-coalloc compare trace.json --objective mean-wait --policy easy --policy "easy candidates=spt"
+coalloc compare t.json --objective mean-wait --policy "easy candidates=spt"
 
-coalloc compare trace.json --policy fcfs --policy conservative --no-exact -o compare.csv
+coalloc compare t.json --policy fcfs --policy easy --no-exact -o compare.csv
 """
 
 
@@ -62,13 +68,13 @@ def compare(
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Compare policies with the best certified bound on each instance, and with each other."""
+    """Compare policies with a certified lower bound on each instance, and with each other."""
     from coalloc.studies.comparison import draw
 
     check_outputs(output, plot, files)
     policies = policies_of(policy)
     if not policies:
-        raise BadParameter("name at least one policy; coalloc policies lists them", param_hint="--policy")
+        raise BadParameter("give at least one policy; coalloc policies lists them", param_hint="--policy")
     if baseline is not None and baseline not in policies:
         raise BadParameter(f"must be one of the policies given, got {baseline!r}", param_hint="--baseline")
     instances = read_instances(files)

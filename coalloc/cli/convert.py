@@ -9,7 +9,7 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import platform_of_trace, read_instance, read_schedule
+from coalloc.cli.inputs import ONLY_TRACES, platform_of_trace, read_instance, read_schedule
 from coalloc.cli.instance_output import write_or_say_instance
 from coalloc.cli.options import Output, Quiet
 from coalloc.cli.output import check_writable, note, say
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 SOURCES, TARGETS = ("instance", "swf", "sacct", "irmasim"), ("instance", "swf")
 """What can be converted, from and to."""
 
-READING, WRITING = "From a trace", "To a trace"
+READING, WRITING = "Reading a trace", "Writing a trace"
 """Panels of the help page."""
 
 File = Annotated[
     str,
     Argument(
         metavar="FILE",
-        help="Trace (SWF, sacct; may be gzip); workload file of IRMaSim; or instance file, or example:NAME.",
+        help="Trace (SWF or sacct, also gzip), IRMaSim workload file, instance file, or example:NAME.",
     ),
 ]
 Source = Annotated[str, Option("--from", metavar="FORMAT", help="Format of FILE: swf, sacct, irmasim or instance.")]
@@ -38,7 +38,7 @@ PlatformFile = Annotated[
     Option(
         "--platform",
         metavar="PLATFORM",
-        help="Platform file (or instance file) to run the jobs on; with --from irmasim a platform file of IRMaSim.",
+        help="Platform file, or instance file with a platform; with --from irmasim an IRMaSim platform file.",
         rich_help_panel=READING,
     ),
 ]
@@ -47,7 +47,8 @@ Processors = Annotated[
     Option(
         metavar="N",
         min=1,
-        help="One pool of N nodes of power 1; else as the header of a trace says.",
+        help="Platform of one cluster with N processors of speed 1.",
+        show_default="the number in the header",
         rich_help_panel=READING,
     ),
 ]
@@ -55,37 +56,67 @@ Slice = Annotated[
     str | None,
     Option(
         metavar="FROM:TO",
-        help="Positions among the valid jobs, counted from 0, the last excluded; arrivals then begin at 0.",
+        help="Range of valid jobs to convert, counted from 0, TO excluded; arrivals are shifted to begin at 0.",
         show_default="all jobs",
         rich_help_panel=READING,
     ),
 ]
 Seed = Annotated[
-    int, Option(help="Seed of what traces do not say: processing share and bandwidth.", rich_help_panel=READING)
+    int,
+    Option(
+        metavar="N",
+        help="Random seed, for processing shares and bandwidths, which traces do not contain.",
+        rich_help_panel=READING,
+    ),
 ]
 Communication = Annotated[
     str | None,
     Option(
-        help="seeded: drawn for each job; none: all jobs only process.",
-        show_default="seeded; none where a trace is written",
+        metavar="NAME",
+        help="Communication of the jobs. seeded: sampled for each job; none: no communication.",
+        show_default="seeded; none with --to swf",
         rich_help_panel=READING,
     ),
 ]
 Invalid = Annotated[
-    str, Option(help="Jobs without run time or processors: drop, or one-second.", rich_help_panel=READING)
+    str,
+    Option(
+        metavar="RULE",
+        help="Jobs without run time or processors. drop: skip them; one-second: give them a run time of 1 s.",
+        rich_help_panel=READING,
+    ),
 ]
-Oversize = Annotated[str, Option(help="Jobs larger than the platform: drop, or clip.", rich_help_panel=READING)]
-Broken = Annotated[str, Option(help="Lines that are not 18 numbers: error, or drop.", rich_help_panel=READING)]
+Oversize = Annotated[
+    str,
+    Option(
+        metavar="RULE",
+        help="Jobs larger than the platform. drop: skip them; clip: reduce them to the size of the platform.",
+        rich_help_panel=READING,
+    ),
+]
+Broken = Annotated[
+    str,
+    Option(
+        metavar="RULE",
+        help="Malformed lines of a trace. error: report them and stop; drop: skip them.",
+        rich_help_panel=READING,
+    ),
+]
 Name = Annotated[
     str | None,
-    Option(help="Name of the instance.", show_default="that of the file, and the slice", rich_help_panel=READING),
+    Option(
+        metavar="NAME",
+        help="Name of the instance.",
+        show_default="the name of the file and the slice",
+        rich_help_panel=READING,
+    ),
 ]
 ScheduleFile = Annotated[
     Path | None,
     Option(
         "--schedule",
         metavar="SCHEDULE",
-        help="Schedule (or result) file of the instance: waits, run times and status are filled in.",
+        help="Schedule (or result) file of the instance, for the waits, run times and status of the trace.",
         rich_help_panel=WRITING,
     ),
 ]
@@ -93,17 +124,17 @@ ScheduleFile = Annotated[
 EXAMPLES = """
 Examples:
 
-coalloc convert --from swf KTH-SP2.swf.gz --slice 100:108 --platform platform.json -o kth.json
+coalloc convert --from swf KTH-SP2.swf.gz --slice 100:108 -o kth.json
 
 coalloc convert --from swf KTH-SP2.swf.gz --processors 100 -o kth-all.json.gz
 
 coalloc convert --from sacct october.txt --processors 4096 -o october.json.gz
 
-coalloc convert --from irmasim workload.json --platform platform.json -o pcbe.json
+coalloc convert --from irmasim workload.json --platform p.json -o pcbe.json
 
 coalloc convert kth.json --to swf --schedule schedule.json -o kth.swf.gz
 
-What was dropped or changed is counted on standard error.
+A report of dropped and modified jobs is printed on standard error.
 """
 
 
@@ -125,7 +156,7 @@ def convert(
     output: Output = None,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Make an instance from consecutive jobs of a trace, or a trace from an instance and its schedule."""
+    """Convert a trace to an instance, or an instance and its schedule to a trace."""
     from coalloc.documents.text import visible
     from coalloc.workloads.convert import convert_sacct, convert_swf, known_of_sacct, known_of_swf
 
@@ -177,25 +208,25 @@ def _check_formats(source: str, target: str, schedule: Path | None) -> None:
             raise BadParameter(f"must be one of {', '.join(formats)}, got {given!r}", param_hint=option)
     if source == target == "instance":
         raise BadParameter(
-            "name the format of the trace: --from swf, sacct or irmasim, or --to swf", param_hint="--from"
+            "must name the format of the trace (--from swf, sacct or irmasim, or --to swf)", param_hint="--from"
         )
     if schedule is not None and (source, target) != ("instance", "swf"):
-        raise BadParameter("goes with an instance file and --to swf", param_hint="--schedule")
+        raise BadParameter("requires an instance file and --to swf", param_hint="--schedule")
 
 
 def _check_platform(source: str, platform: Path | None, processors: int | None) -> None:
     """Raise unless a trace has one platform, and an instance its own."""
     given = [option for option in (platform, processors) if option is not None]
     if source == "instance" and given:
-        raise BadParameter("an instance has its platform", param_hint="--platform")
+        raise BadParameter(ONLY_TRACES, param_hint="--platform")
     if source == "irmasim" and (platform is None or processors is not None):
-        raise BadParameter("a workload of IRMaSim needs a platform file of IRMaSim", param_hint="--platform")
+        raise BadParameter("an IRMaSim workload requires an IRMaSim platform file", param_hint="--platform")
 
 
 def _check_slice(source: str, slice: str | None) -> None:
     """Raise where a slice is asked of what is no trace."""
     if source != "swf" and slice is not None:
-        raise BadParameter("goes with --from swf", param_hint="--slice")
+        raise BadParameter("requires --from swf", param_hint="--slice")
 
 
 def _write_trace(instance: Instance, schedule: Path | None, known: Known | None, output: Path | None) -> list[str]:

@@ -65,7 +65,7 @@ def _sentence(error: typer.TyperException, help_command: str) -> str:
     message = " ".join(error.format_message().split())
     unknown = UNKNOWN.match(message)
     if unknown is not None and (remedy := _remedy(unknown.group(1), help_command)):
-        return f"no such option: {unknown.group(1)}: {remedy}"
+        return f"no such option: {unknown.group(1)}; {remedy}"
     for found, ours in WORDS:
         message = message.replace(found, ours)
     return (message[:1].lower() + message[1:]).rstrip(".")
@@ -74,9 +74,9 @@ def _sentence(error: typer.TyperException, help_command: str) -> str:
 def _remedy(option: str, help_command: str) -> str:
     """Return what to do in place of an option that a command does not have, nothing where that is not known."""
     if help_command == "coalloc generate --help":
-        return f"parameters of a generator are given as -p {option.removeprefix('--')}=VALUE"
+        return f"to set a parameter of a generator, use -p {option.removeprefix('--')}=VALUE"
     if option in OF_TRACES:
-        return "it is for traces, and `coalloc convert --from swf` makes an instance of one"
+        return "it requires a trace; convert a trace with `coalloc convert --from swf`"
     return ""
 
 
@@ -95,5 +95,5 @@ def _reported(error: Exception) -> ExitCode:
             note(f"coalloc: {line}")
         return ExitCode.BAD_INPUT
     kind = "" if isinstance(error, InternalError) else f"{type(error).__name__}: "
-    note(f"coalloc: a fault of coalloc, please report it: {kind}{visible(str(error))} (--debug shows the traceback)")
+    note(f"coalloc: internal error, please report it: {kind}{visible(str(error))} (--debug prints the traceback)")
     return ExitCode.FAULT

@@ -13,12 +13,12 @@ from coalloc.cli.instance_output import size_of, size_of_platform, write_or_say_
 from coalloc.cli.options import Json, Output
 from coalloc.cli.output import check_writable, say_fields, say_json
 
-Name = Annotated[str | None, Argument(metavar="[NAME]", help="Example to write; none: list them.")]
+Name = Annotated[str | None, Argument(metavar="NAME", help="Example to write.", show_default="list all examples")]
 Speeds = Annotated[
     str | None,
     Option(
-        metavar="WHAT",
-        help="Powers of a platform's nodes: FLOPS by site or by processor, or origin, the same as processor.",
+        metavar="NAME",
+        help="Node speeds of a platform: from the FLOPS of the site or of the processor; origin equals processor.",
         show_default="site",
     ),
 ]
@@ -32,12 +32,12 @@ coalloc examples thesis-oas-1 -o wl1.json
 
 coalloc examples grid1 --speeds processor -o grid1.json
 
-Where a command wants an instance file, example:NAME stands for a bundled one; so it does for a platform file.
+All commands accept example:NAME in place of an instance file or a platform file.
 """
 
 
 def examples(name: Name = None, speeds: Speeds = None, output: Output = None, as_json: Json = False) -> ExitCode:
-    """List the bundled instances and platforms, or write one of them."""
+    """List the bundled instances and platforms, or write one to a file."""
     if name is None:
         return _list({"--output": output, "--speeds": speeds}, as_json)
     check_writable({"--output": output})
@@ -46,7 +46,7 @@ def examples(name: Name = None, speeds: Speeds = None, output: Output = None, as
         write_or_say_platform(coalloc.grid.platform(name, **options), output)
         return ExitCode.DONE
     if speeds is not None:
-        raise BadParameter(f"is for the platforms {', '.join(coalloc.grid.platforms())}", param_hint="--speeds")
+        raise BadParameter(f"requires a platform: {', '.join(coalloc.grid.platforms())}", param_hint="--speeds")
     write_or_say_instance(coalloc.example(name), output)
     return ExitCode.DONE
 
@@ -54,7 +54,7 @@ def examples(name: Name = None, speeds: Speeds = None, output: Output = None, as
 def _list(options: dict[str, Path | str | None], as_json: bool) -> ExitCode:
     """List all of them; raises where an option is for one of them."""
     if any(given is not None for given in options.values()):
-        raise BadParameter("name the example to write", param_hint="NAME")
+        raise BadParameter("give the example to write", param_hint="NAME")
     sizes = {name: size_of(coalloc.example(name)) for name in coalloc.examples()}
     sizes |= {name: f"platform; {size_of_platform(coalloc.grid.platform(name))}" for name in coalloc.grid.platforms()}
     if as_json:

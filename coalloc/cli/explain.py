@@ -8,26 +8,42 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 import coalloc
-from coalloc.cli.check import Links, Saturation, Scope
+from coalloc.cli.check import InstanceFile, Links, Saturation, Scope
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.inputs import read_fixed, read_instance, read_schedule, slot_of
 from coalloc.cli.options import Json, Quiet
 from coalloc.cli.output import note, say, say_json
 
-InstanceFile = Annotated[str, Argument(metavar="INSTANCE", help="Instance file, or example:NAME for a bundled one.")]
 ScheduleFile = Annotated[
-    Path | None, Argument(metavar="[SCHEDULE]", help="Schedule file, or result file with a schedule.")
+    Path | None, Argument(metavar="SCHEDULE", help="Schedule file, or result file with a schedule.")
 ]
-ObjectiveName = Annotated[str, Option("--objective", help="A regular objective, as of coalloc solve.")]
-Slot = Annotated[str | None, Option(help='Length of a slot: seconds, or "50%" of the mean base time.')]
-MakespanLimit = Annotated[float | None, Option(help="Seconds within which the schedule must end.")]
+ObjectiveName = Annotated[
+    str, Option("--objective", metavar="NAME", help="Regular objective, such as makespan or mean-wait.")
+]
+Slot = Annotated[
+    str | None,
+    Option(
+        metavar="SLOT",
+        help="Length of a time slot: seconds, or a percentage of the mean reference run time (50%).",
+        show_default="continuous time",
+    ),
+]
+MakespanLimit = Annotated[float | None, Option(metavar="SECONDS", help="Maximum makespan.", show_default="none")]
 FixedFile = Annotated[
-    Path | None, Option("--fixed", metavar="SCHEDULE", help="Placements of some jobs that are kept as they are.")
+    Path | None,
+    Option(
+        "--fixed",
+        metavar="SCHEDULE",
+        help="Fixed assignments: schedule (or result) file with placements to keep.",
+    ),
 ]
 Job = Annotated[
-    list[str] | None, Option(help="Job of the schedule whose wait is explained; again for more. All without it.")
+    list[str] | None,
+    Option(metavar="ID", help="Job whose wait to explain. Repeatable.", show_default="all jobs"),
 ]
-TimeLimit = Annotated[float, Option(help="Seconds: half for bounds, half for schedules and proofs.")]
+TimeLimit = Annotated[
+    float, Option(metavar="SECONDS", help="Time limit: half for bounds, half for the feasibility search.")
+]
 
 EXAMPLES = """
 Examples:
@@ -36,8 +52,7 @@ coalloc explain wl1.json
 
 coalloc explain wl1.json schedule.json --job J7
 
-Exit code: 0 explained, 1 there is no schedule, or whether there is one was not decided, or the one given is not valid,
-2 bad input.
+Exit codes: 0 explained; 1 infeasible, undecided, or the given schedule is invalid; 2 invalid input or usage.
 """
 
 
@@ -57,7 +72,7 @@ def explain(
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Explain why an instance has no schedule; else what bounds its objective, and why jobs waited."""
+    """Explain why an instance is infeasible, or what bounds its objective and why jobs wait."""
     given = read_instance(instance)
     options: dict[str, Any] = {"objective": objective, "links": links, "saturation": saturation, "scope": scope}
     options |= {"makespan_limit": makespan_limit, "jobs": tuple(job or ()), "time_limit": time_limit}
@@ -65,7 +80,7 @@ def explain(
     options |= {"slot": slot_of(slot), "schedule": None if schedule is None else read_schedule(schedule)}
     is_sought = makespan_limit is not None or fixed is not None or any(job.deadline is not None for job in given.jobs)
     if is_sought and not quiet:
-        note(f"a schedule or a proof that there is none, and bounds: up to {time_limit:g} s")
+        note(f"searching for a schedule or a proof of infeasibility, and for bounds: up to {time_limit:g} s")
     explanation = coalloc.explain(given, **options)
     if json:
         say_json(explanation.to_dict())

@@ -13,12 +13,12 @@ from coalloc.cli.options import Output, Seed
 from coalloc.cli.output import check_writable, say
 from coalloc.cli.pairs import parameters_of
 
-Name = Annotated[str | None, Argument(metavar="NAME", help="Generator; --list shows those there are.")]
+Name = Annotated[str | None, Argument(metavar="NAME", help="Generator; --list lists all of them.")]
 Parameters = Annotated[
     list[str] | None,
-    Option("--parameter", "-p", metavar="KEY=VALUE", help="Parameter of the generator; may be repeated."),
+    Option("--parameter", "-p", metavar="KEY=VALUE", help="Parameter of the generator. Repeatable."),
 ]
-List = Annotated[bool, Option("--list", help="List the generators, their parameters and defaults.")]
+List = Annotated[bool, Option("--list", help="List the generators with their parameters and defaults.")]
 
 EXAMPLES = """
 Examples:
@@ -39,14 +39,14 @@ def generate(
     list_generators: List = False,
     output: Output = None,
 ) -> ExitCode:
-    """Generate a random instance; the same name, seed and parameters give the same file."""
+    """Generate a random instance. The same generator, seed and parameters give the same file."""
     if list_generators:
         from coalloc.workloads.generators import generators
 
         say("\n\n".join(str(description) for description in generators().values()))
         return ExitCode.DONE
     if name is None:
-        raise BadParameter("name a generator, or ask for --list", param_hint="NAME")
+        raise BadParameter("give a generator, or --list to list all", param_hint="NAME")
     check_writable({"--output": output})
     write_or_say_instance(coalloc.generate(name, seed, **parameters_of(parameter or [], "--parameter")), output)
     return ExitCode.DONE

@@ -23,6 +23,9 @@ SWF_SUFFIXES = (".swf", ".swf.gz")
 INSTANCE_SUFFIXES = (".json", ".json.gz")
 """How the name of an instance file ends."""
 
+ONLY_TRACES = "requires a trace; an instance contains its platform"
+"""What is wrong with an option of traces that is given with an instance."""
+
 
 def read_instance(file: str) -> Instance:
     """Return the instance of a file, or the bundled one that ``example:NAME`` names."""
@@ -32,8 +35,8 @@ def read_instance(file: str) -> Instance:
     if kind is not None:
         from coalloc.documents.text import visible
 
-        remedy = f"`coalloc convert --from {kind}` makes an instance of it"
-        raise coalloc.CoallocError(f"{visible(file)} is a trace; {remedy}")
+        remedy = f"convert it with `coalloc convert --from {kind}`"
+        raise coalloc.CoallocError(f"{visible(file)}: is a trace, not an instance; {remedy}")
     return coalloc.read_instance(file)
 
 
@@ -59,16 +62,16 @@ def platform_of_trace(file: str, processors: int | None, platform: Path | None, 
     from coalloc.workloads.swf_records import header_processors, read_header
 
     if processors is not None and platform is not None:
-        raise BadParameter("a trace needs one of --processors N and --platform FILE, not both", param_hint=hint)
+        raise BadParameter("a trace requires either --processors N or --platform FILE, got both", param_hint=hint)
     if platform is not None:
         return read_platform(platform), ""
     if processors is not None:
         return pool(processors), ""
     said = header_processors(read_header(file)) if trace_format(file) != "sacct" and is_twice_readable(file) else None
     if said is None:
-        raise BadParameter("a trace needs one of --processors N and --platform FILE", param_hint=hint)
+        raise BadParameter("a trace requires --processors N or --platform FILE", param_hint=hint)
     number, name = said
-    return pool(number), f"one pool of {number} processors, as its header says ({name})"
+    return pool(number), f"one cluster of {number} processors, from the header ({name})"
 
 
 def is_twice_readable(file: str) -> bool:
@@ -106,7 +109,7 @@ def read_schedule(path: Path) -> Schedule:
         return value_of(document, SCHEDULE, faults, str(path))
     schedule = value_of(document, RESULT, faults, str(path)).schedule
     if schedule is None:
-        raise InstanceError([Fault("schedule", "is missing: the result has none")], str(path))
+        raise InstanceError([Fault("schedule", "is missing: the result contains no schedule")], str(path))
     return schedule
 
 
@@ -119,8 +122,8 @@ def read_fixed(path: Path | None, instance: Instance) -> Sequence[Placement]:
     schedule = read_schedule(path)
     unknown = sum(placement.job not in instance.job_by_id for placement in schedule)
     if unknown and schedule.instance not in (instance.name, coalloc.Schedule(()).instance):
-        names = f"the schedule is of the instance {quoted(schedule.instance)}, this is {quoted(instance.name)}"
-        raise coalloc.CoallocError(f"{visible(str(path))}: {names}, which does not have {unknown} of its jobs")
+        names = f"the schedule belongs to instance {quoted(schedule.instance)}, not to {quoted(instance.name)}"
+        raise coalloc.CoallocError(f"{visible(str(path))}: {names}, which lacks {unknown} of its jobs")
     return schedule.placements
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-WRITING = r"coalloc: what is known is being written; Ctrl-\ (SIGQUIT) ends at once, without it"
+WRITING = r"coalloc: the results are being written; Ctrl-\ (SIGQUIT) ends at once and discards them"
 
 
 class _Interrupts:

@@ -16,23 +16,39 @@ if TYPE_CHECKING:
     from coalloc.groups import By
     from coalloc.results import SimulationResult
 
-MEASURES = "What to measure"
+MEASURES = "Metrics"
 """Panel of the help page."""
 
 After = Annotated[
     float | None,
-    Option(metavar="S", help="Measure also the jobs that arrive from then on ...", rich_help_panel=MEASURES),
+    Option(
+        metavar="SECONDS",
+        help="Also report the metrics of the jobs that arrive at this time or later.",
+        rich_help_panel=MEASURES,
+    ),
 ]
-Before = Annotated[float | None, Option(metavar="S", help="... and before then, apart.", rich_help_panel=MEASURES)]
+Before = Annotated[
+    float | None,
+    Option(
+        metavar="SECONDS",
+        help="Also report the metrics of the jobs that arrive before this time.",
+        rich_help_panel=MEASURES,
+    ),
+]
 Grouped = Annotated[
     str | None,
-    Option("--by", metavar="GROUPS", help="Metrics by user, size, or hour of the week.", rich_help_panel=MEASURES),
+    Option(
+        "--by",
+        metavar="GROUPS",
+        help="Also report metrics by group: user, size (number of tasks) or hour (of the week).",
+        rich_help_panel=MEASURES,
+    ),
 ]
 Epoch = Annotated[
     float | None,
     Option(
-        metavar="S",
-        help="--by hour: Unix time of the clock's 0, as in the head of a trace.",
+        metavar="SECONDS",
+        help="With --by hour: Unix time at time 0 of the trace (UnixStartTime in its header).",
         show_default="a Monday at 0:00",
         rich_help_panel=MEASURES,
     ),
@@ -41,7 +57,7 @@ TimeZone = Annotated[
     str | None,
     Option(
         metavar="ZONE",
-        help="--by hour: whose hours, such as Europe/Stockholm.",
+        help="With --by hour: time zone, such as Europe/Stockholm.",
         show_default="UTC",
         rich_help_panel=MEASURES,
     ),
@@ -68,7 +84,7 @@ class Measuring:
         if self.by is None:
             given = {"--table": has_table, "--epoch": self.epoch is not None, "--time-zone": self.time_zone is not None}
             for option in (option for option, is_given in given.items() if is_given):
-                raise BadParameter("is for groups of jobs: give --by as well", param_hint=option)
+                raise BadParameter("requires --by", param_hint=option)
             return
         if self.by not in get_args(By):
             raise BadParameter(f"must be one of {', '.join(get_args(By))}, got {self.by!r}", param_hint="--by")
@@ -119,14 +135,14 @@ class MeasuredRun:
         found = self.window
         if found is None:
             return []
-        limits = {"from": self.measuring.after, "before": self.measuring.before}
+        limits = {"at or after": self.measuring.after, "before": self.measuring.before}
         words = " and ".join(f"{word} {limit:.12g} s" for word, limit in limits.items() if limit is not None)
         queue = f"{found['queue_length_mean']:.4g} jobs wait on average"
         return [
-            ("window", f"{found['jobs']:.0f} of {self.num_jobs} jobs, those that arrive {words}:"),
+            ("interval", f"{found['jobs']:.0f} of {self.num_jobs} jobs, which arrive {words}"),
             ("  wait", distribution_text(found, "wait", "s")),
             ("  response", distribution_text(found, "response", "s")),
-            ("  slowdown", f"bounded: {distribution_text(found, 'bounded_slowdown')}"),
+            ("  slowdown", f"bounded slowdown: {distribution_text(found, 'bounded_slowdown')}"),
             ("  platform", f"utilization {100 * found['utilization']:.1f} %, {queue}"),
         ]
 

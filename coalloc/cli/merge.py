@@ -12,28 +12,34 @@ import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.options import Broken, Json, Quiet
 from coalloc.cli.output import note, say, say_json
+from coalloc.display.wording import plural
 
 if TYPE_CHECKING:
     from coalloc.workloads.weeks.account import MergeAccount
 
 Speeds = Literal["site", "processor", "origin"]
 
-Spec = Annotated[str, Argument(metavar="SPEC", help="Specification, TOML: traces with their sites, platform, weeks.")]
+Spec = Annotated[str, Argument(metavar="SPEC", help="Specification (TOML): traces with their sites, platform, weeks.")]
 Folder = Annotated[
     Path | None,
     Option(
         "--output",
         "-o",
         metavar="FOLDER",
-        help="Where week-01.json.gz, ..., the account (account.json, account.md) and its picture (account.svg) go.",
-        show_default="only the account, on standard output",
+        help="Folder to write: instances (week-01.json.gz, ...), report (account.json, account.md) and its plot.",
+        show_default="only the report, on standard output",
     ),
 ]
 SpeedsOf = Annotated[
     Speeds | None,
-    Option("--speeds", metavar="SPEEDS", help="site, processor or origin.", show_default="what the specification says"),
+    Option(
+        "--speeds",
+        metavar="NAME",
+        help="Node speeds: site, processor or origin.",
+        show_default="as in the specification",
+    ),
 ]
-AsSwf = Annotated[bool, Option("--swf", help="Write each week as a trace as well.")]
+AsSwf = Annotated[bool, Option("--swf", help="Also write each week as an SWF trace.")]
 
 EXAMPLES = """
 Examples:
@@ -42,7 +48,7 @@ coalloc merge grid1.toml -o grid1
 
 coalloc merge grid1.toml --speeds origin --json | head
 
-The same specification and traces give the same files. What was dropped or changed is counted, per trace and filter.
+The same specification and traces give the same files. The report counts dropped and modified jobs.
 """
 
 
@@ -56,13 +62,13 @@ def merge(
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Merge traces of several sites into weeks of a grid, and account for every job of them."""
+    """Merge traces of several sites into weekly instances of a grid, and report dropped and modified jobs."""
     _check_folder(output, swf)
     merged = coalloc.io.merge_swf(spec, speeds=speeds, broken=broken)
     if output is not None:
         merged.write(output, swf, beside={"account.svg": _picture(merged.account)})
         if not quiet:
-            note(f"{output}: {len(merged.weeks)} weeks")
+            note(f"{output}: {plural(len(merged.weeks), 'week')}")
     if json:
         say_json(merged.account.document)
     else:
@@ -73,7 +79,7 @@ def merge(
 def _check_folder(folder: Path | None, swf: bool) -> None:
     """Raise where the weeks could not be written later."""
     if folder is None and swf:
-        raise BadParameter("goes with --output", param_hint="--swf")
+        raise BadParameter("requires --output", param_hint="--swf")
     if folder is None:
         return
     try:
@@ -82,10 +88,10 @@ def _check_folder(folder: Path | None, swf: bool) -> None:
     except OSError as error:
         from coalloc.documents.storage import reason_of
 
-        raise BadParameter(f"{folder} cannot be made: {reason_of(error)}", param_hint="--output") from None
+        raise BadParameter(f"{folder} cannot be created: {reason_of(error)}", param_hint="--output") from None
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
-        raise BadParameter(f"{there} is no folder", param_hint="--output")
+        raise BadParameter(f"{there} is not a folder", param_hint="--output")
 
 
 def _picture(account: MergeAccount) -> bytes:

@@ -25,7 +25,7 @@ def model_format(path: Path) -> str:
     extension = path.suffix.lower().removeprefix(".")
     if extension not in FORMATS:
         supported = " or ".join(f".{name}" for name in FORMATS)
-        raise CoallocError(f"--write-model: the extension of {visible(str(path))} must be {supported}")
+        raise CoallocError(f"--write-model: must end in {supported}, got {visible(str(path))}")
     return extension
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-OUTPUT = "What to write"
+OUTPUT = "Output"
 """Panel of the help page for files."""
 
 PICTURES = (".png", ".svg", ".pdf", ".html")
@@ -17,7 +17,7 @@ PICTURES = (".png", ".svg", ".pdf", ".html")
 def no_picture(path: Path | None) -> Path | None:
     """Return the name of a schedule or result file; raise where it is that of a picture."""
     if path is not None and path.suffix.lower() in PICTURES:
-        raise typer.BadParameter(f"{path.name} is the name of a picture, and this is a JSON file: --plot draws one")
+        raise typer.BadParameter(f"must be a JSON file, got the picture {path.name}; --plot draws pictures")
     return path
 
 
@@ -27,20 +27,25 @@ ScheduleFile = Annotated[
         "--output",
         "-o",
         metavar="OUT",
-        help="Schedule file, for coalloc check.",
+        help="Schedule file to write.",
         rich_help_panel=OUTPUT,
         callback=no_picture,
     ),
 ]
 GanttFile = Annotated[
     Path | None,
-    typer.Option("--plot", metavar="FIGURE", help="Gantt picture: .png, .svg, .pdf or .html.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--plot", metavar="FIGURE", help="Gantt chart to draw: .png, .svg, .pdf or .html.", rich_help_panel=OUTPUT
+    ),
 ]
-Broken = Annotated[Literal["error", "drop"], typer.Option(help="Lines of a trace that cannot be read: error, or drop.")]
-Json = Annotated[bool, typer.Option("--json", help="Print pure JSON on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but faults.")]
+Broken = Annotated[
+    Literal["error", "drop"],
+    typer.Option(help="Malformed lines of a trace. error: report them and stop; drop: skip them."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress output; print errors only.")]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="OUT", help="File to write.", show_default="standard output"),
 ]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same instance.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Random seed.")]

@@ -72,7 +72,7 @@ def check_writable(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pa
     from coalloc.instance import CoallocError
 
     files = [path for path in inputs if path is not None and str(path) != STANDARD]
-    taken = {os.path.realpath(path): "it is an input" for path in files}
+    taken = {os.path.realpath(path): "it is an input file" for path in files}
     lines = []
     for option, path in outputs.items():
         if path is None:
@@ -82,11 +82,11 @@ def check_writable(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pa
         known = "" if is_device(path) else taken.get(place, "")
         reason = known if is_standard else _obstacle(path) or known
         if is_standard and option in NO_STREAMS:
-            reason = "it must be a file"
+            reason = "a store must be a file"
         _IS_TAKEN.set(_IS_TAKEN.get() or is_standard)
         if reason:
             lines.append(f"{option}: {visible(str(path))} cannot be written: {reason}")
-        taken[place] = f"{option} names it too"
+        taken[place] = f"it is also the file of {option}"
     if lines:
         raise CoallocError("\n".join(lines))
 
@@ -106,7 +106,7 @@ def _obstacle(path: Path) -> str:
         if is_device(path):
             return "" if os.access(path, os.W_OK) else "permission denied"
         if not folder.is_dir():
-            return "there is no such folder"
+            return "the folder does not exist"
         with TemporaryFile(dir=folder):  # what a mode allows a file system may refuse
             return ""
     except OSError as error:
@@ -122,7 +122,7 @@ def make_folder(option: str, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CoallocError(f"{option}: {visible(str(folder))} cannot be made: {reason_of(error)}") from None
+        raise CoallocError(f"{option}: {visible(str(folder))} cannot be created: {reason_of(error)}") from None
 
 
 @dataclass(frozen=True, slots=True)

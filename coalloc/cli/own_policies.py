@@ -48,7 +48,7 @@ def own_policy(text: str, options: Mapping[str, Any]) -> Policy | Broker:
         made = found(**options)
         chosen: Policy | Broker | None = made if isinstance(made, (Policy, Broker)) else None
     if chosen is None:
-        raise CoallocError(f"{visible(text)} is no policy: it must have {RUNNABLE}")
+        raise CoallocError(f"{visible(text)} is not a policy: it must have {RUNNABLE}")
     if isinstance(chosen, Policy):
         for name, arguments in CALLS.items():
             _check_call(text, name, getattr(chosen, name, None), arguments)
@@ -84,7 +84,9 @@ def _check_call(text: str, name: str, method: object, arguments: Sequence[str]) 
         inspect.signature(method).bind(*arguments)
     except TypeError:
         expected = f"{name}({', '.join(arguments)})"
-        raise CoallocError(f"{visible(text)}: {name}{inspect.signature(method)} is called as {expected}") from None
+        raise CoallocError(
+            f"{visible(text)}: {name}{inspect.signature(method)} must accept the call {expected}"
+        ) from None
 
 
 def _files_of(found: type) -> set[str | None]:
@@ -102,7 +104,9 @@ def _imported(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            raise CoallocError(f"--policy: there is no module {quoted(name)} here or among those installed") from None
+            raise CoallocError(
+                f"--policy: module {quoted(name)} is neither in the current folder nor installed"
+            ) from None
         raise CoallocError(f"--policy: module {quoted(name)} cannot be imported: {_described(error)}") from error
     except (Exception, SystemExit) as error:
         raise CoallocError(f"--policy: module {quoted(name)} cannot be imported: {_described(error)}") from error
@@ -116,7 +120,7 @@ def _class_in(module: ModuleType, name: str) -> Any:
     classes = [known for known, value in vars(module).items() if inspect.isclass(value)]
     near = difflib.get_close_matches(name, classes, 1)
     policies = [known for known in classes if hasattr(vars(module)[known], "decide")]
-    hint = f" (did you mean {quoted(near[0])}?)" if near else f"; policies in it: {', '.join(policies) or 'none'}"
+    hint = f" (did you mean {quoted(near[0])}?)" if near else f"; its policies: {', '.join(policies) or 'none'}"
     raise CoallocError(f"--policy: module {quoted(module.__name__)} has no class {quoted(name)}{hint}")
 
 

@@ -16,7 +16,7 @@ coalloc simulate example:mesd-example --policy easy -p allocation=first-fit
 
 
 def policies(as_json: Json = False) -> ExitCode:
-    """List the policies, their options and defaults."""
+    """List the policies with their options and defaults."""
     from coalloc.heuristics.registry import POLICIES
 
     if as_json:

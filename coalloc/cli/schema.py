@@ -10,10 +10,10 @@ import coalloc
 from coalloc.cli.errors import ExitCode
 from coalloc.cli.output import say_json
 
-Kind = Annotated[str, Argument(metavar="KIND", help="instance, platform, schedule or result.")]
+Kind = Annotated[str, Argument(metavar="KIND", help="File format: instance, platform, schedule or result.")]
 
 
 def schema(kind: Kind) -> ExitCode:
-    """Print the JSON Schema (draft 2020-12) of a kind of file."""
+    """Print the JSON Schema (draft 2020-12) of a file format."""
     say_json(coalloc.io.schema(kind))
     return ExitCode.DONE

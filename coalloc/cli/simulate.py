@@ -15,7 +15,7 @@ from typer import Argument, BadParameter, Option
 
 import coalloc
 from coalloc.cli.errors import ExitCode
-from coalloc.cli.inputs import platform_of_trace, read_instance, trace_format
+from coalloc.cli.inputs import ONLY_TRACES, platform_of_trace, read_instance, trace_format
 from coalloc.cli.measuring import After, Before, Epoch, Grouped, Measuring, TimeZone, groups_text
 from coalloc.cli.options import OUTPUT, Broken, GanttFile, Json, Quiet, ScheduleFile
 from coalloc.cli.output import Written, check_writable, note, say, say_fields, say_json
@@ -27,96 +27,132 @@ if TYPE_CHECKING:
     from coalloc import Instance
     from coalloc.results import SimulationResult
 
-INPUT, ENGINE = "What to run", "How it runs"
+INPUT, ENGINE = "Policy and platform", "Simulation"
 """Panels of the help page, beside that of the files."""
 
 File = Annotated[
     str,
-    Argument(metavar="FILE", help="Instance file, example:NAME for a bundled one, or a trace (.swf, .swf.gz, sacct)."),
+    Argument(
+        metavar="FILE",
+        help="Instance file, example:NAME for a bundled instance, or trace (.swf, .swf.gz, sacct).",
+    ),
 ]
 PolicyName = Annotated[
     str,
     Option(
         "--policy",
-        help="Policy; coalloc policies lists them. One of your own: module:Class.",
+        metavar="POLICY",
+        help="Scheduling policy; coalloc policies lists them. Custom policies: module:Class.",
         rich_help_panel=INPUT,
     ),
 ]
 Parameters = Annotated[
     list[str] | None,
-    Option(
-        "--parameter", "-p", metavar="KEY=VALUE", help="Option of the policy; may be repeated.", rich_help_panel=INPUT
-    ),
+    Option("--parameter", "-p", metavar="KEY=VALUE", help="Option of the policy. Repeatable.", rich_help_panel=INPUT),
 ]
 Processors = Annotated[
     int | None,
     Option(
         min=1,
         metavar="N",
-        help="A trace runs on a pool of N, else as its header says ...",
+        help="Run a trace on one cluster of N identical processors.",
+        show_default="the number in the header",
         rich_help_panel=INPUT,
     ),
 ]
 PlatformFile = Annotated[
-    Path | None, Option("--platform", metavar="PLATFORM", help="... or on this platform.", rich_help_panel=INPUT)
+    Path | None,
+    Option("--platform", metavar="PLATFORM", help="Run a trace on the platform of this file.", rich_help_panel=INPUT),
 ]
 Passes = Annotated[
     str,
     Option(
-        help="batch: one scheduling pass per instant, after its terminations and arrivals; per-event: one after each.",
+        metavar="MODE",
+        help="Scheduling passes. batch: one per point in time, after all job ends and arrivals; "
+        "per-event: one after each job end and arrival.",
         rich_help_panel=ENGINE,
     ),
 ]
-Kill = Annotated[bool, Option("--kill", help="Kill jobs that outlast their estimates.", rich_help_panel=ENGINE)]
-RunSeed = Annotated[int, Option(min=0, help="Seed of what a policy may draw.", rich_help_panel=ENGINE)]
+Kill = Annotated[bool, Option("--kill", help="Kill jobs that exceed their requested walltime.", rich_help_panel=ENGINE)]
+RunSeed = Annotated[
+    int, Option(min=0, metavar="N", help="Random seed, for randomized policies.", rich_help_panel=ENGINE)
+]
 JobsFile = Annotated[
-    Path | None, Option("--jobs", metavar="CSV", help="Table of the jobs: waits, ends, nodes.", rich_help_panel=OUTPUT)
+    Path | None,
+    Option("--jobs", metavar="CSV", help="Table to write: wait, end and nodes of each job.", rich_help_panel=OUTPUT),
 ]
 TraceFile = Annotated[
     Path | None,
     Option(
-        "--swf", metavar="TRACE", help="Trace of the run, waits filled in: .swf or .swf.gz.", rich_help_panel=OUTPUT
+        "--swf",
+        metavar="TRACE",
+        help="Trace to write, with the simulated waits: .swf or .swf.gz.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 PowerPlot = Annotated[
     Path | None,
-    Option("--power", metavar="FIGURE", help="Power over time: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
+    Option(
+        "--power",
+        metavar="FIGURE",
+        help="Plot of electric power over time to draw: .png, .svg or .pdf.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 SeriesFile = Annotated[
     Path | None,
-    Option("--series", metavar="CSV", help="Table of queue, processors, links, power in time.", rich_help_panel=OUTPUT),
+    Option(
+        "--series",
+        metavar="CSV",
+        help="Time series to write: queue, processors, links and electric power.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 SeriesPlot = Annotated[
     Path | None,
-    Option("--series-plot", metavar="FIGURE", help="The same as picture: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
+    Option(
+        "--series-plot",
+        metavar="FIGURE",
+        help="Plot of the time series to draw: .png, .svg or .pdf.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 Every = Annotated[
     float | None,
-    Option(metavar="S", help="Both in steps of S seconds, instead of every change.", rich_help_panel=OUTPUT),
+    Option(
+        metavar="SECONDS",
+        help="Time step of the series.",
+        show_default="a row for each change",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 GroupsFile = Annotated[
-    Path | None, Option("--table", metavar="CSV", help="Table of the metrics by GROUPS.", rich_help_panel=OUTPUT)
+    Path | None,
+    Option("--table", metavar="CSV", help="Table of the metrics by group to write.", rich_help_panel=OUTPUT),
 ]
-Metered = Annotated[bool, Option("--energy", help="Meter the run: J, J s.", rich_help_panel=OUTPUT)]
+Metered = Annotated[
+    bool,
+    Option("--energy", help="Report energy (J) and the energy-delay product (J s).", rich_help_panel=OUTPUT),
+]
 
 EXAMPLES = """
 Examples:
 
 coalloc simulate example:thesis-oas-1 --policy easy --plot gantt.png
 
-coalloc simulate HPC2N-2002.swf.gz --processors 240 --policy easy --jobs jobs.csv
+coalloc simulate HPC2N-2002.swf.gz --processors 240 --jobs jobs.csv
 
-coalloc simulate KTH-SP2.swf.gz --processors 100 --policy fcfs --passes per-event --json > run.json
+coalloc simulate KTH-SP2.swf.gz --policy fcfs --passes per-event --json
 
-coalloc simulate wl1.json --policy easy -p allocation=first-fit -p scope=cluster -o schedule.json
+coalloc simulate wl1.json -p allocation=first-fit -p scope=cluster -o s.json
 
 coalloc simulate wl1.json --policy mine:Kept -p start=7200 -p end=10800
 
-coalloc simulate HPC2N-2002.swf.gz --processors 240 --after 2592000 --by user --table users.csv --series-plot run.png
+coalloc simulate HPC2N-2002.swf.gz --after 2592000 --by user --table users.csv
 
-coalloc simulate example:pcbe-8 --policy pcbe -p criterion=edp --energy --power power.png
+coalloc simulate example:pcbe-8 --policy pcbe --energy --power power.png
 
-The metrics are those of coalloc.metrics (docs/metrics.md); --json shows them all. Ctrl-C says where the run was.
+docs/metrics.md defines the metrics; --json prints all of them.
 """
 
 
@@ -149,7 +185,7 @@ def simulate(
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Run an instance or a trace over time under a policy, and report what came of it."""
+    """Simulate an instance or a trace under a scheduling policy and report metrics."""
     from coalloc.cli.own_policies import SEPARATOR, faults_of, own_policy
     from coalloc.heuristics.registry import policy_named
 
@@ -208,7 +244,7 @@ def _read(
     """Return the instance of a file, or of a trace on the platform that the options name."""
     if trace_format(file) is None:
         if processors is not None or platform is not None:
-            raise BadParameter("is for traces: an instance has its own platform", param_hint="--processors, --platform")
+            raise BadParameter(ONLY_TRACES, param_hint="--processors, --platform")
         return read_instance(file)
     from coalloc.documents.text import visible
     from coalloc.workloads.logs import read_log
@@ -230,7 +266,7 @@ def _check_one(policy: str) -> None:
     if "," in policy and any(name in POLICIES for name in names):
         near = (difflib.get_close_matches(name, POLICIES, 1) or [visible(name)] for name in names)
         several = " ".join(f"--policy {found[0]}" for found in near)
-        sentence = f"takes one policy, got {quoted(policy)}; coalloc compare takes several: {several}"
+        sentence = f"must be one policy, got {quoted(policy)}; to compare several use coalloc compare {several}"
         raise BadParameter(sentence, param_hint="--policy")
 
 
@@ -239,7 +275,7 @@ def _check_every(every: float | None, has_series: bool) -> None:
     if every is None:
         return
     if not has_series:
-        raise BadParameter("is for --series and --series-plot", param_hint="--every")
+        raise BadParameter("requires --series or --series-plot", param_hint="--every")
     if not every > 0.0:
         raise BadParameter(f"must be above 0 s, got {every:g}", param_hint="--every")
 

@@ -17,25 +17,36 @@ from coalloc.cli.output import check_writable
 from coalloc.cli.pairs import share
 from coalloc.cli.solving import ResultFiles, run_solve, show_result
 
-MODEL, LIMITS = "What to solve", "How long, and with what"
+MODEL, LIMITS = "Model", "Solver and limits"
 """Panels of the help page, beside that of the files."""
 
-File = Annotated[str, Argument(metavar="FILE", help="Instance file, or example:NAME for a bundled one.")]
+File = Annotated[str, Argument(metavar="FILE", help="Instance file, or example:NAME for a bundled instance.")]
 Model = Annotated[
     str,
-    Option(help="oas: order and allocate; pas, cbs, jpr: allocate all jobs as one package.", rich_help_panel=MODEL),
+    Option(
+        metavar="MODEL",
+        help="oas: order and allocate the jobs. pas, cbs, jpr: allocate all jobs as one package that starts together.",
+        rich_help_panel=MODEL,
+    ),
 ]
 Formulation = Annotated[
     str,
-    Option(help="auto; or oas: node, count, mode; pas: node, mode.", rich_help_panel=MODEL),
+    Option(
+        metavar="NAME",
+        help="Formulation of the model. auto: portfolio of bounds, searches and models. "
+        "With oas also node, count, mode; with pas node, mode.",
+        rich_help_panel=MODEL,
+    ),
 ]
 Objective = Annotated[
     str | None,
     Option(
-        help="oas: makespan, total-response-time, total-weighted-response-time, mean-wait, mean-bounded-slowdown, "
-        "weighted-tardiness, maximum-lateness, energy, edp; several in order of priority with commas between them "
-        "(makespan,total-response-time); the others have one each.",
-        show_default="what the model is for",
+        metavar="NAME",
+        help="Objective to minimize. With oas: makespan, total-response-time, total-weighted-response-time, "
+        "mean-wait, mean-bounded-slowdown, weighted-tardiness, maximum-lateness, energy or edp; "
+        "for lexicographic optimization several, separated by commas (makespan,total-response-time). "
+        "Each other model has a single objective.",
+        show_default="the objective of the model",
         rich_help_panel=MODEL,
     ),
 ]
@@ -43,59 +54,89 @@ Slot = Annotated[
     str | None,
     Option(
         metavar="SLOT",
-        help="Length of a slot in seconds, or like 50% of the mean base time.",
+        help="Length of a time slot: seconds, or a percentage of the mean reference run time (50%).",
         show_default="continuous time",
         rich_help_panel=MODEL,
     ),
 ]
 Links = Annotated[
-    str, Option(help="strict: links may not saturate; shared (pas): they may, and slow jobs.", rich_help_panel=MODEL)
+    str,
+    Option(
+        metavar="RULE",
+        help="strict: link capacities are hard constraints. shared (pas): saturated links slow jobs down.",
+        rich_help_panel=MODEL,
+    ),
 ]
 Saturation = Annotated[
     float,
     Option(
         parser=share,
         metavar="SHARE",
-        help="Tolerated share above the links' bandwidth: 5%, or 0.05.",
+        help="Tolerated load above the bandwidth of a link: 5% or 0.05.",
         rich_help_panel=MODEL,
     ),
 ]
 Within = Annotated[
     str,
-    Option("--scope", help="Where the tasks of a job may be: platform, cluster or node (oas).", rich_help_panel=MODEL),
+    Option(
+        "--scope",
+        metavar="SCOPE",
+        help="Where the tasks of one job may run (oas). platform: on several clusters (co-allocation); "
+        "cluster: on one cluster; node: on one node.",
+        rich_help_panel=MODEL,
+    ),
 ]
 MakespanLimit = Annotated[
     float | None,
     Option(
         metavar="SECONDS",
-        help="The schedule must end within it (oas: energy, edp, makespan).",
+        help="Maximum makespan (oas, with objective energy, edp or makespan).",
         show_default="none",
         rich_help_panel=MODEL,
     ),
 ]
-TimeLimit = Annotated[float, Option(help="Seconds, building included; inf for no limit.", rich_help_panel=LIMITS)]
+TimeLimit = Annotated[
+    float,
+    Option(
+        metavar="SECONDS",
+        help="Time limit, including the time to build models; inf for none.",
+        rich_help_panel=LIMITS,
+    ),
+]
 WorkLimit = Annotated[
     int | None,
     Option(
         metavar="NODES",
-        help="Branch-and-bound nodes: a limit that repeats exactly.",
+        help="Maximum number of branch-and-bound nodes; unlike a time limit, it gives reproducible results.",
         show_default="none",
         rich_help_panel=LIMITS,
     ),
 ]
 Gap = Annotated[
     float,
-    Option(parser=share, metavar="SHARE", help="Stop at this relative gap: 1%, or 0.01.", rich_help_panel=LIMITS),
+    Option(
+        parser=share,
+        metavar="SHARE",
+        help="Stop at this relative optimality gap: 1% or 0.01.",
+        rich_help_panel=LIMITS,
+    ),
 ]
-SolverSeed = Annotated[int, Option(help="Seed of the solver.", rich_help_panel=LIMITS)]
-Threads = Annotated[int, Option(help="Threads of the solver.", rich_help_panel=LIMITS)]
+SolverSeed = Annotated[int, Option(metavar="N", help="Random seed.", rich_help_panel=LIMITS)]
+Threads = Annotated[int, Option(metavar="N", help="Number of CPU cores.", rich_help_panel=LIMITS)]
 Solver = Annotated[
-    str, Option(help="highs, or a MIP solver that Pyomo finds: cbc, glpk, gurobi, ...", rich_help_panel=LIMITS)
+    str,
+    Option(
+        metavar="NAME",
+        help="MIP solver: highs, or one that is installed and known to Pyomo (cbc, glpk, gurobi, ...).",
+        rich_help_panel=LIMITS,
+    ),
 ]
 StartFile = Annotated[
     Path | None,
     Option(
-        metavar="SCHEDULE", help="A valid schedule, of some of the jobs or all, to start from.", rich_help_panel=LIMITS
+        metavar="SCHEDULE",
+        help="Warm start: schedule (or result) file with a valid schedule of some or all jobs.",
+        rich_help_panel=LIMITS,
     ),
 ]
 FixedFile = Annotated[
@@ -103,7 +144,7 @@ FixedFile = Annotated[
     Option(
         "--fixed",
         metavar="SCHEDULE",
-        help="Placements of some jobs that are kept as they are (oas).",
+        help="Fixed assignments: schedule (or result) file with placements to keep (oas).",
         rich_help_panel=MODEL,
     ),
 ]
@@ -111,19 +152,23 @@ ResultFile = Annotated[
     Path | None,
     Option(
         metavar="RESULT",
-        help="Result file: status, bound, trace, options, versions, schedule.",
+        help="Result file to write: status, bound, trace, options, versions and schedule.",
         rich_help_panel=OUTPUT,
         callback=no_picture,
     ),
 ]
 ModelFile = Annotated[
     Path | None,
-    Option(metavar="MODEL", help="The model, before it is solved: .lp or .mps.", rich_help_panel=OUTPUT),
+    Option(metavar="MODEL", help="Model file to write before the solve: .lp or .mps.", rich_help_panel=OUTPUT),
 ]
 
 ProgressFile = Annotated[
     Path | None,
-    Option(metavar="FIGURE", help="Best schedule and bound over time: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
+    Option(
+        metavar="FIGURE",
+        help="Plot of incumbent and lower bound over time to draw: .png, .svg or .pdf.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 
 EXAMPLES = """
@@ -139,10 +184,9 @@ coalloc solve wl1.json --slot 50% --formulation node --write-model wl1.lp
 
 coalloc solve pcbe.json --objective energy --scope node --makespan-limit 12
 
-Ctrl-C, or SIGTERM of a batch system, stops the solver and keeps the best schedule and bound known;
-a second one changes nothing of that.
+Ctrl-C, or SIGTERM from a batch system, stops the solver and keeps the incumbent and the lower bound.
 
-Exit code: 0 there is a schedule, 1 there is none or none was found.
+Exit codes: 0 a schedule is found; 1 infeasible, or no schedule found; 2 invalid input or usage.
 """
 
 
@@ -173,7 +217,7 @@ def solve(
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Solve one instance: a schedule and a proof, or the best schedule and bound that the limits allow."""
+    """Solve an instance: find a schedule and a lower bound, and prove optimality if the limits allow."""
     files = ResultFiles(output, result, () if plot is None else (plot,), write_model, progress_plot)
     _check_outputs(files, inputs=(file, start, fixed))
     _check_formulation(model, formulation, slot)
@@ -209,7 +253,7 @@ def _check_formulation(model: str, formulation: str, slot: str | None) -> None:
 
     if slot is None and model == "oas" and formulation in FORMULATIONS["oas"]:
         raise BadParameter(
-            f"{formulation} needs slots, such as --slot 50%; without there is auto alone",
+            f"{formulation} requires time slots, such as --slot 50%; in continuous time use auto",
             param_hint="--formulation",
         )
 

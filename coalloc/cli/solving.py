@@ -81,7 +81,7 @@ def show_result(instance: Instance, result: SolveResult, files: ResultFiles, as_
     if result.schedule is not None:
         return ExitCode.DONE
     for path in files.of_schedule:
-        note(f"coalloc: no schedule was found, so {visible(str(path))} is not written")
+        note(f"coalloc: no schedule was found; {visible(str(path))} is not written")
     return ExitCode.NOTHING
 
 

@@ -30,8 +30,8 @@ Fractions = Annotated[
         "--fraction",
         parser=share,
         metavar="SHARE",
-        help="Slot as a share of the mean base time, 50% or 0.5; may be repeated.",
-        show_default="15, 25, 50, 100, 150, 200 and 250 %",
+        help="Slot length as a share of the mean reference run time: 50% or 0.5. Repeatable.",
+        show_default="15, 25, 50, 100, 150, 200 and 250%",
     ),
 ]
 Within = Annotated[
@@ -39,28 +39,37 @@ Within = Annotated[
     Option(
         parser=share,
         metavar="SHARE",
-        help="How much worse than the best a recommended slot may be.",
+        help="Tolerated mean increase of the makespan for the recommended slot length.",
         show_default="2%",
     ),
 ]
-By = Annotated[Literal["replayed", "compacted"], Option(help="Makespan by which slots are compared.")]
-Continuous = Annotated[
-    bool, Option("--continuous/--no-continuous", help="Solve in continuous time as well, or only compute a bound.")
+By = Annotated[
+    Literal["replayed", "compacted"],
+    Option(
+        metavar="NAME",
+        help="Makespan to compare, in continuous time. replayed: with the starts of the slotted schedule; "
+        "compacted: with the jobs left-shifted.",
+    ),
 ]
-Formulation = Annotated[str, Option(help="Of the solves in slots: auto, node, count or mode.")]
+Continuous = Annotated[
+    bool, Option("--continuous/--no-continuous", help="Solve in continuous time too, or compute a bound only.")
+]
+Formulation = Annotated[
+    str, Option(metavar="NAME", help="Formulation of the slotted models: auto, node, count or mode.")
+]
 
 EXAMPLES = """
 Examples:
 
 coalloc study slot-size wl*.json --plot slots.png -o slots.csv
 
-coalloc study slot-size example:thesis-oas-1 --fraction 25% --fraction 50% --within 1% --by compacted
+coalloc study slot-size example:thesis-oas-1 --fraction 25% --fraction 50%
 """
 
 
 @app.callback(invoke_without_command=True)
 def start(context: typer.Context) -> None:
-    """Study what an option does to results, over many solves."""
+    """Run parameter studies over many solves or simulations."""
     if context.invoked_subcommand is None:
         say(context.get_help())
         raise typer.Exit(ExitCode.BAD_INPUT)
@@ -83,7 +92,7 @@ def slot_size(
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Solve with slots of several lengths; say which is coarse enough, and enclose the optimum in continuous time."""
+    """Recommend a time slot length, and bound the error of each length against continuous time."""
     from coalloc.studies.slot_report import draw
     from coalloc.studies.slot_size import FRACTIONS
 
@@ -103,7 +112,7 @@ def slot_size(
     if table is None:
         return ExitCode.DONE
     if not table["slotted"].notna().any():
-        note("coalloc: no instance has a schedule")
+        note("coalloc: no schedule was found for any instance")
         return ExitCode.NOTHING
     return show_table(table, plot, json, draw, words=partial(_words, tolerated=within, by=by, seed=seed))
 

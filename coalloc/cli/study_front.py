@@ -32,15 +32,34 @@ from coalloc.display.wording import plural
 if TYPE_CHECKING:
     import pandas as pd
 
-File = Annotated[str, Argument(metavar="FILE", help="Instance file with watts, or example:NAME for a bundled one.")]
+File = Annotated[
+    str, Argument(metavar="FILE", help="Instance file with node watts, or example:NAME for a bundled instance.")
+]
 Points = Annotated[
     int | None,
-    Option(min=2, help="Maximum number of points of the front. Default: all points."),
+    Option(
+        min=2,
+        metavar="N",
+        help="Maximum number of points of the Pareto front.",
+        show_default="all points",
+    ),
 ]
 Slot = Annotated[
-    str | None, Option(help='Seconds, or "10%" of the mean base time; needed unless jobs are within nodes.')
+    str | None,
+    Option(
+        metavar="SLOT",
+        help="Length of a time slot: seconds, or a percentage of the mean reference run time (10%). "
+        "Required unless --scope is node.",
+        show_default="continuous time",
+    ),
 ]
-Within = Annotated[Scope, Option(help="Where the tasks of a job may be.")]
+Within = Annotated[
+    Scope,
+    Option(
+        metavar="SCOPE",
+        help="Where the tasks of one job may run: platform (co-allocation), cluster or node.",
+    ),
+]
 
 NAMED = 5
 """Strips that are named, at most."""
@@ -48,9 +67,9 @@ NAMED = 5
 EXAMPLES = """
 Examples:
 
-coalloc study front example:pcbe-8 --policy pcbe --policy node-list --plot front.png
+coalloc study front example:pcbe-8 --policy pcbe --plot front.png
 
-coalloc study front pcbe.json --policy "pcbe criterion=edp" --policy node-list --points 10 -o front.csv
+coalloc study front pcbe.json --policy "pcbe criterion=edp" --points 10 -o f.csv
 """
 
 
@@ -69,7 +88,7 @@ def front(
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Find the front of makespan and energy, complete or with its open strips, and where policies are beside it."""
+    """Compute the Pareto front of makespan and energy, and compare policies with it."""
     from coalloc.studies.front import draw
 
     check_outputs(output, plot, (file,))

@@ -19,36 +19,45 @@ from coalloc.cli.tables import show_table, written_table
 if TYPE_CHECKING:
     import pandas as pd
 
-Weeks = Annotated[list[str], Argument(metavar="WEEK ...", help="Instance files of one platform, as of coalloc merge.")]
+Weeks = Annotated[
+    list[str], Argument(metavar="WEEK", help="Instance files of one platform, as written by coalloc merge.")
+]
 Strategies = Annotated[
     list[str] | None,
-    Option("--strategy", metavar="STRATEGY", help="Strategy; may be repeated.", show_default="all 31"),
+    Option("--strategy", metavar="STRATEGY", help="Broker strategy. Repeatable.", show_default="all 31"),
 ]
 AlwaysOn = Annotated[
     list[str] | None,
     Option(
         metavar="STRATEGY",
-        help="Run it with all switched on as well; may be repeated.",
+        help="Strategy to run also without power management. Repeatable.",
         show_default="the best by set coverage",
     ),
 ]
-Local = Annotated[Literal["easy", "fcfs", "conservative"], Option(help="Scheduler of every site.")]
+Local = Annotated[
+    Literal["easy", "fcfs", "conservative"],
+    Option(metavar="POLICY", help="Local scheduler of every site: easy, fcfs or conservative."),
+]
 Working = Annotated[
-    Literal["total", "extra"], Option(help="Watts of a working core: all it draws, or what is added to idle ones.")
+    Literal["total", "extra"],
+    Option(
+        metavar="NAME",
+        help="Meaning of working watts. total: all that a busy core draws; extra: in addition to its idle watts.",
+    ),
 ]
 StoreFile = Annotated[
     Path | None,
     Option(
         "--store",
         metavar="STORE",
-        help="Where runs are kept; what it has is not run again.",
-        show_default="CSV with the suffix .sqlite",
+        help="Store of completed runs; they are not repeated.",
+        show_default="CSV with suffix .sqlite",
     ),
 ]
-Processes = Annotated[int, Option("--jobs", "-j", min=1, metavar="N", help="Runs at a time.")]
-TimeLimit = Annotated[float, Option(help="Seconds at which a run is killed; inf for no limit.")]
+Processes = Annotated[int, Option("--jobs", "-j", min=1, metavar="N", help="Number of parallel runs.")]
+TimeLimit = Annotated[float, Option(metavar="SECONDS", help="Time limit of each run; inf for none.")]
 PlotFolder = Annotated[
-    Path | None, Option("--plot", metavar="FOLDER", help="Folder for pictures and the table by strategy.")
+    Path | None, Option("--plot", metavar="FOLDER", help="Folder for plots and the table by strategy.")
 ]
 
 EXAMPLES = """
@@ -56,9 +65,9 @@ Examples:
 
 coalloc study grid grid1/week-*.json.gz -o table.csv --plot figures --jobs 2
 
-coalloc study grid grid1/week-0*.json.gz --strategy MaxAR_v --strategy MST_v --local conservative
+coalloc study grid grid1/week-0*.json.gz --strategy MaxAR_v --strategy MST_v
 
-Run again, the same command goes on where it was stopped.
+To resume an interrupted study, run the same command again.
 """
 
 
@@ -78,11 +87,11 @@ def grid(
     json: Json = False,
     quiet: Quiet = False,
 ) -> ExitCode:
-    """Run strategies of a broker on weeks of a grid; rank them by all metrics and by energy efficiency."""
+    """Compare broker strategies over weeks of a grid; rank them by all metrics and by energy efficiency."""
     from coalloc.studies.grid_report import draw
 
     if plot is not None and plot.exists() and not plot.is_dir():
-        raise BadParameter(f"{plot} is no folder", param_hint="--plot")
+        raise BadParameter(f"must be a folder, got the file {plot}", param_hint="--plot")
     kept = store or (None if output is None else output.with_suffix(".sqlite"))
     check_writable({"--output": output, "--store": kept}, inputs=weeks)
     study = partial(
@@ -112,5 +121,5 @@ def _words(table: pd.DataFrame) -> str:
     saved = savings(table)
     if len(saved):
         shown = saved.to_string(index=False, float_format="{:.6g}".format, na_rep="-")
-        parts.append(f"with power management less always on:\n{shown}")
+        parts.append(f"Change by power management, compared with all clusters always on:\n{shown}")
     return "\n\n".join(parts)

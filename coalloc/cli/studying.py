@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from coalloc.simulator.policy import Policy
     from coalloc.simulator.routing import Broker
 
-Files = Annotated[list[str], Argument(metavar="FILE ...", help="Instance files, or example:NAME for bundled ones.")]
+Files = Annotated[list[str], Argument(metavar="FILE", help="Instance files, or example:NAME for bundled instances.")]
 Policies = Annotated[
     list[str] | None,
     Option(
         "--policy",
         metavar="POLICY",
-        help='Policy, with its options: "easy allocation=first-fit"; may be repeated. One of your own: module:Class.',
+        help='Policy with its options: "easy allocation=first-fit". Repeatable. Custom policies: module:Class.',
     ),
 ]
-TimeLimit = Annotated[float, Option(help="Seconds for each solve and each bound; inf for no limit.")]
-Threads = Annotated[int, Option(min=1, help="Threads of the solver.")]
-RunSeed = Annotated[int, Option(min=0, help="Seed of solver and policies.")]
-Table = Annotated[Path | None, Option("--output", "-o", metavar="CSV", help="Table of all rows.")]
-Plot = Annotated[Path | None, Option(metavar="FIGURE", help="Picture: .png, .svg or .pdf.")]
+TimeLimit = Annotated[float, Option(metavar="SECONDS", help="Time limit of each solve and each bound; inf for none.")]
+Threads = Annotated[int, Option(min=1, metavar="N", help="Number of CPU cores.")]
+RunSeed = Annotated[int, Option(min=0, metavar="N", help="Random seed.")]
+Table = Annotated[Path | None, Option("--output", "-o", metavar="CSV", help="Table to write, with all results.")]
+Plot = Annotated[Path | None, Option(metavar="FIGURE", help="Plot to draw: .png, .svg or .pdf.")]
 
 
 def check_outputs(output: Path | None, plot: Path | None, inputs: Iterable[str]) -> None:
@@ -52,7 +52,7 @@ def _policy_of(text: str, option: str) -> dict[str, Any]:
     name, *pairs = text.split() or [""]
     if "," in name and set(name.split(",")) <= set(POLICIES):
         repeated = " ".join(f"{option} {one}" for one in name.split(","))
-        raise BadParameter(f"names one policy: {repeated}", param_hint=option)
+        raise BadParameter(f"must be one policy, got {name!r}; for several use {repeated}", param_hint=option)
     return {"policy": name, **parameters_of(pairs, option)}
 
 

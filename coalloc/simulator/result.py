@@ -29,8 +29,14 @@ QUANTITIES = {"wait": WAIT, "run": EXECUTION_TIME, "response": RESPONSE}
 
 def distribution_text(metrics: Mapping[str, float], name: str, unit: str = "") -> str:
     """Return mean, median, high percentiles and maximum of a quantity in words."""
-    of = {"mean": "mean", "median": "median", "p95": "95 %", "p99": "99 %", "max": "max"}
-    return ", ".join(f"{word} {metrics[f'{name}_{part}']:.6g} {unit}".rstrip() for part, word in of.items())
+    parts = ("mean", "median", "p95", "p99", "max")
+    return ", ".join(f"{part} {metrics[f'{name}_{part}']:.6g} {unit}".rstrip() for part in parts)
+
+
+def _excess_text(metrics: Mapping[str, float]) -> str:
+    """Return by how much jobs run longer than on dedicated reference nodes, in words."""
+    excess = 100 * metrics["execution_slowdown"]
+    return f"mean run time {abs(excess):.2f} % {'below' if excess < 0.0 else 'above'} the mean reference run time"
 
 
 @dataclass(frozen=True)
@@ -208,14 +214,14 @@ class SimulationResult:
         m = self.metrics
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         longest = 1e3 * m["decision_time_max"]
-        unproven = f", {m['decisions_unproven']} unproven" if m.get("decisions_unproven") else ""
+        unproven = f", {m['decisions_unproven']} decisions not proved optimal" if m.get("decisions_unproven") else ""
         return [
             ("policy", f"{self.policy} ({options})" if options else self.policy),
             ("jobs", f"{len(self.schedule)}, {100 * m['coallocated_share']:.1f} % co-allocated"),
             ("makespan", f"{m['makespan']:.12g} s, utilization {100 * m['utilization']:.1f} %"),
             ("wait", distribution_text(m, "wait", "s")),
             ("response", distribution_text(m, "response", "s")),
-            ("slowdown", f"bounded: {distribution_text(m, 'bounded_slowdown')}"),
-            ("execution", f"slowdown {m['execution_slowdown']:.4g}, {100 * m['saturated_share']:.1f} % met saturation"),
-            ("decision", f"mean {1e3 * m['decision_time_mean']:.3g} ms, max {longest:.3g} ms{unproven}"),
+            ("slowdown", f"bounded slowdown: {distribution_text(m, 'bounded_slowdown')}"),
+            ("execution", f"{_excess_text(m)}, {100 * m['saturated_share']:.1f} % of the jobs met link saturation"),
+            ("decision", f"time: mean {1e3 * m['decision_time_mean']:.3g} ms, max {longest:.3g} ms{unproven}"),
         ]

@@ -87,9 +87,10 @@ def files_page() -> str:
     """Return the page on all kinds of files."""
     lines = ["# Files", "", MADE, ""]
     lines += [
-        "Instances, platforms, schedules and results are JSON, or JSON compressed with gzip. Every property with its",
-        "type, limits, default and unit; unknown ones are faults. `coalloc schema KIND` prints the JSON Schema of",
-        f"which this page is made. No quantity is above {LARGEST:g}. Two jobs on two clusters:",
+        "Instances, platforms, schedules and results are JSON files, optionally compressed with gzip. The tables list",
+        "every property with type, limits, default and unit; an unknown property is an error. `coalloc schema KIND`",
+        f"prints the JSON Schema of each format. No quantity may exceed {LARGEST:g}. An example with two jobs on two",
+        "clusters:",
         "",
         "```json",
         *example().splitlines(),
@@ -139,8 +140,8 @@ def cli_page() -> str:
     """Return the page on all commands of the shell."""
     lines = ["# Commands", "", MADE, ""]
     lines += [
-        "`coalloc COMMAND --help` prints the same. Exit codes: 0 done, 1 infeasible, nothing found or violations",
-        "found, 2 bad input or usage, 3 a fault of coalloc. `--debug`, anywhere on a line, shows the traceback.",
+        "`coalloc COMMAND --help` prints the same text. Exit codes: 0 success; 1 infeasible, no result, or violations",
+        "found; 2 invalid input or usage; 3 internal error. `--debug`, anywhere on the line, prints the traceback.",
         "",
     ]
     for words, command in commands(typer.main.get_command(app), "coalloc"):

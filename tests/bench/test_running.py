@@ -180,7 +180,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(spec, begun):
     out, err = runner.process.communicate(timeout=30.0)
     assert runner.process.returncode == 0, err
     assert f"of {NUM_SAMPLES} samples ({BEGUN} from before" in out
-    assert err.endswith("interrupted; run the same command again to go on\n")
+    assert err.endswith("interrupted; run the same command again to resume\n")
     assert psutil.wait_procs(workers, timeout=20.0)[1] == []
     assert BEGUN + 10 <= count(begun) < NUM_SAMPLES
 

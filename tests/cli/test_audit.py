@@ -74,14 +74,17 @@ def test_what_has_ended_is_kept_at_an_interrupt(export, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ([], "invalid value for TRACE: a trace needs one of --processors N and --platform FILE"),
-        (["--processors", 2, "--window", "week"], "invalid value for --window: must be a length like 7d, 12h or 3600"),
+        ([], "invalid value for TRACE: a trace requires --processors N or --platform FILE"),
+        (
+            ["--processors", 2, "--window", "week"],
+            "invalid value for --window: must be a duration such as 7d, 12h or 3600",
+        ),
         (["--processors", 2, "--after", "2027-01-01"], "the period begins at 2027-01-01 00:00 and ends at 2026-10-03"),
         (["--processors", 2, "--after", "2026-10-02", "--before", "2026-10-02T12:00"], "no job waits or arrives in"),
         (["--processors", 2, "--partition", "gpu"], "there are no jobs to audit"),
         (["--processors", 2, "--policy", "easy candidates=fast"], "candidates of policy 'easy' must be one of"),
         (["--processors", 2, "--page", "/no/such/folder.html"], "--store: /no/such/folder.sqlite cannot be written"),
-        (["--processors", 2, "--store", "-"], "--store: - cannot be written: it must be a file"),
+        (["--processors", 2, "--store", "-"], "--store: - cannot be written: a store must be a file"),
     ],
 )
 def test_what_cannot_be_audited_is_one_line(export, options, sentence):
@@ -93,7 +96,7 @@ def test_what_cannot_be_audited_is_one_line(export, options, sentence):
 def test_an_instance_needs_a_policy_and_has_its_platform(tmp_path):
     tiny = write(tmp_path / "tiny.json", TINY)
     assert "name a policy" in run("audit", tiny).stderr
-    assert "an instance has its own platform" in run("audit", tiny, "--processors", 2).stderr
+    assert "an instance contains its platform" in run("audit", tiny, "--processors", 2).stderr
 
 
 def test_a_log_with_a_broken_line_is_audited_without_it(tmp_path):
@@ -107,7 +110,7 @@ def test_a_log_with_a_broken_line_is_audited_without_it(tmp_path):
     assert "--broken drop" in run("audit", log, *LIMITS).stderr
     audited = run("audit", log, *LIMITS, "--broken", "drop", "--json")
     assert json.loads(audited.stdout)["period"]["wait_as_it_was"] == 45.0
-    assert audited.stderr.startswith(f"{log}: one pool of 4 processors, as its header says (MaxProcs)\n")
+    assert audited.stderr.startswith(f"{log}: one cluster of 4 processors, from the header (MaxProcs)\n")
 
 
 def test_of_an_empty_file_it_is_said_that_it_is_empty(tmp_path):

@@ -154,7 +154,7 @@ def test_a_store_compared_with_a_worse_one_names_what_is_worse(spec, store):
     worse = run("bench", "compare", store, other)
     assert worse.exit_code == 1
     sentence = "done before, timeout now: did not end by itself within 300 s"
-    assert f"worse: thesis-oas-1, simulate, policy=fcfs, seed 0: {sentence}\n" in worse.stdout
+    assert f"regression: thesis-oas-1, simulate, policy=fcfs, seed 0: {sentence}\n" in worse.stdout
 
 
 def test_stores_of_different_benchmarks_cannot_be_compared(spec, store):
@@ -169,4 +169,4 @@ def test_stores_of_different_benchmarks_cannot_be_compared(spec, store):
 def test_a_report_has_a_folder_of_its_own(store):
     done = run("bench", "report", store, "-o", store)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == f"coalloc: --output: {store} cannot be made: file exists\n"
+    assert done.stderr == f"coalloc: --output: {store} cannot be created: file exists\n"

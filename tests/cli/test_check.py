@@ -84,7 +84,10 @@ def test_a_result_without_a_schedule_is_bad_input(tiny, tmp_path):
     run("solve", tiny, "--slot", 50, "--result", path)
     document = json.loads(path.read_text()) | {"schedule": None}
     checked = run("check", tiny, write(path, document))
-    assert (checked.exit_code, checked.stderr) == (2, f"{path}: schedule: is missing: the result has none\n")
+    assert (checked.exit_code, checked.stderr) == (
+        2,
+        f"{path}: schedule: is missing: the result contains no schedule\n",
+    )
 
 
 def test_options_change_the_rules(tmp_path):
@@ -154,7 +157,7 @@ def test_a_bad_schedule_file_has_a_line_per_fault(tiny, tmp_path):
 def test_a_schedule_that_names_another_instance_is_said(tiny, tmp_path):
     done = run("check", tiny, write(tmp_path / "s.json", {**VALID, "instance": "another"}))
     assert done.exit_code == 0
-    assert done.stderr == "coalloc: the schedule names the instance 'another', this is 'tiny'\n"
+    assert done.stderr == "coalloc: warning: the schedule names another instance, 'another', not 'tiny'\n"
 
 
 def test_a_schedule_of_another_instance_is_one_line(tiny, tmp_path):
@@ -181,6 +184,5 @@ def test_fixing_a_schedule_of_another_instance_is_one_line(tiny, tmp_path, comma
     done = run(command, tiny, "--fixed", path)
     assert (done.exit_code, done.stderr) == (
         2,
-        f"coalloc: {path}: the schedule is of the instance 'another', this is 'tiny', which does not have 2 of its "
-        "jobs\n",
+        f"coalloc: {path}: the schedule belongs to instance 'another', not to 'tiny', which lacks 2 of its jobs\n",
     )

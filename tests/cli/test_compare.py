@@ -55,11 +55,14 @@ def test_json_is_pure(tiny):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "name at least one policy"),
+        ([], "give at least one policy"),
         (["--policy", "eazy"], "there is no policy 'eazy'"),
         (["--policy", ""], "'--policy': must not be empty"),
         (["--policy", "EASY"], "there is no policy 'EASY' (did you mean 'easy'?)"),
-        (["--policy", "easy,mesd"], "--policy: names one policy: --policy easy --policy mesd"),
+        (
+            ["--policy", "easy,mesd"],
+            "--policy: must be one policy, got 'easy,mesd'; for several use --policy easy --policy mesd",
+        ),
         (["--policy", "easy alloc"], "must be KEY=VALUE, got 'alloc'"),
         (["--policy", "easy", "--baseline", "fcfs"], "must be one of the policies given, got 'fcfs'"),
         (["--policy", "easy", "--plot", "x.html"], "the extension must be one of .png, .svg, .pdf"),

@@ -40,4 +40,4 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("mine")
     refused = run("demo", "--directory", tmp_path / "file" / "demo")
     assert refused.exit_code == 2
-    assert refused.stderr == f"coalloc: --directory: {tmp_path}/file/demo cannot be made: not a directory\n"
+    assert refused.stderr == f"coalloc: --directory: {tmp_path}/file/demo cannot be created: not a directory\n"

@@ -72,5 +72,5 @@ def test_what_was_not_decided_is_the_first_sentence_and_no_success(tmp_path):
     explained = run("explain", path, "--time-limit", "1e-6")
     assert explained.exit_code == 1
     assert explained.stdout.startswith("whether there is any schedule was not decided:\n")
-    assert explained.stderr == "a schedule or a proof that there is none, and bounds: up to 1e-06 s\n"
+    assert explained.stderr == "searching for a schedule or a proof of infeasibility, and for bounds: up to 1e-06 s\n"
     assert run("explain", path, "--time-limit", "1e-6", "--quiet").stderr == ""

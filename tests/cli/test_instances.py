@@ -70,7 +70,7 @@ def test_generate_lists_generators_with_parameters():
         (["thesis-oas", "-p", "jobs=3", "-p", "jobs=4"], "coalloc: invalid value for --parameter: jobs is given twice"),
         (["thesis-oas", "-p", f"jobs={'[' * 100_000}"], "coalloc: jobs: must be a whole number, got '[["),
         (["thesis-oas", "--seed", "-1"], "coalloc: seed: must be a whole number from 0 on, got -1"),
-        ([], "coalloc: invalid value for NAME: name a generator, or ask for --list"),
+        ([], "coalloc: invalid value for NAME: give a generator, or --list to list all"),
     ],
 )
 def test_what_cannot_be_generated(tmp_path, arguments, line):
@@ -138,9 +138,15 @@ def test_convert_mends_what_it_is_asked_to(trace, platform):
             "coalloc: invalid value for --from: must be one of instance, swf, sacct, irmasim, got 'gwf'",
         ),
         (["--to", "csv"], "coalloc: invalid value for --to: must be one of instance, swf, got 'csv'"),
-        (["--from", "instance"], "coalloc: invalid value for --from: name the format of the trace: --from swf, sacct"),
-        (["--from", "instance", "--to", "swf"], "coalloc: invalid value for --platform: an instance has its platform"),
-        (["--schedule", "{trace}"], "coalloc: invalid value for --schedule: goes with an instance file and --to swf"),
+        (
+            ["--from", "instance"],
+            "coalloc: invalid value for --from: must name the format of the trace (--from swf, sacct",
+        ),
+        (
+            ["--from", "instance", "--to", "swf"],
+            "coalloc: invalid value for --platform: requires a trace; an instance contains its platform",
+        ),
+        (["--schedule", "{trace}"], "coalloc: invalid value for --schedule: requires an instance file and --to swf"),
         (["--platform", "{trace}"], "{trace}: is not JSON: "),
         (["-o", "{trace}"], "coalloc: --output: {trace} cannot be written: it is an input"),
     ],
@@ -154,12 +160,21 @@ def test_what_cannot_be_converted(trace, platform, options, line):
     assert gzip.decompress(trace.read_bytes()).decode() == TRACE
 
 
-@pytest.mark.parametrize("options", [[], ["--platform", "p.json", "--processors", 4]])
-def test_a_trace_needs_one_platform(tmp_path, options):
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ([], "a trace requires --processors N or --platform FILE;"),
+        (
+            ["--platform", "p.json", "--processors", 4],
+            "a trace requires either --processors N or --platform FILE, got both;",
+        ),
+    ],
+)
+def test_a_trace_needs_one_platform(tmp_path, options, sentence):
     silent = write(tmp_path / "silent.swf", TRACE.replace("; MaxProcs: 4", "; Version: 2.2"))
     refused = run("convert", "--from", "swf", silent, *options)
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "a trace needs one of --processors N and --platform FILE" in refused.stderr
+    assert sentence in refused.stderr
 
 
 def test_a_trace_may_run_on_one_pool(trace, tmp_path):
@@ -196,9 +211,9 @@ def test_files_of_irmasim_become_an_instance(irmasim, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], "--platform: a workload of IRMaSim needs a platform file of IRMaSim"),
-        (["--processors", 2], "--platform: a workload of IRMaSim needs a platform file of IRMaSim"),
-        (["--platform", "{platform}", "--slice", "0:1"], "--slice: goes with --from swf"),
+        ([], "--platform: an IRMaSim workload requires an IRMaSim platform file"),
+        (["--processors", 2], "--platform: an IRMaSim workload requires an IRMaSim platform file"),
+        (["--platform", "{platform}", "--slice", "0:1"], "--slice: requires --from swf"),
         (["--platform", "{workload}"], "{workload}: platform: is missing"),
     ],
 )
@@ -259,8 +274,8 @@ def test_platforms_are_listed_and_written_among_the_examples(tmp_path):
     ("arguments", "words"),
     [
         (["grid1", "--speeds", "core"], "speeds: must be 'site', 'processor' or 'origin', got 'core'"),
-        (["pcbe-8", "--speeds", "site"], "is for the platforms grid1, grid2"),
-        (["--speeds", "site"], "name the example to write"),
+        (["pcbe-8", "--speeds", "site"], "requires a platform: grid1, grid2"),
+        (["--speeds", "site"], "give the example to write"),
     ],
 )
 def test_speeds_are_those_of_a_platform(arguments, words):
@@ -298,7 +313,7 @@ def test_a_parameter_of_a_generator_as_an_option_names_the_remedy():
     refused = run("generate", "thesis-oas", "--jobs", 5)
     assert refused.exit_code == 2
     (line,) = refused.stderr.splitlines()
-    assert "--jobs: parameters of a generator are given as -p jobs=VALUE; see" in line
+    assert "--jobs; to set a parameter of a generator, use -p jobs=VALUE; see" in line
 
 
 BROKEN = """; UnixStartTime: 1000000
@@ -323,7 +338,7 @@ def test_a_trace_without_its_broken_lines_says_what_it_said(tmp_path):
         "3 20 5 50 2 -1 -1 2 50 -1 5 -1 -1 -1 -1 -1 -1 -1",
     ]
     assert {"; UnixStartTime: 1000000", "; TimeZone: 3600", "; MaxProcs: 16"} <= set(lines)
-    assert f"{path}: one pool of 16 processors, as its header says (MaxProcs)" in result.stderr
+    assert f"{path}: one cluster of 16 processors, from the header (MaxProcs)" in result.stderr
 
 
 def test_a_slice_of_a_trace_begins_later(tmp_path):

@@ -77,8 +77,8 @@ def test_users_are_data(tmp_path):
 def test_a_window_is_said_beside_the_whole(trace):
     done = run("simulate", trace, "--processors", 2, "--after", 5, "--before", 200, "--by", "hour", "-q")
     lines = done.stdout.splitlines()
-    assert "window     1 of 3 jobs, those that arrive from 5 s and before 200 s:" in lines
-    assert "  wait     mean 95 s, median 95 s, 95 % 95 s, 99 % 95 s, max 95 s" in lines
+    assert "interval   1 of 3 jobs, which arrive at or after 5 s and before 200 s" in lines
+    assert "  wait     mean 95 s, median 95 s, p95 95 s, p99 95 s, max 95 s" in lines
     assert lines[-1].split()[:2] == ["0", "1"]  # the groups are those of the window too
     document = json.loads(run("simulate", trace, "--processors", 2, "--after", 5, "--json", "-q").stdout)
     assert document["window"]["after"] == 5.0
@@ -98,8 +98,8 @@ def test_hours_follow_the_clock_of_the_trace(trace):
     ("arguments", "sentence"),
     [
         (["--by", "queue"], "invalid value for --by: must be one of user, size, hour, got 'queue'"),
-        (["--table", "t.csv"], "invalid value for --table: is for groups of jobs: give --by as well"),
-        (["--epoch", "3"], "invalid value for --epoch: is for groups of jobs: give --by as well"),
+        (["--table", "t.csv"], "invalid value for --table: requires --by"),
+        (["--epoch", "3"], "invalid value for --epoch: requires --by"),
         (["--by", "user", "--time-zone", "UTC"], "time_zone is for the hours of the week, by='hour', got by='user'"),
         (["--by", "hour", "--time-zone", "Nowhere"], "there is no time zone 'Nowhere'; their names are like Europe/"),
         (
@@ -108,7 +108,7 @@ def test_hours_follow_the_clock_of_the_trace(trace):
         ),
         (["--series", "s.csv", "--every", "-1"], "invalid value for --every: must be above 0 s, got -1"),
         (["--series", "s.csv", "--every", "nan"], "invalid value for --every: must be above 0 s, got nan"),
-        (["--every", "1"], "invalid value for --every: is for --series and --series-plot"),
+        (["--every", "1"], "invalid value for --every: requires --series or --series-plot"),
         (["--series-plot", "s.html"], "cannot draw to 's.html': the extension must be one of .png, .svg, .pdf"),
         (["--series", "s.csv", "--every", "1e-9"], "every=1e-09 s cuts 200 s into 2e+11 steps"),
     ],

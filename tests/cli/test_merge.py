@@ -62,12 +62,12 @@ def test_what_cannot_be_written_is_said_first(tmp_path):
     spec = write_traces(tmp_path)
     result = run("merge", spec, "-o", spec)
     assert result.exit_code == 2
-    assert "two.toml is no folder" in result.stderr
+    assert "two.toml is not a folder" in result.stderr
     assert run("merge", spec, "--swf").exit_code == 2
     assert (
         run("merge", tmp_path / "no.toml").stderr == f"{tmp_path}/no.toml: cannot be read: no such file or directory\n"
     )
     below = run("merge", spec, "-o", spec / "weeks")
-    assert (below.exit_code, "two.toml is no folder" in below.stderr) == (2, True)
+    assert (below.exit_code, "two.toml is not a folder" in below.stderr) == (2, True)
     endless = run("merge", spec, "-o", tmp_path / ("x" * 300))
     assert (endless.exit_code, "file name too long" in endless.stderr) == (2, True)

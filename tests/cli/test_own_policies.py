@@ -91,14 +91,14 @@ def test_a_class_of_the_current_folder_decides(here):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["nowhere:Widest"], "--policy: there is no module 'nowhere' here or among those installed"),
-        (["mine.inner:Widest"], "--policy: there is no module 'mine.inner' here or among those installed"),
+        (["nowhere:Widest"], "--policy: module 'nowhere' is neither in the current folder nor installed"),
+        (["mine.inner:Widest"], "--policy: module 'mine.inner' is neither in the current folder nor installed"),
         ([":Widest"], "--policy: must be module:Class, got ':Widest'"),
         (["broken:X"], "--policy: module 'broken' cannot be imported: ModuleNotFoundError: No module named 'a_library"),
         (["wrong:X"], "--policy: module 'wrong' cannot be imported: SyntaxError: invalid syntax"),
         (["mine:Widst"], "--policy: module 'mine' has no class 'Widst' (did you mean 'Widest'?)"),
         (["mine:"], "--policy: must be module:Class, got 'mine:'"),
-        (["mine:X"], "--policy: module 'mine' has no class 'X'; policies in it: Widest, Leaving, Deaf, "),
+        (["mine:X"], "--policy: module 'mine' has no class 'X'; its policies: Widest, Leaving, Deaf, "),
         (["leaving:X"], "--policy: module 'leaving' cannot be imported: SystemExit: 0"),
         (["mine:Widest"], "mine:Widest(at_most, order=None): missing a required argument: 'at_most'"),
         (
@@ -118,10 +118,10 @@ def test_a_class_of_the_current_folder_decides(here):
             ["mine:Leaving", "-p", "at_most=1"],
             "mine:Leaving raised SystemExit: 0 (mine.py, ",
         ),
-        (["mine:Deaf", "-p", "at_most=1"], "mine:Deaf: ended(state) is called as ended(state, running)"),
-        (["mine:Blind", "-p", "at_most=1"], "mine:Blind: decide() is called as decide(state)"),
+        (["mine:Deaf", "-p", "at_most=1"], "mine:Deaf: ended(state) must accept the call ended(state, running)"),
+        (["mine:Blind", "-p", "at_most=1"], "mine:Blind: decide() must accept the call decide(state)"),
         (["mine:Nowhere", "-p", "at_most=1"], "mine:Nowhere raised LookupError: no scope (mine.py, "),
-        (["mine:Nothing"], "mine:Nothing is no policy: it must have a scope and decide(state)"),
+        (["mine:Nothing"], "mine:Nothing is not a policy: it must have a scope and decide(state)"),
     ],
 )
 def test_a_fault_is_one_line(here, arguments, line):

@@ -95,7 +95,7 @@ def test_a_fault_of_ours_is_one_line_and_exit_code_3(monkeypatch):
     failed = run("schema", "instance")
     assert failed.exit_code == 3
     assert failed.stderr == (
-        "coalloc: a fault of coalloc, please report it: KeyError: 'a\\x1b[31m\\nb' (--debug shows the traceback)\n"
+        "coalloc: internal error, please report it: KeyError: 'a\\x1b[31m\\nb' (--debug prints the traceback)\n"
     )
 
 

@@ -72,7 +72,7 @@ def test_an_export_of_slurm_is_a_trace_by_its_first_line(tmp_path):
     refused = run("solve", export)
     assert (refused.exit_code, refused.stderr) == (
         2,
-        f"coalloc: {export} is a trace; `coalloc convert --from sacct` makes an instance of it\n",
+        f"coalloc: {export}: is a trace, not an instance; convert it with `coalloc convert --from sacct`\n",
     )
     made = run("convert", "--from", "sacct", export, "--processors", 2, "-q")
     assert [job["id"] for job in json.loads(made.stdout)["jobs"]] == ["1", "2"]
@@ -124,16 +124,16 @@ def test_progress_is_lines_where_there_is_no_terminal(trace, monkeypatch):
         (["--policy", "eazy"], "there is no policy 'eazy' (did you mean 'easy'?)"),
         (
             ["--policy", "easy,mesd"],
-            "takes one policy, got 'easy,mesd'; coalloc compare takes several: --policy easy --policy mesd",
+            "must be one policy, got 'easy,mesd'; to compare several use coalloc compare --policy easy --policy mesd",
         ),
-        (["--policy", "easy,mezd"], "coalloc compare takes several: --policy easy --policy mesd"),
+        (["--policy", "easy,mezd"], "to compare several use coalloc compare --policy easy --policy mesd"),
         (["--policy", "easy", "-p", "alocation=x"], "policy 'easy' has no option alocation (did you mean allocation?)"),
         (["--policy", "grid", "-p", "strategy=MaxAR"], "got 'MaxAR' (did you mean 'MaxAR_v'?)"),
         (["--policy", "grid", "-p", "strategy=MLp_eff"], "needs the efficiency of every cluster; 'C1' has none"),
         (["-p", "allocation"], "must be KEY=VALUE, got 'allocation'"),
         (["--passes", "both"], "passes: must be 'batch' or 'per-event', got 'both'"),
-        (["--processors", "2"], "is for traces: an instance has its own platform"),
-        (["-o", "/nowhere/s.json"], "there is no such folder"),
+        (["--processors", "2"], "requires a trace; an instance contains its platform"),
+        (["-o", "/nowhere/s.json"], "the folder does not exist"),
         (["--plot", "x.bmp"], "x.bmp"),
         (["-p", "scope=node"], "the largest node has 1 processors"),
     ],
@@ -150,7 +150,7 @@ def test_bad_input_is_one_line_and_exit_code_2(tiny, tmp_path, arguments, senten
 def test_a_trace_needs_somewhere_to_run(tmp_path):
     result = run("simulate", write(tmp_path / "silent.swf", SWF.replace("; MaxProcs: 2\n", "")))
     assert result.exit_code == 2
-    assert "--processors N and --platform FILE" in result.stderr
+    assert "--processors N or --platform FILE" in result.stderr
 
 
 def test_what_is_no_trace_is_refused(tmp_path):
@@ -278,4 +278,4 @@ def test_a_trace_with_a_broken_line_runs_without_it_on_what_its_header_says(tmp_
             "metrics"
         ]["jobs"]
     )
-    assert f"{path}: one pool of 4 processors, as its header says (MaxProcs)" in done.stderr
+    assert f"{path}: one cluster of 4 processors, from the header (MaxProcs)" in done.stderr

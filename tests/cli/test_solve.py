@@ -158,7 +158,7 @@ def test_an_infeasible_instance_is_exit_code_1_with_the_reason(tmp_path):
     assert solved.exit_code == 1
     assert "infeasible (stopped by proof): job '<script>' saturates a link wherever it runs" in solved.stdout
     assert output.read_text() == "mine"
-    assert solved.stderr == f"coalloc: no schedule was found, so {output} is not written\n"
+    assert solved.stderr == f"coalloc: no schedule was found; {output} is not written\n"
     assert read_result(result).status == "infeasible"
 
 
@@ -253,7 +253,7 @@ def test_a_storm_of_signals_loses_nothing(hard, tmp_path, sent):
     assert coalloc.check(read_instance(hard), read_schedule(tmp_path / "s.json")) == []
     assert read_result(tmp_path / "r.json").stopped_by == "interrupt"
     notes = {line for line in said.splitlines() if line.startswith("coalloc")}
-    assert notes == {r"coalloc: what is known is being written; Ctrl-\ (SIGQUIT) ends at once, without it"}
+    assert notes == {r"coalloc: the results are being written; Ctrl-\ (SIGQUIT) ends at once and discards them"}
 
 
 @pytest.mark.parametrize(("limit", "elapsed"), [("60", r"\d\.\d s of 60 s "), ("inf", r"\d\.\d s  ")])
@@ -299,7 +299,7 @@ def test_a_trace_is_no_instance(tmp_path):
     done = run("solve", tmp_path / "t.swf.gz")
     assert done.exit_code == 2
     (line,) = done.stderr.splitlines()
-    assert line.endswith("t.swf.gz is a trace; `coalloc convert --from swf` makes an instance of it")
+    assert line.endswith("t.swf.gz: is a trace, not an instance; convert it with `coalloc convert --from swf`")
 
 
 def test_the_picture_of_the_progress_is_a_chart(tmp_path):
@@ -322,10 +322,13 @@ def test_a_gap_may_be_a_percentage(tiny, tmp_path):
     ("arguments", "sentence"),
     [
         (["--gap", "-1"], "must be a share such as 50% or 0.5, got '-1'"),
-        (["--formulation", "count"], "count needs slots, such as --slot 50%; without there is auto alone"),
-        (["--processors", "16"], "--processors: it is for traces, and `coalloc convert --from swf` makes an instance"),
-        (["-o", "x.png"], "x.png is the name of a picture, and this is a JSON file: --plot draws one"),
-        (["--result", "x.PDF"], "x.PDF is the name of a picture"),
+        (["--formulation", "count"], "count requires time slots, such as --slot 50%; in continuous time use auto"),
+        (
+            ["--processors", "16"],
+            "--processors; it requires a trace; convert a trace with `coalloc convert --from swf`",
+        ),
+        (["-o", "x.png"], "must be a JSON file, got the picture x.png; --plot draws pictures"),
+        (["--result", "x.PDF"], "must be a JSON file, got the picture x.PDF"),
     ],
 )
 def test_usage_that_names_the_remedy_is_one_line(tiny, arguments, sentence):

@@ -41,7 +41,7 @@ def test_standard_output_holds_the_file_alone(tmp_path, output):
 def test_standard_output_takes_one_file(tmp_path):
     shown = run("solve", write(tmp_path / "tiny.json", TINY), "-o", "-", "--result", "/dev/stdout")
     assert shown.exit_code == 2
-    assert shown.stderr == "coalloc: --result: /dev/stdout cannot be written: --output names it too\n"
+    assert shown.stderr == "coalloc: --result: /dev/stdout cannot be written: it is also the file of --output\n"
 
 
 def test_a_file_of_that_name_is_reached_by_its_folder(tmp_path):

@@ -68,7 +68,7 @@ def test_nothing_found_is_exit_code_1(tmp_path):
     job = {"id": "J1", "tasks": 2, "base_time": 100.0, "processing_share": 0.5, "task_bandwidth": 10.0}
     file = write(tmp_path / "i.json", TINY | {"platform": {"clusters": clusters}, "jobs": [job]})
     result = run("study", "slot-size", file, "--fraction", "1", "--quiet")
-    assert (result.exit_code, result.stderr) == (1, "coalloc: no instance has a schedule\n")
+    assert (result.exit_code, result.stderr) == (1, "coalloc: no schedule was found for any instance\n")
 
 
 @pytest.mark.parametrize(

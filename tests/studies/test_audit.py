@@ -203,7 +203,7 @@ def test_that_a_log_is_not_possible_stands_first(tmp_path):
             "'month' does not say when its jobs started, so that no past can be held against",
         ),
         ({"policies": {"easy": {"policy": "easy", "candidates": "x"}}}, "candidates of policy 'easy' must be one of"),
-        ({"processors": 4}, "an instance has its own platform"),
+        ({"processors": 4}, "an instance contains its platform"),
     ],
 )
 def test_what_cannot_be_audited_is_refused_at_once(tmp_path, options, sentence):
