@@ -42,5 +42,5 @@ def schema(kind: str) -> Schema:
     ['format', 'version', 'placements']
     """
     if kind not in KINDS:
-        raise CoallocError(f"there is no kind of file {shown(kind)}; there are {', '.join(KINDS)}")
+        raise CoallocError(f"unknown file format {shown(kind)}; available: {', '.join(KINDS)}")
     return schema_of(KINDS[kind])

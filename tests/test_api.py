@@ -123,7 +123,7 @@ def test_an_unknown_keyword_is_an_error_that_lists_what_there_is(function):
     with pytest.raises(CoallocError) as caught:
         function(tiny(), formulatoin="count", slot=50)
     assert str(caught.value).startswith(
-        "unknown keyword formulatoin (did you mean formulation?); there are instance, model, "
+        "unknown keyword formulatoin (did you mean formulation?); known keywords: instance, model, "
     )
     assert "slot" in str(caught.value)
 
@@ -146,7 +146,7 @@ def test_an_unknown_keyword_is_an_error_that_lists_what_there_is(function):
         ({"work_limit": 0}, "work_limit: must be at least 1, got 0"),
         ({"gap": 1.5}, "gap: must be at most 1, got 1.5"),
         ({"threads": 0}, "threads: must be at least 1, got 0"),
-        ({"threads": True}, "threads: must be a whole number, got True"),
+        ({"threads": True}, "threads: must be an integer, got True"),
         ({"seed": -1}, "seed: must be at least 0, got -1"),
         ({"solver": "magic"}, "solver 'magic' is not installed, or unknown to Pyomo; found here: highs"),
         ({"model": "pas"}, "model 'pas' has no slots"),
@@ -337,7 +337,7 @@ def test_the_same_seed_gives_the_same_answer(options):
         ({"horizon": 0}, "no model: job 'J1' ends after 2 slots at the earliest, and must within 0"),
         ({"horizon": -1}, "horizon: must be 0 to 1e+15, got -1"),
         ({"horizon": math.inf}, "horizon: must be 0 to 1e+15, got inf"),
-        ({"horizon": 10**400}, "horizon: must be a number or None, got a number of about 401 digits"),
+        ({"horizon": 10**400}, "horizon: must be a number or None, got a number with about 401 digits"),
         ({"horizon": -1, "objective": "energy", "scope": "node"}, "horizon: must be 0 to 1e+15, got -1"),
     ],
 )
@@ -484,5 +484,5 @@ def test_a_policy_is_an_object_and_not_its_type():
 
 @pytest.mark.parametrize("seed", [-1, "a", 1.5, None])
 def test_a_seed_of_a_run_is_a_whole_number(seed):
-    with pytest.raises(CoallocError, match=r"seed:? must be a whole number from 0 on"):
+    with pytest.raises(CoallocError, match=r"seed:? must be an integer of at least 0"):
         coalloc.simulate(tiny(), "easy", seed=seed)

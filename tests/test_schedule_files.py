@@ -83,14 +83,14 @@ def test_all_faults_come_at_once(tmp_path):
         read_schedule(path)
     assert sorted(str(fault) for fault in caught.value.faults) == [
         "instance: must not be empty",
-        "length: is not a known key; known are format, version, placements, slot, instance",
+        "length: is not a known key; known keys: format, version, placements, slot, instance",
         "placements[0].end: must be a number, got true",
         "placements[0].nodes: must be a list, got 'C1/0'",
         "placements[0].outcome: must be 'completed' or 'killed', got 'lost'",
-        "placements[0].outcome: stands twice in the same object",
+        "placements[0].outcome: occurs twice in the same object",
         "placements[0].start: must be finite, got NaN",
         "placements[1].end: must be finite, got 1e999",
-        "placements[1].nodes[0]: must be a text, got 1",
+        "placements[1].nodes[0]: must be a string, got 1",
         "placements[1].start: must be a number, got '0'",
         "placements[2]: must be an object, got 7",
         "slot: must be above 0, got 0",

@@ -50,7 +50,7 @@ def test_no_function_swallows_a_misspelt_keyword(name):
     [
         (
             lambda i, s: coalloc.solve(i, formulation=object()),
-            "formulation: must be a text or an object with build and ext",
+            "formulation: must be a string or an object with build and ext",
         ),
         (lambda i, s: coalloc.solve(i, time_limit=float("nan")), "time_limit: must be a number or None, got nan"),
         (lambda i, s: coalloc.solve(i, start=i), "start: must be a Schedule or None, got Instance"),
@@ -74,8 +74,8 @@ def test_no_function_swallows_a_misspelt_keyword(name):
             lambda i, s: coalloc.check(i, None),
             "schedule: must be a Schedule, got None; a result without a schedule has none",
         ),
-        (lambda i, s: coalloc.generate(None), "name: must be a text, got None"),
-        (lambda i, s: coalloc.example(3), "name: must be a text, got 3"),
+        (lambda i, s: coalloc.generate(None), "name: must be a string, got None"),
+        (lambda i, s: coalloc.example(3), "name: must be a string, got 3"),
         (
             lambda i, s: coalloc.compare("x", ["easy"]),
             "instance: must be an Instance, got 'x'; coalloc.read_instance(path)",
@@ -84,8 +84,8 @@ def test_no_function_swallows_a_misspelt_keyword(name):
             lambda i, s: coalloc.compare(i, {"a": 3}),
             "policies['a']: must be a name, a mapping with its options, or have",
         ),
-        (lambda i, s: coalloc.compare(i, {"a": {"policy": 3}}), "policies['a']['policy']: must be a text, got 3"),
-        (lambda i, s: coalloc.compare(i, {3: {}}), "label: must be a text, got 3"),
+        (lambda i, s: coalloc.compare(i, {"a": {"policy": 3}}), "policies['a']['policy']: must be a string, got 3"),
+        (lambda i, s: coalloc.compare(i, {3: {}}), "label: must be a string, got 3"),
         (
             lambda i, s: coalloc.compare(i, [3]),
             "policy must be a name, or have a scope and decide(state), or a sc",
@@ -94,7 +94,7 @@ def test_no_function_swallows_a_misspelt_keyword(name):
         (lambda i, s: coalloc.slot_study(5), "instances: must be an Instance or a list, got 5"),
         (lambda i, s: coalloc.slot_study(i, [None]), "fractions[0]: must be a finite number above 0, such as"),
         (lambda i, s: coalloc.solve(i, constraints=[3]), "constraints[0]: must be a Constraint, got 3"),
-        (lambda i, s: coalloc.lower_bound(i, objective=3), "objective: must be a text or an Objective, got 3"),
+        (lambda i, s: coalloc.lower_bound(i, objective=3), "objective: must be a string or an Objective, got 3"),
         (lambda i, s: coalloc.schedule_of_model(i), "model: must be one of coalloc.build_model, got Instance"),
         (lambda i, s: coalloc.lower_bound("x"), "instance: must be an Instance, got 'x'"),
         (

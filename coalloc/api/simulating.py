@@ -98,7 +98,7 @@ def simulate(
     ['C1/0', 'C1/1']
     """
     if seed < 0:
-        raise CoallocError(f"seed: must be a whole number from 0 on, got {seed}")
+        raise CoallocError(f"seed: must be an integer of at least 0, got {seed}")
     chosen: Policy | Broker
     if isinstance(policy, str):
         chosen, name = policy_named(policy, policy_options), policy

@@ -26,8 +26,8 @@ RESERVED = ("instance", "start", "progress", "seed")
 """Keywords that no specification sets; seeds have a key of their own."""
 
 TYPES: Mapping[str, tuple[type, str]] = {
-    "formulation": (str, "a text"),
-    "policy": (str, "a text"),
+    "formulation": (str, "a string"),
+    "policy": (str, "a string"),
     "kill": (bool, "true or false"),
 }
 """Types that the functions leave open, or do not check."""

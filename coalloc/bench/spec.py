@@ -54,7 +54,7 @@ class MethodSpec(Value):
 
     def __post_init__(self) -> None:
         faults = [
-            Fault(f"options.{key}", f"must be a number, a text, true, false or a list of these, got {shown(bad)}")
+            Fault(f"options.{key}", f"must be a number, a string, true, false or a list of these, got {shown(bad)}")
             for key, given in self.options.items()
             for bad in _bad_parts(given)
         ]

@@ -27,8 +27,8 @@ from coalloc.documents.text import quoted, shortened, visible
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Seed = Annotated[int, "a whole number from 0 on"]
-"""What random numbers are drawn from. A text beside a type says what is wanted."""
+Seed = Annotated[int, "an integer of at least 0"]
+"""The seed of random numbers. The text next to the type describes valid values in messages."""
 
 UNIONS = (typing.Union, types.UnionType)
 
@@ -40,9 +40,9 @@ MAX_PICTURE = 40
 
 WORDS: dict[Any, str] = {
     bool: "True or False",
-    int: "a whole number",
+    int: "an integer",
     float: "a number",
-    str: "a text",
+    str: "a string",
     type(None): "None",
     os.PathLike: "a path",
     collections.abc.Callable: "a function",
@@ -90,7 +90,7 @@ def refuse_unknown(unknown: Iterable[str], known: Iterable[str]) -> None:
         return
     near = [match for name in unknown for match in difflib.get_close_matches(name, known, 1)]
     hint = f" (did you mean {', '.join(near)}?)" if near else ""
-    raise ArgumentError([Fault("", f"unknown keyword {', '.join(unknown)}{hint}; there are {', '.join(known)}")])
+    raise ArgumentError([Fault("", f"unknown keyword {', '.join(unknown)}{hint}; known keywords: {', '.join(known)}")])
 
 
 def require(name: str, wanted: Any, given: object) -> None:
@@ -218,9 +218,9 @@ def _faults(name: str, hint: Any, given: object) -> Iterator[Fault]:
 def _remedy(hint: Any, given: object) -> str:
     """Return what people may have meant who give this in place of a type."""
     if isinstance(given, type):
-        return f"; give {given.__name__}(...)"
+        return f"; use {given.__name__}(...)"
     if typing.get_origin(hint) is collections.abc.Sequence and admits(typing.get_args(hint)[0], given):
-        return "; give a list of it"
+        return "; use a list with this element"
     options = typing.get_args(hint) if typing.get_origin(hint) in UNIONS else (hint,)
     found = [option.remedy_for(given) for option in options if hasattr(option, "remedy_for")]
     return "".join(f"; {sentence}" for sentence in found if sentence)

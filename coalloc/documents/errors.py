@@ -74,7 +74,7 @@ class FaultsError(CoallocError):
         lines = [f"{prefix}{fault}" for fault in self.faults[:MAX_LINES]]
         more = len(self.faults) - len(lines)
         if more:
-            lines.append(f"{prefix}and {more} more fault{'s' if more > 1 else ''}")
+            lines.append(f"{prefix}and {more} more error{'s' if more > 1 else ''}")
         super().__init__("\n".join(lines))
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:

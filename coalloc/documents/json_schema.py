@@ -30,7 +30,7 @@ def schema_of(kind: Kind[Any]) -> Schema:
         if "properties" in definition:
             _describe(definition, owners[name])
     envelope = {
-        "format": {"const": kind.format, "description": "The kind of file."},
+        "format": {"const": kind.format, "description": "The file format."},
         "version": {"enum": list(kind.versions), "description": "Version of the format."},
     }
     return {

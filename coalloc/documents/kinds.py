@@ -83,11 +83,11 @@ def load_document(path: FilePath, limit: int = FILE_LIMIT) -> tuple[Document, li
     try:
         document, faults = parse(read_bytes(path, limit))
         if not isinstance(document, dict):
-            raise ValueError(f"must hold a JSON object, got {shown(document)}")
+            raise ValueError(f"must contain a JSON object, got {shown(document)}")
     except InstanceError:
         raise
     except ValueError as error:
-        remedy = "; coalloc.read_swf reads traces" if os.fspath(path).lower().endswith(TRACES) else ""
+        remedy = "; to read a trace use coalloc.read_swf" if os.fspath(path).lower().endswith(TRACES) else ""
         raise InstanceError([Fault("", f"{error}{remedy}")], os.fspath(path)) from None
     return document, faults
 
@@ -124,7 +124,7 @@ def _envelope_faults(document: Document, kind: Kind[Any]) -> list[Fault]:
     version = document.get("version", kind.versions[-1])
     if type(version) is not int or version not in kind.versions:
         read = " or ".join(str(number) for number in kind.versions)
-        faults.append(Fault("version", f"must be {read} (the versions that are read), got {shown(version)}"))
+        faults.append(Fault("version", f"must be {read} (the supported versions), got {shown(version)}"))
     return faults
 
 
@@ -193,7 +193,7 @@ def _absents(owner: Any) -> dict[str, object]:
 
 
 def _younger(since: int, version: int) -> str:
-    return f'is of version {since} of the format, the file says version {version}: give "version": {since}'
+    return f'requires version {since} of the format, the file has version {version}: set "version": {since}'
 
 
 def _younger_fields(part: Any, version: int, path: str = "") -> Iterator[Fault]:

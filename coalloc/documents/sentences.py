@@ -20,12 +20,12 @@ WANTED = {
     "greater_than": "must be above {gt:g}",
     "less_than_equal": "must be at most {le:g}",
     "finite_number": "must be finite",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
+    "int_type": "must be an integer",
+    "int_from_float": "must be an integer",
     "float_type": "must be a number",
     "bool_type": "must be true or false",
-    "string_type": "must be a text",
-    "string_unicode": "must be a text without half characters (lone surrogates)",
+    "string_type": "must be a string",
+    "string_unicode": "must be a string without lone surrogates",
     "tuple_type": "must be a list",
     "list_type": "must be a list",
     "dict_type": "must be an object",
@@ -133,7 +133,7 @@ def shown(got: object) -> str:
     if isinstance(got, str):
         return quoted(got)
     if isinstance(got, int) and got.bit_length() > 1024:
-        return f"a number of about {math.ceil(got.bit_length() * math.log10(2))} digits"
+        return f"a number with about {math.ceil(got.bit_length() * math.log10(2))} digits"
     return shortened(visible(got.text if isinstance(got, NotFinite) else str(got)), 40)
 
 
@@ -143,7 +143,7 @@ def _unknown_key(key: str, owner: Any, holder: tuple[str | int, ...], envelope: 
     known = [*(() if holder else envelope), *_fields(_type_at(owner, holder))]
     near = difflib.get_close_matches(key, known, 1, LIKENESS)
     hint = f" (did you mean {near[0]}?)" if near else ""
-    return f"is not a known key{hint}; known are {', '.join(known)}" if known else "is not a known key"
+    return f"is not a known key{hint}; known keys: {', '.join(known)}" if known else "is not a known key"
 
 
 def _type_at(owner: Any, loc: Sequence[str | int]) -> Any:

@@ -82,7 +82,7 @@ def _bounded(stream: IO[bytes], limit: int) -> bytes:
     while chunk := stream.read(CHUNK):
         content += chunk
         if len(content) > limit:
-            raise ValueError(f"is larger than {limit / 1e6:g} MB (decompressed), the limit")
+            raise ValueError(f"exceeds the size limit of {limit / 1e6:g} MB (decompressed)")
     return bytes(content)
 
 

@@ -54,11 +54,11 @@ def parse(content: bytes) -> tuple[object, list[Fault]]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"is not UTF-8 text (byte {error.start})") from None
+        raise ValueError(f"is not valid UTF-8 (byte {error.start})") from None
     if not text.strip():
-        raise ValueError("is empty, must hold a JSON object")
+        raise ValueError("is empty, must contain a JSON object")
     if _is_deep(content):
-        raise ValueError(f"is nested too deeply, at most {MAX_DEPTH} levels are read")
+        raise ValueError(f"is nested too deeply: the limit is {MAX_DEPTH} levels")
     hooks = _Hooks()
     try:
         document = json.loads(
@@ -77,11 +77,11 @@ def _cause(error: json.JSONDecodeError) -> str:
     """Return why a text is not JSON: what other dialects allow by its name, else what the parser says."""
     before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos :].lstrip()
     if after.startswith(COMMENTS):
-        return "it has no comments"
+        return "JSON does not allow comments"
     if (before + after).endswith(",") or (before.endswith(",") and after.startswith(("]", "}"))):
-        return "a comma stands before the end"
+        return "trailing comma"
     if after.startswith(",") and after[1:].lstrip().startswith(("]", "}")):
-        return "a comma stands before the end"
+        return "trailing comma"
     return error.msg
 
 
@@ -139,7 +139,7 @@ def _faults(part: object, loc: tuple[str | int, ...]) -> Iterator[Fault]:
         yield Fault(json_path(loc), part.sentence)
     elif isinstance(part, dict):
         if isinstance(part, _Repeating):
-            yield from (Fault(json_path((*loc, key)), "stands twice in the same object") for key in part.repeated)
+            yield from (Fault(json_path((*loc, key)), "occurs twice in the same object") for key in part.repeated)
         for key, inner in part.items():
             yield from _faults(inner, (*loc, key))
     elif isinstance(part, list):

@@ -124,7 +124,7 @@ def platform(name: str, speeds: Speeds = "site") -> Platform:
     <Platform of 7 clusters with 4442 processors>
     """
     if name not in GRIDS:
-        raise CoallocError(f"there is no platform {shown(name)}; there are {', '.join(platforms())}")
+        raise CoallocError(f"unknown platform {shown(name)}; available: {', '.join(platforms())}")
     machines = GRIDS[name]
     rates = [machine.speed if speeds == "site" else machine.speed / machine.processors for machine in machines]
     return Platform([_cluster(machine, rate / min(rates)) for machine, rate in zip(machines, rates, strict=True)])

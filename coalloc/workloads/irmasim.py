@@ -309,7 +309,7 @@ def _platform(path: FilePath) -> tuple[Platform, float]:
 def _platform_faults(file: PlatformFile) -> Iterator[Fault]:
     """Yield what is wrong between the parts of a platform file."""
     if len(file.platform) > 1:
-        yield Fault("platform", f"must hold one platform, got {len(file.platform)}")
+        yield Fault("platform", f"must contain one platform, got {len(file.platform)}")
     for name, description in file.platform.items():
         yield from _cluster_faults(file, name, description.clusters)
     for name, node in file.node.items():
@@ -338,8 +338,8 @@ def _node_faults(file: PlatformFile, name: str, node: NodeType) -> Iterator[Faul
             if number != 1:
                 yield Fault(
                     json_path((*path, key)),
-                    f"must be 1, got {number}: watts are per processor and the published runs have one in each node; "
-                    "describe several as one processor with all their cores and watts",
+                    f"must be 1, got {number}; describe several processors of a node as one, with all their cores "
+                    "and watts",
                 )
         if processors.type not in file.processor:
             yield Fault(json_path((*path, "type")), f"must be a key of processor, got {quoted(processors.type)}")
@@ -428,9 +428,9 @@ def _job_faults(index: int, job: ProfiledJob | PlainJob, largest: int) -> Iterat
     elif None not in (job.res, job.ntasks) and job.res != job.ntasks:
         yield Fault(f"jobs[{index}].res", f"must equal ntasks, {job.ntasks}, got {job.res}")
     if job.nodes != 1:
-        yield Fault(f"jobs[{index}].nodes", f"must be 1, got {job.nodes}: a job of these runs is on one node")
+        yield Fault(f"jobs[{index}].nodes", f"must be 1, got {job.nodes}: IRMaSim jobs run on one node")
     elif job.ntasks_per_node not in (None, tasks):
         path = f"jobs[{index}].ntasks_per_node"
-        yield Fault(path, f"must be all {tasks} tasks, got {job.ntasks_per_node}: a job of these runs is on one node")
+        yield Fault(path, f"must be {tasks}, all tasks, got {job.ntasks_per_node}: IRMaSim jobs run on one node")
     if tasks > largest:
-        yield Fault(f"jobs[{index}]", f"has {tasks} tasks, the largest node has {largest} cores")
+        yield Fault(f"jobs[{index}]", f"has {tasks} tasks, but the largest node has {largest} cores")

@@ -69,7 +69,7 @@ def example(name: str) -> Instance:
     <Instance 'thesis-oas-1': 8 jobs on 3 clusters with 12 processors>
     """
     if name not in examples():
-        raise CoallocError(f"there is no example {shown(name)}; there are {', '.join(examples())}")
+        raise CoallocError(f"unknown example {shown(name)}; available: {', '.join(examples())}")
     with resources.as_file(_folder() / f"{name}{SUFFIX}") as path:
         return read_instance(path)
 

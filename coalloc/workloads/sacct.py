@@ -31,8 +31,8 @@ NOTHING_KNOWN = SwfRecord(0, 0.0, *[-1] * 16)
 class Arrival(StrEnum):
     """Why a job does not arrive when it was submitted."""
 
-    ELIGIBLE = "arrives when it was eligible, which is later than submitted"
-    MOVED = "started before it was submitted or eligible, and arrives at its start"
+    ELIGIBLE = "arrival set to the eligible time, which is later than the submission"
+    MOVED = "arrival set to the start, which is earlier than the submission or the eligible time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class SacctReport:
         whole = f"{counted(self.num_records, 'record')} read, {self.num_jobs} in the instance"
         dropped = [f"{counted(count, 'record')} dropped: {reason}" for reason, count in self.dropped.items()]
         changed = [f"{counted(count, 'job')} changed: {reason}" for reason, count in self.changed.items()]
-        lines = [f"{counted(self.num_broken, 'broken line')} left out"] if self.num_broken else []
+        lines = [f"{counted(self.num_broken, 'malformed line')} skipped"] if self.num_broken else []
         return (whole, *dropped, *changed, *lines, *(str(fault) for fault in self.broken))
 
     def __str__(self) -> str:

@@ -46,11 +46,11 @@ MEGABYTES = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P":
 class Drop(StrEnum):
     """Why a record is no job of the instance, whatever the platform is."""
 
-    STEP = "a step of a job"
+    STEP = "job step"
     NEVER_STARTED = "never started"
-    STILL_RUNNING = "had not ended when the export was made"
-    PARTITION = "of another partition"
-    REQUEUED = "requeued: a later run of the same job is there"
+    STILL_RUNNING = "still running at the time of the export"
+    PARTITION = "other partition"
+    REQUEUED = "requeued; a later run of the same job is kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +103,11 @@ def read_records(path: str, unit: Unit, partition: str | None) -> Iterator[tuple
     number, first = next(lines, (1, b""))
     names = _names(first)
     if "JobID" not in names:
-        sentence = "must name the fields (JobID|Submit|Start|End|...), as sacct --parsable2 writes them"
+        sentence = "must list the field names (JobID|Submit|Start|End|...), as sacct --parsable2 prints them"
         raise InstanceError([Fault(f"line {number}", sentence)], path)
     missing = list(_missing(names, unit))
     if missing:
-        raise InstanceError([Fault(f"line {number}", f"lacks the field {field}") for field in missing], path)
+        raise InstanceError([Fault(f"line {number}", f"must contain the field {field}") for field in missing], path)
     parser = _Parser(names, unit, partition)
     for number, line in lines:
         try:
@@ -144,11 +144,11 @@ class _Parser:
         if len(texts) == len(self.names) + 1 and not texts[-1]:
             texts.pop()
         if len(texts) != len(self.names):
-            raise _LineError(f"must have {len(self.names)} fields, as the first line has, got {len(texts)}")
+            raise _LineError(f"must have {len(self.names)} fields, as in the first line, got {len(texts)}")
         fields = dict(zip(self.names, map(str.strip, texts), strict=True))
         job = JOB.fullmatch(fields["JobID"])
         if job is None:
-            raise _FieldError("JobID", "the number of a job, an array task (7_1) or a step (7.0)", fields["JobID"])
+            raise _FieldError("JobID", "the number of a job (7), an array task (7_1) or a step (7.0)", fields["JobID"])
         return job["number"], Drop.STEP if job["step"] else self._job(job["number"], fields)
 
     def _job(self, id: str, fields: Mapping[str, str]) -> SacctRecord | Drop:
@@ -166,7 +166,7 @@ class _Parser:
             return Drop.STILL_RUNNING
         submit = _instant("Submit", fields["Submit"])
         if submit is None:
-            raise _FieldError("Submit", "a time like 2026-10-01T12:00:00", fields["Submit"])
+            raise _FieldError("Submit", "a time such as 2026-10-01T12:00:00", fields["Submit"])
         allocated = self._allocated(fields)
         return SacctRecord(
             id,
@@ -212,14 +212,14 @@ def _instant(field: str, text: str) -> float | None:
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
     except ValueError:
-        raise _FieldError(field, "a time like 2026-10-01T12:00:00", text) from None
+        raise _FieldError(field, "a time such as 2026-10-01T12:00:00", text) from None
 
 
 def _seconds(field: str, text: str) -> float:
     """Return a duration (``1-12:00:00``, ``12:00:00``, ``12:00``), s."""
     match = DURATION.fullmatch(text)
     if match is None:
-        raise _FieldError(field, "a duration like 1-12:00:00", text)
+        raise _FieldError(field, "a duration such as 1-12:00:00", text)
     days, hours, minutes = (int(match[part] or 0) for part in ("days", "hours", "minutes"))
     return ((days * 24 + hours) * 60 + minutes) * 60 + float(match["seconds"])
 
@@ -251,7 +251,7 @@ def _count(field: str, text: str) -> int:
     if text in UNKNOWN:
         return 0
     if not text.isdecimal() or len(text) > 15:
-        raise _FieldError(field, "a whole number", text)
+        raise _FieldError(field, "an integer", text)
     return int(text)
 
 
@@ -268,7 +268,7 @@ def _memory(fields: Mapping[str, str], unit: Unit, processors: int) -> float | N
         return None
     match = MEMORY.fullmatch(text)
     if match is None:
-        raise _FieldError("ReqMem", "an amount like 4000M, 4Gc or 16Gn", text)
+        raise _FieldError("ReqMem", "an amount such as 4000M, 4Gc or 16Gn", text)
     amount = float(match["amount"]) * MEGABYTES[match["prefix"]]
     nodes = _count("NNodes", fields.get("NNodes", "")) or 1
     cpus = _count("NCPUS", fields.get("NCPUS", "")) or processors

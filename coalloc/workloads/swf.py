@@ -91,9 +91,9 @@ class SwfOptions(Value):
             ("bsbw_low", self.bsbw_low, "bsbw_high", self.bsbw_high),
         )
         if self.slice is not None and not re.fullmatch(r"[0-9]{0,15}:[0-9]{0,15}", self.slice):
-            faults.append(Fault("slice", f"must be two positions like '100:108', got {shown(self.slice)}"))
+            faults.append(Fault("slice", f"must be a range such as '100:108', got {shown(self.slice)}"))
         elif self.stop is not None and self.stop <= self.start:
-            faults.append(Fault("slice", f"must hold at least one job, got {shown(self.slice)}"))
+            faults.append(Fault("slice", f"must contain at least one job, got {shown(self.slice)}"))
         if faults:
             raise InstanceError(faults)
 
@@ -140,7 +140,7 @@ class SwfReport:
         whole = f"{counted(self.num_records, 'job')} read, {self.num_jobs} in the instance"
         counts = [(self.changes.get(change, 0), change) for change in Change]
         changes = [f"{counted(count, 'job')} {self._said(change)}" for count, change in counts if count]
-        lines = [f"{counted(self.num_broken, 'broken line')} left out"] if self.num_broken else []
+        lines = [f"{counted(self.num_broken, 'malformed line')} skipped"] if self.num_broken else []
         return (whole, *changes, *lines, *(str(fault) for fault in self.broken))
 
     def _said(self, change: Change) -> str:
@@ -157,7 +157,7 @@ class SwfReport:
 def with_remedy(faults: Sequence[Fault]) -> list[Fault]:
     """Return the faults of broken lines; the last says how to leave such lines out."""
     *others, last = faults
-    return [*others, Fault(last.path, f'{last.sentence} (broken="drop", --broken drop, leaves broken lines out)')]
+    return [*others, Fault(last.path, f'{last.sentence} (broken="drop" or --broken drop skips malformed lines)')]
 
 
 @dataclass(slots=True)
@@ -191,7 +191,7 @@ class _Reading:
         if self.broken and self.options.broken == "error":
             raise InstanceError(with_remedy(self.broken), self.source)
         if self.options.slice is not None and (not self.jobs or self.position < (self.options.stop or 0)):
-            sentence = f"{shown(self.options.slice)} is beyond the {self.position} valid jobs of the trace"
+            sentence = f"must be within the {self.position} valid jobs of the trace, got {shown(self.options.slice)}"
             raise InstanceError([Fault("slice", sentence)], self.source)
 
     def note_broken(self, fault: Fault) -> None:
@@ -200,7 +200,7 @@ class _Reading:
         if len(self.broken) < MAX_FAULTS:
             self.broken.append(fault)
         elif self.options.broken == "error":
-            more = Fault("", f"more than {MAX_FAULTS} lines are broken")
+            more = Fault("", f"more than {MAX_FAULTS} lines are malformed")
             raise InstanceError(with_remedy([*self.broken, more]), self.source)
 
     def add(self, record: SwfRecord) -> None:
@@ -374,7 +374,7 @@ def chosen_platform(processors: int | None, platform: Platform | None) -> Platfo
     if platform is not None and processors is None:
         return platform
     if platform is not None or processors is None:
-        raise CoallocError("give either processors=, for one pool, or platform=")
+        raise CoallocError("give either processors= or platform=")
     return pool(processors)
 
 

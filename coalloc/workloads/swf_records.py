@@ -134,7 +134,7 @@ def read_records(path: FilePath, *, unnumbered: bool = False) -> Iterator[SwfRec
         if not numbers and num_broken >= MAX_FAULTS:
             break
     if not numbers and (num_broken or not num_comments):
-        raise InstanceError([Fault("", "is not an SWF trace: no line has 18 numbers")], source)
+        raise InstanceError([Fault("", "is not an SWF trace: no line consists of 18 numbers")], source)
 
 
 def _parsed(line: bytes, line_number: int, seen: JobNumbers, unnumbered: bool) -> SwfRecord | Fault:
@@ -149,7 +149,7 @@ def _parsed(line: bytes, line_number: int, seen: JobNumbers, unnumbered: bool) -
     for i in WHOLE_FIELDS:
         number = numbers[i]
         if not number.is_integer() or abs(number) > LARGEST_WHOLE:
-            return Fault(where, f"must have a whole number as {SwfRecord._fields[i]}, got {number:g}")
+            return Fault(where, f"must have an integer as {SwfRecord._fields[i]}, got {number:g}")
         numbers[i] = int(number)
     record = SwfRecord._make(numbers)
     if unnumbered and record.number <= 0:

@@ -23,14 +23,14 @@ class Change(StrEnum):
     NO_RUN = "run time not above 0"
     NO_PROCESSORS = "processors neither allocated nor requested"
     NEGATIVE_SUBMIT = "submitted before time 0"
-    TOO_LARGE = "more processors than the platform has"
-    REQUESTED_PROCESSORS = "no processors allocated, those requested taken"
-    NO_REQUEST = "no time requested, the run time taken as the estimate"
-    CUT = "run time cut to the requested time"
+    TOO_LARGE = "more processors than the platform"
+    REQUESTED_PROCESSORS = "no processors allocated, requested processors used"
+    NO_REQUEST = "no requested walltime, run time used"
+    CUT = "run time cut to the requested walltime"
 
 
 INVALID = (Change.NO_RUN, Change.NO_PROCESSORS, Change.NEGATIVE_SUBMIT)
-FATES = {"drop": "dropped", "one-second": "made a job of one second", "clip": "clipped to the platform"}
+FATES = {"drop": "dropped", "one-second": "set to a run time of 1 s", "clip": "reduced to the size of the platform"}
 
 
 @dataclass(frozen=True, slots=True)

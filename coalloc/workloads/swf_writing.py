@@ -42,16 +42,16 @@ WHOLE = re.compile(r"0|[1-9][0-9]{0,14}")
 class Loss(StrEnum):
     """Why a job in the trace is not as it is in the instance, or is not there."""
 
-    IDS = "numbered from 1 by arrival, since not all ids are whole numbers"
-    USERS = "with a user numbered from 1 by first job, since not all users are whole numbers"
-    ORDER = "moved, since lines are in the order of arrival"
+    IDS = "renumbered from 1 by arrival, because not all ids are integers"
+    USERS = "with users renumbered from 1 by first job, because not all users are integers"
+    ORDER = "reordered by arrival"
     COMMUNICATION = "without processing share and task bandwidth"
     OPTIONAL = "without memory, energy estimate, weight or due date"
-    NODES = "without the names of nodes"
-    UNSCHEDULED = "not in the schedule: wait and run time unknown"
-    RUNNING = "left out: running already, for which the format has no place"
-    OVERRUN = "with a run time above the requested time, to which readers may cut it"
-    FRACTIONS = "with fractions of a second, which the format permits and some programs do not read"
+    NODES = "without node names"
+    UNSCHEDULED = "not in the schedule; wait and run time are unknown"
+    RUNNING = "skipped: already running, which SWF cannot represent"
+    OVERRUN = "with a run time above the requested time; some programs truncate it"
+    FRACTIONS = "with fractions of a second, which some programs cannot read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +156,11 @@ def _check_jobs(instance: Instance, schedule: Schedule) -> None:
     known = {job.id: job.arrival for job in instance.jobs} | {run.job.id: 0.0 for run in instance.running}
     for placement in schedule:
         if placement.job not in known:
-            raise CoallocError(f"the schedule places {quoted(placement.job)}, which is not a job of the instance")
+            raise CoallocError(f"the schedule places job {quoted(placement.job)}, which is not in the instance")
         wait = round(placement.start - known[placement.job], DIFFERENCE_DIGITS)
         if wait < 0.0 or placement.end < placement.start:
-            sentence = f"the schedule starts {quoted(placement.job)} before it arrives, or ends it before it starts"
-            raise CoallocError(f"{sentence}; `coalloc check` says more")
+            sentence = f"the schedule starts job {quoted(placement.job)} before its arrival or ends it before its start"
+            raise CoallocError(f"{sentence}; `coalloc check` lists all violations")
 
 
 def _job_losses(job: Job) -> Iterator[Loss]:

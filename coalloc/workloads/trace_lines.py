@@ -19,7 +19,7 @@ def numbered_lines(source: str) -> Iterator[tuple[int, bytes]]:
     """Yield the lines with their numbers, from 1, without surrounding white space."""
     for number, line in enumerate(_bounded_lines(source), start=1):
         if len(line) > MAX_LINE_BYTES:
-            raise InstanceError([Fault(f"line {number}", f"is longer than {MAX_LINE_BYTES} bytes")], source)
+            raise InstanceError([Fault(f"line {number}", f"exceeds the limit of {MAX_LINE_BYTES} bytes")], source)
         yield number, line.strip()
 
 

@@ -121,7 +121,7 @@ def test_every_fault_has_its_line(tmp_path):
     lines = faults_of(tmp_path, text)
     assert lines[0] == "methods[0].method: must be 'solve', 'simulate' or 'lower_bound', got 'sovle'"
     assert lines[1] == "instances[0].files[0]: DIR/no.json: cannot be read: no such file or directory"
-    assert lines[2] == "instances[1]: jobs: must be a whole number, got 2.5"
+    assert lines[2] == "instances[1]: jobs: must be an integer, got 2.5"
     assert lines[-2] == "methods[1].options.time_limit: must be a number or None, got 'long'"
     assert lines[-1].startswith("methods[2].options: there is no policy 'esy' (did you mean 'easy'?); there are fcfs")
 
@@ -131,7 +131,7 @@ def test_every_fault_has_its_line(tmp_path):
     [
         (
             "limit = 3\n" + INSTANCE + METHOD,
-            "limit: is not a known key (did you mean limits?); known are instances, methods, name, limits",
+            "limit: is not a known key (did you mean limits?); known keys: instances, methods, name, limits",
         ),
         (METHOD, "instances: is missing"),
         ("instances = 3\n" + METHOD, "instances: must be a list, got 3"),
@@ -145,7 +145,10 @@ def test_every_fault_has_its_line(tmp_path):
             INSTANCE + 'files = ["a"]\n' + METHOD,
             "instances[0]: must have one of the keys generator, examples, files, swf",
         ),
-        (INSTANCE + 'colour = "red"\n' + METHOD, "instances[0].colour: is not a known key; known are generator, seeds"),
+        (
+            INSTANCE + 'colour = "red"\n' + METHOD,
+            "instances[0].colour: is not a known key; known keys: generator, seeds",
+        ),
         ('[[instances]]\nexamples = ["x"]\n' + METHOD, "instances[0].examples[0]: there is no example 'x'; there are"),
         ('[[instances]]\nswf = "t.swf"\n' + METHOD, "instances[0].swf: a trace runs on one of processors and platform"),
         (

@@ -32,7 +32,7 @@ def test_an_export_is_audited_and_everything_written(export, tmp_path):
     asked = ("audit", export, "--processors", 2, "--window", "1d", *LIMITS, "-o", files["csv"], "--page", files["html"])
     result = run(*asked, "--plot", files["svg"], "--starts", tmp_path / "starts.csv")
     assert result.exit_code == 0
-    assert "1 record dropped: a step of a job" in result.stderr
+    assert "1 record dropped: job step" in result.stderr
     # 95 and 10 s of three jobs. Job 1 first is best (95 s), or job 2 at 5 s and job 1 after it (55 s): 55/3 s.
     lines = result.stdout.splitlines()
     assert lines[2] == "mean wait             35 s as it was"
@@ -116,4 +116,4 @@ def test_a_log_with_a_broken_line_is_audited_without_it(tmp_path):
 def test_of_an_empty_file_it_is_said_that_it_is_empty(tmp_path):
     empty = write(tmp_path / "empty.txt", "")
     result = run("audit", empty, "--processors", 2)
-    assert (result.exit_code, result.stderr) == (2, f"{empty}: is empty, must hold a JSON object\n")
+    assert (result.exit_code, result.stderr) == (2, f"{empty}: is empty, must contain a JSON object\n")

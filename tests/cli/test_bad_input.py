@@ -17,8 +17,8 @@ from tests.instance.documents import CROSS_FAULTS, FIELD_FAULTS, VALID, broken
 TEXTS = {
     "truncated": (json.dumps(VALID)[:-30], "is not JSON: "),
     "no JSON": ("jobs: 3", "is not JSON: "),
-    "empty": ("", "is empty, must hold a JSON object"),
-    "a list": ("[1]", "must hold a JSON object, got a list"),
+    "empty": ("", "is empty, must contain a JSON object"),
+    "a list": ("[1]", "must contain a JSON object, got a list"),
     "duplicate key": (json.dumps(VALID).replace('"version": 1', '"version": 1, "version": 1'), "version: stands twice"),
     "NaN": (json.dumps(broken((("jobs", 1, "base_time"), float("nan")))), "jobs[1].base_time: must be finite, got NaN"),
     "1e999": (json.dumps(VALID).replace("300.0", "1e999"), "jobs[1].base_time: must be finite, got 1e999"),
@@ -64,7 +64,7 @@ def test_a_gzip_bomb_ends_at_the_stated_limit(tmp_path):
     path = tmp_path / "bomb.json.gz"
     megabyte = gzip.compress(b" " * 1_000_000, 1)
     path.write_bytes(megabyte * 300)  # members of a gzip file may follow each other
-    assert refuse(path, tmp_path) == [f"{path}: is larger than 256 MB (decompressed), the limit"]
+    assert refuse(path, tmp_path) == [f"{path}: exceeds the size limit of 256 MB (decompressed)"]
 
 
 def test_no_such_file_and_no_file(tmp_path):

@@ -58,18 +58,18 @@ def test_generate_lists_generators_with_parameters():
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["nothing"], "coalloc: there is no generator 'nothing'; there are cisne, feitelson96, lublin, paper-oas"),
+        (["nothing"], "coalloc: unknown generator 'nothing'; available: cisne, feitelson96, lublin, paper-oas"),
         (
             ["thesis-oas", "-p", "job=3"],
-            "coalloc: job: is not a known key (did you mean jobs?); known are jobs, clusters, nodes, ",
+            "coalloc: job: is not a known key (did you mean jobs?); known keys: jobs, clusters, nodes, ",
         ),
         (["thesis-oas", "-p", "jobs=0"], "coalloc: jobs: must be at least 1, got 0"),
-        (["thesis-oas", "-p", "jobs=true"], "coalloc: jobs: must be a whole number, got true"),
+        (["thesis-oas", "-p", "jobs=true"], "coalloc: jobs: must be an integer, got true"),
         (["thesis-oas", "-p", "mean_base_time=NaN"], "coalloc: mean_base_time: must be "),
         (["thesis-oas", "-p", "jobs"], "coalloc: invalid value for --parameter: must be KEY=VALUE, got 'jobs'"),
         (["thesis-oas", "-p", "jobs=3", "-p", "jobs=4"], "coalloc: invalid value for --parameter: jobs is given twice"),
-        (["thesis-oas", "-p", f"jobs={'[' * 100_000}"], "coalloc: jobs: must be a whole number, got '[["),
-        (["thesis-oas", "--seed", "-1"], "coalloc: seed: must be a whole number from 0 on, got -1"),
+        (["thesis-oas", "-p", f"jobs={'[' * 100_000}"], "coalloc: jobs: must be an integer, got '[["),
+        (["thesis-oas", "--seed", "-1"], "coalloc: seed: must be an integer of at least 0, got -1"),
         ([], "coalloc: invalid value for NAME: give a generator, or --list to list all"),
     ],
 )
@@ -102,9 +102,9 @@ def test_convert_makes_an_instance_of_a_slice_and_says_what_it_changed(trace, pl
         f"{output}: 2 jobs; clusters of 2, 2 processors",
         f"{trace}: 4 jobs read, 2 in the instance",
         f"{trace}: 1 job dropped: run time not above 0",
-        f"{trace}: 1 job dropped: more processors than the platform has",
-        f"{trace}: 1 job changed: no processors allocated, those requested taken",
-        f"{trace}: 1 job changed: run time cut to the requested time",
+        f"{trace}: 1 job dropped: more processors than the platform",
+        f"{trace}: 1 job changed: no processors allocated, requested processors used",
+        f"{trace}: 1 job changed: run time cut to the requested walltime",
     ]
     instance = read_instance(output)
     assert [(job.id, job.tasks, job.base_time) for job in instance.jobs] == [("1", 2, 100.0), ("4", 3, 60.0)]
@@ -131,7 +131,7 @@ def test_convert_mends_what_it_is_asked_to(trace, platform):
     ("options", "line"),
     [
         (["--slice", "0:9"], "{trace}: slice: '0:9' is beyond the 2 valid jobs of the trace"),
-        (["--slice", "one"], "coalloc: slice: must be two positions like '100:108', got 'one'"),
+        (["--slice", "one"], "coalloc: slice: must be a range such as '100:108', got 'one'"),
         (["--invalid", "keep"], "coalloc: invalid: must be 'drop' or 'one-second', got 'keep'"),
         (
             ["--from", "gwf"],
@@ -232,8 +232,8 @@ def test_an_instance_and_its_schedule_become_a_trace(tmp_path):
     assert (made.exit_code, made.stdout) == (0, "")
     assert made.stderr.splitlines() == [
         f"{output}: 3 jobs written",
-        f"{output}: 3 jobs numbered from 1 by arrival, since not all ids are whole numbers",
-        f"{output}: 3 jobs without the names of nodes",
+        f"{output}: 3 jobs renumbered from 1 by arrival, because not all ids are integers",
+        f"{output}: 3 jobs without node names",
     ]
     rows = [line.split() for line in gzip.decompress(output.read_bytes()).decode().splitlines() if line[0] != ";"]
     # J1 takes both nodes for 100 s, J2 one for 100 s, J3 one for 50 s: run time, processors, status 1.
@@ -295,7 +295,7 @@ def test_a_bundled_platform_stands_where_a_file_could(trace):
 def test_an_example_that_there_is_not(tmp_path):
     refused = run("examples", "[/b]")
     assert refused.exit_code == 2
-    assert refused.stderr.startswith("coalloc: there is no example '[/b]'; there are ")
+    assert refused.stderr.startswith("coalloc: unknown example '[/b]'; available: ")
     assert run("examples", "-o", tmp_path / "x.json").exit_code == 2
 
 

@@ -47,7 +47,7 @@ def test_traces_are_written_where_they_are_asked_for(tmp_path):
     ("spec", "line"),
     [
         (SPEC.replace('"B"', '"C"'), "traces[1].site: must be a cluster of the platform (A, B), got 'C'"),
-        (SPEC.replace("[1]", "[9]"), "traces[0].partitions[0]: must be that of a job: no job of the trace has 9"),
+        (SPEC.replace("[1]", "[9]"), "traces[0].partitions[0]: must be the partition of a job of the trace, got 9"),
         ("platform = ", "is not TOML: Invalid value (at end of document)"),
     ],
 )

@@ -77,7 +77,7 @@ def test_no_command_is_bad_usage_and_shows_the_help():
         (["solve", "x.json", "--sloth", "3"], "coalloc: no such option: --sloth"),
         (["solve", "x.json", "--seed", "one"], "coalloc: invalid value for '--seed': must be a valid integer"),
         (["convert", "t.swf", "--from", "gwf", "--platform", "p.json"], "coalloc: invalid value for --from"),
-        (["schema", "job"], "coalloc: there is no kind of file 'job'; there are instance, platform, schedule, result"),
+        (["schema", "job"], "coalloc: unknown file format 'job'; available: instance, platform, schedule, result"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_code_2(arguments, line):

@@ -64,7 +64,7 @@ def test_an_export_of_slurm_is_a_trace_by_its_first_line(tmp_path):
     export = write(tmp_path / "october.txt", SACCT)
     result = run("simulate", export, "--processors", 2, "--policy", "fcfs", "--jobs", tmp_path / "jobs.csv")
     assert result.exit_code == 0
-    assert f"{export}: 1 record dropped: a step of a job" in result.stderr
+    assert f"{export}: 1 record dropped: job step" in result.stderr
     assert pd.read_csv(tmp_path / "jobs.csv")[["job", "wait", "run"]].values.tolist() == [
         [1, 0.0, 100.0],
         [2, 95.0, 50.0],

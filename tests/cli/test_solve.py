@@ -190,7 +190,7 @@ def test_an_example_stands_for_a_file():
     solved = run("solve", "example:perfect-packing-1", "--slot", 50, "-q")
     assert solved.exit_code == 0
     refused = run("solve", "example:none")
-    assert refused.stderr.startswith("coalloc: there is no example 'none'; there are ")
+    assert refused.stderr.startswith("coalloc: unknown example 'none'; available: ")
 
 
 def test_an_instance_from_a_pipe():

@@ -52,4 +52,4 @@ def test_a_file_of_that_name_is_reached_by_its_folder(tmp_path):
 
 def test_empty_standard_input_is_a_fault():
     codes, _, errors = piped(["solve", "-", "-q"], given="")
-    assert (codes, errors) == ([2], "-: is empty, must hold a JSON object\n")
+    assert (codes, errors) == ([2], "-: is empty, must contain a JSON object\n")

@@ -32,7 +32,7 @@ def paint(
     where: str | os.PathLike[str] | None = None,
     dots: Sequence[float] = (),
     say: Callable[[str], None] | bool = False,
-    seed: Annotated[int, "a whole number from 0 on"] = 0,
+    seed: Annotated[int, "an integer of at least 0"] = 0,
     what: str | Drawn = "line",
     **extras: Any,
 ) -> tuple[Any, ...]:
@@ -43,11 +43,11 @@ def paint(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"width": 2.0}, "width: must be a whole number, got 2.0"),
-        ({"width": True}, "width: must be a whole number, got True"),
+        ({"width": 2.0}, "width: must be an integer, got 2.0"),
+        ({"width": True}, "width: must be an integer, got True"),
         ({"height": "3"}, "height: must be a number, got '3'"),
         ({"height": math.nan}, "height: must be a number, got nan"),
-        ({"height": 10**400}, "height: must be a number, got a number of about 401 digits"),
+        ({"height": 10**400}, "height: must be a number, got a number with about 401 digits"),
         ({"height": None}, "height: must be a number, got None"),
         ({"colour": "green"}, "colour: must be 'red' or 'blue', got 'green'"),
         ({"colour": ["red"]}, "colour: must be 'red' or 'blue', got list"),
@@ -56,12 +56,12 @@ def paint(
         ({"dots": "1, 2"}, "dots: must be a list, got '1, 2'"),
         ({"dots": [1, "2", None]}, "dots[1]: must be a number, got '2'\ndots[2]: must be a number, got None"),
         ({"say": "x"}, "say: must be a function or True or False, got 'x'"),
-        ({"seed": 0.5}, "seed: must be a whole number from 0 on, got 0.5"),
-        ({"what": 3}, "what: must be a text or an object with size and draw, got 3"),
+        ({"seed": 0.5}, "seed: must be an integer of at least 0, got 0.5"),
+        ({"what": 3}, "what: must be a string or an object with size and draw, got 3"),
         ({"what": "\x1b[2J", "height": "\x1b"}, r"height: must be a number, got '\x1b'"),
         (
             {"width": object(), "seed": "x" * 99},
-            "width: must be a whole number, got object\nseed: must be a whole number",
+            "width: must be an integer, got object\nseed: must be an integer",
         ),
     ],
 )
@@ -79,7 +79,7 @@ def test_the_type_of_an_object_is_no_object():
             """Draw it."""
 
     assert isinstance(paint(3, what=Square())[7], Square)
-    with pytest.raises(CoallocError, match=r"got the type Square; give Square\(\.\.\.\)$"):
+    with pytest.raises(CoallocError, match=r"got the type Square; use Square\(\.\.\.\)$"):
         paint(3, what=Square)
 
 
@@ -107,7 +107,7 @@ def test_a_type_that_only_type_checkers_know_is_for_the_function_to_judge():
         return page
 
     assert public(shown)("x", 3) == "x"
-    with pytest.raises(CoallocError, match=r"^number: must be a whole number, got 'x'$"):
+    with pytest.raises(CoallocError, match=r"^number: must be an integer, got 'x'$"):
         public(shown)("x", "x")
 
 
@@ -126,7 +126,7 @@ def test_one_in_place_of_a_list_is_told_so():
     def listed(names: Sequence[str]) -> Sequence[str]:
         return names
 
-    with pytest.raises(CoallocError, match=r"^names: must be a list, got 'a'; give a list of it$"):
+    with pytest.raises(CoallocError, match=r"^names: must be a list, got 'a'; use a list with this element$"):
         listed("a")
     with pytest.raises(CoallocError, match=r"^names: must be a list, got 3$"):
         listed(3)
@@ -149,7 +149,7 @@ def test_an_unknown_keyword_is_one_error_with_the_nearest_name():
 
     with pytest.raises(CoallocError) as caught:
         draw(3, color="blue", x=1)
-    assert str(caught.value) == "unknown keyword color, x (did you mean colour?); there are width, colour"
+    assert str(caught.value) == "unknown keyword color, x (did you mean colour?); known keywords: width, colour"
 
 
 def test_a_missing_argument_is_pythons_own_error():
@@ -164,5 +164,5 @@ def test_the_signature_and_the_documentation_stay():
 
 def test_one_thing_can_be_asked_for():
     require("width", int, 3)
-    with pytest.raises(CoallocError, match="width: must be a whole number, got 'x'"):
+    with pytest.raises(CoallocError, match="width: must be an integer, got 'x'"):
         require("width", int, "x")

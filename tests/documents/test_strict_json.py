@@ -18,11 +18,11 @@ def test_plain_is_what_json_can_hold():
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ('{"a": [1, 2,]}', "a comma stands before the end"),
-        ('{"a": 1,\n}', "a comma stands before the end"),
-        ('{"a": 1,', "a comma stands before the end"),
-        ('// mine\n{"a": 1}', "it has no comments"),
-        ('{"a": 1, # one\n"b": 2}', "it has no comments"),
+        ('{"a": [1, 2,]}', "trailing comma"),
+        ('{"a": 1,\n}', "trailing comma"),
+        ('{"a": 1,', "trailing comma"),
+        ('// mine\n{"a": 1}', "JSON does not allow comments"),
+        ('{"a": 1, # one\n"b": 2}', "JSON does not allow comments"),
         ('{"a" 1}', "Expecting ':' delimiter"),
     ],
 )

@@ -52,7 +52,7 @@ def test_the_name_of_a_file_is_foreign_too():
     assert str(InstanceError([Fault("a", "is b")], "x\ny.json")) == r"x\ny.json: a: is b"
 
 
-@pytest.mark.parametrize(("count", "last"), [(50, "is 49"), (51, "and 1 more fault"), (53, "and 3 more faults")])
+@pytest.mark.parametrize(("count", "last"), [(50, "is 49"), (51, "and 1 more error"), (53, "and 3 more errors")])
 def test_a_message_has_fifty_lines_and_a_count(count, last):
     error = InstanceError([Fault("", f"is {i}") for i in range(count)], "f")
     assert str(error).splitlines()[-1] == f"f: {last}"

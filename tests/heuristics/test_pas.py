@@ -140,7 +140,7 @@ def test_jpr_takes_the_best_processors_whatever_the_links() -> None:
         ({"allocation": "fastest-first"}, "one of pas, cbs, jpr"),
         ({"selection": "easy"}, "one of fcfs, sjf, bjf, fpfs, spt, lpt"),
         ({"work_limit": 0}, "must be at least 1, got 0"),
-        ({"work_limit": 1.5}, "must be a whole number, got 1.5"),
+        ({"work_limit": 1.5}, "must be an integer, got 1.5"),
     ],
 )
 def test_options_are_checked(options: dict[str, Any], message: str) -> None:

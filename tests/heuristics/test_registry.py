@@ -68,7 +68,7 @@ def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "options", "lines"),
     [
-        ("eazy", {}, ["there is no policy 'eazy' (did you mean 'easy'?); there are " + ", ".join(POLICIES)]),
+        ("eazy", {}, ["unknown policy 'eazy' (did you mean 'easy'?); available: " + ", ".join(POLICIES)]),
         (
             "easy",
             {"alocation": "x"},
@@ -87,7 +87,7 @@ def test_a_policy_keeps_nothing_from_one_run_to_the_next(name, monkeypatch):
             ],
         ),
         ("pas", {"work_limit": 0}, ["work_limit of policy 'pas' must be at least 1, got 0"]),
-        ("oas", {"work_limit": "x"}, ["work_limit of policy 'oas' must be a whole number, got 'x'"]),
+        ("oas", {"work_limit": "x"}, ["work_limit of policy 'oas' must be an integer, got 'x'"]),
         (
             "pas",
             {"allocation": "first-fit"},

@@ -84,17 +84,17 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
     "unknown key of the document": (
         ("colour",),
         1,
-        "colour: is not a known key; known are format, version, platform, jobs, running, name, local_users",
+        "colour: is not a known key; known keys: format, version, platform, jobs, running, name, local_users",
     ),
     "unknown key of a switch": (
         ("platform", "switches", 0, "speed"),
         1,
-        "platform.switches[0].speed: is not a known key; known are name, parent, bandwidth",
+        "platform.switches[0].speed: is not a known key; known keys: name, parent, bandwidth",
     ),
     "unknown key of a running job": (
         ("running", 0, "begin"),
         1,
-        "running[0].begin: is not a known key; known are job, nodes, end, start",
+        "running[0].begin: is not a known key; known keys: job, nodes, end, start",
     ),
     "missing key": ((*JOB, "base_time"), ABSENT, "jobs[1].base_time: is missing"),
     "missing platform": (("platform",), ABSENT, "platform: is missing"),
@@ -102,16 +102,16 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
     "missing version": (("version",), ABSENT, "version: is missing"),
     "missing format": (("format",), ABSENT, "format: is missing"),
     "text for a number": ((*JOB, "base_time"), "9", "jobs[1].base_time: must be a number, got '9'"),
-    "number for a text": ((*JOB, "id"), 7, "jobs[1].id: must be a text, got 7"),
+    "number for a text": ((*JOB, "id"), 7, "jobs[1].id: must be a string, got 7"),
     "object for a list": (("jobs",), {"J1": {}}, "jobs: must be a list, got an object"),
     "text for a list": (("running", 0, "nodes"), "C1/3", "running[0].nodes: must be a list, got 'C1/3'"),
     "number for an object": (("platform",), 4, "platform: must be an object, got 4"),
     "list for an object": (JOB, [1], "jobs[1]: must be an object, got a list"),
     "null for a number": ((*JOB, "estimate"), None, "jobs[1].estimate: must be a number, got null"),
     "true for a number": ((*JOB, "base_time"), True, "jobs[1].base_time: must be a number, got true"),
-    "true for a whole number": ((*JOB, "tasks"), True, "jobs[1].tasks: must be a whole number, got true"),
+    "true for a whole number": ((*JOB, "tasks"), True, "jobs[1].tasks: must be an integer, got true"),
     "no tasks": ((*JOB, "tasks"), 0, "jobs[1].tasks: must be at least 1, got 0"),
-    "tasks with a fraction": ((*JOB, "tasks"), 3.5, "jobs[1].tasks: must be a whole number, got 3.5"),
+    "tasks with a fraction": ((*JOB, "tasks"), 3.5, "jobs[1].tasks: must be an integer, got 3.5"),
     "no base time": ((*JOB, "base_time"), 0, "jobs[1].base_time: must be above 0, got 0"),
     "negative base time": ((*JOB, "base_time"), -5.0, "jobs[1].base_time: must be above 0, got -5.0"),
     "no nodes in a group": ((*GROUP, "count"), 0, "platform.clusters[0].nodes[0].count: must be at least 1, got 0"),
@@ -120,7 +120,7 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
     "half a character": (
         (*JOB, "id"),
         "\ud800",
-        r"jobs[1].id: must be a text without half characters (lone surrogates), got '\ud800'",
+        r"jobs[1].id: must be a string without lone surrogates, got '\ud800'",
     ),
     "empty cluster name": (("platform", "clusters", 0, "name"), "", "platform.clusters[0].name: must not be empty"),
     "share above 1": ((*JOB, "processing_share"), 1.5, "jobs[1].processing_share: must be at most 1, got 1.5"),
@@ -177,7 +177,7 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
     "unknown key of power states": (
         (*CLUSTER, "power_states"),
         STATES | {"watts": 1},
-        "platform.clusters[0].power_states.watts: is not a known key; known are chassis, boards, cores, site_watts, "
+        "platform.clusters[0].power_states.watts: is not a known key; known keys: chassis, boards, cores, site_watts, "
         "chassis_watts, board_watts, core_idle_watts, core_working_watts, startup_time, core_grace, site_grace, "
         "startup_watts",
     ),
@@ -197,16 +197,16 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
         [],
         "platform.clusters[0].nodes: must not be empty",
     ),
-    "unknown version": (("version",), 3, "version: must be 1 or 2 (the versions that are read), got 3"),
-    "version as text": (("version",), "1", "version: must be 1 or 2 (the versions that are read), got '1'"),
-    "version true": (("version",), True, "version: must be 1 or 2 (the versions that are read), got true"),
+    "unknown version": (("version",), 3, "version: must be 1 or 2 (the supported versions), got 3"),
+    "version as text": (("version",), "1", "version: must be 1 or 2 (the supported versions), got '1'"),
+    "version true": (("version",), True, "version: must be 1 or 2 (the supported versions), got true"),
     "foreign format": (("format",), "json", "format: must be 'coalloc-instance', got 'json'"),
     "format of no type": (("format",), None, "format: must be 'coalloc-instance', got null"),
 }
 """By name: place, content, and the line it must give. A JSON Schema must refuse each of them too."""
 
 CROSS_FAULTS: dict[str, tuple[Place, Any, str]] = {
-    "whole number with a point": ((*JOB, "tasks"), 3.0, "jobs[1].tasks: must be a whole number, got 3.0"),
+    "whole number with a point": ((*JOB, "tasks"), 3.0, "jobs[1].tasks: must be an integer, got 3.0"),
     "duplicate id": ((*JOB, "id"), "J1", "jobs[1].id: repeats the job id 'J1' of jobs[0].id"),
     "id of a running job": (
         ("running", 0, "job", "id"),

@@ -248,8 +248,8 @@ def test_all_faults_come_at_once(tmp_path):
         "jobs[0].base_time: must be finite, got 1e999",
         "jobs[0].tasks: must be at most 8 (all processors of the platform), got 99",
         "jobs[1].id: repeats the job id 'J2' of jobs[0].id",
-        "jobs[1].tasks: must be a whole number, got 8.5",
-        "jobs[1].tasks: stands twice in the same object",
+        "jobs[1].tasks: must be an integer, got 8.5",
+        "jobs[1].tasks: occurs twice in the same object",
         "platform.clusters[0].nodes[0].power: must be above 0, got -1",
         "platform.clusters[1].name: repeats the cluster name 'C1' of clusters[0].name",
         "platform.clusters[1].switch: must name a switch of the platform, got 'S1'",
@@ -257,7 +257,7 @@ def test_all_faults_come_at_once(tmp_path):
         "platform.switches[1].bandwidth: is missing",
         "platform.switches[1].parent: is part of a cycle of switches, got 'A'",
         "running[0].nodes[1]: is held twice: 'C1/3' is also running[0].nodes[0]",
-        "version: must be 1 or 2 (the versions that are read), got 7",
+        "version: must be 1 or 2 (the supported versions), got 7",
     ]
 
 
@@ -304,23 +304,23 @@ def test_whole_numbers_without_end(tmp_path, digits):
 
 def test_a_key_that_stands_twice_at_the_top(tmp_path):
     text = json.dumps(VALID).replace('"version": 1', '"version": 1, "version": 1')
-    assert lines_of(tmp_path / "wl1.json", text) == ["version: stands twice in the same object"]
+    assert lines_of(tmp_path / "wl1.json", text) == ["version: occurs twice in the same object"]
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("", "is empty, must hold a JSON object"),
+        ("", "is empty, must contain a JSON object"),
         ("hello", "is not JSON: Expecting value (line 1, column 1)"),
         (json.dumps(VALID)[:-9], "is not JSON: "),
         ("{'a': 1}", "is not JSON: "),
-        ("[]", "must hold a JSON object, got a list"),
-        ("null", "must hold a JSON object, got null"),
-        ('"\\u001b[31m"', r"must hold a JSON object, got '\x1b[31m'"),
-        ("1e999", "must hold a JSON object, got 1e999"),
+        ("[]", "must contain a JSON object, got a list"),
+        ("null", "must contain a JSON object, got null"),
+        ('"\\u001b[31m"', r"must contain a JSON object, got '\x1b[31m'"),
+        ("1e999", "must contain a JSON object, got 1e999"),
         ('{"a": "' + "\n" + '"}', "is not JSON: "),
-        ("[" * 101 + "]" * 101, "is nested too deeply, at most 100 levels are read"),
-        ('{"a":' * 100_000, "is nested too deeply, at most 100 levels are read"),
+        ("[" * 101 + "]" * 101, "is nested too deeply: the limit is 100 levels"),
+        ('{"a":' * 100_000, "is nested too deeply: the limit is 100 levels"),
     ],
 )
 def test_text_that_is_no_document(tmp_path, text, line):
@@ -330,19 +330,21 @@ def test_text_that_is_no_document(tmp_path, text, line):
 
 def test_a_trace_is_told_apart(tmp_path):
     (tmp_path / "t.swf").write_text("1 0 0 10 1\n")
-    with pytest.raises(InstanceError, match=r"is not JSON: .*; coalloc.read_swf reads traces$"):
+    with pytest.raises(InstanceError, match=r"is not JSON: .*; to read a trace use coalloc.read_swf$"):
         read_instance(tmp_path / "t.swf")
 
 
 def test_a_misspelt_key_gets_the_known_one(tmp_path):
-    with pytest.raises(InstanceError, match=r"arrivals: is not a known key \(did you mean arrival\?\); known are id, "):
+    with pytest.raises(
+        InstanceError, match=r"arrivals: is not a known key \(did you mean arrival\?\); known keys: id, "
+    ):
         Job("J1", 1, 1.0, arrivals=5.0)
 
 
 def test_a_hundred_million_brackets(tmp_path):
     path = tmp_path / "bomb.json"
     path.write_bytes(b"[" * 100_000_000)
-    with pytest.raises(InstanceError, match=r"bomb\.json: is nested too deeply, at most 100 levels are read$"):
+    with pytest.raises(InstanceError, match=r"bomb\.json: is nested too deeply: the limit is 100 levels$"):
         read_instance(path)
 
 
@@ -356,7 +358,7 @@ def test_brackets_in_texts_do_not_nest(tmp_path):
 def test_bytes_that_are_no_utf_8(tmp_path, content):
     path = tmp_path / "wl1.json"
     path.write_bytes(content)
-    with pytest.raises(InstanceError, match=r"wl1\.json: is not UTF-8 text \(byte \d+\)$"):
+    with pytest.raises(InstanceError, match=r"wl1\.json: is not valid UTF-8 \(byte \d+\)$"):
         read_instance(path)
 
 
@@ -370,7 +372,7 @@ def test_a_gzip_bomb_ends_at_the_limit(tmp_path):
     # 300 MB of blanks in 300 kB.
     path = tmp_path / "bomb.json.gz"
     path.write_bytes(gzip.compress(b" " * 1_000_000) * 300)
-    with pytest.raises(InstanceError, match=r"bomb\.json\.gz: is larger than 256 MB \(decompressed\), the limit$"):
+    with pytest.raises(InstanceError, match=r"bomb\.json\.gz: exceeds the size limit of 256 MB \(decompressed\)$"):
         read_instance(path)
 
 
@@ -379,7 +381,7 @@ def test_the_limit_can_be_told(tmp_path):
     path.write_text(json.dumps(VALID))
     size = path.stat().st_size
     assert read_instance(path, limit=size).name == "wl1"
-    with pytest.raises(InstanceError, match="is larger than"):
+    with pytest.raises(InstanceError, match="exceeds the size limit of"):
         read_instance(path, limit=size - 1)
 
 
@@ -417,7 +419,7 @@ def test_a_million_faults_do_not_fill_the_screen(tmp_path):
     assert len(caught.value.faults) == 2000
     lines = str(caught.value).splitlines()
     assert len(lines) == 51
-    assert lines[-1] == f"{path}: and 1950 more faults"
+    assert lines[-1] == f"{path}: and 1950 more errors"
 
 
 def test_absurd_counts_are_refused_before_they_cost_memory(tmp_path):

@@ -73,7 +73,7 @@ def test_an_estimate_is_a_number_or_absent():
 
 
 def test_an_unknown_kind_lists_those_known():
-    with pytest.raises(CoallocError, match=r"^there is no kind of file 'swf'; there are instance, platform, schedule"):
+    with pytest.raises(CoallocError, match=r"^unknown file format 'swf'; available: instance, platform, schedule"):
         schema("swf")
 
 

@@ -72,7 +72,7 @@ FAULTS = {
     "paging slowdown": (("platform", "sharing", "paging_slowdown"), 0.9, "platform.sharing.paging_slowdown: must be at "
     "least 1, got 0.9"),
     "flag": (("platform", "sharing", "cooperation"), 1, "platform.sharing.cooperation: must be true or false, got 1"),
-    "unknown key": (("platform", "sharing", "colour"), 1, "platform.sharing.colour: is not a known key; known are "
+    "unknown key": (("platform", "sharing", "colour"), 1, "platform.sharing.colour: is not a known key; known keys: "
     "contract, paging, paging_slowdown, wait_factor, coscheduling, cooperation"),
     "group without memory": ((*GROUP_PATH, "memory"), None, "platform.clusters[0].nodes[0].memory: is missing: "
     "sharing.paging is a share of it"),

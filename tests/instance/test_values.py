@@ -37,20 +37,20 @@ def lines(make, *args, **kwargs):
     ("fields", "line"),
     [
         ({"tasks": 0}, "tasks: must be at least 1, got 0"),
-        ({"tasks": 3.0}, "tasks: must be a whole number, got 3.0"),
-        ({"tasks": True}, "tasks: must be a whole number, got true"),
-        ({"tasks": np.True_}, "tasks: must be a whole number, got True"),
+        ({"tasks": 3.0}, "tasks: must be an integer, got 3.0"),
+        ({"tasks": True}, "tasks: must be an integer, got true"),
+        ({"tasks": np.True_}, "tasks: must be an integer, got True"),
         ({"tasks": np.int64(0)}, "tasks: must be at least 1, got 0"),
         ({"base_time": 0}, "base_time: must be above 0, got 0"),
         ({"base_time": True}, "base_time: must be a number, got true"),
         ({"base_time": float("nan")}, "base_time: must be finite, got nan"),
         ({"base_time": float("inf")}, "base_time: must be finite, got inf"),
-        ({"base_time": 10**400}, "base_time: must be finite, got a number of about 401 digits"),
+        ({"base_time": 10**400}, "base_time: must be finite, got a number with about 401 digits"),
         ({"base_time": "600"}, "base_time: must be a number, got '600'"),
         ({"base_time": None}, "base_time: must be a number, got null"),
         ({"processing_share": 1.1}, "processing_share: must be at most 1, got 1.1"),
         ({"id": ""}, "id: must not be empty"),
-        ({"id": 1}, "id: must be a text, got 1"),
+        ({"id": 1}, "id: must be a string, got 1"),
         ({"arrival": -1}, "arrival: must be at least 0, got -1"),
         ({"memory": -1}, "memory: must be at least 0, got -1"),
         ({"weight": -0.5}, "weight: must be at least 0, got -0.5"),
@@ -69,7 +69,7 @@ def test_all_faults_of_a_call():
         "id: must not be empty",
         "tasks: must be at least 1, got 0",
         "base_time: is missing",
-        "colour: is not a known key; known are id, tasks, base_time, processing_share, task_bandwidth, arrival, "
+        "colour: is not a known key; known keys: id, tasks, base_time, processing_share, task_bandwidth, arrival, "
         "estimate, user, memory, energy_estimate, weight, due_date, deadline, after, eligible, "
         "requires, times, shapes, resources, task_resources",
     ]
@@ -102,7 +102,9 @@ def test_a_platform_and_an_instance_check_what_is_between_their_parts():
 def test_a_job_larger_than_any_text_of_its_size(digits):
     # Python refuses to write a number of 5,000 digits; the message must not.
     (line,) = lines(Instance, PLATFORM, [Job("J1", 10**digits, 1.0)])
-    assert line.startswith("jobs[0].tasks: must be at most 4 (all processors of the platform), got a number of about ")
+    assert line.startswith(
+        "jobs[0].tasks: must be at most 4 (all processors of the platform), got a number with about "
+    )
 
 
 FAULTS = FIELD_FAULTS | CROSS_FAULTS
@@ -129,7 +131,7 @@ def test_whole_numbers_of_numpy_are_numbers(kind):
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_floats_of_numpy_are_numbers_but_never_whole(kind):
     assert type(Job("J1", 1, base_time=kind(0.5)).base_time) is float
-    assert lines(Job, "J1", kind(3), 1.0) == ["tasks: must be a whole number, got 3.0"]
+    assert lines(Job, "J1", kind(3), 1.0) == ["tasks: must be an integer, got 3.0"]
 
 
 def test_the_estimate_is_the_base_time_unless_given():
@@ -176,4 +178,4 @@ def test_refused_values_are_shown_short_and_safe():
     assert shown((1,)) == "a list"
     assert shown("\x1b[31m\u202e") == r"'\x1b[31m\u202e'"
     assert len(shown("x" * 1000)) < 70
-    assert shown(10**5000) == "a number of about 5001 digits"
+    assert shown(10**5000) == "a number with about 5001 digits"

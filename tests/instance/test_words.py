@@ -55,7 +55,7 @@ def test_a_file_that_uses_a_word_is_of_version_2(word, tmp_path):
     assert coalloc.read_instance(path) == WORDED[word]
     path.write_text(json.dumps(document | {"version": 1}))
     with pytest.raises(
-        InstanceError, match=r'is of version 2 of the format, the file says version 1: give "version": 2$'
+        InstanceError, match=r'requires version 2 of the format, the file has version 1: set "version": 2$'
     ):
         coalloc.read_instance(path)
 
@@ -72,7 +72,7 @@ def test_a_file_of_version_1_names_each_younger_word(tmp_path: Path):
     path.write_text(json.dumps(document_of(instance, INSTANCE) | {"version": 1}))
     with pytest.raises(InstanceError) as caught:
         coalloc.read_instance(path)
-    said = 'is of version 2 of the format, the file says version 1: give "version": 2'
+    said = 'requires version 2 of the format, the file has version 1: set "version": 2'
     assert lines(caught) == [
         f"{path}: platform.clusters[0].nodes[0].features: {said}",
         f"{path}: jobs[0].requires: {said}",

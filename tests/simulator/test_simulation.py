@@ -132,7 +132,7 @@ def test_what_is_asked_of_a_run_is_asked_of_its_schedule():
         ({"policy": Listed({}), "skip": True}, "options are for policies by name, got skip with an object"),
         (
             {"policy": 7},
-            "policy: must be a text, an object with scope and decide or "
+            "policy: must be a string, an object with scope and decide or "
             "an object with scope and partitions and route, got 7",
         ),
         (

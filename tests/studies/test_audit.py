@@ -223,7 +223,7 @@ def test_a_schedule_of_an_instance_is_audited_and_not_beside_a_policy(tmp_path):
         audit(instance, Schedule([]), **asked)
     export = tmp_path / "export.txt"
     export.write_text("JobID|Submit\n")
-    with pytest.raises(InstanceError, match="lacks the field"):
+    with pytest.raises(InstanceError, match="must contain the field"):
         audit(export, processors=4)
 
 

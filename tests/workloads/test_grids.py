@@ -95,7 +95,7 @@ def test_platforms_come_back_from_files(tmp_path):
 
 
 def test_bad_names_and_speeds_list_those_there_are():
-    with pytest.raises(CoallocError, match="there is no platform 'grid3'; there are grid1, grid2"):
+    with pytest.raises(CoallocError, match="unknown platform 'grid3'; available: grid1, grid2"):
         coalloc.grid.platform("grid3")
     with pytest.raises(CoallocError, match="speeds: must be 'site', 'processor' or 'origin', got 'core'"):
         coalloc.grid.platform("grid1", speeds="core")

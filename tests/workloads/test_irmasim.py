@@ -129,14 +129,14 @@ NODES = ("platform", "machine", "clusters", 0, "nodes")
     [
         (
             ("platform", ("nodes",), {}),
-            "platform.json: nodes: is not a known key (did you mean node?); known are platform, node, processor",
+            "platform.json: nodes: is not a known key (did you mean node?); known keys: platform, node, processor",
         ),
         (("platform", (*PF, "watts"), 1), "platform.json: processor.pf.watts: is not a known key"),
         (("platform", (*PF, "dynamic_power")), "platform.json: processor.pf.dynamic_power: is missing"),
         (("platform", (*PF, "dynamic_power"), -1), "platform.json: processor.pf.dynamic_power: must be at least 0"),
         (("platform", (*PF, "clock_rate"), 0), "platform.json: processor.pf.clock_rate: must be above 0, got 0"),
         (("platform", (*PF, "min_power"), 1.5), "platform.json: processor.pf.min_power: must be at most 1, got 1.5"),
-        (("platform", (*PF, "cores"), 2.5), "platform.json: processor.pf.cores: must be a whole number, got 2.5"),
+        (("platform", (*PF, "cores"), 2.5), "platform.json: processor.pf.cores: must be an integer, got 2.5"),
         (("platform", (*PF, "static_power"), "5"), "platform.json: processor.pf.static_power: must be a number"),
         (("platform", ("node", "slow")), "platform.json: platform.machine.clusters[0].nodes[1].type: must be a key"
          " of node, got 'slow'"),
@@ -145,16 +145,16 @@ NODES = ("platform", "machine", "clusters", 0, "nodes")
          " at least 1, got 0"),
         (("platform", NODES, []), "platform.json: platform.machine.clusters[0].nodes: must not be empty"),
         (("platform", ("platform", "other"), {"clusters": [{"id": "C1", "nodes": [{"type": "fast"}]}]}),
-         "platform.json: platform: must hold one platform, got 2"),
+         "platform.json: platform: must contain one platform, got 2"),
         (("platform", ("node", "fast", "processors"), [{"type": "pf"}, {"type": "pf"}]),
          "platform.json: node.fast.processors: must list one processor, got 2"),
-        (("workload", ("seed",), 1), "workload.json: seed: is not a known key; known are jobs, profiles"),
+        (("workload", ("seed",), 1), "workload.json: seed: is not a known key; known keys: jobs, profiles"),
         (("workload", ("jobs", 0, "profile"), "q"), "workload.json: jobs[0].profile: must be a key of profiles"),
         (("workload", ("jobs", 0, "res")), "workload.json: jobs[0].ntasks: is missing (or res)"),
         (("workload", ("jobs", 0, "ntasks"), 3), "workload.json: jobs[0].res: must equal ntasks, 3, got 4"),
-        (("workload", ("jobs", 0, "res"), 9), "workload.json: jobs[0]: has 9 tasks, the largest node has 8 cores"),
-        (("workload", ("jobs", 0, "nodes"), 2), "workload.json: jobs[0].nodes: must be 1, got 2: a job of"),
-        (("workload", ("jobs", 0, "ntasks_per_node"), 2), "workload.json: jobs[0].ntasks_per_node: must be all 4"),
+        (("workload", ("jobs", 0, "res"), 9), "workload.json: jobs[0]: has 9 tasks, but the largest node has 8 cores"),
+        (("workload", ("jobs", 0, "nodes"), 2), "workload.json: jobs[0].nodes: must be 1, got 2: IRMaSim jobs"),
+        (("workload", ("jobs", 0, "ntasks_per_node"), 2), "workload.json: jobs[0].ntasks_per_node: must be 4, all tasks"),
         (("workload", ("jobs", 0, "subtime"), -1.0), "workload.json: jobs[0].subtime: must be at least 0, got -1"),
         (("workload", ("jobs", 0, "id"), "2"), "workload.json: jobs[1].id: repeats the job id '2' of jobs[0].id"),
         (("workload", ("profiles", "p", "req_ops"), 0), "workload.json: profiles.p.req_ops: must be above 0, got 0"),
@@ -170,8 +170,8 @@ def test_what_is_wrong_is_one_line_with_its_path(files, change, line):
 def test_several_processors_are_refused_with_the_reason(files, key):
     (line,) = faults(files(PLATFORM, PROFILED, ("platform", ("node", "fast", "processors", 0, key), 2)))
     assert line == (
-        f"platform.json: node.fast.processors[0].{key}: must be 1, got 2: watts are per processor and the published "
-        "runs have one in each node; describe several as one processor with all their cores and watts"
+        f"platform.json: node.fast.processors[0].{key}: must be 1, got 2; describe several processors "
+        "of a node as one, with all their cores and watts"
     )
 
 
@@ -189,7 +189,7 @@ def test_all_faults_of_a_file_come_at_once(files):
 def test_keys_that_stand_twice_are_refused(files):
     platform, workload = files()
     workload.write_text('{"jobs": [], "jobs": []}')
-    assert faults((platform, workload)) == ["workload.json: jobs: stands twice in the same object"]
+    assert faults((platform, workload)) == ["workload.json: jobs: occurs twice in the same object"]
 
 
 def test_the_instance_can_be_written_and_read(files, tmp_path):

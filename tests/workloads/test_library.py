@@ -112,5 +112,5 @@ def test_figure_3_3_satisfies_its_condition():
 
 
 def test_an_unknown_example_is_an_error_that_lists_those_there_are():
-    with pytest.raises(CoallocError, match=r"no example '\.\./x'; there are .*mesd-example, .*paper-oas-1"):
+    with pytest.raises(CoallocError, match=r"unknown example '\.\./x'; available: .*mesd-example, .*paper-oas-1"):
         example("../x")

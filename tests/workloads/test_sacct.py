@@ -70,12 +70,12 @@ def test_what_is_no_run_of_a_job_is_dropped_and_counted(tmp_path):
     assert [(job.id, job.base_time) for job in instance.jobs] == [("7", 3600.0), ("12", 600.0)]
     assert report.sentences == (
         "10 records read, 2 in the instance",
-        "2 records dropped: a step of a job",
+        "2 records dropped: job step",
         "2 records dropped: never started",
-        "1 record dropped: had not ended when the export was made",
-        "1 record dropped: requeued: a later run of the same job is there",
+        "1 record dropped: still running at the time of the export",
+        "1 record dropped: requeued; a later run of the same job is kept",
         "1 record dropped: run time not above 0",
-        "1 record dropped: more processors than the platform has",
+        "1 record dropped: more processors than the platform",
     )
 
 
@@ -95,10 +95,10 @@ def test_a_job_arrives_when_it_is_eligible_and_never_after_its_start(tmp_path):
         "5": (1800.0, 1800.0),
     }
     assert report.sentences[1:] == (
-        "1 job changed: arrives when it was eligible, which is later than submitted",
-        "1 job changed: started before it was submitted or eligible, and arrives at its start",
-        "1 job changed: no time requested, the run time taken as the estimate",
-        "1 job changed: run time cut to the requested time",
+        "1 job changed: arrival set to the eligible time, which is later than the submission",
+        "1 job changed: arrival set to the start, which is earlier than the submission or the eligible time",
+        "1 job changed: no requested walltime, run time used",
+        "1 job changed: run time cut to the requested walltime",
     )
 
 
@@ -124,39 +124,42 @@ def test_one_partition_alone(tmp_path):
     path = export(tmp_path, row("1"), row("2", Partition="gpu"))
     instance, report = read_sacct_with_report(path, pool(8), SacctOptions(partition="gpu"))
     assert [job.id for job in instance.jobs] == ["2"]
-    assert report.dropped == {"of another partition": 1}
+    assert report.dropped == {"other partition": 1}
 
 
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([row("7", submit="Unknown")], "line 2: Submit must be a time like 2026-10-01T12:00:00, got 'Unknown'"),
+        ([row("7", submit="Unknown")], "line 2: Submit must be a time such as 2026-10-01T12:00:00, got 'Unknown'"),
         ([row("7", start="Unknown")], "line 2: Start must be known for a job of state COMPLETED, got 'Unknown'"),
         ([row("7"), row("8", end="Unknown")], "line 3: End must be known for a job of state COMPLETED, got 'Unknown'"),
-        ([row("7", start="x")], "line 2: Start must be a time like 2026-10-01T12:00:00, got 'x'"),
-        ([row("7", Timelimit="soon")], "line 2: Timelimit must be a duration like 1-12:00:00, got 'soon'"),
-        ([row("7", NCPUS="4.5")], "line 2: NCPUS must be a whole number, got '4.5'"),
-        ([row("7", ReqMem="lots")], "line 2: ReqMem must be an amount like 4000M, 4Gc or 16Gn, got 'lots'"),
-        ([row("seven")], "line 2: JobID must be the number of a job, an array task (7_1) or a step (7.0), got 'seven'"),
-        ([row("7", User="a|b")], "line 2: must have 13 fields, as the first line has, got 14"),
+        ([row("7", start="x")], "line 2: Start must be a time such as 2026-10-01T12:00:00, got 'x'"),
+        ([row("7", Timelimit="soon")], "line 2: Timelimit must be a duration such as 1-12:00:00, got 'soon'"),
+        ([row("7", NCPUS="4.5")], "line 2: NCPUS must be an integer, got '4.5'"),
+        ([row("7", ReqMem="lots")], "line 2: ReqMem must be an amount such as 4000M, 4Gc or 16Gn, got 'lots'"),
+        (
+            [row("seven")],
+            "line 2: JobID must be the number of a job (7), an array task (7_1) or a step (7.0), got 'seven'",
+        ),
+        ([row("7", User="a|b")], "line 2: must have 13 fields, as in the first line, got 14"),
     ],
 )
 def test_a_broken_line_is_named_with_its_field(tmp_path, rows, sentence):
     path = export(tmp_path, *rows)
     with pytest.raises(InstanceError) as refused:
         read_sacct(path, 8)
-    remedy = '(broken="drop", --broken drop, leaves broken lines out)'
+    remedy = '(broken="drop" or --broken drop skips malformed lines)'
     assert str(refused.value) == f"{path}: {sentence} {remedy}"
     _, report = read_sacct_with_report(path, pool(8), SacctOptions(broken="drop"))
-    assert report.sentences[-2:] == ("1 broken line left out", sentence)
+    assert report.sentences[-2:] == ("1 malformed line skipped", sentence)
 
 
 @pytest.mark.parametrize(
     ("head", "sentences"),
     [
-        ("JobID|Submit|NCPUS", ["lacks the field Start", "lacks the field End (or Elapsed)"]),
-        ("JobID|Submit|Start|End", ["lacks the field AllocCPUS or NCPUS or AllocTRES"]),
-        ("7|ann", ["must name the fields (JobID|Submit|Start|End|...), as sacct --parsable2 writes them"]),
+        ("JobID|Submit|NCPUS", ["must contain the field Start", "must contain the field End (or Elapsed)"]),
+        ("JobID|Submit|Start|End", ["must contain the field AllocCPUS or NCPUS or AllocTRES"]),
+        ("7|ann", ["must list the field names (JobID|Submit|Start|End|...), as sacct --parsable2 prints them"]),
     ],
 )
 def test_an_export_without_the_fields_is_refused(tmp_path, head, sentences):
@@ -170,4 +173,4 @@ def test_what_was_dropped_is_a_warning(tmp_path, caplog):
     path = export(tmp_path, row("7"), row("7.0"))
     with caplog.at_level(logging.WARNING, logger="coalloc.workloads.sacct"):
         read_sacct(path, 8)
-    assert [record.getMessage() for record in caplog.records] == [f"{path}: 1 record dropped: a step of a job"]
+    assert [record.getMessage() for record in caplog.records] == [f"{path}: 1 record dropped: job step"]

@@ -107,10 +107,10 @@ def test_every_change_is_counted_and_said(trace, caplog):
     assert report.sentences == (
         "8 jobs read, 6 in the instance",
         "1 job dropped: run time not above 0",
-        "1 job dropped: more processors than the platform has",
-        "1 job changed: no processors allocated, those requested taken",
-        "1 job changed: no time requested, the run time taken as the estimate",
-        "2 jobs changed: run time cut to the requested time",
+        "1 job dropped: more processors than the platform",
+        "1 job changed: no processors allocated, requested processors used",
+        "1 job changed: no requested walltime, run time used",
+        "2 jobs changed: run time cut to the requested walltime",
     )
     with caplog.at_level(logging.WARNING, logger="coalloc.workloads.swf"):
         read_swf(trace, 16)
@@ -125,8 +125,8 @@ def test_invalid_and_oversize_jobs_can_be_mended(trace):
         ("4", 2, 100.0),
         ("5", 16, 100.0),
     ]
-    assert "1 job made a job of one second: run time not above 0" in report.sentences
-    assert "1 job clipped to the platform: more processors than the platform has" in report.sentences
+    assert "1 job set to a run time of 1 s: run time not above 0" in report.sentences
+    assert "1 job reduced to the size of the platform: more processors than the platform" in report.sentences
 
 
 def test_a_slice_holds_positions_among_the_valid_jobs_and_starts_at_0(trace):
@@ -159,7 +159,7 @@ def test_slices_are_parts_of_the_whole(tmp_path_factory, start, length):
 
 @pytest.mark.parametrize("beyond", ["4:7", "6:", "100:108"])
 def test_a_trace_that_ends_before_the_slice_is_an_error(trace, beyond):
-    with pytest.raises(InstanceError, match=f"slice: '{beyond}' is beyond the 6 valid jobs"):
+    with pytest.raises(InstanceError, match=f"slice: must be within the 6 valid jobs of the trace, got '{beyond}'"):
         read_swf(trace, 16, slice=beyond)
 
 
@@ -176,7 +176,7 @@ def test_an_unknown_way_is_an_error_that_lists_the_known_ones(trace):
 
 def test_either_processors_or_a_platform(trace):
     for wrong in ({}, {"processors": 16, "platform": pool(16)}):
-        with pytest.raises(CoallocError, match="either processors=, for one pool, or platform="):
+        with pytest.raises(CoallocError, match="either processors= or platform="):
             read_swf(trace, **wrong)
 
 
@@ -208,7 +208,7 @@ def test_broken_lines_are_errors_with_their_numbers_all_at_once(trace):
         read_swf(trace, 16)
     assert [str(fault) for fault in caught.value.faults] == [
         "line 11: must have 18 numbers, got 3",
-        "line 13: must have 18 numbers, got 'x' among 1 (broken=\"drop\", --broken drop, leaves broken lines out)",
+        "line 13: must have 18 numbers, got 'x' among 1 (broken=\"drop\" or --broken drop skips malformed lines)",
     ]
     assert str(caught.value).startswith(f"{trace}: line 11: ")
     # Reading stops where a slice does: what is behind it is not looked at.
@@ -220,12 +220,12 @@ def test_broken_lines_can_be_left_out_and_are_said(trace):
     instance, report = read_swf_with_report(trace, pool(16), SwfOptions(broken="drop"))
     assert instance.jobs[-1].id == "10"
     assert report.num_broken == 1
-    assert report.sentences[-2:] == ("1 broken line left out", "line 11: must have 18 numbers, got 3")
+    assert report.sentences[-2:] == ("1 malformed line skipped", "line 11: must have 18 numbers, got 3")
 
 
 def test_of_many_broken_lines_the_first_are_named(trace):
     trace.write_text(TRACE + "x\n" * 50)
-    with pytest.raises(InstanceError, match="more than 20 lines are broken") as caught:
+    with pytest.raises(InstanceError, match="more than 20 lines are malformed") as caught:
         read_swf(trace, 16)
     assert len(caught.value.faults) == 21
     _, report = read_swf_with_report(trace, pool(16), SwfOptions(broken="drop"))

@@ -38,7 +38,7 @@ def test_a_record_has_its_18_fields(tmp_path, name):
         (LINE.replace("300", "nan"), "line 2: must have 18 numbers, got 'nan' among 18"),
         (LINE.replace("300", "3_0"), "line 2: must have 18 numbers, got '3_0' among 18"),
         (LINE.replace("300", "1e999"), "line 2: must have finite numbers"),
-        (LINE.replace(" 4 ", " 4.5 "), "line 2: must have a whole number as allocated_processors, got 4.5"),
+        (LINE.replace(" 4 ", " 4.5 "), "line 2: must have an integer as allocated_processors, got 4.5"),
         (LINE, "line 2: repeats the job number 7 of line 1"),
         ("\x1b[31m" + LINE, r"line 2: must have 18 numbers, got '\x1b[31m7' among 18"),
     ],
@@ -111,7 +111,7 @@ def test_a_line_above_the_limit_is_refused_before_it_is_read(tmp_path):
         stream.write(LINE.encode() + b"\n")
         for _ in range(200):
             stream.write(b"1" * 1_000_000)
-    with pytest.raises(InstanceError, match=f"line 2: is longer than {MAX_LINE_BYTES} bytes"):
+    with pytest.raises(InstanceError, match=f"line 2: exceeds the limit of {MAX_LINE_BYTES} bytes"):
         list(read_records(bomb))
 
 

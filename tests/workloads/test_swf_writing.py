@@ -74,14 +74,14 @@ def test_everything_that_is_lost_is_counted_and_said(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         write_swf(instance, path)
     sentences = [
-        "3 jobs numbered from 1 by arrival, since not all ids are whole numbers",
-        "3 jobs with a user numbered from 1 by first job, since not all users are whole numbers",
-        "2 jobs moved, since lines are in the order of arrival",
+        "3 jobs renumbered from 1 by arrival, because not all ids are integers",
+        "3 jobs with users renumbered from 1 by first job, because not all users are integers",
+        "2 jobs reordered by arrival",
         "2 jobs without processing share and task bandwidth",
         "1 job without memory, energy estimate, weight or due date",
-        "1 job left out: running already, for which the format has no place",
-        "1 job with a run time above the requested time, to which readers may cut it",
-        "1 job with fractions of a second, which the format permits and some programs do not read",
+        "1 job skipped: already running, which SWF cannot represent",
+        "1 job with a run time above the requested time; some programs truncate it",
+        "1 job with fractions of a second, which some programs cannot read",
     ]
     assert [record.getMessage() for record in caplog.records] == [f"{path}: {sentence}" for sentence in sentences]
     text = path.read_text()
@@ -138,10 +138,10 @@ def test_a_solved_instance_becomes_a_trace_of_its_schedule(tmp_path):
 def test_a_schedule_of_another_instance_is_refused_and_nothing_is_written(tmp_path):
     path = tmp_path / "mine.swf"
     path.write_text("mine")
-    with pytest.raises(CoallocError, match="places 'J9', which is not a job of the instance"):
+    with pytest.raises(CoallocError, match="places job 'J9', which is not in the instance"):
         write_swf(INSTANCE, path, Schedule((Placement("J9", 0.0, 1.0, ("C2/0",)),)))
     for start, end in ((4.0, 104.0), (50.0, 40.0)):
-        with pytest.raises(CoallocError, match="starts '7' before it arrives, or ends it before it starts"):
+        with pytest.raises(CoallocError, match="starts job '7' before its arrival or ends it before its start"):
             write_swf(INSTANCE, path, Schedule((Placement("7", start, end, ("C1/0.0", "C1/0.1")),)))
     assert path.read_text() == "mine"
     with pytest.raises(CoallocError, match="cannot be written: no such file or directory"):

@@ -72,9 +72,9 @@ def generate(name: str, seed: Seed = 0, **parameters: Any) -> Instance:
     """
     family = _families().get(name)
     if family is None:
-        raise CoallocError(f"there is no generator {shown(name)}; there are {', '.join(_families())}")
+        raise CoallocError(f"unknown generator {shown(name)}; available: {', '.join(_families())}")
     if seed < 0:
-        raise CoallocError(f"seed: must be a whole number from 0 on, got {shown(seed)}")
+        raise CoallocError(f"seed: must be an integer of at least 0, got {shown(seed)}")
     try:
         return family(**parameters).draw(np.random.default_rng(seed), f"{name}-{seed}")
     except InstanceError as error:

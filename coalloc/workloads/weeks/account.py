@@ -111,16 +111,16 @@ class MergeAccount:
         return "\n".join(_table(head, [row]))
 
     def _lines(self) -> Iterator[str]:
-        yield f"# Weeks from traces: {_cell(self.name)}"
+        yield f"# Weeks of a grid from traces: {_cell(self.name)}"
         yield ""
         yield self.summary
         yield ""
-        yield f"Platform {_cell(self.platform)}, speeds {self.speeds}, {self.warmup_days:g} days of warm-up."
-        yield "The time zone is the broker's: the least of all traces. Work is the sum of tasks x base time of the jobs"
-        yield "that arrive, the offered load that over what all processors could do in a week."
+        yield f"Platform: {_cell(self.platform)}; speeds: {self.speeds}; warm-up: {self.warmup_days:g} days."
+        yield "Times are in the time zone of the broker, the smallest UTC offset of all traces. Work is the sum of tasks x"
+        yield "reference run time of the arriving jobs; offered load is work over the processor time of a week."
         if self.without_trace:
             yield ""
-            yield f"No trace is of {', '.join(map(_cell, self.without_trace))}: no job in these weeks was logged there."
+            yield f"Sites without a trace, and so without logged jobs: {', '.join(map(_cell, self.without_trace))}."
         yield ""
         yield "## Traces"
         yield ""
@@ -132,11 +132,11 @@ class MergeAccount:
         for trace in self.traces:
             if trace.broken:
                 yield ""
-                yield f"{counted(trace.broken, 'broken line')} of {_cell(trace.swf)} left out."
+                yield f"{counted(trace.broken, 'malformed line')} of {_cell(trace.swf)} skipped."
         yield ""
         yield "## Jobs dropped"
         yield ""
-        yield "A job that several reasons would drop counts for the first."
+        yield "A job that meets several reasons is counted under the first."
         yield ""
         rows = [(drop.value, *(trace.dropped[drop] for trace in self.traces)) for drop in Drop]
         yield from _table(("reason", *(trace.site for trace in self.traces)), rows)

@@ -126,8 +126,8 @@ class MergedWeeks:
         files = {**self.files(swf), **(beside or {})}
         others = sorted({path.name for path in Path(folder).glob("week-*")} - files.keys())
         if others:
-            whose = f"{others[0]}, which is not among the weeks to write"
-            raise CoallocError(f"{visible(os.fspath(folder))}: has {visible(whose)}: name another folder")
+            whose = f"{others[0]}, which is not one of the weeks to write"
+            raise CoallocError(f"{visible(os.fspath(folder))}: contains {visible(whose)}; choose another folder")
         write_together(folder, files)
 
 
@@ -249,7 +249,7 @@ class _Reading:
         processors, request = record.allocated_processors, record.requested_time
         if request > LONGEST and len(self.faults) < MAX_FAULTS:
             where = f"{quoted(self.trace.spec.swf)}: job {record.number}"
-            self.faults.append(Fault("swf", f"{where} must request at most {LONGEST} s, requests {request:g} s"))
+            self.faults.append(Fault("swf", f"{where} must request at most {LONGEST} s, got {request:g} s"))
         self.jobs.append(LoggedJob(record.number, record.submit, processors, record.run, request, record.user))
 
     def drop_of(self, record: SwfRecord) -> Drop | None:
@@ -264,15 +264,17 @@ class _Reading:
     def missing(self) -> list[Fault]:
         """Return what the trace should hold and does not."""
         faults = [
-            Fault(f"partitions[{place}]", f"must be that of a job: no job of the trace has {partition}")
+            Fault(f"partitions[{place}]", f"must be the partition of a job of the trace, got {partition}")
             for place, partition in enumerate(self.trace.spec.partitions or ())
             if partition not in self.partitions
         ]
         name = quoted(self.trace.spec.swf)
         if not faults and not self.jobs:
-            faults.append(Fault("swf", f"{name}: no job passes the filters and fits a site"))
+            faults.append(Fault("swf", f"{name}: no job passes the filters and fits on a site"))
         if self.last > MAX_WEEKS * WEEK:
-            faults.append(Fault("swf", f"{name}: must span at most {MAX_WEEKS} weeks, a job comes at {self.last:g} s"))
+            faults.append(
+                Fault("swf", f"{name}: must span at most {MAX_WEEKS} weeks, got an arrival at {self.last:g} s")
+            )
         return faults
 
     def log(self) -> Log:
@@ -291,7 +293,7 @@ def _num_weeks(plan: Plan, logs: Sequence[Log]) -> int:
     faults = []
     for number, log in enumerate(logs):
         if log.whole_weeks < wanted:
-            sentence = f"must have {plural(wanted, 'whole week')} from {_date(log, plan)} on, has {log.whole_weeks}"
+            sentence = f"must have {plural(wanted, 'whole week')} from {_date(log, plan)} on, got {log.whole_weeks}"
             faults.append(Fault(f"traces[{number}]", sentence))
     if faults:
         raise InstanceError(faults, plan.source)

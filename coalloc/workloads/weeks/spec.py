@@ -172,7 +172,7 @@ def _plan(spec: MergeSpec, source: str | None, folder: Path) -> Plan:
         where = f"traces[{number}]"
         found = list(_site_faults(trace, sites, spec)) if platform else []
         if trace.site in [other.site for other in spec.traces[:number]]:
-            found.append(Fault("site", f"must be of one trace only, {quoted(trace.site)} is of another before"))
+            found.append(Fault("site", f"must differ for each trace, got {quoted(trace.site)} again"))
         header = _header(trace, folder, found)
         start = _fact(START, "start", trace.start, header, found)
         time_zone = _fact(TIME_ZONE, "time_zone", trace.time_zone, header, found)
@@ -202,7 +202,7 @@ def _site_faults(trace: TraceSpec, sites: Mapping[str, Cluster], spec: MergeSpec
     if trace.site not in sites:
         yield Fault("site", f"must be a cluster of the platform ({', '.join(sites)}), got {shown(trace.site)}")
     elif spec.speeds == "origin" and len({group.effective_power for group in sites[trace.site].nodes}) > 1:
-        yield Fault("site", f"has nodes of several powers: with speeds 'origin' {quoted(trace.site)} needs one")
+        yield Fault("site", f"must have nodes of one speed with speeds='origin', but {quoted(trace.site)} has several")
 
 
 def _power(cluster: Cluster) -> float:
@@ -225,6 +225,6 @@ def _fact(name: str, key: str, given: int | None, header: Mapping[str, str] | No
     text = header.get(name, "")
     if re.fullmatch(r"[+-]?[0-9]{1,15}", text) and int(text) in RANGES[name]:
         return int(text)
-    said = f"says {shown(text)} as" if name in header else "has no"
-    faults.append(Fault(key, f"must be given: the header of the trace {said} {name}"))
+    said = f"has {shown(text)} as" if name in header else "has no"
+    faults.append(Fault(key, f"is missing: the header of the trace {said} {name}"))
     return 0

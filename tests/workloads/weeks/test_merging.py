@@ -120,7 +120,9 @@ def test_weeks_never_stand_among_others(tmp_path, merged):
     coalloc.io.merge_swf(write_traces(tmp_path)).write(tmp_path / "weeks")
     one = coalloc.io.merge_swf(write_traces(tmp_path, "weeks = 1\n" + SPEC))
     before = (tmp_path / "weeks" / "week-01.json.gz").read_bytes()
-    with pytest.raises(CoallocError, match=r"weeks: has week-02.json.gz, which is not among the weeks to write: name"):
+    with pytest.raises(
+        CoallocError, match=r"weeks: contains week-02.json.gz, which is not one of the weeks to write; choose"
+    ):
         one.write(tmp_path / "weeks")
     assert (tmp_path / "weeks" / "week-01.json.gz").read_bytes() == before
 
@@ -132,7 +134,7 @@ def test_a_platform_that_comes_with_the_package_has_a_name(tmp_path):
     assert as_published.weeks[0].platform == coalloc.grid.platform("grid1")
     assert as_published.weeks[0].jobs[0].base_time == 100.0
     others = "SDSC-SP2, HPC2N, CTC, SDSC-BLUE, SDSC-DS"
-    assert f"No trace is of {others}: no job in these weeks was logged there." in as_published.account.markdown
+    assert f"Sites without a trace, and so without logged jobs: {others}." in as_published.account.markdown
     at_home = coalloc.io.merge_swf(tmp_path / "two.toml", speeds="origin")
     assert at_home.weeks[0].platform == coalloc.grid.platform("grid1", speeds="processor")
     assert at_home.weeks[0].jobs[0].base_time == pytest.approx(100.0 * 0.186 / (65.4 / 1024))
@@ -156,28 +158,28 @@ def test_a_specification_places_a_trace_whose_header_does_not(tmp_path, merged):
     [
         (
             ("platform =", "platforms ="),
-            ["platform: is missing", "platforms: is not a known key (did you mean platform?); known are "],
+            ["platform: is missing", "platforms: is not a known key (did you mean platform?); known keys: "],
         ),
         (('"grid.json"', '"no.json"'), ["platform: 'no.json': cannot be read: no such file or directory"]),
-        (('swf = "b.swf"', 'swf = "b.swf"\nzone = 1'), ["traces[1].zone: is not a known key; known are swf, site,"]),
+        (('swf = "b.swf"', 'swf = "b.swf"\nzone = 1'), ["traces[1].zone: is not a known key; known keys: swf, site,"]),
         (('"b.swf"', '"no.swf"'), ["traces[1].swf: 'no.swf': cannot be read: no such file or directory"]),
         (('"B"', '"C"'), ["traces[1].site: must be a cluster of the platform (A, B), got 'C'"]),
-        (('"B"', '"A"'), ["traces[1].site: must be of one trace only, 'A' is of another before"]),
+        (('"B"', '"A"'), ["traces[1].site: must differ for each trace, got 'A' again"]),
         (("[1]", "[]"), ["traces[0].partitions: must not be empty"]),
-        (("[1]", "[1, 9]"), ["traces[0].partitions[1]: must be that of a job: no job of the trace has 9"]),
+        (("[1]", "[1, 9]"), ["traces[0].partitions[1]: must be the partition of a job of the trace, got 9"]),
         (("platform", "weeks = 0\nplatform"), ["weeks: must be at least 1, got 0"]),
         (
             ("platform", "weeks = 3\nplatform"),
             [
-                "traces[0]: must have 3 whole weeks from 1970-01-19 on, has 2",
-                "traces[1]: must have 3 whole weeks from 1970-01-12 on, has 2",
+                "traces[0]: must have 3 whole weeks from 1970-01-19 on, got 2",
+                "traces[1]: must have 3 whole weeks from 1970-01-12 on, got 2",
             ],
         ),
         (
             ("platform", "warmup_days = 40\nplatform"),
             [
-                "traces[0]: must have 1 whole week from 1970-02-16 on, has 0",
-                "traces[1]: must have 1 whole week from 1970-02-16 on, has 0",
+                "traces[0]: must have 1 whole week from 1970-02-16 on, got 0",
+                "traces[1]: must have 1 whole week from 1970-02-16 on, got 0",
             ],
         ),
         (("platform", "warmup_days = 1e9\nplatform"), ["warmup_days: must be at most 70000, got 1000000000.0"]),
@@ -201,10 +203,10 @@ def test_all_that_traces_lack_is_said_at_once(tmp_path):
     with pytest.raises(InstanceError) as caught:
         coalloc.io.merge_swf(path)
     assert str(caught.value).splitlines() == [
-        f"{path}: traces[0].start: must be given: the header of the trace has no UnixStartTime",
-        f"{path}: traces[0].time_zone: must be given: the header of the trace says 'west' as TimeZone",
-        f"{path}: traces[1].start: must be given: the header of the trace says '-1' as UnixStartTime",
-        f"{path}: traces[1].time_zone: must be given: the header of the trace has no TimeZone",
+        f"{path}: traces[0].start: is missing: the header of the trace has no UnixStartTime",
+        f"{path}: traces[0].time_zone: is missing: the header of the trace has 'west' as TimeZone",
+        f"{path}: traces[1].start: is missing: the header of the trace has '-1' as UnixStartTime",
+        f"{path}: traces[1].time_zone: is missing: the header of the trace has no TimeZone",
     ]
 
 
@@ -213,13 +215,13 @@ def test_all_that_traces_lack_is_said_at_once(tmp_path):
     [
         (
             f"{line(1, 0)}\n{line(2, 0)} 3",
-            "'b.swf': line 4: must have 18 numbers, got 19 (broken=\"drop\", --broken drop, leaves broken lines out)",
+            "'b.swf': line 4: must have 18 numbers, got 19 (broken=\"drop\" or --broken drop skips malformed lines)",
         ),
-        (line(1, 0) + " 3", "'b.swf': is not an SWF trace: no line has 18 numbers"),
-        (line(1, 0, run=0), "'b.swf': no job passes the filters and fits a site"),
-        ("", "'b.swf': no job passes the filters and fits a site"),
-        (line(1, 0, request="1e300"), "'b.swf': job 1 must request at most 6048000000 s, requests 1e+300 s"),
-        (line(1, "1e200"), "'b.swf': must span at most 10000 weeks, a job comes at 1e+200 s"),
+        (line(1, 0) + " 3", "'b.swf': is not an SWF trace: no line consists of 18 numbers"),
+        (line(1, 0, run=0), "'b.swf': no job passes the filters and fits on a site"),
+        ("", "'b.swf': no job passes the filters and fits on a site"),
+        (line(1, 0, request="1e300"), "'b.swf': job 1 must request at most 6048000000 s, got 1e+300 s"),
+        (line(1, "1e200"), "'b.swf': must span at most 10000 weeks, got an arrival at 1e+200 s"),
     ],
 )
 def test_a_file_that_is_no_trace_is_said(tmp_path, text, fault):
@@ -237,8 +239,8 @@ def test_broken_lines_are_left_out_where_that_is_asked_for_and_counted(tmp_path,
     found = coalloc.io.merge_swf(path, broken="drop")
     assert found.weeks == merged.weeks
     assert [(trace.broken, trace.records) for trace in found.account.traces] == [(0, 30), (2, 4)]
-    assert "\n2 broken lines of b.swf left out.\n" in found.account.markdown
-    with pytest.raises(InstanceError, match=r"line 8: must have 18 numbers, got 3\n.* --broken drop, leaves"):
+    assert "\n2 malformed lines of b.swf skipped.\n" in found.account.markdown
+    with pytest.raises(InstanceError, match=r"line 8: must have 18 numbers, got 3\n.* --broken drop skips"):
         coalloc.io.merge_swf(path)
 
 
@@ -248,7 +250,7 @@ def test_origin_needs_to_know_how_fast_home_was(tmp_path):
     platform["clusters"][1]["nodes"].append({"count": 1, "power": 1.0})
     (tmp_path / "grid.json").write_text(json.dumps(platform))
     with pytest.raises(
-        InstanceError, match=r"traces\[1\].site: has nodes of several powers: with speeds 'origin' 'B' needs"
+        InstanceError, match=r"traces\[1\].site: must have nodes of one speed with speeds='origin', but 'B' has"
     ):
         coalloc.io.merge_swf(path)
 
