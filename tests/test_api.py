@@ -478,7 +478,7 @@ def test_a_policy_is_an_object_and_not_its_type():
         def decide(self, state):
             return []
 
-    with pytest.raises(CoallocError, match=r"got the type Mine; give Mine\(...\)"):
+    with pytest.raises(CoallocError, match=r"got the type Mine; use Mine\(...\)"):
         coalloc.simulate(tiny(), Mine)
 
 

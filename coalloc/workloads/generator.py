@@ -76,7 +76,7 @@ def describe(name: str, family: type[Generator]) -> Description:
     parameters = tuple(
         Parameter(field.name, field.default, _meaning(hints[field.name])) for field in dataclasses.fields(family)
     )
-    summary = (inspect.getdoc(family) or "").partition("\n\n")[0].replace("\n", " ")
+    summary = (inspect.getdoc(family) or "").partition("\n\n")[0].replace("\n", " ").replace("``", "")
     return Description(name, summary, parameters)
 
 

@@ -94,10 +94,10 @@ class Stream(Generator):
 class EvenStream(Stream):
     """A stream for clusters of equal size; powers are evenly spaced, the first cluster is fastest."""
 
-    nodes: Annotated[NumNodes, "nodes of the platform"] = 128
-    clusters: Annotated[NumNodes, "clusters of equal size; must divide nodes"] = 4
-    lowest_power: Annotated[Positive, "effective power of the slowest cluster"] = 0.8
-    highest_power: Annotated[Positive, "effective power of the fastest cluster"] = 1.2
+    nodes: Annotated[NumNodes, "number of nodes of the platform"] = 128
+    clusters: Annotated[NumNodes, "number of clusters of equal size; must divide nodes"] = 4
+    lowest_power: Annotated[Positive, "effective speed of the slowest cluster"] = 0.8
+    highest_power: Annotated[Positive, "effective speed of the fastest cluster"] = 1.2
 
     def faults(self) -> list[Fault]:
         """Return what is wrong between the parameters."""

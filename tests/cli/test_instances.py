@@ -130,7 +130,7 @@ def test_convert_mends_what_it_is_asked_to(trace, platform):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--slice", "0:9"], "{trace}: slice: '0:9' is beyond the 2 valid jobs of the trace"),
+        (["--slice", "0:9"], "{trace}: slice: must be within the 2 valid jobs of the trace, got '0:9'"),
         (["--slice", "one"], "coalloc: slice: must be a range such as '100:108', got 'one'"),
         (["--invalid", "keep"], "coalloc: invalid: must be 'drop' or 'one-second', got 'keep'"),
         (
@@ -289,7 +289,7 @@ def test_a_bundled_platform_stands_where_a_file_could(trace):
         made = run("convert", "--from", "swf", trace, "--platform", f"example:{name}", "-q")
         assert len(json.loads(made.stdout)["platform"]["clusters"]) == clusters
     refused = run("convert", "--from", "swf", trace, "--platform", "example:grid3")
-    assert (refused.exit_code, refused.stderr.partition(";")[0]) == (2, "coalloc: there is no example 'grid3'")
+    assert (refused.exit_code, refused.stderr.partition(";")[0]) == (2, "coalloc: unknown example 'grid3'")
 
 
 def test_an_example_that_there_is_not(tmp_path):
@@ -329,7 +329,7 @@ abc 0 0 100 4
 
 def test_a_trace_without_its_broken_lines_says_what_it_said(tmp_path):
     path = write(tmp_path / "t.swf", BROKEN)
-    assert "leaves broken lines out" in run("convert", "--from", "swf", "--to", "swf", path).stderr
+    assert "skips malformed lines" in run("convert", "--from", "swf", "--to", "swf", path).stderr
     result = run("convert", "--from", "swf", "--to", "swf", path, "--broken", "drop")
     lines = result.stdout.splitlines()
     assert [line for line in lines if not line.startswith(";")] == [

@@ -68,5 +68,5 @@ def test_a_schedule_that_names_a_shape_is_of_version_2(shape, version, tmp_path)
     assert list(schedule.to_frame().get("shape", [])) == [shape] * shape
     if shape:
         path.write_text(json.dumps(document | {"version": 1}))
-        with pytest.raises(InstanceError, match=r"placements\[0\]\.shape: is of version 2 of the format"):
+        with pytest.raises(InstanceError, match=r"placements\[0\]\.shape: requires version 2 of the format"):
             coalloc.read_schedule(path)

@@ -117,7 +117,7 @@ def test_a_python_call_is_refused_like_a_file(name):
     place, content, line = FAULTS[name]
     document = {key: part for key, part in broken((place, content)).items() if key not in ("version", "format")}
     found = lines(Instance, **document)
-    assert line.replace("known are format, version, ", "known are ") in found
+    assert line.replace("known keys: format, version, ", "known keys: ") in found
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint32])

@@ -154,7 +154,7 @@ NODES = ("platform", "machine", "clusters", 0, "nodes")
         (("workload", ("jobs", 0, "ntasks"), 3), "workload.json: jobs[0].res: must equal ntasks, 3, got 4"),
         (("workload", ("jobs", 0, "res"), 9), "workload.json: jobs[0]: has 9 tasks, but the largest node has 8 cores"),
         (("workload", ("jobs", 0, "nodes"), 2), "workload.json: jobs[0].nodes: must be 1, got 2: IRMaSim jobs"),
-        (("workload", ("jobs", 0, "ntasks_per_node"), 2), "workload.json: jobs[0].ntasks_per_node: must be 4, all tasks"),
+        (("workload", ("jobs", 0, "ntasks_per_node"), 2), "workload.json: jobs[0].ntasks_per_node: must be 4, all"),
         (("workload", ("jobs", 0, "subtime"), -1.0), "workload.json: jobs[0].subtime: must be at least 0, got -1"),
         (("workload", ("jobs", 0, "id"), "2"), "workload.json: jobs[1].id: repeats the job id '2' of jobs[0].id"),
         (("workload", ("profiles", "p", "req_ops"), 0), "workload.json: profiles.p.req_ops: must be above 0, got 0"),

@@ -78,4 +78,5 @@ def generate(name: str, seed: Seed = 0, **parameters: Any) -> Instance:
     try:
         return family(**parameters).draw(np.random.default_rng(seed), f"{name}-{seed}")
     except InstanceError as error:
-        raise ArgumentError([*error.faults, Fault("", f"{name} takes {describe(name, family).signature}")]) from None
+        sentence = f"parameters of {name}: {describe(name, family).signature}"
+        raise ArgumentError([*error.faults, Fault("", sentence)]) from None

@@ -29,22 +29,22 @@ USER_TIME = 3.0
 
 @value()
 class Cisne(Generator):
-    """Communicating and computing applications on time-shared nodes, at some of which users sit."""
+    """Communicating and computing applications on time-shared nodes with local users."""
 
     jobs: Annotated[NumJobs, "number of jobs"] = 100
     scenario: Annotated[
-        Literal[1, 2, 3], "1: dedicated nodes; 2: users at some of them; 3: users, and tasks may page"
+        Literal[1, 2, 3], "1: dedicated nodes; 2: local users on some nodes; 3: local users, and tasks may page"
     ] = 1
-    load: Annotated[Literal["mixed", "net", "cpu"], "share of IS: half; three quarters; a quarter"] = "mixed"
+    load: Annotated[Literal["mixed", "net", "cpu"], "share of IS jobs: 1/2, 3/4 or 1/4"] = "mixed"
     nodes: Annotated[NumNodes, "nodes of the cluster"] = 8
-    multiprogramming: Annotated[Count, "tasks per node at most"] = 4
+    multiprogramming: Annotated[Count, "maximum number of tasks per node"] = 4
     memory: Annotated[Positive, "memory of a node, MB"] = 512.0
-    offered_load: Annotated[Positive, "offered work per time of the dedicated nodes"] = 2.0
-    user_nodes: Annotated[NumUserNodes, "nodes at which users sit, the first ones"] = 4
+    offered_load: Annotated[Positive, "offered load: work per processor time of dedicated nodes"] = 2.0
+    user_nodes: Annotated[NumUserNodes, "number of nodes with local users (the first nodes)"] = 4
     contract: Annotated[PositiveShare | None, "share of parallel tasks while a user is active; None: no contract"] = 0.5
-    paging: Annotated[Share, "share of memory that may be exceeded in scenario 3"] = 0.125
-    coscheduling: Annotated[bool, "whether tasks that talk to each other are scheduled together"] = True
-    cooperation: Annotated[bool, "whether nodes agree on one share for all tasks of a job"] = True
+    paging: Annotated[Share, "tolerated excess of memory in scenario 3, as a share"] = 0.125
+    coscheduling: Annotated[bool, "whether communicating tasks are coscheduled"] = True
+    cooperation: Annotated[bool, "whether nodes agree on one CPU share for all tasks of a job"] = True
     is_share: Annotated[Share, "processing share of IS"] = 0.4
     is_memory: Annotated[NonNegative, "memory of a task of IS, MB"] = 90.0
     is_factor: Annotated[Positive, "factor on the run times of IS"] = 1.0
@@ -52,17 +52,17 @@ class Cisne(Generator):
     mg_memory: Annotated[NonNegative, "memory of a task of MG, MB"] = 140.0
     mg_factor: Annotated[Positive, "factor on the run times of MG"] = 1.0
     xwindows_active: Annotated[PositiveSeconds, "mean active time of XWindows users, s"] = 1200.0
-    xwindows_idle: Annotated[PositiveSeconds, "mean time after which another user follows, s"] = 1200.0
-    xwindows_cpu: Annotated[Share, "share of the CPU that XWindows users ask for"] = 0.2
-    xwindows_memory: Annotated[NonNegative, "memory that XWindows users ask for, MB"] = 120.0
+    xwindows_idle: Annotated[PositiveSeconds, "mean time until the next user, s"] = 1200.0
+    xwindows_cpu: Annotated[Share, "CPU share of XWindows users"] = 0.2
+    xwindows_memory: Annotated[NonNegative, "memory of XWindows users, MB"] = 120.0
     internet_active: Annotated[PositiveSeconds, "mean active time of Internet users, s"] = 900.0
-    internet_idle: Annotated[PositiveSeconds, "mean time after which another user follows, s"] = 1200.0
-    internet_cpu: Annotated[Share, "share of the CPU that Internet users ask for"] = 0.1
-    internet_memory: Annotated[NonNegative, "memory that Internet users ask for, MB"] = 100.0
+    internet_idle: Annotated[PositiveSeconds, "mean time until the next user, s"] = 1200.0
+    internet_cpu: Annotated[Share, "CPU share of Internet users"] = 0.1
+    internet_memory: Annotated[NonNegative, "memory of Internet users, MB"] = 100.0
     shell_active: Annotated[PositiveSeconds, "mean active time of Shell users, s"] = 600.0
-    shell_idle: Annotated[PositiveSeconds, "mean time after which another user follows, s"] = 1200.0
-    shell_cpu: Annotated[Share, "share of the CPU that Shell users ask for"] = 0.6
-    shell_memory: Annotated[NonNegative, "memory that Shell users ask for, MB"] = 40.0
+    shell_idle: Annotated[PositiveSeconds, "mean time until the next user, s"] = 1200.0
+    shell_cpu: Annotated[Share, "CPU share of Shell users"] = 0.6
+    shell_memory: Annotated[NonNegative, "memory of Shell users, MB"] = 40.0
 
     def __post_init__(self) -> None:
         if self.user_nodes > self.nodes:

@@ -30,17 +30,17 @@ MAX_RUNS = 1000
 
 @value()
 class Feitelson96(EvenStream):
-    """Jobs of the model of Feitelson (1996), some of which run again and again."""
+    """Jobs of the model of Feitelson (1996), with repeated runs."""
 
     size_order: Annotated[NonNegative, "order of the harmonic distribution of the tasks"] = 1.5
-    small_factor: Annotated[Factor, "weight of sizes below 10 against others"] = 2.0
-    power_factor: Annotated[Factor, "weight of powers of two, from 2 on, against others"] = 8.0
+    small_factor: Annotated[Factor, "weight of sizes below 10, relative to others"] = 2.0
+    power_factor: Annotated[Factor, "weight of powers of two from 2 up, relative to others"] = 8.0
     short_mean: Annotated[PositiveSeconds, "mean of the short run times, s"] = 1000.0
     long_mean: Annotated[PositiveSeconds, "mean of the long run times, s"] = 7000.0
     short_share: Annotated[Share, "share of short run times among the smallest jobs"] = 0.95
-    short_drop: Annotated[Share, "how much less it is for a job that takes all nodes"] = 0.2
-    run_order: Annotated[NonNegative, "order of the harmonic distribution of the runs of one job"] = 2.5
-    load: Annotated[Positive, "offered work per processor time of nodes of power 1"] = 0.7
+    short_drop: Annotated[Share, "decrease of this share up to jobs that use all nodes"] = 0.2
+    run_order: Annotated[NonNegative, "order of the harmonic distribution of the number of runs of a job"] = 2.5
+    load: Annotated[Positive, "offered load: work per processor time of nodes of speed 1"] = 0.7
 
     def faults(self) -> list[Fault]:
         """Return what is wrong between the parameters."""

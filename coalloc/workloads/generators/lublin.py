@@ -51,20 +51,22 @@ class Lublin(EvenStream):
     serial_prob: Annotated[Share, "share of the jobs with one task"] = 0.244
     pow2_prob: Annotated[Share, "share of the jobs whose tasks are rounded to a power of two"] = 0.576
     ulow: Annotated[NonNegative, "smallest log2 of the tasks of a parallel job"] = 0.8
-    umed: Annotated[NonNegative | None, "log2 of the tasks where the two stages meet; None: uhi - 2.5"] = None
-    uhi: Annotated[NonNegative | None, "largest log2 of the tasks; None: that of all nodes"] = None
-    uprob: Annotated[Share, "share of the lower stage"] = 0.86
-    a1: Annotated[Positive, "shape of the gamma of short run times (natural logarithm, s)"] = 4.2
-    b1: Annotated[Positive, "scale of the gamma of short run times"] = 0.94
-    a2: Annotated[Positive, "shape of the gamma of long run times"] = 312.0
-    b2: Annotated[Positive, "scale of the gamma of long run times"] = 0.03
+    umed: Annotated[NonNegative | None, "log2 of the tasks at which the two stages meet; None: uhi - 2.5"] = None
+    uhi: Annotated[NonNegative | None, "largest log2 of the tasks; None: log2 of nodes"] = None
+    uprob: Annotated[Share, "share of parallel jobs in the lower stage"] = 0.86
+    a1: Annotated[Positive, "shape of the gamma distribution of short run times (natural logarithm, s)"] = 4.2
+    b1: Annotated[Positive, "scale of the gamma distribution of short run times"] = 0.94
+    a2: Annotated[Positive, "shape of the gamma distribution of long run times"] = 312.0
+    b2: Annotated[Positive, "scale of the gamma distribution of long run times"] = 0.03
     pa: Annotated[Number, "share of short run times: slope, per task"] = -0.0054
     pb: Annotated[Number, "share of short run times: intercept"] = 0.78
-    aarr: Annotated[Positive, "shape of the gamma of times between arrivals (natural logarithm, s)"] = 10.2303
-    barr: Annotated[Positive, "scale of the gamma of times between arrivals; load rises as it falls"] = 0.4871
-    arar: Annotated[Positive, "factor on aarr: all hours against the busiest"] = 1.0225
-    anum: Annotated[Positive, "shape of the gamma of the daily cycle (half hours)"] = 8.1737
-    bnum: Annotated[Positive, "scale of the gamma of the daily cycle"] = 3.9631
+    aarr: Annotated[Positive, "shape of the gamma distribution of interarrival times (natural logarithm, s)"] = 10.2303
+    barr: Annotated[
+        Positive, "scale of the gamma distribution of interarrival times; smaller values increase the load"
+    ] = 0.4871
+    arar: Annotated[Positive, "factor on aarr: mean over all hours relative to the busiest hour"] = 1.0225
+    anum: Annotated[Positive, "shape of the gamma distribution of the daily cycle (half hours)"] = 8.1737
+    bnum: Annotated[Positive, "scale of the gamma distribution of the daily cycle"] = 3.9631
 
     def faults(self) -> list[Fault]:
         """Return what is wrong between the parameters."""
@@ -88,11 +90,14 @@ class Lublin(EvenStream):
         below = {
             "b1": (special.gammainc(self.a1, MAX_LOG_RUN / self.b1), "a run time of exp(12) s"),
             "b2": (special.gammainc(self.a2, MAX_LOG_RUN / self.b2), "a run time of exp(12) s"),
-            "barr": (special.gammainc(self.aarr * self.arar, MAX_LOG_GAP / self.barr), "a gap of exp(13) s"),
-            "bnum": (self.cycle_densities().sum(), "the day"),
+            "barr": (
+                special.gammainc(self.aarr * self.arar, MAX_LOG_GAP / self.barr),
+                "an interarrival time of exp(13) s",
+            ),
+            "bnum": (self.cycle_densities().sum(), "the end of the day"),
         }
         return [
-            Fault(name, f"must be such that not all is beyond {limit}, got {getattr(self, name):g}")
+            Fault(name, f"must not place all values beyond {limit}, got {getattr(self, name):g}")
             for name, (probability, limit) in below.items()
             if not probability >= LEAST_PROBABILITY
         ]

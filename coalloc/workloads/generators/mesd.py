@@ -62,11 +62,13 @@ class ThesisMesd(Stream):
     """Jobs like those of HPC2N at four clusters of powers 1, 1.5, 2, 1 behind Gigabit links (thesis 3.3.5.2)."""
 
     jobs: Annotated[NumJobs, "number of jobs"] = 15_000
-    nodes: Annotated[NumNodes, "nodes per cluster"] = 60
+    nodes: Annotated[NumNodes, "number of nodes per cluster"] = 60
     serial_share: Annotated[Share, "share of the jobs with one task"] = 0.286
     power_of_two_share: Annotated[Share, "share of the others whose tasks are rounded to a power of two"] = 0.625
-    interarrival_scale: Annotated[Seconds, "scale of the Weibull between arrivals, s; 0: all arrive at 0"] = 162.3
-    interarrival_shape: Annotated[Positive, "shape of the Weibull between arrivals"] = 0.368
+    interarrival_scale: Annotated[
+        Seconds, "scale of the Weibull distribution of interarrival times, s; 0: all jobs arrive at 0"
+    ] = 162.3
+    interarrival_shape: Annotated[Positive, "shape of the Weibull distribution of interarrival times"] = 0.368
 
     def platform(self) -> Platform:
         """Return the four clusters of Table 3.6."""

@@ -34,19 +34,23 @@ POWER_DIGITS = 6
 
 @value()
 class ThesisOas(Generator):
-    """Jobs that all wait at time 0 for three clusters of powers 1, 0.75, 0.5 behind Gigabit links (thesis 3.2.2)."""
+    """Jobs that arrive at time 0, on three clusters of speeds 1, 0.75, 0.5 with Gigabit links (thesis 3.2.2)."""
 
     jobs: Annotated[NumJobs, "number of jobs"] = 8
-    clusters: Annotated[NumNodes, "number of clusters; their powers fall evenly from 1 to 0.5"] = 3
-    nodes: Annotated[NumNodes, "nodes per cluster"] = 4
-    min_tasks: Annotated[NumNodes, "fewest tasks of a job"] = 1
-    max_tasks: Annotated[NumNodes | None, "most tasks of a job; None: all nodes of the platform"] = None
-    mean_base_time: Annotated[PositiveSeconds, "mean base time of the jobs, s"] = 67e4
-    base_times: Annotated[Literal["weibull", "uniform"], "how base times spread; uniform: from 0 on"] = "weibull"
-    base_time_shape: Annotated[Positive, "shape of the Weibull of the base times"] = 1.0
+    clusters: Annotated[NumNodes, "number of clusters; their speeds decrease evenly from 1 to 0.5"] = 3
+    nodes: Annotated[NumNodes, "number of nodes per cluster"] = 4
+    min_tasks: Annotated[NumNodes, "minimum number of tasks of a job"] = 1
+    max_tasks: Annotated[NumNodes | None, "maximum number of tasks of a job; None: all nodes of the platform"] = None
+    mean_base_time: Annotated[PositiveSeconds, "mean reference run time of the jobs, s"] = 67e4
+    base_times: Annotated[Literal["weibull", "uniform"], "distribution of the reference run times; uniform: from 0"] = (
+        "weibull"
+    )
+    base_time_shape: Annotated[Positive, "shape of the Weibull distribution of the reference run times"] = 1.0
     link_bandwidth: Annotated[NonNegative, "bandwidth of each link, MB/s"] = 125.0
-    switch_bandwidth: Annotated[NonNegative | None, "MB/s of a switch above every second cluster; None: none"] = None
-    interarrival_mean: Annotated[Seconds, "mean time between arrivals, s; 0: all arrive at 0"] = 0.0
+    switch_bandwidth: Annotated[
+        NonNegative | None, "bandwidth of a switch above every second cluster, MB/s; None: no switch"
+    ] = None
+    interarrival_mean: Annotated[Seconds, "mean interarrival time, s; 0: all jobs arrive at 0"] = 0.0
     bsbw_low: Annotated[NonNegative, "smallest bisection bandwidth of a job, GB/s"] = BSBW_RANGE[0]
     bsbw_high: Annotated[NonNegative, "largest bisection bandwidth of a job, GB/s"] = BSBW_RANGE[1]
     share_low: Annotated[Share, "smallest processing share"] = SHARE_RANGE[0]
@@ -60,7 +64,9 @@ class ThesisOas(Generator):
         )
         processors = self.clusters * self.nodes
         if self.most_tasks > processors:
-            faults.append(Fault("max_tasks", f"must be at most {processors}, all nodes, got {self.max_tasks}"))
+            faults.append(
+                Fault("max_tasks", f"must be at most {processors}, the number of nodes, got {self.max_tasks}")
+            )
         if faults:
             raise InstanceError(faults)
 
@@ -129,7 +135,7 @@ class ThesisOas(Generator):
 class PaperOas(ThesisOas):
     """As ``thesis-oas``, with two nodes per cluster and so jobs of 1 to 6 tasks (paper on OAS, section 4)."""
 
-    nodes: Annotated[NumNodes, "nodes per cluster"] = 2
+    nodes: Annotated[NumNodes, "number of nodes per cluster"] = 2
 
 
 GENERATORS: Mapping[str, type[Generator]] = {"thesis-oas": ThesisOas, "paper-oas": PaperOas}

@@ -36,12 +36,18 @@ class ThesisPas(Generator):
     heterogeneity: Annotated[Literal[10, 50, 90], "degree of heterogeneity H, %: 10, 50 or 90"] = 50
     bsbw: Annotated[NonNegative, "bisection bandwidth of every job, GB/s"] = 0.5
     link_bandwidth: Annotated[NonNegative, "bandwidth of each link, MB/s"] = 1000.0
-    sizes: Annotated[Literal["log2", "literal"], "what is gamma(4.04, 0.77): log2 of the tasks, or the tasks"] = "log2"
+    sizes: Annotated[
+        Literal["log2", "literal"], "quantity with a gamma(4.04, 0.77) distribution: log2 of the tasks, or the tasks"
+    ] = "log2"
     power_of_two_share: Annotated[Share, "share of the jobs whose tasks are rounded to a power of two"] = 0.75
-    interarrival_scale: Annotated[Seconds, "scale of the Weibull between arrivals, s; 0: all arrive at 0"] = 82.6
-    interarrival_shape: Annotated[Positive, "shape of the Weibull between arrivals"] = 0.6
-    base_time_scale: Annotated[PositiveSeconds, "scale of the Weibull of the base times, s"] = 200.0
-    base_time_shape: Annotated[Positive, "shape of the Weibull of the base times"] = 1.0
+    interarrival_scale: Annotated[
+        Seconds, "scale of the Weibull distribution of interarrival times, s; 0: all jobs arrive at 0"
+    ] = 82.6
+    interarrival_shape: Annotated[Positive, "shape of the Weibull distribution of interarrival times"] = 0.6
+    base_time_scale: Annotated[PositiveSeconds, "scale of the Weibull distribution of the reference run times, s"] = (
+        200.0
+    )
+    base_time_shape: Annotated[Positive, "shape of the Weibull distribution of the reference run times"] = 1.0
     share_low: Annotated[Share, "smallest processing share"] = SHARE_RANGE[0]
     share_high: Annotated[Share, "largest processing share"] = SHARE_RANGE[1]
 

@@ -35,15 +35,17 @@ NumTasks = Annotated[int, Field(strict=True, ge=NARROW, le=4_000_000)]
 
 @value()
 class Pcbe(Generator):
-    """Jobs of three profiles on nodes of four cores: 3.4 GHz, and 1.5 GHz at 0.3 to 0.4 of the watts."""
+    """Jobs with three CPU profiles on four-core nodes of 3.4 GHz and of 1.5 GHz (0.3 to 0.4 of the watts)."""
 
-    jobs: Annotated[NumJobs, "number of jobs, of 2 or 4 tasks each"] = PUBLISHED_JOBS
-    tasks: Annotated[NumTasks | None, "tasks of all jobs together; None: 22 for 7 jobs, as many in proportion"] = None
-    nodes: Annotated[NumNodes, "number of nodes, one half of them fast"] = 2
-    last_arrival: Annotated[Seconds, "arrivals: uniform from 0, where the first job arrives, to this, s"] = 2.0
-    high: Annotated[PositiveSeconds, "time of the high-intensity profile at 1 GHz, s"] = 10.0
-    medium: Annotated[PositiveSeconds, "time of the medium-intensity profile at 1 GHz, s"] = 5.0
-    low: Annotated[PositiveSeconds, "time of the low-intensity profile at 1 GHz, s"] = 1.0
+    jobs: Annotated[NumJobs, "number of jobs with 2 or 4 tasks each"] = PUBLISHED_JOBS
+    tasks: Annotated[NumTasks | None, "total number of tasks; None: in proportion to 22 for 7 jobs"] = None
+    nodes: Annotated[NumNodes, "number of nodes; half of them are fast"] = 2
+    last_arrival: Annotated[
+        Seconds, "last possible arrival, s; the first job arrives at 0, the others uniformly until then"
+    ] = 2.0
+    high: Annotated[PositiveSeconds, "run time of the high-intensity profile at 1 GHz, s"] = 10.0
+    medium: Annotated[PositiveSeconds, "run time of the medium-intensity profile at 1 GHz, s"] = 5.0
+    low: Annotated[PositiveSeconds, "run time of the low-intensity profile at 1 GHz, s"] = 1.0
     slow_static_watts: Annotated[Positive, "static watts of the slow node"] = 2.31
     slow_core_watts: Annotated[Positive, "watts of a busy core of the slow node"] = 1.59
     fast_static_watts: Annotated[Positive, "static watts of the fast node"] = 6.14
@@ -52,9 +54,9 @@ class Pcbe(Generator):
 
     def __post_init__(self) -> None:
         if self.nodes % 2:
-            raise InstanceError([Fault("nodes", f"must be even, for one half of them is fast, got {self.nodes}")])
+            raise InstanceError([Fault("nodes", f"must be even, because half of the nodes are fast, got {self.nodes}")])
         if self.num_tasks % NARROW or not NARROW * self.jobs <= self.num_tasks <= WIDE * self.jobs:
-            fault = f"must be even, from {NARROW} to {WIDE} for each of {self.jobs} jobs, got {self.tasks}"
+            fault = f"must be even and from {NARROW} to {WIDE} per job ({self.jobs} jobs), got {self.tasks}"
             raise InstanceError([Fault("tasks", fault)])
 
     @property

@@ -87,11 +87,11 @@ class PerfectPacking(Generator):
     """Jobs cut from a full rectangle of nodes by time: the optimal makespan is ``makespan``."""
 
     jobs: Annotated[NumNodes, "number of jobs, at most nodes * steps"] = 10
-    nodes: Annotated[NumNodes, "nodes of the platform"] = 8
-    clusters: Annotated[NumNodes, "clusters of equal size; must divide nodes"] = 1
+    nodes: Annotated[NumNodes, "number of nodes of the platform"] = 8
+    clusters: Annotated[NumNodes, "number of clusters of equal size; must divide nodes"] = 1
     makespan: Annotated[PositiveSeconds, "the optimal makespan, s"] = 1000.0
-    steps: Annotated[NumNodes, "base times are multiples of makespan/steps"] = 20
-    cuts: Annotated[Cuts, "'guillotine' (right through) or 'pinwheel' (interlocking)"] = "guillotine"
+    steps: Annotated[NumNodes, "reference run times are multiples of makespan/steps"] = 20
+    cuts: Annotated[Cuts, "'guillotine' (complete cuts) or 'pinwheel' (interlocking cuts)"] = "guillotine"
     bsbw_low: Annotated[NonNegative, "smallest bisection bandwidth of a job, GB/s"] = BSBW_RANGE[0]
     bsbw_high: Annotated[NonNegative, "largest bisection bandwidth of a job, GB/s"] = BSBW_RANGE[1]
     share_low: Annotated[Share, "smallest processing share"] = SHARE_RANGE[0]

@@ -116,8 +116,8 @@ class MergeAccount:
         yield self.summary
         yield ""
         yield f"Platform: {_cell(self.platform)}; speeds: {self.speeds}; warm-up: {self.warmup_days:g} days."
-        yield "Times are in the time zone of the broker, the smallest UTC offset of all traces. Work is the sum of tasks x"
-        yield "reference run time of the arriving jobs; offered load is work over the processor time of a week."
+        yield "Times are in the time zone of the broker, the smallest UTC offset of all traces. Work is the sum of"
+        yield "tasks x reference run time of the arriving jobs; offered load is work over the processor time of a week."
         if self.without_trace:
             yield ""
             yield f"Sites without a trace, and so without logged jobs: {', '.join(map(_cell, self.without_trace))}."

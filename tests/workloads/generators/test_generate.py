@@ -88,7 +88,7 @@ def test_a_wrong_parameter_is_an_error_that_lists_the_parameters(name, parameter
     with pytest.raises(CoallocError) as caught:
         generate(name, **parameters)
     assert sentence in str(caught.value)
-    assert f"{name} takes {generators()[name].signature}" in str(caught.value)
+    assert f"parameters of {name}: {generators()[name].signature}" in str(caught.value)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.0, True, "1", None])

@@ -17,7 +17,7 @@ def test_more_nodes_change_no_job():
     fast, slow = generate("pcbe", nodes=6).platform.clusters[0].nodes
     assert (fast.count, slow.count) == (3, 3)
     assert generate("pcbe", nodes=6).jobs == generate("pcbe").jobs
-    with pytest.raises(coalloc.CoallocError, match="nodes: must be even, for one half of them is fast, got 3"):
+    with pytest.raises(coalloc.CoallocError, match="nodes: must be even, because half of the nodes are fast, got 3"):
         generate("pcbe", nodes=3)
 
 
@@ -44,7 +44,9 @@ def test_tasks_follow_the_number_of_jobs(jobs, tasks, total):
 
 @pytest.mark.parametrize("tasks", [12, 30, 21])
 def test_tasks_that_no_seven_jobs_have(tasks):
-    with pytest.raises(coalloc.CoallocError, match=f"tasks: must be even, from 2 to 4 for each of 7 jobs, got {tasks}"):
+    with pytest.raises(
+        coalloc.CoallocError, match=rf"tasks: must be even and from 2 to 4 per job \(7 jobs\), got {tasks}"
+    ):
         generate("pcbe", tasks=tasks)
 
 
