@@ -194,8 +194,8 @@ def reserved_nodes(platform: Platform, running: Iterable[RunningJob], what: str)
             nodes = frozenset(platform.processor_node[p] for p in processors)
             if sum(platform.nodes[n].cores for n in nodes) > len(processors):
                 raise CoallocError(
-                    f"running job {quoted(run.job.id)} starts at {run.start:g} s on a part of a node: {what} "
-                    "knows only whole nodes there"
+                    f"reservation {quoted(run.job.id)} (start {run.start:g} s) covers a part of a node; {what} require "
+                    "complete nodes in reservations"
                 )
             found.append(nodes)
     return found

@@ -215,7 +215,7 @@ def check(
     _refuse_unsupported(links, saturation)
     for word in ("times", "resources") if instance.shares_nodes else ():
         if word in instance.words:
-            raise CoallocError(f"check, where nodes are shared, knows nothing of {word!r}, which this instance uses")
+            raise CoallocError(f"check with time-shared nodes does not support {word!r}, which this instance uses")
     if power_management:
         require_power_states(instance.platform)
     if other := _other_instance(instance, schedule):

@@ -150,16 +150,19 @@ class Fixings(Constraint):
                 continue
             name = quoted(placed.job)
             if place.start is not None and abs(placed.start - place.start) > self.tolerance:
-                yield f"job {name} starts at {instant_text(placed.start)}, fixed is {instant_text(place.start)}"
+                yield (
+                    f"job {name} starts at {instant_text(placed.start)}, not at its fixed start "
+                    f"{instant_text(place.start)}"
+                )
             if place.nodes is not None and not {self.node_of[index[p]] for p in placed.nodes} <= place.nodes:
-                yield f"job {name} is not on the nodes that are fixed"
+                yield f"job {name} is not on its fixed nodes"
             if place.processors is not None and set(placed.nodes) != set(place.processors):
-                yield f"job {name} does not hold the processors that are fixed"
+                yield f"job {name} does not hold its fixed processors"
             held = Counter(self.node_of[index[p]] for p in placed.nodes)
             if any(sum(held[node] for node in nodes) != count for nodes, count in place.counts):
-                yield f"job {name} does not have the tasks that are fixed"
+                yield f"job {name} does not have its fixed numbers of tasks"
             if place.tasks not in (None, len(placed.nodes)):
-                yield f"job {name} is not in the shape that is fixed"
+                yield f"job {name} does not have its fixed shape"
 
     def tells_apart_by(self, job: Job) -> Hashable:
         """Return what is fixed of the job, but for its nodes, which its classes tell."""
@@ -191,7 +194,7 @@ def fixings(
         for path, sentence in _faults(instance, one, slot)
     ]
     repeated = [job for job, number in Counter(one.job for one in fixed).items() if number > 1]
-    faults += [Fault("fixed", f"must have each job once, got {quoted(job)} again") for job in repeated]
+    faults += [Fault("fixed", f"must contain each job once, got {quoted(job)} again") for job in repeated]
     if faults:
         raise InstanceError(faults)
     found = Fixings(
@@ -199,7 +202,7 @@ def fixings(
         instance.platform.processor_node,
         instance.time_base.tolerance,
     )
-    reserved = reserved_nodes(instance.platform, instance.running, "what is fixed")
+    reserved = reserved_nodes(instance.platform, instance.running, "fixed assignments")
     apart = [*reserved, *(nodes for constraint in (*others, found) for nodes in constraint.separates())]
     faults = list(
         _class_faults(fixed, node_classes(instance.platform, scope, instance.largest_task_memory, apart), found)
@@ -218,8 +221,8 @@ def _class_faults(fixed: Sequence[Fixed], classes: Sequence[NodeClass], found: F
             if number > 1:
                 yield Fault(
                     f"fixed[{i}].counts",
-                    f"must each be of nodes of one class, got {quoted(name)} of {number}, by their description, "
-                    "windows, reservations, memory or what else is fixed: name those of each",
+                    f"must each refer to nodes of one class, but {quoted(name)} has {number} classes (by description, "
+                    "outages, reservations, memory or other fixed jobs); give a count for the nodes of each class",
                 )
 
 
@@ -230,13 +233,13 @@ def _faults(instance: Instance, fixed: Fixed, slot: float | None) -> Iterator[tu
         yield ".job", f"must be a job of the instance, got {quoted(fixed.job)}"
         return
     if slot is not None and fixed.start is not None and not is_whole(fixed.start, slot, instance.time_base.tolerance):
-        yield ".start", f"must be a whole number of slots of {slot:g} s, got {instant_text(fixed.start)}"
+        yield ".start", f"must be a multiple of the time slot of {slot:g} s, got {instant_text(fixed.start)}"
     if fixed.shape is not None and fixed.shape > len(job.shapes):
-        yield ".shape", f"must be at most {len(job.shapes)} (the last shape of the job), got {fixed.shape}"
+        yield ".shape", f"must be at most {len(job.shapes)}, the last shape of the job, got {fixed.shape}"
         return
     for n, name in enumerate(fixed.within):
         if _nodes_called(instance.platform, name) is None:
-            yield f".within[{n}]", f"must be a cluster, or nodes, of the platform, got {quoted(name)}"
+            yield f".within[{n}]", f"must be a cluster or nodes of the platform, got {quoted(name)}"
     if fixed.nodes:
         yield from _processor_faults(instance.platform, job, fixed)
     if fixed.counts:
@@ -248,24 +251,24 @@ def _count_faults(platform: Platform, job: Job, fixed: Fixed) -> Iterator[tuple[
     parts = {name: _nodes_called(platform, name) for name in fixed.counts}
     for name, nodes in parts.items():
         if nodes is None:
-            yield ".counts", f"must be of a cluster, or nodes, of the platform, got {quoted(name)}"
+            yield ".counts", f"must refer to a cluster or nodes of the platform, got {quoted(name)}"
             return
         room = sum(platform.nodes[n].cores for n in nodes)
         if fixed.counts[name] > room:
             yield (
                 ".counts",
-                f"must be no more than there are processors, {room} in {quoted(name)}, got {fixed.counts[name]}",
+                f"must be at most {room}, the number of processors of {quoted(name)}, got {fixed.counts[name]}",
             )
     known = [nodes for nodes in parts.values() if nodes is not None]
     if sum(map(len, known)) != len(frozenset().union(*known)):
-        yield ".counts", "must be of nodes that have nothing in common"
+        yield ".counts", "must refer to disjoint sets of nodes"
     tasks = [shape.tasks for shape in job.in_shapes]
     allowed = tasks if fixed.shape is None else [tasks[fixed.shape]]
     if sum(fixed.counts.values()) not in allowed:
         wanted = " or ".join(map(str, allowed))
-        yield ".counts", f"must be as many as the tasks of the job ({wanted}), got {sum(fixed.counts.values())}"
+        yield ".counts", f"must add up to the tasks of the job ({wanted}), got {sum(fixed.counts.values())}"
     if fixed.nodes:
-        yield ".counts", "must not be given beside nodes, which say it already"
+        yield ".counts", "must not be given together with nodes"
 
 
 def _processor_faults(platform: Platform, job: Job, fixed: Fixed) -> Iterator[tuple[str, str]]:
@@ -278,10 +281,10 @@ def _processor_faults(platform: Platform, job: Job, fixed: Fixed) -> Iterator[tu
     allowed = tasks if fixed.shape is None else [tasks[fixed.shape]]
     if len(set(fixed.nodes)) != len(fixed.nodes) or len(fixed.nodes) not in allowed:
         wanted = " or ".join(map(str, allowed))
-        yield ".nodes", f"must be a processor for each task of the job ({wanted}), got {len(set(fixed.nodes))}"
+        yield ".nodes", f"must have one processor per task of the job ({wanted}), got {len(set(fixed.nodes))}"
     held = _nodes_of(platform, fixed.nodes)
     if sum(platform.nodes[n].cores for n in held) > len(fixed.nodes):
-        yield ".nodes", "must be whole nodes, got a part of one"
+        yield ".nodes", "must be complete nodes, got part of a node"
 
 
 def _nodes_of(platform: Platform, names: Iterable[str]) -> frozenset[int]:

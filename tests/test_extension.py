@@ -325,7 +325,7 @@ def test_rows_that_name_jobs_which_an_explanation_leaves_out(slot: float | None)
 
 
 def test_a_row_that_names_no_job_to_schedule() -> None:
-    with pytest.raises(CoallocError, match="constraint RowsAlone: a row names 'J9', which is no job to schedule"):
+    with pytest.raises(CoallocError, match="constraint RowsAlone: a row names 'J9', which is not a job to schedule"):
         coalloc.solve(Instance(TWO_NODES, TWO_JOBS), slot=10.0, constraints=[RowsAlone("J1", "J9")])
 
 

@@ -63,7 +63,7 @@ def run(method, instance):
 def test_each_cell_is_true(method):
     for word, instance in WORDED.items():
         if word in UNKNOWN[method]:
-            with pytest.raises(CoallocError, match=f"knows nothing of '{word}', which this instance uses"):
+            with pytest.raises(CoallocError, match=f"does not support '{word}', which this instance uses"):
                 run(method, with_watts(instance))
         else:
             run(method, with_watts(instance))

@@ -55,7 +55,7 @@ def platform_faults(platform: object) -> list[Fault]:
     )
     processors = _num_processors(platform)
     if processors is not None and processors > MAX_PROCESSORS:
-        sentence = f"must have at most {MAX_PROCESSORS} processors in all, got {shown(processors)}"
+        sentence = f"must have at most {MAX_PROCESSORS} processors in total, got {shown(processors)}"
         faults.append(Fault("clusters", sentence))
     own = [*_power_faults(clusters), *_power_states_faults(clusters), *shared_platform_faults(platform)]
     own += _level_faults(platform)
@@ -74,7 +74,7 @@ def _window_faults(windows: Sequence[object], clusters: Sequence[object]) -> Ite
             yield Fault(f"{path}.cluster", f"must be a cluster of the platform, got {quoted(name)}")
         number, processors = _field(window, "group"), _count(window, "processors")
         if (number is None) != (_field(window, "processors") is None) or (number is not None and nodes):
-            yield Fault(path, "must give nodes, or a group and a number of its processors, or neither")
+            yield Fault(path, "must have either nodes, or group and processors, or none of them")
             continue
         groups = groups_of.get(name)
         if groups is None:
@@ -102,7 +102,8 @@ def _power_faults(clusters: Sequence[object]) -> Iterator[Fault]:
         for g, group in enumerate(_list(cluster, "nodes")):
             power, availability = _number(group, "power"), _number(group, "availability", default=1.0)
             if power is not None and availability is not None and power * availability < SMALLEST_POWER:
-                sentence = f"times availability must be at least {SMALLEST_POWER:g}, got {shown(power * availability)}"
+                product = shown(power * availability)
+                sentence = f"must be at least {SMALLEST_POWER:g} when multiplied by availability, got {product}"
                 yield Fault(f"clusters[{c}].nodes[{g}].power", sentence)
 
 
@@ -120,7 +121,7 @@ def _power_states_faults(clusters: Sequence[object]) -> Iterator[Fault]:
                 yield Fault(f"{path}.cores", sentence)
             for key in NODE_WATTS:
                 if _field(group, key) is not None:
-                    yield Fault(f"{path}.{key}", "must not stand beside the power_states of its cluster")
+                    yield Fault(f"{path}.{key}", "must not be given in a cluster with power_states")
 
 
 def _places_faults(path: str, states: object, groups: list[Group] | None) -> Iterator[Fault]:
@@ -235,9 +236,7 @@ def _shape_faults(jobs: Sequence[tuple[int, object]], processors: int | None) ->
                 sentence = f"must be at most {processors} (all processors of the platform), got {shown(tasks)}"
                 yield Fault(f"{path}.tasks", sentence)
             if tasks is not None and tasks in known:
-                yield Fault(
-                    f"{path}.tasks", f"must differ from the tasks of the job's other shapes, got {shown(tasks)}"
-                )
+                yield Fault(f"{path}.tasks", f"must differ from the tasks of other shapes, got {shown(tasks)}")
             known.add(tasks)
 
 
@@ -245,7 +244,7 @@ def _running_shape_faults(running: Sequence[object]) -> Iterator[Fault]:
     """Yield a fault for every running job that could have another shape than it has."""
     for r, run in enumerate(running):
         if _list(_field(run, "job"), "shapes"):
-            yield Fault(f"running[{r}].job.shapes", "must not be given: a job that is placed has its shape")
+            yield Fault(f"running[{r}].job.shapes", "must not be given: a running job has one shape")
 
 
 class ResourcePlaces(NamedTuple):
@@ -264,7 +263,7 @@ def _level_faults(platform: object) -> Iterator[Fault]:
         for name in stated:
             known, place = first.setdefault(name, (level, path))
             if known != level:
-                sentence = f"must be of the platform, of clusters or of nodes alone, and is in {place} as well"
+                sentence = f"must be given at one level (platform, clusters or nodes), but is also in {place}"
                 yield Fault(f"{path}.{name}", sentence)
 
 
@@ -313,7 +312,7 @@ def _resource_faults(
                 p.number * _tasks_within(p, whole.get(name, 0.0), per_task.get(name, 0.0), tasks) for p in places[name]
             )
             if is_waiting and room < tasks:
-                yield Fault(place, f"must be less: what there is of it is enough for {room} of the {tasks} tasks")
+                yield Fault(place, f"must be lower: the capacity suffices for {room} of {tasks} tasks")
 
 
 def _tasks_within(place: ResourcePlaces, whole: float, per_task: float, tasks: int) -> int:
@@ -361,7 +360,7 @@ def _circle_faults(before: Mapping[int, Sequence[str]], ids: Sequence[str | None
             cycle = [job for job, _ in nx.find_cycle(inner, first)]
             start = cycle.index(min(cycle, key=place.__getitem__))
             named = [quoted(job or "") for job in (*cycle[start:], *cycle[: start + 1])]
-            yield Fault(f"jobs[{place[cycle[start]]}].after", f"makes a cycle: {' after '.join(named)}")
+            yield Fault(f"jobs[{place[cycle[start]]}].after", f"must not form a cycle: {' after '.join(named)}")
 
 
 def _running_faults(running: Sequence[object], clusters: Clusters | None) -> list[Fault]:
@@ -412,7 +411,8 @@ def _closed_faults(running: Sequence[object], platform: object) -> Iterator[Faul
                 for part, _ in held
             )
             if touches and start < until and begin < end:
-                yield Fault(f"running[{r}].nodes", f"must not be in platform.unavailable[{w}], from {begin:.12g} s on")
+                sentence = f"must not overlap platform.unavailable[{w}], which starts at {begin:.12g} s"
+                yield Fault(f"running[{r}].nodes", sentence)
 
 
 def _num_named(nodes: Sequence[object]) -> int:
@@ -446,7 +446,7 @@ def _doubly_held(holdings: Sequence[Holding]) -> Iterator[tuple[int, Fault]]:
         if other is not None:
             shared = _shared(held, other.range)
             before, after = sorted([holding, other], key=lambda h: h.number)
-            yield after.number, Fault(after.path, f"is held twice: {quoted(shared.text)} is also {before.path}")
+            yield after.number, Fault(after.path, f"must not repeat {quoted(shared.text)} of {before.path}")
         if other is None or shared != held or holding.start > 0.0:
             active.append(holding)
 
@@ -522,7 +522,7 @@ def shared_platform_faults(platform: object) -> list[Fault]:
     faults = [] if _shares(platform) is None else _several_core_faults(platform)
     if _limits_paging(platform):
         faults += [
-            Fault(f"{path}.memory", "is missing: sharing.paging is a share of it")
+            Fault(f"{path}.memory", "is missing: sharing.paging requires it")
             for path, group in _node_groups(platform)
             if _field(group, "memory") is None
         ]
@@ -536,10 +536,10 @@ def shared_workload_faults(instance: object) -> list[Fault]:
         return []
     faults = [fault.under("platform") for fault in _several_core_faults(platform)]
     if _list(instance, "running"):
-        faults.append(Fault("running", "must be empty where nodes are shared"))
+        faults.append(Fault("running", "must be empty with time-shared nodes"))
     if _limits_paging(platform):
         faults += [
-            Fault(f"jobs[{i}].memory", "is missing: sharing.paging limits memory")
+            Fault(f"jobs[{i}].memory", "is missing: sharing.paging requires it")
             for i, job in enumerate(jobs)
             if _field(job, "memory") is None
         ]
@@ -566,7 +566,7 @@ def _node_groups(platform: object) -> Iterator[tuple[str, object]]:
 def _several_core_faults(platform: object) -> list[Fault]:
     """Return a fault for every group of nodes with several cores: tasks share one core, or none."""
     return [
-        Fault(f"{path}.cores", f"must be 1 where nodes are shared, got {shown(cores)}")
+        Fault(f"{path}.cores", f"must be 1 with time-shared nodes, got {shown(cores)}")
         for path, group in _node_groups(platform)
         if (cores := _count(group, "cores", default=1)) is not None and cores > 1
     ]
@@ -590,10 +590,10 @@ def _fitting_faults(jobs: Sequence[object], platform: object) -> list[Fault]:
             if memory <= capacity_limit(most, paging or 0.0)
         )
         if tasks is not None and tasks > nodes:
-            sentence = f"must be at most {nodes} (one on each node, for nodes are shared), got {shown(tasks)}"
+            sentence = f"must be at most {nodes} (one task per time-shared node), got {shown(tasks)}"
             faults.append(Fault(f"jobs[{i}].tasks", sentence))
         elif tasks is not None and paging is not None and tasks > holding:
-            sentence = f"must be what {tasks} nodes can give a task each, {holding} can give {shown(memory)}"
+            sentence = f"must fit on {tasks} nodes, but {shown(memory)} MB fit on {holding}"
             faults.append(Fault(f"jobs[{i}].memory", sentence))
     return faults
 
@@ -616,7 +616,7 @@ def _user_faults(users: Sequence[object], clusters: Clusters | None) -> list[Fau
         until, holder = -math.inf, 0
         for start, end, i in sorted(active):
             if start < until:
-                sentence = f"overlaps local_users[{holder}], who is active at {quoted(node)} until {until:.12g}"
+                sentence = f"must not overlap local_users[{holder}], active on {quoted(node)} until {until:.12g}"
                 faults.append(Fault(f"local_users[{i}]", sentence))
             until, holder = max((until, holder), (end, i))
     return faults
@@ -688,7 +688,7 @@ def network_faults(
     roots = sorted({parent for parent in parents.values() if parent not in parents})
     if len(roots) > 1:
         named = ", ".join(quoted(root) for root in roots[:MAX_NAMED]) + (", ..." if len(roots) > MAX_NAMED else "")
-        faults.append(Fault("switches", f"must hang on one root, got {len(roots)}: {named}"))
+        faults.append(Fault("switches", f"must have one root, got {len(roots)}: {named}"))
     return faults + _upper_switch_faults(clusters, {*parents, *roots})
 
 
@@ -702,7 +702,7 @@ def _cycle_faults(switches: Sequence[tuple[str | None, str | None]], parents: Ma
     cyclic = {name for part in nx.strongly_connected_components(tree) if len(part) > 1 for name in part}
     cyclic |= {name for name, parent in parents.items() if name == parent}
     return [
-        Fault(f"switches[{i}].parent", f"is part of a cycle of switches, got {quoted(parent or '')}")
+        Fault(f"switches[{i}].parent", f"must not form a cycle of switches, got {quoted(parent or '')}")
         for i, (name, parent) in enumerate(switches)
         if name in cyclic
     ]
@@ -721,7 +721,7 @@ def duplicate_faults(names: Sequence[str | None], path_of: Callable[[int], str],
     """Return a fault for every name that stands before; ``path_of`` its index. ``None`` repeats nothing."""
     first: dict[str, int] = {}
     return [
-        Fault(path_of(i), f"repeats the {what} {quoted(name)} of {path_of(first[name])}")
+        Fault(path_of(i), f"must not repeat the {what} {quoted(name)} of {path_of(first[name])}")
         for i, name in enumerate(names)
         if name is not None and first.setdefault(name, i) != i
     ]

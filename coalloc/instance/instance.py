@@ -180,8 +180,8 @@ class Instance(Value):
         """Raise ``CoallocError`` if nodes are time-shared, because ``what`` does not support them."""
         if self.shares_nodes:
             raise CoallocError(
-                f"{what} knows nothing of shared nodes, and this instance has some (multiprogramming, local_users or "
-                "sharing): policies that say shares_nodes do, loras for one"
+                f"time-shared nodes (multiprogramming, local_users or sharing) are not supported by {what}; "
+                "use a policy with shares_nodes, such as loras"
             )
 
     @property

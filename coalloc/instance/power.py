@@ -29,7 +29,7 @@ def node_watts(group: NodeGroup, busy_cores: int) -> float:
 def known_watts(group: NodeGroup) -> tuple[float, float, float]:
     """Return ``idle_watts``, ``static_watts`` and ``core_watts`` of a group; raises where one is not given."""
     if group.idle_watts is None or group.static_watts is None or group.core_watts is None:
-        raise CoallocError(f"a node group has no {_missing(group)}")
+        raise CoallocError(f"the node group has no {_missing(group)}")
     return group.idle_watts, group.static_watts, group.core_watts
 
 
@@ -55,7 +55,7 @@ def require_metered(platform: Platform, power_management: bool = False) -> None:
 
 def require_power_states(platform: Platform) -> None:
     """Raise :class:`CoallocError` with a line for each cluster without power states."""
-    why = "the other clusters have them" if has_power_states(platform) else "power management needs them"
+    why = "the other clusters have them" if has_power_states(platform) else "power management requires them"
     lines = [
         f"clusters[{c}] (cluster {quoted(cluster.name)}) has no power_states: {why}"
         for c, cluster in enumerate(platform.clusters)
@@ -87,8 +87,8 @@ def require_watts(platform: Platform) -> None:
 def _reason(cluster: Cluster) -> str:
     """Return why the watts of the nodes of a cluster are needed."""
     if cluster.power_states is not None:
-        return "they are what is looked at here, not the power_states of the cluster"
-    return "energy needs them, 0 where nothing is drawn"
+        return "node watts are required here, not the power_states of the cluster"
+    return "energy requires them; use 0 for no power draw"
 
 
 def _missing(group: NodeGroup) -> str:
@@ -124,7 +124,7 @@ def at_clock(group: NodeGroup, clock: float, voltage_ratio: float | None = None)
         If the group has no clock or no core watts, or an argument is not above 0.
     """
     if group.clock is None or group.core_watts is None:
-        raise CoallocError("to scale a node group it must have a clock and core_watts")
+        raise CoallocError("the node group must have a clock and core_watts to be scaled")
     if clock <= 0.0 or (voltage_ratio is not None and voltage_ratio <= 0.0):
         raise CoallocError(f"clock and voltage_ratio must be above 0, got {clock!r} and {voltage_ratio!r}")
     ratio = clock / group.clock

@@ -43,8 +43,8 @@ RANGE = re.compile(
 MEANT_AS_RANGE = re.compile(r".*/[0-9.-]*-[0-9.-]*", re.DOTALL)
 
 A_RANGE = (
-    "must be a processor such as 'C1/0', or a range such as 'C1/0-3' or 'C1/0-3.0-7', from lower to higher numbers, "
-    f"of at most {MAX_PROCESSORS} processors"
+    "must be a processor such as 'C1/0' or an ascending range such as 'C1/0-3' or 'C1/0-3.0-7' of at most "
+    f"{MAX_PROCESSORS} processors"
 )
 
 PACKED = struct.Struct("5i")
@@ -205,7 +205,7 @@ class ProcessorNames(Sequence[str], Written):
             if left < r.size:
                 return r.name(left)
             left -= r.size
-        raise IndexError(f"there are {len(self)} processors, none has the place {place}")
+        raise IndexError(f"position {place} is out of range: there are {len(self)} processors")
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):

@@ -54,33 +54,31 @@ class Word:
 
 WORDS: Mapping[str, Word] = {
     "deadline": Word(
-        "an instant by which a job must have ended",
+        "time by which a job must end",
         lambda instance: any(job.deadline is not None for job in instance.jobs),
     ),
     "after": Word(
-        "jobs that must have ended before a job starts", lambda instance: any(job.after for job in instance.jobs)
+        "precedence: jobs that must end before a job starts", lambda instance: any(job.after for job in instance.jobs)
     ),
-    "eligible": Word("clusters that a job may use", lambda instance: any(job.eligible for job in instance.jobs)),
-    "requires": Word(
-        "features that the nodes of a job must have", lambda instance: any(job.requires for job in instance.jobs)
-    ),
+    "eligible": Word("clusters on which a job may run", lambda instance: any(job.eligible for job in instance.jobs)),
+    "requires": Word("node features that a job requires", lambda instance: any(job.requires for job in instance.jobs)),
     "times": Word(
-        "run times by features of nodes",
+        "run times by node feature",
         lambda instance: any(job.times or any(shape.times for shape in job.shapes) for job in instance.jobs),
     ),
     "shapes": Word(
-        "other tasks and base times, one of which a job takes at its start",
+        "alternative modes of a moldable job",
         lambda instance: any(job.shapes for job in instance.jobs),
     ),
     "unavailable": Word(
-        "windows in which parts of the platform are not there", lambda instance: bool(instance.platform.unavailable)
+        "maintenance windows and outages of parts of the platform", lambda instance: bool(instance.platform.unavailable)
     ),
     "start": Word(
-        "running jobs that start in the future: reservations with names",
+        "advance reservations: running jobs that start in the future",
         lambda instance: any(run.start > 0.0 for run in instance.running),
     ),
     "resources": Word(
-        "amounts that a job takes of what there are so many of: licences, GPUs, watts",
+        "resources with a capacity: licenses, GPUs (GRES), power",
         lambda instance: any(job.asks_resources for job in instance.jobs),
     ),
 }
@@ -93,5 +91,5 @@ def refuse_words(instance: Worded, what: str, unknown: Collection[str], why: str
     if used:
         because = f": {why}" if why else ""
         raise CoallocError(
-            f"{what} knows nothing of {' and '.join(map(repr, used))}, which this instance uses{because}"
+            f"{what} does not support {' and '.join(map(repr, used))}, which this instance uses{because}"
         )

@@ -16,7 +16,7 @@ from coalloc.problem.frame import Links, Rounding
 from coalloc.problem.problem import Problem
 from coalloc.problem.resources import crowded_nodes
 
-EXACT_METHODS = "what solves, bounds or replays"
+EXACT_METHODS = "exact methods, bounds and replay"
 """What errors call all that a :class:`Problem` is made for."""
 
 MAX_SLOTS = 1e8
@@ -44,7 +44,7 @@ def slot_seconds(instance: Instance, slot: Slot) -> float | None:
     if isinstance(slot, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*", slot)
         if match is None:
-            raise CoallocError(f'slot: must be seconds, or a percentage such as "50%", got {slot!r}')
+            raise CoallocError(f'slot: must be seconds or a percentage such as "50%", got {slot!r}')
         seconds = float(match.group(1)) / 100.0 * (instance.mean_base_time or 1.0)
     else:
         seconds = float(slot)
@@ -52,7 +52,9 @@ def slot_seconds(instance: Instance, slot: Slot) -> float | None:
         raise CoallocError(f"slot: must be above 0 and finite, got {slot!r}")
     least = max(instance.time_span / MAX_SLOTS, SLOT_TOLERANCES * instance.time_base.tolerance)
     if seconds < least:
-        raise CoallocError(f"slot: must be at least {least:.2g} s here, for times to be whole slots, got {slot!r}")
+        raise CoallocError(
+            f"slot: must be at least {least:.2g} s for the precision of the times of this instance, got {slot!r}"
+        )
     return seconds
 
 
@@ -93,8 +95,8 @@ def _refuse_moments(instance: Instance, tolerance: float) -> None:
     if short:
         (first, seconds), more = short[0], f", and {len(short) - 1} more" if len(short) > 1 else ""
         raise CoallocError(
-            f"job {quoted(first.id)} has a base_time, or one of times, of {seconds:g} s{more}: must be above "
-            f"{tolerance:.2g} s here, for closer times are equal"
+            f"job {quoted(first.id)} has a run time (base_time or times) of {seconds:g} s{more}: must be above "
+            f"{tolerance:.2g} s, the time tolerance of this instance"
         )
 
 

@@ -27,7 +27,7 @@ class SpeedLevels:
         else:
             levels = self._of_rigid(job)
         if not levels:
-            raise CoallocError(shortage(self._frame, job) or f"job {quoted(job.id)} fits nowhere")
+            raise CoallocError(shortage(self._frame, job) or f"job {quoted(job.id)} fits on no part of the platform")
         return tuple(levels)
 
     def _of_rigid(self, job: Job) -> list[SpeedLevel]:

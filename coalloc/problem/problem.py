@@ -184,7 +184,9 @@ class Problem(Frame):
             unknown = next((job for job in jobs_of(row) if job not in number), None)
             if unknown is not None:
                 name = type(constraint).__name__
-                raise CoallocError(f"constraint {name}: a row names {quoted(unknown)}, which is no job to schedule")
+                raise CoallocError(
+                    f"constraint {name}: a row refers to {quoted(unknown)}, which is not a job to schedule"
+                )
             if isinstance(row, NotTogether):
                 rows.append(NotTogetherRow(tuple(number[job] for job in row.jobs)))
             else:
@@ -327,8 +329,8 @@ class Problem(Frame):
         """
         if self.num_allocations > MAX_MODES:
             raise CoallocError(
-                f"the jobs have {self.num_allocations:,} allocation vectors on {len(self.classes)} node classes, "
-                f"more than the {MAX_MODES:,} that are enumerated; use formulation='count' (model pas: 'node')"
+                f"the jobs have {self.num_allocations:,} allocation vectors on {len(self.classes)} node classes, above "
+                f"the limit of {MAX_MODES:,}; use formulation='count' (model pas: 'node')"
             )
         return tuple(map(self.modes_of, range(len(self.jobs))))
 

@@ -16,14 +16,14 @@ def shortage(frame: Frame, job: Job) -> str:
         return ""
     if short := short_resource(frame, job):
         resource, enough = short
-        found = f"what there is of it within a {frame.scope} is enough for {enough} of its {tasks} tasks"
-        return f"job {quoted(job.id)} takes {quoted(resource)}: {found}"
+        found = f"the capacity within one {frame.scope} suffices for {enough} of its {tasks} tasks"
+        return f"job {quoted(job.id)} requires {quoted(resource)}: {found}"
     if max(frame.within_scope([c.room(job.memory or 0.0) for c in frame.classes])) >= tasks:
-        return f"job {quoted(job.id)} has {tasks} tasks, the constraints leave it {most} processors"
-    found = f"the nodes have that for {most}"
+        return f"job {quoted(job.id)} has {tasks} tasks, but the constraints allow {most} processors"
+    found = f"the nodes suffice for {most}"
     if frame.scope != "platform":
-        found = f"no {frame.scope} has that for more than {most}"
-    asked = f"asks for {job.memory or 0.0:g} MB of memory per task"
+        found = f"no {frame.scope} suffices for more than {most}"
+    asked = f"requires {job.memory or 0.0:g} MB of memory per task"
     return f"job {quoted(job.id)} {asked}: {found} of its {tasks} tasks"
 
 

@@ -76,9 +76,9 @@ def decisions_of(answer: Any, num_waiting: int) -> list[object]:
     """
     if isinstance(answer, CoroutineType):
         answer.close()  # or Python warns that nobody has awaited it
-        raise DecisionError("decide(state) must return the jobs to start: it is asynchronous, and nobody awaits it")
+        raise DecisionError("decide(state) must return the jobs to start, but it is asynchronous; use a plain function")
     if not hasattr(type(answer), "__iter__"):
-        raise DecisionError(f"decide(state) must return the jobs to start, [] for none, got {shown(answer)}")
+        raise DecisionError(f"decide(state) must return the jobs to start ([] for none), got {shown(answer)}")
     return list(islice(answer, 2 * num_waiting + 1))
 
 
@@ -94,7 +94,9 @@ def wake_time(decision: object, now: float) -> float:
     except TypeError:
         is_after = False
     if not is_after:
-        raise DecisionError(f"the policy asked to be woken at {shown(decision.time)}, not a time in s after {now:.12g}")
+        raise DecisionError(
+            f"the policy requested a wake-up at {shown(decision.time)}, which is not a time after {now:.12g} s"
+        )
     return decision.time
 
 

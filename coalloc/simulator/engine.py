@@ -52,8 +52,8 @@ class Position:
 
     def __str__(self) -> str:
         return (
-            f"at {self.now:.12g} s {self.ended} jobs have ended, {self.running} run, "
-            f"{self.waiting} wait, {self.coming} are still to come"
+            f"time {self.now:.12g} s: {self.ended} jobs ended, {self.running} running, "
+            f"{self.waiting} waiting, {self.coming} not yet arrived"
         )
 
 
@@ -62,7 +62,7 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, position: Position, policy: str = "") -> None:
         self.position, self.policy = position, policy
-        super().__init__(f"interrupted{f' in decide of policy {policy}' if policy else ''}: {position}")
+        super().__init__(f"interrupted{f' in decide() of policy {policy}' if policy else ''} at {position}")
 
 
 class PolicyError(CoallocError):
@@ -125,7 +125,7 @@ class Engine:
         report: Callable[[Position], None] | None = None,
     ) -> None:
         if router is None and len(partitions) > 1:
-            raise CoallocError(f"a run with {len(partitions)} sites needs a router")
+            raise CoallocError(f"a simulation with {len(partitions)} sites requires a router")
         self._jobs = [*instance.jobs]
         """The jobs; those of several shapes, once they have started, in the shape that they run in."""
         self._shapes: dict[int, int] = {}
@@ -249,7 +249,8 @@ class Engine:
                 other = taken.setdefault(cluster.name, site)
                 if other is not site:
                     raise CoallocError(
-                        f"cluster {quoted(cluster.name)} is in two sites, {quoted(other.name)} and {quoted(site.name)}"
+                        f"cluster {quoted(cluster.name)} must be in one site, got {quoted(other.name)} and "
+                        f"{quoted(site.name)}"
                     )
         return sites
 
@@ -328,8 +329,8 @@ class Engine:
         if site is not None:
             raise self._fault(
                 site,
-                f"the policy leaves waiting jobs for ever ({site.num_waiting}): nothing has run, arrived or started "
-                f"at {MAX_IDLE_INSTANTS:,} instants in a row",
+                f"the policy never starts the waiting jobs ({site.num_waiting}): no job has run, arrived or started "
+                f"in {MAX_IDLE_INSTANTS:,} consecutive scheduling passes",
             )
 
     # -------------------------------------------------------------------------- what happens
@@ -354,12 +355,12 @@ class Engine:
         """Return the site to which the router sends a job."""
         site = router.route(self._sites, job)
         if site not in self._sites:
-            raise PolicyError(f"the router sent {quoted(job.id)} to no site of the run", self.position)
+            raise PolicyError(f"the router sent job {quoted(job.id)} to an unknown site", self.position)
         if job.tasks > site.most_tasks(job):
             memory = f", {job.memory:g} MB each" if job.tasks <= site.largest_job else ""
             raise PolicyError(
-                f"the router sent {quoted(job.id)} (tasks: {job.tasks}{memory}) to site {quoted(site.name)}, "
-                f"where a job may have {site.most_tasks(job)}",
+                f"the router sent job {quoted(job.id)} ({job.tasks} tasks{memory}) to site {quoted(site.name)}, "
+                f"which has room for {site.most_tasks(job)} tasks",
                 self.position,
             )
         return site
@@ -483,8 +484,8 @@ class Engine:
             if end == math.inf and self._contention.stops(index, self._jobs[index]):
                 raise self._fault(
                     self._homes[index],
-                    f"job {quoted(self._jobs[index].id)} loads a link of no bandwidth: it would never end; "
-                    "give the link a bandwidth, or use a policy that respects links",
+                    f"job {quoted(self._jobs[index].id)} uses a link without bandwidth and would never end; "
+                    "give the link a bandwidth or use a policy that respects link capacities",
                 )
             self._expect_end(index, self._running[index], end)
 
@@ -517,7 +518,7 @@ class Engine:
             processors = processors_of(instance.platform.processor_index[name] for name in run.nodes)
             site = next((site for site in self._sites if site.has(processors)), None)
             if site is None:
-                raise CoallocError(f"running job {quoted(run.job.id)} is not within one site")
+                raise CoallocError(f"running job {quoted(run.job.id)} must be within one site")
             if run.start > 0.0:
                 self._reserve(index, run, site, processors)
                 continue
@@ -544,12 +545,12 @@ class Engine:
         site = next((site for site in self._sites if site.num_waiting), None)
         if self._running or site is None:
             index, running = next(iter(self._running.items()))
-            return self._fault(self._homes[index], f"job {quoted(running.job.id)} runs, and stands still for ever")
+            return self._fault(self._homes[index], f"job {quoted(running.job.id)} runs without progress and never ends")
         head = site.state.queue[0]
         return self._fault(
             site,
-            f"the policy leaves waiting jobs for ever ({site.num_waiting}): the platform is empty, nothing more "
-            f"arrives, and it does not start {quoted(head.id)} (tasks: {head.tasks}) on "
+            f"the policy never starts the waiting jobs ({site.num_waiting}): the platform is empty, no job will "
+            f"arrive, and it does not start job {quoted(head.id)} ({head.tasks} tasks) on "
             f"{site.state.platform.num_processors} processors",
         )
 

@@ -116,17 +116,22 @@ class NodeSharing:
     def placed(self, job: Job, start: Start) -> Start:
         """Return a start with a place named on each node; raises :class:`DecisionError` where one is not possible."""
         if not start.nodes:
-            raise DecisionError(f"the policy gave {quoted(job.id)} counts; where nodes are shared a start names nodes")
+            raise DecisionError(
+                f"the policy gave job {quoted(job.id)} counts; with time-shared nodes a start must name nodes"
+            )
         names, taken = list(map(str, start.nodes)), set[int]()
         for i, name in enumerate(names):
             node = self._node_of.get(name)
             if node is None:
-                raise DecisionError(f"the policy gave {quoted(job.id)} {quoted(name)}, no node of the platform")
+                raise DecisionError(
+                    f"the policy gave job {quoted(job.id)} {quoted(name)}, which is not a node of the platform"
+                )
             if node in taken:
-                raise DecisionError(f"the policy gave {quoted(job.id)} two places of {quoted(self._name(node))}")
+                raise DecisionError(f"the policy gave job {quoted(job.id)} node {quoted(self._name(node))} twice")
             if (job.memory or 0.0) > self._nodes.most_memory(node, is_alone=True):
                 raise DecisionError(
-                    f"the policy gave {quoted(job.id)} {quoted(name)}, which can never give a task {job.memory:g} MB"
+                    f"the policy gave job {quoted(job.id)} node {quoted(name)}, which never has {job.memory:g} MB "
+                    "for a task"
                 )
             taken.add(node)
             if name == self._name(node):
@@ -137,7 +142,7 @@ class NodeSharing:
         """Return the name of the first free place of a node."""
         places = self._places[node]
         if not places:
-            raise DecisionError(f"the policy gave {quoted(job.id)} {quoted(self._name(node))}, which is full")
+            raise DecisionError(f"the policy gave job {quoted(job.id)} node {quoted(self._name(node))}, which is full")
         first = self._platform.nodes[node].first_processor
         return self._platform.processor_names[first + next(indices_of(places))]
 
@@ -155,11 +160,11 @@ def sharing_of(instance: Instance) -> NodeSharing | None:
 def refuse_unshared(num_sites: int, passes: Passes, kill: bool) -> None:
     """Raise where a run on shared nodes is asked for what has no meaning there, or is not known."""
     if num_sites > 1:
-        raise CoallocError("a run with several sites knows nothing of shared nodes")
+        raise CoallocError("a simulation with several sites does not support time-shared nodes")
     if passes != "batch":
-        raise CoallocError("passes: where nodes are shared there is one pass per instant, 'batch'")
+        raise CoallocError("passes: must be 'batch' with time-shared nodes")
     if kill:
-        raise CoallocError("kill: where nodes are shared the limit of a job means nothing")
+        raise CoallocError("kill: is not supported with time-shared nodes")
 
 
 def refuse_missing_memory(instance: Instance, asked: str) -> None:
@@ -172,4 +177,4 @@ def refuse_missing_memory(instance: Instance, asked: str) -> None:
     ]
     jobs = [f"job {quoted(job.id)}" for job in instance.jobs if job.memory is None]
     if groups or jobs:
-        raise CoallocError("\n".join(f"{what} has no memory, {asked} asks for it" for what in [*groups, *jobs]))
+        raise CoallocError("\n".join(f"{what} has no memory, but {asked} requires it" for what in [*groups, *jobs]))

@@ -86,10 +86,12 @@ class Occupancy:
             nodes, asked = tuple(start.nodes), tuple(map(index, start.counts))
         except TypeError:
             given = shown(start.nodes or start.counts)
-            raise DecisionError(f"the policy gave {quoted(job.id)} {given}, not names or whole numbers") from None
+            raise DecisionError(
+                f"the policy gave job {quoted(job.id)} {given}, not processor names or integers"
+            ) from None
         counts, processors = self._named(job, nodes) if nodes else self._lowest(job, asked, preferred)
         if self._scope != "platform" and not self._is_within_scope(counts):
-            raise DecisionError(f"the policy started {quoted(job.id)} outside its scope, one {self._scope}")
+            raise DecisionError(f"the policy started job {quoted(job.id)} outside its scope of one {self._scope}")
         if self._is_choosy and job.is_choosy:
             self._refuse_ineligible(job, counts)
         if job.memory:
@@ -129,8 +131,8 @@ class Occupancy:
         for g, (count, place) in enumerate(zip(counts, self.memories.places, strict=True)):
             if count and not job.may_use(*place):
                 raise DecisionError(
-                    f"the policy gave {quoted(job.id)} {count} processors of class {g}, in cluster {quoted(place[0])}, "
-                    "which it may not use"
+                    f"the policy gave job {quoted(job.id)} {count} processors of node class {g} in cluster "
+                    f"{quoted(place[0])}, which the job may not use"
                 )
 
     def _refuse_closed(self, job: Job, counts: Allocation) -> None:
@@ -139,8 +141,8 @@ class Occupancy:
             asked = sum(counts[g] for g in pool)
             if asked > left:
                 raise DecisionError(
-                    f"the policy gave {quoted(job.id)} {asked} processors of {_classes(pool)}, of which a window "
-                    f"leaves {left}"
+                    f"the policy gave job {quoted(job.id)} {asked} processors of node {_classes(pool)}, of which an "
+                    f"outage leaves {left}"
                 )
 
     def _refuse_short(self, job: Job, counts: Allocation, taken: Allocation) -> None:
@@ -150,9 +152,11 @@ class Occupancy:
         short = [stock.name for stock, asked, left in rows if asked > left]
         for g, (count, node_of) in enumerate(zip(counts, self.memories.nodes, strict=True)):
             if count and not tasks_on_node(*node_of, job):
-                short.append(f"what nodes of class {g} have")
+                short.append(f"a resource of the nodes of class {g}")
         if short:
-            raise DecisionError(f"the policy started {quoted(job.id)}, which takes more than is left of {short[0]}")
+            raise DecisionError(
+                f"the policy started job {quoted(job.id)}, which requires more than the free amount of {short[0]}"
+            )
 
     def _refuse_little_memory(self, job: Job, counts: Allocation) -> None:
         """Raise where a class has memory for fewer tasks than the policy puts there."""
@@ -160,8 +164,9 @@ class Occupancy:
         for g, (count, most) in enumerate(zip(counts, usable, strict=True)):
             if count > most:
                 raise DecisionError(
-                    f"the policy gave {quoted(job.id)} {count} processors of class {g}, a node of which has "
-                    f"{self.memories.megabytes(self.room)[g]:g} MB left: its tasks ask for {job.memory:g} MB each"
+                    f"the policy gave job {quoted(job.id)} {count} processors of node class {g}, whose nodes have "
+                    f"{self.memories.megabytes(self.room)[g]:g} MB of free memory; its tasks require {job.memory:g} "
+                    "MB each"
                 )
 
     def _lowest(self, job: Job, counts: Allocation, preferred: Processors) -> tuple[Allocation, Processors]:
@@ -171,17 +176,19 @@ class Occupancy:
             counts = counts[:num_classes]
         if len(counts) != num_classes:
             raise DecisionError(
-                f"the policy gave {quoted(job.id)} {len(counts)} counts, there are {num_classes} node classes"
+                f"the policy gave job {quoted(job.id)} {len(counts)} counts, but there are {num_classes} node classes"
             )
         if sum(counts) != job.tasks or min(counts) < 0:
             raise DecisionError(
-                f"the policy gave {quoted(job.id)} {_listed(counts)} processors per class, it has {job.tasks} tasks"
+                f"the policy gave job {quoted(job.id)} {_listed(counts)} processors per class, but it has "
+                f"{job.tasks} tasks"
             )
         processors = 0
         for g, count in enumerate(counts):
             if count > room[g]:
                 raise DecisionError(
-                    f"the policy gave {quoted(job.id)} {count} processors of class {g}, of which {room[g]} are free"
+                    f"the policy gave job {quoted(job.id)} {count} processors of node class {g}, of which {room[g]} "
+                    "are free"
                 )
             if count:
                 free = self.free & self._members[g]
@@ -193,15 +200,17 @@ class Occupancy:
         unknown = [name for name in nodes if name not in self._index]
         if unknown:
             raise DecisionError(
-                f"the policy gave {quoted(job.id)} {quoted(str(unknown[0]))}, no processor of the platform"
+                f"the policy gave job {quoted(job.id)} {quoted(str(unknown[0]))}, which is not a processor of the "
+                "platform"
             )
         processors = processors_of(self._index[name] for name in nodes)
         if len(nodes) != job.tasks or processors.bit_count() != job.tasks:
             raise DecisionError(
-                f"the policy gave {quoted(job.id)} {processors.bit_count()} processors, it has {job.tasks} tasks"
+                f"the policy gave job {quoted(job.id)} {processors.bit_count()} processors, but it has {job.tasks} "
+                "tasks"
             )
         if processors & ~self.free:
-            raise DecisionError(f"the policy gave {quoted(job.id)} processors that another job holds")
+            raise DecisionError(f"the policy gave job {quoted(job.id)} processors that another job holds")
         return self._counted(processors), processors
 
     def _is_within_scope(self, counts: Allocation) -> bool:
@@ -271,7 +280,7 @@ class UnplaceableError(CoallocError):
 def refuse_too_large(jobs: Iterable[Job], largest: int, part: str) -> None:
     """Raise, with a line for each job that could never start because no part is so large."""
     lines = [
-        f"job {quoted(job.id)} has {job.tasks} tasks, the largest {part} has {largest} processors"
+        f"job {quoted(job.id)} has {job.tasks} tasks, but the largest {part} has {largest} processors"
         for job in jobs
         if job.tasks > largest
     ]
@@ -282,7 +291,7 @@ def refuse_too_large(jobs: Iterable[Job], largest: int, part: str) -> None:
 def refuse_unplaceable(jobs: Iterable[Job], most_tasks: Callable[[Job], int], part: str) -> None:
     """Raise, with a line for each job that could never start: no part that it may use has memory for so many tasks."""
     lines = [
-        f"job {quoted(job.id)} {_asked(job)}: no {part} has that for more than {most} of its {job.tasks} tasks"
+        f"job {quoted(job.id)} {_asked(job)}: no {part} suffices for more than {most} of its {job.tasks} tasks"
         for job in jobs
         if (job.memory or job.is_choosy or job.asks_resources) and (most := most_tasks(job)) < job.tasks
     ]
@@ -292,11 +301,11 @@ def refuse_unplaceable(jobs: Iterable[Job], most_tasks: Callable[[Job], int], pa
 
 def _asked(job: Job) -> str:
     """Return what a job asks of its processors."""
-    asked = [f"asks for {job.memory:g} MB of memory per task"] if job.memory else []
+    asked = [f"requires {job.memory:g} MB of memory per task"] if job.memory else []
     if job.is_choosy:
-        asked.append(f"may use {' and '.join([*map(quoted, job.eligible), *map(quoted, job.requires)])} alone")
+        asked.append(f"may only use {' and '.join([*map(quoted, job.eligible), *map(quoted, job.requires)])}")
     if job.asks_resources:
-        asked.append(f"takes {' and '.join(map(quoted, dict.fromkeys([*job.resources, *job.task_resources])))}")
+        asked.append(f"requires {' and '.join(map(quoted, dict.fromkeys([*job.resources, *job.task_resources])))}")
     return " and ".join(asked)
 
 

@@ -121,8 +121,8 @@ class Outlook:
             for g in self._classes(closing):
                 if taken[g]:
                     return (
-                        f"on class {g}, which is not there from {closing.start:.12g} s to {closing.end:.12g} s; by its "
-                        f"estimate it would run from {now:.12g} s to {end:.12g} s"
+                        f"on node class {g}, which is unavailable from {closing.start:.12g} s to {closing.end:.12g} s; "
+                        f"by its requested walltime it would run from {now:.12g} s to {end:.12g} s"
                     )
             limit = closing.start + self._base.tolerance_at(closing.start)
             for p in self.pools(closing):
@@ -130,18 +130,18 @@ class Outlook:
                 if taken[p] and taken[p] + sum(run.taken[p] for run in others if run.estimated_end > limit) > left:
                     at = f"at {closing.start:.12g} s"
                     what = (
-                        f"in a group of which a window leaves {left} processors {at}, too few for what would run then"
+                        f"in a node group in which an outage leaves {left} processors {at}, too few for the jobs then"
                     )
                     if p < self._first_pool:
-                        what = f"which takes of a resource of which a job that begins {at} leaves too little for it"
-                    return f"{what}; by its estimate it would do so from {now:.12g} s to {end:.12g} s"
+                        what = f"whose resource a reservation uses {at}, which leaves too little for the job"
+                    return f"{what}; by its requested walltime it would run from {now:.12g} s to {end:.12g} s"
         return ""
 
     def refuse(self, job: Job, taken: Allocation, now: float, end: float, others: Sequence[Expected]) -> None:
         """Raise :class:`DecisionError` for a start that would run into a closing by its estimate; see :meth:`fault`."""
         fault = self.fault(taken, now, end, others)
         if fault:
-            raise DecisionError(f"the policy started {quoted(job.id)} {fault}")
+            raise DecisionError(f"the policy started job {quoted(job.id)} {fault}")
 
     def pools(self, closing: Closing) -> Iterator[int]:
         """Yield the stocks and pools, by their places in a room, of which a closing takes a part."""

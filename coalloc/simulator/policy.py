@@ -87,7 +87,7 @@ class View(list[Item]):
     __slots__ = ()
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
-        raise TypeError("a list of the state can be read alone: list(...) makes one that you can change")
+        raise TypeError("lists of the state are read-only; use list(...) to get a copy")
 
     append = extend = insert = remove = pop = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse

@@ -94,7 +94,7 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
     instance.refuse_shared_nodes("replay")
     broken = [v for v in check(instance, schedule, links="ignore") if v.rule in STRUCTURE]
     if broken:
-        raise CoallocError(f"the schedule is not one of the instance: {visible(broken[0].sentence)}")
+        raise CoallocError(f"the schedule does not match the instance: {visible(broken[0].sentence)}")
     problem = discretise(in_shapes(instance, schedule), None)
     placed = list(_placed(problem, schedule))
     times = _kept(problem, placed) if starts == "keep" else _moved_left(problem, placed)
@@ -104,7 +104,9 @@ def replay(instance: Instance, schedule: Schedule, starts: Starts = "keep") -> S
     if starts == "left":
         fail_on_violations(faults)
     elif faults:
-        raise CoallocError(f"the starts cannot be kept ({visible(faults[0].sentence)}); starts='left' moves them")
+        raise CoallocError(
+            f"the starts cannot be kept ({visible(faults[0].sentence)}); use starts='left' to left-shift the jobs"
+        )
     return replayed
 
 
@@ -177,9 +179,7 @@ def _moved_left(problem: Problem, placed: Sequence[_PlacedMode]) -> Times:
         job = problem.jobs[item.job]
         late = [other for other in job.after if other not in ends]
         if late:
-            raise CoallocError(
-                f"the schedule starts job {visible(job.id)} before {visible(late[0])}, which it comes after"
-            )
+            raise CoallocError(f"the schedule starts job {visible(job.id)} before its predecessor {visible(late[0])}")
         before = (ends[other] for other in job.after)
         ready = max(job.arrival, *before, *(float(free_from[first:stop].max()) for first, stop in held))
         assignment = Assignment(item.job, earliest_start(profile, ready, item.mode), item.mode)
@@ -205,20 +205,21 @@ def _refuse_impossible(problem: Problem, item: _PlacedMode) -> None:
     for k, stock in problem.stocks:
         if item.mode.loads[k] > stock.limit:
             raise CoallocError(
-                f"job {visible(job.id)} by itself takes {item.mode.loads[k]:g} of the {visible(stock.name)}, there are "
-                f"{stock.limit:g}"
+                f"job {visible(job.id)} alone requires {item.mode.loads[k]:g} of the resource {visible(stock.name)}, "
+                f"whose capacity is {stock.limit:g}"
             )
     if any(map(gt, item.mode.allocation, problem.rooms(job))):
         by_memory = any(
             n > c.room(job.memory or 0.0) for n, c in zip(item.mode.allocation, problem.classes, strict=True)
         )
-        asked = f"asks for {job.memory or 0.0:g} MB of memory per task: its nodes have less"
-        why = asked if by_memory else "is on nodes that have too little of a resource that it takes"
+        asked = f"requires {job.memory or 0.0:g} MB of memory per task, but its nodes have less"
+        why = asked if by_memory else "requires more of a resource than its nodes have"
         raise CoallocError(f"job {visible(job.id)} {why}")
     for k, link in enumerate(problem.instance.platform.links):
         load = item.mode.loads[k]
         if load > problem.limits[k]:
             raise CoallocError(
-                f"job {visible(item.placement.job)} by itself puts {load:g} MB/s on the link of {visible(link.name)}, "
-                f"which carries {link.bandwidth:g} MB/s; starts='keep' lets links saturate"
+                f"job {visible(item.placement.job)} alone loads the link of {visible(link.name)} with {load:g} "
+                "MB/s, above "
+                f"its bandwidth of {link.bandwidth:g} MB/s; starts='keep' allows saturated links"
             )

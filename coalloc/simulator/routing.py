@@ -121,7 +121,7 @@ class HearsEnds(Protocol):
         """Hear of a job whose processors are free now."""
 
 
-RUNNABLE = "a scope and decide(state), or a scope, partitions(platform) and route(sites, job)"
+RUNNABLE = "scope and decide(state), or scope, partitions(platform) and route(sites, job)"
 """What an object must have that goes where a policy goes."""
 
 

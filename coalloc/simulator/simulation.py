@@ -29,7 +29,7 @@ from coalloc.simulator.site import Partition
 UNKNOWN_WHERE_SHARED = frozenset({"times", "resources"})
 """The words that no run on shared nodes knows: a node has one speed there, and tasks share its memory alone."""
 
-CHOOSING = 'easy and mesd with shapes="ends-first" (--parameter shapes=ends-first)'
+CHOOSING = 'easy or mesd with shapes="ends-first" (--parameter shapes=ends-first)'
 """What chooses among the shapes of a job, in the words of a remedy."""
 
 SETS_AT_ONCE = 2_000
@@ -52,9 +52,9 @@ def simulated(
         instance.refuse_shared_nodes(f"policy {name!r}")
     unknown = policy.unknown_words if isinstance(policy, IsIgnorant) else frozenset()
     why = policy.why_unknown if isinstance(policy, SaysWhy) else ""
-    refuse_words(instance, f"simulate, with policy {name!r},", unknown, why)
+    refuse_words(instance, f"simulate with policy {name!r}", unknown, why)
     if instance.shares_nodes:
-        refuse_words(instance, "simulate, where nodes are shared,", UNKNOWN_WHERE_SHARED)
+        refuse_words(instance, "simulate with time-shared nodes", UNKNOWN_WHERE_SHARED)
     if isinstance(policy, NeedsMemory) and policy.needs_memory:
         refuse_missing_memory(instance, f"{policy.needs_memory} of policy {name!r}")
     router = policy if isinstance(policy, Broker) else None
@@ -89,7 +89,9 @@ def _blaming_first_shapes(instance: Instance, name: str) -> Iterator[None]:
     except (InstanceError, UnplaceableError) as error:
         if not any(shape.tasks < job.tasks for job in instance.jobs for shape in job.shapes):
             raise
-        raise CoallocError(f"{error}; policy {name!r} keeps the first shape of a job, {CHOOSING} take others") from None
+        raise CoallocError(
+            f"{error}; policy {name!r} uses the first shape of a job; to use others: {CHOOSING}"
+        ) from None
 
 
 def _in_first_shapes(instance: Instance) -> Instance:

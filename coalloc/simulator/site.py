@@ -167,7 +167,7 @@ class Site:
         held = [run for run in running if all(name in own.processor_index for name in run.nodes)]
         resources = resources_asked(takers)
         crowded = contended_nodes(own, [*takers, *(run.job for run in held)], of_nodes(own, resources))
-        apart = [*reserved_nodes(own, held, "simulate"), *({node} for node in crowded)]
+        apart = [*reserved_nodes(own, held, "simulations"), *({node} for node in crowded)]
         classes = node_classes(own, scope, task_memory, apart)
         links = [*chosen, *range(len(platform.clusters), len(platform.links))]
         self.is_whole = is_whole
@@ -257,7 +257,7 @@ class Site:
         """
         waiting = self._waiting.get(start.job_id)
         if waiting is None:
-            raise DecisionError(f"the policy started {quoted(str(start.job_id))}, which is not waiting")
+            raise DecisionError(f"the policy started job {quoted(str(start.job_id))}, which is not waiting")
         number, index, described = waiting
         if described.shapes:
             described = self._in_shape(described, start)
@@ -285,7 +285,7 @@ class Site:
         if found is None:
             known = " or ".join(str(shape.tasks) for shape in shapes)
             raise DecisionError(
-                f"the policy gave {quoted(job.id)} {asked} processors, in its shapes it has {known} tasks"
+                f"the policy gave job {quoted(job.id)} {asked} processors, but its shapes have {known} tasks"
             )
         return found
 
@@ -420,7 +420,7 @@ class Site:
 def _power_states(platform: Platform, name: str) -> PowerStates:
     """Return the power states of the only cluster of a site."""
     if len(platform.clusters) != 1:
-        raise CoallocError(f"site {quoted(name)} has {len(platform.clusters)} clusters: power management is for one")
+        raise CoallocError(f"site {quoted(name)} has {len(platform.clusters)} clusters; power management requires one")
     return known_power_states(platform.clusters[0])
 
 
@@ -434,7 +434,8 @@ def _chosen(platform: Platform, partition: Partition) -> list[int]:
     unknown = [name for name in partition.clusters if name not in index]
     if unknown:
         raise CoallocError(
-            f"site {quoted(partition.name)} has cluster {quoted(unknown[0])}; there are {', '.join(map(quoted, index))}"
+            f"site {quoted(partition.name)} has unknown cluster {quoted(unknown[0])}; available: "
+            f"{', '.join(map(quoted, index))}"
         )
     return [index[name] for name in partition.clusters] or list(index.values())
 

@@ -156,7 +156,7 @@ def _parsed(line: bytes, line_number: int, seen: JobNumbers, unnumbered: bool) -
         return record
     earlier = seen.note(record.number, line_number)
     if earlier is not None:
-        return Fault(where, f"repeats the job number {record.number} of line {earlier}")
+        return Fault(where, f"must not repeat the job number {record.number} of line {earlier}")
     return record
 
 

@@ -122,7 +122,7 @@ def test_jobs_that_do_not_wait_for_a_start_up_are_named(tmp_path):
 
 def test_power_management_needs_power_states(tiny, tmp_path):
     refused = run("check", tiny, write(tmp_path / "s.json", VALID), "--power-management")
-    line = "coalloc: clusters[0] (cluster 'C1') has no power_states: power management needs them\n"
+    line = "coalloc: clusters[0] (cluster 'C1') has no power_states: power management requires them\n"
     assert (refused.exit_code, refused.stderr) == (2, line)
 
 

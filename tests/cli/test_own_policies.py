@@ -108,7 +108,7 @@ def test_a_class_of_the_current_folder_decides(here):
         (["mine:Widest", "-p", "at_most=-1"], "mine:Widest raised ValueError: at_most is a number of jobs (mine.py, "),
         (
             ["mine:Widest", "-p", "at_most=0"],
-            "mine:Widest raised ZeroDivisionError: division by zero (mine.py, line 16; at 0 s 0 jobs have ended, 0 ",
+            "mine:Widest raised ZeroDivisionError: division by zero (mine.py, line 16; time 0 s: 0 jobs ended, 0 ",
         ),
         (
             ["other:Widest", "-p", "at_most=0"],

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.running import run
 
-UNKNOWN = "knows nothing of shared nodes, and this instance has some"
+UNKNOWN = "time-shared nodes (multiprogramming, local_users or sharing) are not supported by"
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +27,9 @@ def test_from_the_generator_to_the_checker(instance, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["simulate", "--policy", "easy"], f"{UNKNOWN}"),
-        (["solve"], f"what solves, bounds or replays {UNKNOWN}"),
-        (["simulate", "--policy", "loras", "--kill"], "kill: where nodes are shared the limit of a job means nothing"),
+        (["simulate", "--policy", "easy"], f"{UNKNOWN} policy 'easy';"),
+        (["solve"], f"{UNKNOWN} exact methods, bounds and replay;"),
+        (["simulate", "--policy", "loras", "--kill"], "kill: is not supported with time-shared nodes"),
         (
             ["simulate", "--policy", "loras", "-p", "mix=SJF-JFirst", "-p", "selection=best-fit"],
             "mix 'SJF-JFirst' of policy 'loras' sets selection: give one or the other",

@@ -183,7 +183,7 @@ def test_placements_of_a_file_are_kept(tiny, tmp_path):
     assert read_schedule(out)[late.job] == late
     refused = run("solve", tiny, "--slot", 300, "--fixed", tmp_path / "part.json")
     assert refused.exit_code == 2
-    assert "fixed[0].start: must be a whole number of slots of 300 s, got 500" in refused.stderr
+    assert "fixed[0].start: must be a multiple of the time slot of 300 s, got 500" in refused.stderr
 
 
 def test_an_example_stands_for_a_file():

@@ -97,7 +97,7 @@ def test_within_a_cluster_nobody_is_coallocated():
 
 
 def test_a_job_that_no_cluster_holds_is_refused_at_once():
-    with pytest.raises(CoallocError, match="'J1' has 3 tasks, the largest cluster has 2 processors"):
+    with pytest.raises(CoallocError, match="'J1' has 3 tasks, but the largest cluster has 2 processors"):
         coalloc.simulate(Instance(PLATFORM, [Job("J1", tasks=3, base_time=1.0)]), "fcfs", scope="cluster")
 
 

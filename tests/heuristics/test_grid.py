@@ -382,9 +382,9 @@ def test_every_run_is_accepted_within_clusters(strategy):
         (
             {"power_management": True},
             sites(2, 2),
-            [f"(cluster '{name}') has no power_states: power management needs them" for name in ("C1", "C2")],
+            [f"(cluster '{name}') has no power_states: power management requires them" for name in ("C1", "C2")],
         ),
-        ({}, sites(2, 1), ["job 'J1' has 3 tasks, the largest site has 2 processors"]),
+        ({}, sites(2, 1), ["job 'J1' has 3 tasks, but the largest site has 2 processors"]),
     ],
 )
 def test_a_fault_is_a_line_before_anything_runs(options, platform, lines):

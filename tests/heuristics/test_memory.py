@@ -33,7 +33,7 @@ def of_one_power(instance: Instance) -> Instance:
     return instance.replace(platform=instance.platform.replace(clusters=clusters))
 
 
-EXPECTED = ("link", "runs already", "is not within one site")
+EXPECTED = ("link", "runs already", "must be within one site")
 """What a policy may refuse: shared links, jobs that run already."""
 
 

@@ -113,7 +113,7 @@ class Narrow:
 def test_a_policy_of_ones_own_chooses_by_the_number_of_processors() -> None:
     job = Job("J1", 2, 100.0, shapes=[Shape(4, 60.0), Shape(1, 180.0)])
     assert taken(four_nodes(job), Narrow()) == {"J1": (2, 0.0, 180.0)}
-    with pytest.raises(CoallocError, match="gave 'J1' 3 processors, in its shapes it has 2 or 4 or 1 tasks"):
+    with pytest.raises(CoallocError, match="gave job 'J1' 3 processors, but its shapes have 2 or 4 or 1 tasks"):
         coalloc.simulate(four_nodes(job), Narrow(3))
 
 
@@ -121,7 +121,7 @@ def test_a_policy_of_ones_own_chooses_by_the_number_of_processors() -> None:
     ("asked", "sentence"),
     [
         ({"task_resources": {"licences": 1}}, "what there is of it is enough for 3 of the 4 tasks"),
-        ({"memory": 50.0}, "no platform has that for more than 2 of its 4 tasks"),
+        ({"memory": 50.0}, "no platform suffices for more than 2 of its 4 tasks"),
     ],
 )
 def test_a_first_shape_that_asks_too_much_is_refused_with_what_takes_another(asked, sentence):
@@ -133,11 +133,13 @@ def test_a_first_shape_that_asks_too_much_is_refused_with_what_takes_another(ask
     for policy in ("fcfs", "easy"):
         with pytest.raises(CoallocError) as caught:
             coalloc.simulate(instance, policy)
-        assert str(caught.value).endswith(f"{sentence}; policy {policy!r} keeps the first shape of a job, {remedy}")
+        assert str(caught.value).endswith(
+            f"{sentence}; policy {policy!r} uses the first shape of a job; to use others: {remedy}"
+        )
     assert taken(instance, "easy", shapes="ends-first") == {"J1": (1, 0.0, 180.0)}
 
 
 def test_a_refusal_that_no_narrower_shape_avoids_is_as_without_shapes():
     instance = four_nodes(Job("J1", 2, 100.0, shapes=[Shape(4, 60.0)]))
-    with pytest.raises(CoallocError, match=r"^job 'J1' has 2 tasks, the largest node has 1 processors$"):
+    with pytest.raises(CoallocError, match=r"^job 'J1' has 2 tasks, but the largest node has 1 processors$"):
         coalloc.simulate(instance, "node-list")

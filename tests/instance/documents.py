@@ -207,16 +207,16 @@ FIELD_FAULTS: dict[str, tuple[Place, Any, str]] = {
 
 CROSS_FAULTS: dict[str, tuple[Place, Any, str]] = {
     "whole number with a point": ((*JOB, "tasks"), 3.0, "jobs[1].tasks: must be an integer, got 3.0"),
-    "duplicate id": ((*JOB, "id"), "J1", "jobs[1].id: repeats the job id 'J1' of jobs[0].id"),
+    "duplicate id": ((*JOB, "id"), "J1", "jobs[1].id: must not repeat the job id 'J1' of jobs[0].id"),
     "id of a running job": (
         ("running", 0, "job", "id"),
         "J1",
-        "running[0].job.id: repeats the job id 'J1' of jobs[0].id",
+        "running[0].job.id: must not repeat the job id 'J1' of jobs[0].id",
     ),
     "duplicate cluster name": (
         ("platform", "clusters", 1, "name"),
         "C1",
-        "platform.clusters[1].name: repeats the cluster name 'C1' of clusters[0].name",
+        "platform.clusters[1].name: must not repeat the cluster name 'C1' of clusters[0].name",
     ),
     "more tasks than processors": (
         (*JOB, "tasks"),
@@ -226,7 +226,7 @@ CROSS_FAULTS: dict[str, tuple[Place, Any, str]] = {
     "switch below itself": (
         ("platform", "switches", 0, "parent"),
         "S1",
-        "platform.switches[0].parent: is part of a cycle of switches, got 'S1'",
+        "platform.switches[0].parent: must not form a cycle of switches, got 'S1'",
     ),
     "unknown switch": (
         ("platform", "clusters", 0, "switch"),
@@ -246,7 +246,7 @@ CROSS_FAULTS: dict[str, tuple[Place, Any, str]] = {
     "running twice on one": (
         ("running", 0, "nodes", 1),
         "C1/3",
-        "running[0].nodes[1]: is held twice: 'C1/3' is also running[0].nodes[0]",
+        "running[0].nodes[1]: must not repeat 'C1/3' of running[0].nodes[0]",
     ),
     "fewer places on boards than processors": (
         (*CLUSTER, "power_states"),
@@ -267,12 +267,12 @@ CROSS_FAULTS: dict[str, tuple[Place, Any, str]] = {
             "nodes": [{"count": 4, "power": 1.0, "static_watts": 9.0}],
             "power_states": STATES,
         },
-        "platform.clusters[0].nodes[0].static_watts: must not stand beside the power_states of its cluster",
+        "platform.clusters[0].nodes[0].static_watts: must not be given in a cluster with power_states",
     ),
     "processors beyond any machine": (
         (*GROUP, "count"),
         10**12,
-        "platform.clusters: must have at most 10000000 processors in all, got 1000000000004",
+        "platform.clusters: must have at most 10000000 processors in total, got 1000000000004",
     ),
 }
 """What no schema can say: between fields, or beyond JSON's idea of a whole number."""

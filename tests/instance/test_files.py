@@ -247,16 +247,16 @@ def test_all_faults_come_at_once(tmp_path):
     assert sorted(lines_of(tmp_path / "wl1.json", text)) == [
         "jobs[0].base_time: must be finite, got 1e999",
         "jobs[0].tasks: must be at most 8 (all processors of the platform), got 99",
-        "jobs[1].id: repeats the job id 'J2' of jobs[0].id",
+        "jobs[1].id: must not repeat the job id 'J2' of jobs[0].id",
         "jobs[1].tasks: must be an integer, got 8.5",
         "jobs[1].tasks: occurs twice in the same object",
         "platform.clusters[0].nodes[0].power: must be above 0, got -1",
-        "platform.clusters[1].name: repeats the cluster name 'C1' of clusters[0].name",
+        "platform.clusters[1].name: must not repeat the cluster name 'C1' of clusters[0].name",
         "platform.clusters[1].switch: must name a switch of the platform, got 'S1'",
-        "platform.switches[0].parent: is part of a cycle of switches, got 'B'",
+        "platform.switches[0].parent: must not form a cycle of switches, got 'B'",
         "platform.switches[1].bandwidth: is missing",
-        "platform.switches[1].parent: is part of a cycle of switches, got 'A'",
-        "running[0].nodes[1]: is held twice: 'C1/3' is also running[0].nodes[0]",
+        "platform.switches[1].parent: must not form a cycle of switches, got 'A'",
+        "running[0].nodes[1]: must not repeat 'C1/3' of running[0].nodes[0]",
         "version: must be 1 or 2 (the supported versions), got 7",
     ]
 
@@ -462,14 +462,14 @@ def test_names_have_no_control_or_format_characters(tmp_path, name):
 def test_odd_ids_are_shown_escaped(tmp_path, name):
     document = broken((("jobs", 0, "id"), name), (("jobs", 1, "id"), name))
     (line,) = lines_of(tmp_path / "wl1.json", document)
-    assert line == f"jobs[1].id: repeats the job id {name!r} of jobs[0].id"
+    assert line == f"jobs[1].id: must not repeat the job id {name!r} of jobs[0].id"
     assert line.isprintable()
 
 
 def test_long_ids_are_shortened(tmp_path):
     document = broken((("jobs", 0, "id"), "x" * 10_000), (("jobs", 1, "id"), "x" * 10_000))
     (line,) = lines_of(tmp_path / "wl1.json", document)
-    assert line == f"jobs[1].id: repeats the job id '{'x' * 57}...' of jobs[0].id"
+    assert line == f"jobs[1].id: must not repeat the job id '{'x' * 57}...' of jobs[0].id"
 
 
 json_values = st.recursive(

@@ -72,24 +72,24 @@ def test_the_network_is_a_tree_and_each_link_an_edge_of_it(platform):
 
 def test_cycles_of_switches():
     assert faults([], [("A", "B"), ("B", "C"), ("C", "A"), ("D", "A")]) == [
-        "switches[0].parent: is part of a cycle of switches, got 'B'",
-        "switches[1].parent: is part of a cycle of switches, got 'C'",
-        "switches[2].parent: is part of a cycle of switches, got 'A'",
+        "switches[0].parent: must not form a cycle of switches, got 'B'",
+        "switches[1].parent: must not form a cycle of switches, got 'C'",
+        "switches[2].parent: must not form a cycle of switches, got 'A'",
     ]
-    assert faults([], [("A", "A")]) == ["switches[0].parent: is part of a cycle of switches, got 'A'"]
+    assert faults([], [("A", "A")]) == ["switches[0].parent: must not form a cycle of switches, got 'A'"]
 
 
 def test_a_tree_has_one_root():
-    assert faults([], [("A", "R1"), ("B", "R2")]) == ["switches: must hang on one root, got 2: 'R1', 'R2'"]
+    assert faults([], [("A", "R1"), ("B", "R2")]) == ["switches: must have one root, got 2: 'R1', 'R2'"]
     (line,) = faults([], [(f"S{i}", f"R{i}") for i in range(1000)])
-    assert line.startswith("switches: must hang on one root, got 1000: 'R0', 'R1', 'R10'")
+    assert line.startswith("switches: must have one root, got 1000: 'R0', 'R1', 'R10'")
     assert len(line) < 150
 
 
 def test_names_are_unique_and_known():
     assert faults([("A", None), ("B", "S1"), ("A", "S9")], [("S1", "S0"), ("S1", "S0")]) == [
-        "clusters[2].name: repeats the cluster name 'A' of clusters[0].name",
-        "switches[1].name: repeats the switch name 'S1' of switches[0].name",
+        "clusters[2].name: must not repeat the cluster name 'A' of clusters[0].name",
+        "switches[1].name: must not repeat the switch name 'S1' of switches[0].name",
         "clusters[2].switch: must name a switch of the platform, got 'S9'",
     ]
     assert faults([("A", ROOT)], []) == [f"clusters[0].switch: must name a switch of the platform, got '{ROOT}'"]
@@ -98,7 +98,7 @@ def test_names_are_unique_and_known():
 def test_what_cannot_be_read_is_not_held_against_others():
     # The second switch has no readable name: it may be the S9 that the cluster means, or the second root.
     assert faults([("A", "S9"), (None, None), ("A", None)], [("S1", "S0"), (None, "X")]) == [
-        "clusters[2].name: repeats the cluster name 'A' of clusters[0].name"
+        "clusters[2].name: must not repeat the cluster name 'A' of clusters[0].name"
     ]
 
 
@@ -143,13 +143,13 @@ def test_names_that_are_no_processors(name):
 
 def test_the_largest_platform():
     assert Platform([Cluster("C", [NodeGroup(MAX_PROCESSORS, 1.0)], 1.0)]).num_processors == MAX_PROCESSORS
-    with pytest.raises(InstanceError, match="clusters: must have at most 10000000 processors in all, got 10000001"):
+    with pytest.raises(InstanceError, match="clusters: must have at most 10000000 processors in total, got 10000001"):
         Platform([Cluster("C", [NodeGroup(MAX_PROCESSORS, 1.0)], 1.0), cluster("D")])
 
 
 def test_nodes_that_hardly_do_anything_are_refused():
     # 1/5e-324 is no finite number, and the product of two powers of 1e-200 is 0.
-    sentence = r"clusters\[0\]\.nodes\[1\]\.power: times availability must be at least 1e-100, got "
+    sentence = r"clusters\[0\]\.nodes\[1\]\.power: must be at least 1e-100 when multiplied by availability, got "
     for slow in (NodeGroup(1, 5e-324), NodeGroup(1, 1e-200, 1e-200)):
         with pytest.raises(InstanceError, match=sentence):
             Platform([Cluster("C", [NodeGroup(1, 1.0), slow], 1.0)])

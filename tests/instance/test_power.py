@@ -18,9 +18,9 @@ def test_missing_watts_are_named_by_node_group():
     with pytest.raises(CoallocError) as error:
         require_watts(platform)
     assert str(error.value).splitlines() == [
-        "clusters[1].nodes[1] (cluster 'C2') has no core_watts: energy needs them, 0 where nothing is drawn",
+        "clusters[1].nodes[1] (cluster 'C2') has no core_watts: energy requires them; use 0 for no power draw",
         "clusters[1].nodes[2] (cluster 'C2') has no idle_watts, static_watts, core_watts: "
-        "energy needs them, 0 where nothing is drawn",
+        "energy requires them; use 0 for no power draw",
     ]
     with pytest.raises(CoallocError, match="has no core_watts"):
         known_watts(groups[1])

@@ -63,5 +63,5 @@ def test_what_looks_at_the_watts_of_nodes_says_so():
         require_watts(platform)
     assert str(error.value) == (
         "clusters[0].nodes[0] (cluster 'S') has no idle_watts, static_watts, core_watts: "
-        "they are what is looked at here, not the power_states of the cluster"
+        "node watts are required here, not the power_states of the cluster"
     )

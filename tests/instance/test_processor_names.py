@@ -154,8 +154,8 @@ def test_a_bad_range_is_one_line(tmp_path, text):
         str(caught.value)
         .splitlines()[-1]
         .endswith(
-            "placements[0].nodes[1]: must be a processor such as 'C1/0', or a range such as 'C1/0-3' or 'C1/0-3.0-7', "
-            f"from lower to higher numbers, of at most 10000000 processors, got '{text}'"
+            "placements[0].nodes[1]: must be a processor such as 'C1/0' or an ascending range such as 'C1/0-3' or "
+            f"'C1/0-3.0-7' of at most 10000000 processors, got '{text}'"
         )
     )
     assert len(caught.value.faults) == 1
@@ -178,9 +178,9 @@ def platform_of(*groups: NodeGroup) -> Platform:
     ("nodes", "fault"),
     [
         ([["C1/0-9999999"]], "running[0].nodes: must be processors of the platform, got 'C1/0-9999999'"),
-        ([["C1/0-1", "C1/1"]], "running[0].nodes: is held twice: 'C1/1' is also running[0].nodes"),
-        ([["C1/0-2"], ["C1/1-2", "C1/3"]], "running[1].nodes: is held twice: 'C1/1-2' is also running[0].nodes"),
-        ([["C1/4.0-1"], ["C1/4-5.1"]], "running[1].nodes: is held twice: 'C1/4.1' is also running[0].nodes"),
+        ([["C1/0-1", "C1/1"]], "running[0].nodes: must not repeat 'C1/1' of running[0].nodes"),
+        ([["C1/0-2"], ["C1/1-2", "C1/3"]], "running[1].nodes: must not repeat 'C1/1-2' of running[0].nodes"),
+        ([["C1/4.0-1"], ["C1/4-5.1"]], "running[1].nodes: must not repeat 'C1/4.1' of running[0].nodes"),
         ([["C1/3-4"]], "running[0].nodes: must be processors of the platform, got 'C1/3-4'"),
     ],
 )

@@ -66,10 +66,11 @@ def test_a_resource_is_of_one_level():
     nodes = [GROUPS[0], GROUPS[1].replace(resources={"watts": 1.0})]
     both = [PLATFORM.clusters[0].replace(nodes=nodes, resources={"gpus": 1.0, "licences": 4.0})]
     assert faults(lambda: PLATFORM.replace(clusters=both)) == [
-        "clusters[0].nodes[0].resources.gpus: must be of the platform, of clusters or of nodes alone, and is in "
-        "clusters[0].resources as well",
-        "clusters[0].nodes[1].resources.watts: must be of the platform, of clusters or of nodes alone, and is in "
-        "resources as well",
+        "clusters[0].nodes[0].resources.gpus: must be given at one level (platform, clusters or nodes), but is also in "
+        "clusters[0].resources",
+        "clusters[0].nodes[1].resources.watts: must be given at one level (platform, clusters or nodes), but is "
+        "also in "
+        "resources",
     ]
 
 
@@ -84,8 +85,8 @@ def test_unknown_resources_and_jobs_that_take_too_much_are_faults():
     running = [RunningJob(Job("R1", 1, 1.0, task_resources={"gpu": 1.0}), ["C2/0"], 5.0)]
     assert faults(lambda: Instance(PLATFORM, jobs, running)) == [
         "jobs[0].resources.licenses: must be a resource of the platform, its clusters or its nodes, got 'licenses'",
-        "jobs[1].resources.watts: must be less: what there is of it is enough for 0 of the 1 tasks",
-        "jobs[2].task_resources.gpus: must be less: what there is of it is enough for 3 of the 4 tasks",
+        "jobs[1].resources.watts: must be lower: the capacity suffices for 0 of 1 tasks",
+        "jobs[2].task_resources.gpus: must be lower: the capacity suffices for 3 of 4 tasks",
         "running[0].job.task_resources.gpu: must be a resource of the platform, its clusters or its nodes, got 'gpu'",
     ]
 

@@ -35,9 +35,9 @@ def test_faults_of_shapes_come_at_once():
         "jobs[1].shapes[0].times: must name one feature of each group, "
         "got 'a' and 'b' of platform.clusters[0].nodes[1]",
         "jobs[0].shapes[0].tasks: must be at most 4 (all processors of the platform), got 5",
-        "jobs[0].shapes[1].tasks: must differ from the tasks of the job's other shapes, got 2",
-        "jobs[0].shapes[3].tasks: must differ from the tasks of the job's other shapes, got 1",
-        "running[0].job.shapes: must not be given: a job that is placed has its shape",
+        "jobs[0].shapes[1].tasks: must differ from the tasks of other shapes, got 2",
+        "jobs[0].shapes[3].tasks: must differ from the tasks of other shapes, got 1",
+        "running[0].job.shapes: must not be given: a running job has one shape",
     ]
 
 
@@ -52,7 +52,7 @@ def test_a_document_has_the_faults_of_a_value(tmp_path):
     assert [line.partition(": ")[2] for line in str(caught.value).splitlines()] == [
         "jobs[0].shapes[1].tasks: must be at least 1, got 0",
         "jobs[0].shapes[1].base_time: must be above 0, got -1.0",
-        "jobs[0].shapes[0].tasks: must differ from the tasks of the job's other shapes, got 2",
+        "jobs[0].shapes[0].tasks: must differ from the tasks of other shapes, got 2",
     ]
 
 

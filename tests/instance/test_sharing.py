@@ -63,8 +63,8 @@ USER = {"node": "C1/0", "start": 0.0, "end": 5.0}
 FAULTS = {
     "no place": ((*GROUP_PATH, "multiprogramming"), 0, "platform.clusters[0].nodes[0].multiprogramming: must be at "
     "least 1, got 0"),
-    "several cores": ((*GROUP_PATH, "cores"), 2, "platform.clusters[0].nodes[0].cores: must be 1 where nodes are "
-    "shared, got 2"),
+    "several cores": ((*GROUP_PATH, "cores"), 2, "platform.clusters[0].nodes[0].cores: must be 1 with "
+    "time-shared nodes, got 2"),
     "contract": (("platform", "sharing", "contract"), 0.0, "platform.sharing.contract: must be above 0, got 0.0"),
     "much contract": (("platform", "sharing", "contract"), 1.5, "platform.sharing.contract: must be at most 1, got "
     "1.5"),
@@ -75,22 +75,22 @@ FAULTS = {
     "unknown key": (("platform", "sharing", "colour"), 1, "platform.sharing.colour: is not a known key; known keys: "
     "contract, paging, paging_slowdown, wait_factor, coscheduling, cooperation"),
     "group without memory": ((*GROUP_PATH, "memory"), None, "platform.clusters[0].nodes[0].memory: is missing: "
-    "sharing.paging is a share of it"),
-    "job without memory": (("jobs", 0, "memory"), None, "jobs[0].memory: is missing: sharing.paging limits memory"),
-    "more tasks than nodes": (("jobs", 0, "tasks"), 3, "jobs[0].tasks: must be at most 2 (one on each node, for nodes "
-    "are shared), got 3"),
-    "more memory than any node": (("jobs", 0, "memory"), 111.0, "jobs[0].memory: must be what 2 nodes can give a task "
-    "each, 0 can give 111.0"),
+    "sharing.paging requires it"),
+    "job without memory": (("jobs", 0, "memory"), None, "jobs[0].memory: is missing: sharing.paging requires it"),
+    "more tasks than nodes": (("jobs", 0, "tasks"), 3, "jobs[0].tasks: must be at most 2 (one task per "
+    "time-shared node), got 3"),
+    "more memory than any node": (("jobs", 0, "memory"), 111.0, "jobs[0].memory: must fit on 2 nodes, but 111.0 MB "
+    "fit on 0"),
     "user nowhere": (("local_users", 0, "node"), "C1/2", "local_users[0].node: must be a node of the platform, got "
     "'C1/2'"),
     "user at a place": (("local_users", 0, "node"), "C1/0.1", "local_users[0].node: must be a node of the platform, "
     "got 'C1/0.1'"),
     "end at start": (("local_users", 0, "end"), 0.0, "local_users[0].end: must be after its start, 0, got 0"),
     "users who overlap": (("local_users", 1), USER | {"node": "C1/1", "start": 9.0, "end": 9.5}, "local_users[1]: "
-    "overlaps local_users[0], who is active at 'C1/1' until 10"),
+    "must not overlap local_users[0], active on 'C1/1' until 10"),
     "cpu": (("local_users", 0, "cpu"), 1.1, "local_users[0].cpu: must be at most 1, got 1.1"),
     "a job that runs already": (("running",), [{"job": {"id": "R", "tasks": 1, "base_time": 1.0, "memory": 0.0},
-    "nodes": ["C1/0.0"], "end": 1.0}], "running: must be empty where nodes are shared"),
+    "nodes": ["C1/0.0"], "end": 1.0}], "running: must be empty with time-shared nodes"),
 }  # fmt: skip
 """By name: place, content, and the line it must give."""
 
@@ -122,13 +122,13 @@ def test_a_user_whom_others_follow_within_his_time():
 def test_users_want_nodes_of_one_core():
     platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0, cores=2)], 5.0)])
     with pytest.raises(
-        InstanceError, match=r"^platform.clusters\[0\].nodes\[0\].cores: must be 1 where nodes are shared"
+        InstanceError, match=r"^platform.clusters\[0\].nodes\[0\].cores: must be 1 with time-shared nodes"
     ):
         Instance(platform, [], local_users=[LocalUser("C1/0", 0, 1)])
 
 
 def test_a_platform_is_at_fault_by_itself():
     with pytest.raises(
-        InstanceError, match=r"^clusters\[0\].nodes\[0\].cores: must be 1 where nodes are shared, got 2$"
+        InstanceError, match=r"^clusters\[0\].nodes\[0\].cores: must be 1 with time-shared nodes, got 2$"
     ):
         Platform([Cluster("C1", [NodeGroup(1, power=1.0, cores=2, multiprogramming=2)], 5.0)])

@@ -83,17 +83,17 @@ def test_arguments_without_end_are_a_fault():
 def test_a_platform_and_an_instance_check_what_is_between_their_parts():
     cluster = PLATFORM.clusters[0]
     assert lines(Platform, [cluster, cluster]) == [
-        "clusters[1].name: repeats the cluster name 'C1' of clusters[0].name"
+        "clusters[1].name: must not repeat the cluster name 'C1' of clusters[0].name"
     ]
     assert lines(Platform, []) == ["clusters: must not be empty"]
     assert lines(Cluster, "C1", [], 1.0) == ["nodes: must not be empty"]
     jobs = [Job("J1", 5, 1.0), Job("J1", 1, 1.0)]
     running = [RunningJob(Job("R1", 1, 1.0), ["C1/0", "C1/0", "C1/00"], 1.0)]
     assert lines(Instance, PLATFORM, jobs, running) == [
-        "jobs[1].id: repeats the job id 'J1' of jobs[0].id",
+        "jobs[1].id: must not repeat the job id 'J1' of jobs[0].id",
         "jobs[0].tasks: must be at most 4 (all processors of the platform), got 5",
         "running[0].nodes: must name 1 processors, one per task, got 3",
-        "running[0].nodes[1]: is held twice: 'C1/0' is also running[0].nodes[0]",
+        "running[0].nodes[1]: must not repeat 'C1/0' of running[0].nodes[0]",
         "running[0].nodes[2]: must be a processor of the platform, got 'C1/00'",
     ]
 

@@ -100,8 +100,8 @@ def test_a_cycle_is_named_in_full():
     with pytest.raises(InstanceError) as caught:
         Instance(PLAIN, [Job(job, 1, 1.0, after=others) for job, others in after.items()])
     assert sorted(lines(caught)) == [
-        "jobs[1].after: makes a cycle: 'B' after 'C' after 'D' after 'B'",
-        "jobs[4].after: makes a cycle: 'E' after 'E'",
+        "jobs[1].after: must not form a cycle: 'B' after 'C' after 'D' after 'B'",
+        "jobs[4].after: must not form a cycle: 'E' after 'E'",
     ]
 
 
@@ -118,12 +118,12 @@ def test_what_does_not_know_a_word_refuses_it_in_one_line(word, keywords, who):
     with pytest.raises(CoallocError) as caught:
         coalloc.solve(WORDED[word], **keywords)
     sentence, _, why = str(caught.value).partition(": ")
-    assert sentence == f"{who} knows nothing of {word!r}, which this instance uses"
+    assert sentence == f"{who} does not support {word!r}, which this instance uses"
     assert bool(why) == ("objective" in keywords)
 
 
 def test_bounds_of_energy_refuse_as_well():
-    with pytest.raises(CoallocError, match=r"^the bound of objective 'energy' knows nothing of 'deadline'"):
+    with pytest.raises(CoallocError, match=r"^the bound of objective 'energy' does not support 'deadline'"):
         coalloc.lower_bound(WORDED["deadline"], "energy")
 
 
@@ -159,7 +159,7 @@ def test_faults_of_windows_and_reservations():
         "unavailable[2].nodes: must be nodes of cluster 'C1', got 'C1/1-2'",
         "unavailable[3].group: must be a group of the cluster, 0 to 0, got 1",
         "unavailable[4].processors: must be at most 2 (all of the group), got 3",
-        "unavailable[5]: must give nodes, or a group and a number of its processors, or neither",
+        "unavailable[5]: must have either nodes, or group and processors, or none of them",
     ]
     closed = PLAIN.replace(unavailable=[Window("C1", 5.0, 10.0, nodes=["C1/0"])])
     running = [
@@ -170,9 +170,9 @@ def test_faults_of_windows_and_reservations():
     with pytest.raises(InstanceError) as caught:
         Instance(closed, [], running)
     assert lines(caught) == [
-        "running[0].nodes: must not be in platform.unavailable[0], from 5 s on",
+        "running[0].nodes: must not overlap platform.unavailable[0], which starts at 5 s",
         "running[1].end: must be after its start, 3, got 3",
-        "running[2].nodes[0]: is held twice: 'C1/0' is also running[0].nodes[0]",
+        "running[2].nodes[0]: must not repeat 'C1/0' of running[0].nodes[0]",
     ]
 
 
@@ -184,7 +184,7 @@ def test_a_processor_may_be_reserved_for_one_after_the_other():
 def test_a_reservation_of_a_part_of_a_node_is_refused_where_nodes_are_counted():
     platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0, cores=2)], link_bandwidth=1.0)])
     instance = Instance(platform, [Job("J1", 1, 1.0)], [RunningJob(Job("R1", 1, 5.0), ["C1/0.1"], 10.0, start=5.0)])
-    with pytest.raises(CoallocError, match=r"^running job 'R1' starts at 5 s on a part of a node"):
+    with pytest.raises(CoallocError, match=r"^reservation 'R1' \(start 5 s\) covers a part of a node"):
         coalloc.solve(instance)
 
 

@@ -76,7 +76,7 @@ def test_a_running_job_loads_its_links_until_its_given_end():
 
 def test_a_job_over_a_link_of_no_bandwidth_would_never_end():
     instance = Instance(two_clusters(bandwidth=0.0), [spread("J1")])
-    with pytest.raises(CoallocError, match="job 'J1' loads a link of no bandwidth"):
+    with pytest.raises(CoallocError, match="job 'J1' uses a link without bandwidth"):
         coalloc.simulate(instance, Listed({"J1": (1, 1)}))
 
 
@@ -224,16 +224,16 @@ TWO = Instance(one_cluster(), [Job("J1", tasks=1, base_time=1.0), Job("J2", task
 @pytest.mark.parametrize(
     ("starts", "reason"),
     [
-        ([Start("J2", (2,))], "the policy started 'J2', which is not waiting"),
-        ([Start("J9", (2,))], "the policy started 'J9', which is not waiting"),
-        ([Start("J1", (1,)), Start("J1", (1,))], "the policy started 'J1', which is not waiting"),
-        ([Start("J1", (2,))], "the policy gave 'J1' (2) processors per class, it has 1 tasks"),
+        ([Start("J2", (2,))], "the policy started job 'J2', which is not waiting"),
+        ([Start("J9", (2,))], "the policy started job 'J9', which is not waiting"),
+        ([Start("J1", (1,)), Start("J1", (1,))], "the policy started job 'J1', which is not waiting"),
+        ([Start("J1", (2,))], "the policy gave job 'J1' (2) processors per class, but it has 1 tasks"),
     ],
 )
 def test_the_engine_believes_no_policy(starts, reason):
     with pytest.raises(CoallocError) as refusal:
         coalloc.simulate(TWO, Saying(*starts))
-    assert str(refusal.value).startswith(f"{reason} (at 0 s ")
+    assert str(refusal.value).startswith(f"{reason} (time 0 s: ")
 
 
 def test_the_fault_of_a_policy_says_where_the_run_was():
@@ -244,7 +244,8 @@ def test_the_fault_of_a_policy_says_where_the_run_was():
     with pytest.raises(PolicyError) as refusal:
         coalloc.simulate(TWO, Late())
     assert str(refusal.value) == (
-        "the policy started 'J9', which is not waiting (at 9 s 1 jobs have ended, 0 run, 1 wait, 0 are still to come)"
+        "the policy started job 'J9', which is not waiting (time 9 s: 1 jobs ended, 0 running, 1 waiting, 0 not yet "
+        "arrived)"
     )
     assert refusal.value.position == Position(now=9.0, ended=1, running=0, waiting=1, coming=0)
 
@@ -253,9 +254,9 @@ def test_a_policy_that_never_starts_a_job_is_reported():
     with pytest.raises(CoallocError) as report:
         coalloc.simulate(TWO, Saying())
     assert str(report.value) == (
-        "the policy leaves waiting jobs for ever (2): the platform is empty, nothing more arrives, "
-        "and it does not start 'J1' (tasks: 1) on 2 processors "
-        "(at 9 s 0 jobs have ended, 0 run, 2 wait, 0 are still to come)"
+        "the policy never starts the waiting jobs (2): the platform is empty, no job will arrive, "
+        "and it does not start job 'J1' (1 tasks) on 2 processors "
+        "(time 9 s: 0 jobs ended, 0 running, 2 waiting, 0 not yet arrived)"
     )
 
 
@@ -270,7 +271,7 @@ def test_a_policy_cannot_change_the_queue():
                 lambda: state.queue.__setitem__(0, 1),
                 lambda: state.running.__iadd__([1]),
             ):
-                with pytest.raises(TypeError, match="can be read alone"):
+                with pytest.raises(TypeError, match="lists of the state are read-only"):
                     change()
             assert sorted(state.queue[:1] + list(state.queue[1:]), key=id) == sorted(state.queue, key=id)
             return super().decide(state)
@@ -287,8 +288,8 @@ def test_an_interrupted_run_says_where_it_was():
 
     with pytest.raises(Interrupted) as interrupt:
         coalloc.simulate(TWO, Impatient({"J1": (1,), "J2": (2,)}))
-    where = "at 9 s 1 jobs have ended, 0 run, 1 wait, 0 are still to come"
-    assert str(interrupt.value) == f"interrupted in decide of policy Impatient: {where}"
+    where = "time 9 s: 1 jobs ended, 0 running, 1 waiting, 0 not yet arrived"
+    assert str(interrupt.value) == f"interrupted in decide() of policy Impatient at {where}"
     assert isinstance(interrupt.value, KeyboardInterrupt)
 
 
@@ -328,17 +329,17 @@ class Answers:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (None, r"decide\(state\) must return the jobs to start, \[\] for none, got None"),
+        (None, r"decide\(state\) must return the jobs to start \(\[\] for none\), got None"),
         (5, "got 5"),
         (["J1"], r"must return coalloc.extend.Start objects, got 'J1' among them"),
         ([None], "got None among them"),
         ([("J1", (1, 1))], "Start objects"),
-        ([Start("J1", (1.0, 1.0))], r"gave 'J1' \(1.0, 1.0\), not names or whole numbers"),
-        ([Start("J1", "ab")], "gave 'J1' 'ab', not names or whole numbers"),
-        ([Start("J1", 2)], "gave 'J1' 2, not names"),
-        ([Start("J1", nodes=3)], "gave 'J1' 3, not names"),
-        ([Start("J1")], "gave 'J1' 0 counts, there are 2 node classes"),
-        ([Start("J1", nodes=("X/0", "C1/0"))], "gave 'J1' 'X/0', no processor"),
+        ([Start("J1", (1.0, 1.0))], r"gave job 'J1' \(1.0, 1.0\), not processor names or integers"),
+        ([Start("J1", "ab")], "gave job 'J1' 'ab', not processor names or integers"),
+        ([Start("J1", 2)], "gave job 'J1' 2, not names"),
+        ([Start("J1", nodes=3)], "gave job 'J1' 3, not names"),
+        ([Start("J1")], "gave job 'J1' 0 counts, but there are 2 node classes"),
+        ([Start("J1", nodes=("X/0", "C1/0"))], "gave job 'J1' 'X/0', which is not a processor"),
         ([Start(None, (1, 1))], "'None', which is not waiting"),
         ([Start("J9", (1, 1))], "'J9', which is not waiting"),
         ([Start("J1", (1, 1)), Start("J1", (1, 1))], "'J1', which is not waiting"),
@@ -357,7 +358,7 @@ def test_an_asynchronous_policy_is_refused_without_a_warning(recwarn):
         async def decide(self, state):
             return []
 
-    with pytest.raises(PolicyError, match=r"it is asynchronous, and nobody awaits it \(at 0 s"):
+    with pytest.raises(PolicyError, match=r"but it is asynchronous; use a plain function \(time 0 s"):
         coalloc.simulate(TWO, Asynchronous())
     gc.collect()
     assert not recwarn.list
@@ -366,8 +367,8 @@ def test_an_asynchronous_policy_is_refused_without_a_warning(recwarn):
 @pytest.mark.parametrize(
     ("decision", "message"),
     [
-        (Start("J1", (1, 1)), "the policy started 'J1', which is not waiting (at 0 s"),
-        (Wake(7.0), "decide(state) may return one coalloc.extend.Wake per waiting job, 2, got more (at 0 s"),
+        (Start("J1", (1, 1)), "the policy started job 'J1', which is not waiting (time 0 s"),
+        (Wake(7.0), "decide(state) may return one coalloc.extend.Wake per waiting job, 2, got more (time 0 s"),
         ("J1", "decide(state) must return coalloc.extend.Start objects, got 'J1' among them"),
     ],
 )
@@ -464,8 +465,8 @@ def test_a_wake_up_that_never_comes_is_refused(time, shown):
     with pytest.raises(CoallocError) as refusal:
         coalloc.simulate(TWO, Saying(Wake(time)))
     assert str(refusal.value) == (
-        f"the policy asked to be woken at {shown}, not a time in s after 0 "
-        "(at 0 s 0 jobs have ended, 0 run, 1 wait, 1 are still to come)"
+        f"the policy requested a wake-up at {shown}, which is not a time after 0 s "
+        "(time 0 s: 0 jobs ended, 0 running, 1 waiting, 1 not yet arrived)"
     )
 
 
@@ -480,8 +481,9 @@ def test_a_policy_that_only_wakes_up_for_ever_is_reported(monkeypatch):
         coalloc.simulate(TWO, Restless({}))
     # 9 instants before J2 arrives at 9, and 101 from then on.
     assert str(report.value) == (
-        "the policy leaves waiting jobs for ever (2): nothing has run, arrived or started at 100 instants in a row "
-        "(at 109 s 0 jobs have ended, 0 run, 2 wait, 0 are still to come)"
+        "the policy never starts the waiting jobs (2): no job has run, arrived or started in 100 consecutive "
+        "scheduling passes "
+        "(time 109 s: 0 jobs ended, 0 running, 2 waiting, 0 not yet arrived)"
     )
 
 
@@ -532,7 +534,7 @@ def test_what_the_code_of_a_policy_raises_says_where_the_run_was():
     jobs = [Job("J1", tasks=2, base_time=100.0), Job("J2", tasks=2, base_time=9.0)]
     with pytest.raises(ZeroDivisionError) as failure:
         coalloc.simulate(Instance(one_cluster(), jobs), Failing({"J1": (2,), "J2": (2,)}))
-    assert failure.value.__notes__ == ["at 100 s 1 jobs have ended, 0 run, 1 wait, 0 are still to come"]
+    assert failure.value.__notes__ == ["time 100 s: 1 jobs ended, 0 running, 1 waiting, 0 not yet arrived"]
 
 
 def test_a_policy_sees_the_loads_of_links_and_the_names_of_free_nodes():
@@ -563,7 +565,7 @@ def test_ctrl_c_stops_a_run_although_a_solver_takes_it_for_itself():
             return super().decide(state)
 
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(Interrupted, match="at 9 s 1 jobs have ended, 0 run, 1 wait"):
+    with pytest.raises(Interrupted, match="time 9 s: 1 jobs ended, 0 running, 1 waiting"):
         coalloc.simulate(TWO, Solving({"J1": (1,), "J2": (2,)}))
     assert signal.getsignal(signal.SIGINT) is before
 

@@ -224,7 +224,7 @@ def test_tasks_that_block_each_other_for_ever_are_reported():
         local_users=[LocalUser("C1/0", 10, 20)],
     )
     platform = instance.platform.replace(sharing=Sharing(contract=0.4))
-    with pytest.raises(CoallocError, match="job 'J1' runs, and stands still for ever"):
+    with pytest.raises(CoallocError, match="job 'J1' runs without progress and never ends"):
         coalloc.simulate(instance.replace(platform=platform), Named({"J1": ("C1/0", "C1/1"), "J2": ("C1/0", "C1/1")}))
 
 
@@ -255,16 +255,19 @@ class Once:
 @pytest.mark.parametrize(
     ("starts", "sentence"),
     [
-        ([Start("J1", (2,))], "the policy gave 'J1' counts; where nodes are shared a start names nodes"),
-        ([Start("J1", nodes=("C1/0", "C1/2"))], "the policy gave 'J1' 'C1/2', no node of the platform"),
-        ([Start("J1", nodes=("C1/0", "C1/0.1"))], "the policy gave 'J1' two places of 'C1/0'"),
-        ([Start("J1", nodes=("C1/0",))], "the policy gave 'J1' 1 processors, it has 2 tasks"),
-        ([Start("J2", nodes=("C1/0",)), Start("J3", nodes=("C1/0",))], "the policy gave 'J3' 'C1/0', which is full"),
+        ([Start("J1", (2,))], "the policy gave job 'J1' counts; with time-shared nodes a start must name nodes"),
+        ([Start("J1", nodes=("C1/0", "C1/2"))], "the policy gave job 'J1' 'C1/2', which is not a node of the platform"),
+        ([Start("J1", nodes=("C1/0", "C1/0.1"))], "the policy gave job 'J1' node 'C1/0' twice"),
+        ([Start("J1", nodes=("C1/0",))], "the policy gave job 'J1' 1 processors, but it has 2 tasks"),
+        (
+            [Start("J2", nodes=("C1/0",)), Start("J3", nodes=("C1/0",))],
+            "the policy gave job 'J3' node 'C1/0', which is full",
+        ),
         (
             [Start("J2", nodes=("C1/0.0",)), Start("J3", nodes=("C1/0.0",))],
-            "the policy gave 'J3' processors that another job holds",
+            "the policy gave job 'J3' processors that another job holds",
         ),
-        ([Start("J4", nodes=("C1/0",))], "the policy gave 'J4' 'C1/0', which can never give a task 70 MB"),
+        ([Start("J4", nodes=("C1/0",))], "the policy gave job 'J4' node 'C1/0', which never has 70 MB"),
     ],
 )
 def test_starts_that_are_not_possible_are_refused(starts, sentence):
@@ -283,8 +286,8 @@ def test_starts_that_are_not_possible_are_refused(starts, sentence):
 
 SHARED = Instance(nodes(2), [job("J1", tasks=2)])
 UNKNOWN = (
-    "{} knows nothing of shared nodes, and this instance has some (multiprogramming, local_users or sharing): "
-    "policies that say shares_nodes do, loras for one"
+    "time-shared nodes (multiprogramming, local_users or sharing) are not supported by {}; "
+    "use a policy with shares_nodes, such as loras"
 )
 
 
@@ -307,7 +310,7 @@ def test_policies_that_know_nothing_of_shared_nodes_are_refused(policy, instance
 def test_exact_methods_the_meter_and_replay_are_refused():
     schedule = coalloc.simulate(SHARED, FirstFree()).schedule
     calls = {
-        "what solves, bounds or replays": [
+        "exact methods, bounds and replay": [
             lambda: coalloc.solve(SHARED),
             lambda: coalloc.solve(SHARED, model="pas"),
             lambda: coalloc.build_model(SHARED, slot="100%"),
@@ -325,11 +328,11 @@ def test_exact_methods_the_meter_and_replay_are_refused():
 
 
 def test_what_has_no_meaning_is_refused():
-    with pytest.raises(CoallocError, match=r"^kill: where nodes are shared the limit of a job means nothing$"):
+    with pytest.raises(CoallocError, match=r"^kill: is not supported with time-shared nodes$"):
         coalloc.simulate(SHARED, FirstFree(), kill=True)
-    with pytest.raises(CoallocError, match=r"^passes: where nodes are shared there is one pass per instant, 'batch'$"):
+    with pytest.raises(CoallocError, match=r"^passes: must be 'batch' with time-shared nodes$"):
         coalloc.simulate(SHARED, FirstFree(), passes="per-event")
-    with pytest.raises(CoallocError, match=r"^a run with several sites knows nothing of shared nodes$"):
+    with pytest.raises(CoallocError, match=r"^a simulation with several sites does not support time-shared nodes$"):
         Engine(SHARED, [Partition(FirstFree()), Partition(FirstFree())], router=object())  # type: ignore[arg-type]
 
 

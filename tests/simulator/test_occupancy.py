@@ -46,14 +46,14 @@ def test_named_nodes_are_taken_as_they_are():
 @pytest.mark.parametrize(
     ("start", "reason"),
     [
-        (Start("J1", (2, 0, 0)), "(2, 0, 0) processors per class, it has 3 tasks"),
+        (Start("J1", (2, 0, 0)), "(2, 0, 0) processors per class, but it has 3 tasks"),
         (Start("J1", (4, -1, 0)), "(4, -1, 0) processors per class"),
-        (Start("J1", (2, 1)), "2 counts, there are 3 node classes"),
-        (Start("J1"), "0 counts, there are 3 node classes"),
-        (Start("J1", (3, 0, 0)), "3 processors of class 0, of which 2 are free"),
-        (Start("J1", nodes=("C1/0", "C1/1", "C9/0")), "'C9/0', no processor of the platform"),
-        (Start("J1", nodes=("C1/0", "C1/0", "C1/1")), "2 processors, it has 3 tasks"),
-        (Start("J1", nodes=("C1/0", "C1/1")), "2 processors, it has 3 tasks"),
+        (Start("J1", (2, 1)), "2 counts, but there are 3 node classes"),
+        (Start("J1"), "0 counts, but there are 3 node classes"),
+        (Start("J1", (3, 0, 0)), "3 processors of node class 0, of which 2 are free"),
+        (Start("J1", nodes=("C1/0", "C1/1", "C9/0")), "'C9/0', which is not a processor of the platform"),
+        (Start("J1", nodes=("C1/0", "C1/0", "C1/1")), "2 processors, but it has 3 tasks"),
+        (Start("J1", nodes=("C1/0", "C1/1")), "2 processors, but it has 3 tasks"),
         (Start("J1", nodes=("C1/2", "C2/0.0", "C2/0.1")), "processors that another job holds"),
     ],
 )
@@ -76,7 +76,7 @@ def test_an_impossible_start_is_refused_and_books_nothing(start, reason):
 def test_a_job_stays_within_its_scope(scope, fits, does_not):
     job = Job("J1", tasks=2, base_time=1.0)
     room = occupancy(scope)
-    with pytest.raises(CoallocError, match=f"outside its scope, one {scope}"):
+    with pytest.raises(CoallocError, match=f"outside its scope of one {scope}"):
         room.take(job, Start("J1", does_not))
     assert sum(room.counts) == 7
     assert room.take(job, Start("J1", fits))[0] == fits
@@ -112,7 +112,7 @@ def test_a_pool_takes_and_refuses_what_any_platform_does(start):
         except CoallocError as refusal:
             answers.append((str(refusal), room.room, room.free))
     assert answers[0] == answers[1]
-    with pytest.raises(CoallocError, match="4 processors of class 0, of which"):
+    with pytest.raises(CoallocError, match="4 processors of node class 0, of which"):
         pool.take(Job("J2", tasks=4, base_time=1.0), Start("J2", (4,)))
 
 
@@ -144,8 +144,12 @@ class Given:
 @pytest.mark.parametrize(
     ("counts", "sentence"),
     [
-        ((0, 2), "gave 'J2' 2 processors of class 1, a node of which has 400 MB left: its tasks ask for 500 MB each"),
-        ((2, 0), "gave 'J2' 2 processors of class 0, of which 1 are free"),
+        (
+            (0, 2),
+            "gave job 'J2' 2 processors of node class 1, whose nodes have 400 MB of free memory; its tasks require "
+            "500 MB each",
+        ),
+        ((2, 0), "gave job 'J2' 2 processors of node class 0, of which 1 are free"),
     ],
 )
 def test_no_start_exceeds_the_memory_of_a_node(counts, sentence):
@@ -157,7 +161,7 @@ def test_no_start_exceeds_the_memory_of_a_node(counts, sentence):
 def test_no_start_exceeds_what_others_leave_of_the_memory():
     jobs = [Job(f"J{n}", 1, 10.0, memory=600.0) for n in (1, 2)]
     by_name = Given({"J1": {"nodes": ("C1/0.0",)}, "J2": {"nodes": ("C1/0.1",)}})
-    with pytest.raises(CoallocError, match="has 400 MB left: its tasks ask for 600 MB each"):
+    with pytest.raises(CoallocError, match="have 400 MB of free memory; its tasks require 600 MB each"):
         coalloc.simulate(with_memory(*jobs), by_name)
     later = with_memory(jobs[0], jobs[1].replace(arrival=10.0))
     assert [p.start for p in coalloc.simulate(later, by_name).schedule] == [0.0, 10.0]
@@ -200,9 +204,9 @@ def test_jobs_that_no_memory_holds_are_named_at_once():
     with pytest.raises(CoallocError) as refusal:
         coalloc.simulate(with_memory(*jobs), "fcfs")
     assert str(refusal.value) == (
-        "job 'J1' asks for 500 MB of memory per task: no platform has that for more than 2 of its 3 tasks"
+        "job 'J1' requires 500 MB of memory per task: no platform suffices for more than 2 of its 3 tasks"
     )
-    with pytest.raises(CoallocError, match="no node has that for more than 0 of its 1 tasks"):
+    with pytest.raises(CoallocError, match="no node suffices for more than 0 of its 1 tasks"):
         coalloc.simulate(with_memory(Job("J1", 1, 1.0, memory=1001.0)), "node-list")
 
 
@@ -218,8 +222,8 @@ def test_jobs_that_no_cluster_holds_are_named_at_once():
     with pytest.raises(CoallocError) as refusal:
         refuse_too_large(instance.jobs, room("cluster"), "cluster")
     assert str(refusal.value).splitlines() == [
-        "job 'J2' has 5 tasks, the largest cluster has 4 processors",
-        "job 'J3' has 7 tasks, the largest cluster has 4 processors",
+        "job 'J2' has 5 tasks, but the largest cluster has 4 processors",
+        "job 'J3' has 7 tasks, but the largest cluster has 4 processors",
     ]
     with pytest.raises(CoallocError, match="the largest node has 2 processors"):
         refuse_too_large(instance.jobs, room("node"), "node")

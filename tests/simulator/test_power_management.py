@@ -81,7 +81,7 @@ def test_jobs_that_run_already_keep_a_site_on():
 
 def test_a_site_of_several_clusters_or_without_power_states_is_refused():
     two = Platform([SITE, SITE.replace(name="T")])
-    with pytest.raises(CoallocError, match="site 'both' has 2 clusters: power management is for one"):
+    with pytest.raises(CoallocError, match="site 'both' has 2 clusters; power management requires one"):
         Engine(Instance(two, []), [Partition(policy_named("easy", {}), (), "both", power_management=True)])
     plain = Platform([Cluster("C", [NodeGroup(1, 1.0)], 0.0)])
     with pytest.raises(CoallocError, match="cluster 'C' has no power_states"):

@@ -94,7 +94,8 @@ def test_a_job_that_stands_still_for_ever_is_reported():
     with pytest.raises(CoallocError) as report:
         ends([Job("J1", tasks=1, base_time=100.0)], [User(30.0, 1.0)])
     assert str(report.value) == (
-        "job 'J1' runs, and stands still for ever (at 30 s 0 jobs have ended, 1 run, 0 wait, 0 are still to come)"
+        "job 'J1' runs without progress and never ends (time 30 s: 0 jobs ended, 1 running, 0 waiting, 0 not yet "
+        "arrived)"
     )
 
 

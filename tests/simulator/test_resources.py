@@ -107,13 +107,15 @@ class AtOnce:
 
 
 def test_a_start_that_takes_too_much_is_refused() -> None:
-    with pytest.raises(CoallocError, match="the policy started 'B', which takes more than is left of licences"):
+    with pytest.raises(
+        CoallocError, match="the policy started job 'B', which requires more than the free amount of licences"
+    ):
         coalloc.simulate(Instance(PLATFORM, JOBS[:2]), AtOnce())
 
 
 @pytest.mark.parametrize(("policy", "why"), [("pas", "processors, memory and links"), ("loras", "tasks and memory")])
 def test_what_does_not_know_resources_says_why(policy: str, why: str) -> None:
-    with pytest.raises(CoallocError, match=f"knows nothing of 'resources', which this instance uses: .*{why}"):
+    with pytest.raises(CoallocError, match=f"does not support 'resources', which this instance uses: .*{why}"):
         coalloc.simulate(Instance(PLATFORM, JOBS), policy)
 
 
@@ -121,7 +123,9 @@ def test_a_job_that_fits_nowhere_in_its_scope_is_named() -> None:
     clusters = [Cluster(name, [NodeGroup(2, 1.0)], 100.0, resources={"watts": 1.0}) for name in ("C1", "C2")]
     instance = Instance(Platform(clusters), [Job("A", 2, 1.0, task_resources={"watts": 1.0})])
     assert starts(instance, "easy") == {"A": 0.0}
-    with pytest.raises(CoallocError, match="job 'A' takes 'watts': no cluster has that for more than 1 of its 2 tasks"):
+    with pytest.raises(
+        CoallocError, match="job 'A' requires 'watts': no cluster suffices for more than 1 of its 2 tasks"
+    ):
         coalloc.simulate(instance, "easy", scope="cluster")
 
 

@@ -152,7 +152,7 @@ def test_progress_true_prints_on_standard_error(capsys, monkeypatch):
     coalloc.simulate(coalloc.example("mesd-example"), "fcfs", progress=True)
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("at 0 s 0 jobs have ended")
+    assert captured.err.startswith("time 0 s: 0 jobs ended")
 
 
 def test_simulating_loads_no_solver():

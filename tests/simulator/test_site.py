@@ -204,8 +204,8 @@ TWO = Instance(grid(2, 3), [Job("A", tasks=3, base_time=1.0)])
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("S-C1", "the router sent 'A' (tasks: 3) to site 'S-C1', where a job may have 2 (at 0 s 0 jobs have ended"),
-        (None, "the router sent 'A' to no site of the run (at 0 s 0 jobs have ended"),
+        ("S-C1", "the router sent 'A' (tasks: 3) to site 'S-C1', which has room for 2 (time 0 s: 0 jobs ended"),
+        (None, "the router sent 'A' to an unknown site (time 0 s: 0 jobs ended"),
     ],
 )
 def test_the_engine_believes_no_router(where, message):
@@ -222,30 +222,32 @@ def test_the_engine_believes_no_router(where, message):
 def test_the_fault_of_a_policy_names_its_site():
     sites = [Partition(Listed({}), ("C1",), "W"), Partition(Listed({"A": (9,)}), ("C2",), "E")]
     sites[1].policy.decide = lambda state: [Start("A", (2,))]
-    with pytest.raises(PolicyError, match=r"^site 'E': the policy gave 'A' \(2\) processors per class, it has 3 tasks"):
+    with pytest.raises(
+        PolicyError, match=r"^site 'E': the policy gave job 'A' \(2\) processors per class, but it has 3 tasks"
+    ):
         Engine(TWO, sites, router=ByTable({"A": "E"})).run()
 
 
 @pytest.mark.parametrize(
     ("sites", "instance", "message"),
     [
-        ([Partition(Listed({}), ("C1", "C9"), "W")], TWO, "site 'W' has cluster 'C9'; there are 'C1', 'C2'"),
+        ([Partition(Listed({}), ("C1", "C9"), "W")], TWO, "site 'W' has unknown cluster 'C9'; available: 'C1', 'C2'"),
         (
             [Partition(Listed({}), ("C1", "C2"), "W"), Partition(Listed({}), ("C2",), "E")],
             TWO,
-            "cluster 'C2' is in two sites, 'W' and 'E'",
+            "cluster 'C2' must be in one site, got 'W' and 'E'",
         ),
         (
             partitions(C1="fcfs", C2="fcfs"),
             Instance(grid(2, 3), [Job("A", tasks=4, base_time=1.0)]),
-            "job 'A' has 4 tasks, the largest site has 3 processors",
+            "job 'A' has 4 tasks, but the largest site has 3 processors",
         ),
         (
             partitions(C1="fcfs", C2="fcfs"),
             Instance(grid(1, 1), [], running=[RunningJob(Job("R", tasks=2, base_time=1.0), ("C1/0", "C2/0"), 2.0)]),
-            "running job 'R' is not within one site",
+            "running job 'R' must be within one site",
         ),
-        (partitions(C1="fcfs", C2="fcfs"), Instance(grid(2, 3), []), "a run with 2 sites needs a router"),
+        (partitions(C1="fcfs", C2="fcfs"), Instance(grid(2, 3), []), "a simulation with 2 sites requires a router"),
     ],
 )
 def test_sites_that_make_no_run_are_refused(sites, instance, message):

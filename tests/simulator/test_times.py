@@ -118,7 +118,7 @@ def test_packages_with_named_times_count_as_unproven():
 def test_shared_nodes_have_one_speed():
     shared = TWO.replace(clusters=[c.replace(nodes=[c.nodes[0].replace(multiprogramming=2)]) for c in TWO.clusters])
     instance = Instance(shared, [Job("A", 1, 100.0, times={"gpu": 10.0})])
-    with pytest.raises(CoallocError, match=r"^simulate, where nodes are shared, knows nothing of 'times'"):
+    with pytest.raises(CoallocError, match=r"^simulate with time-shared nodes does not support 'times'"):
         coalloc.simulate(instance, "loras")
-    with pytest.raises(CoallocError, match=r"^check, where nodes are shared, knows nothing of 'times'"):
+    with pytest.raises(CoallocError, match=r"^check with time-shared nodes does not support 'times'"):
         coalloc.check(instance, Schedule([]))

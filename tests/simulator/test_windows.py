@@ -213,18 +213,19 @@ class Hasty:
     [
         (
             Window("C1", 5.0, 9.0, nodes=["C1/0"]),
-            "the policy started 'A' on class 0, which is not there from 5 s to 9 s; by its estimate it would run from "
+            "the policy started job 'A' on node class 0, which is unavailable from 5 s to 9 s; by its requested "
+            "walltime it would run from "
             "0 s to 10 s",
         ),
         (
             Window("C1", 5.0, 9.0, group=0, processors=2),
-            "the policy started 'A' in a group of which a window leaves 1 processors at 5 s, too few for what would "
-            "run then; by its estimate it would do so from 0 s to 10 s",
+            "the policy started job 'A' in a node group in which an outage leaves 1 processors at 5 s, too few for the "
+            "jobs then; by its requested walltime it would run from 0 s to 10 s",
         ),
-        (Window("C1", 0.0, 9.0, nodes=["C1/0"]), "the policy gave 'A' processors that another job holds"),
+        (Window("C1", 0.0, 9.0, nodes=["C1/0"]), "the policy gave job 'A' processors that another job holds"),
         (
             Window("C1", 0.0, 9.0, group=0, processors=2),
-            "the policy gave 'A' 2 processors of class 0, of which a window leaves 1",
+            "the policy gave job 'A' 2 processors of node class 0, of which an outage leaves 1",
         ),
     ],
 )
@@ -237,7 +238,9 @@ def test_a_start_into_a_window_is_refused(window, sentence):
 def test_a_part_of_a_node_is_not_reserved():
     platform = Platform([Cluster("C1", [NodeGroup(1, power=1.0, cores=2)], link_bandwidth=10.0)])
     running = [RunningJob(Job("R", 1, 5.0), ["C1/0.1"], 60.0, start=50.0)]
-    with pytest.raises(CoallocError, match=r"^running job 'R' starts at 50 s on a part of a node: simulate knows only"):
+    with pytest.raises(
+        CoallocError, match=r"^reservation 'R' \(start 50 s\) covers a part of a node; simulations require"
+    ):
         coalloc.simulate(Instance(platform, [Job("A", 1, 1.0)], running), "fcfs")
 
 
@@ -250,7 +253,7 @@ def test_what_does_not_know_windows_refuses_them(name):
     with pytest.raises(CoallocError) as caught:
         coalloc.simulate(Instance(pool(1, Window("C1", 5.0, 9.0)), [Job("A", 1, 1.0)]), name)
     assert str(caught.value) == (
-        f"simulate, with policy '{name}', knows nothing of 'unavailable', which this instance uses: {why[name]}"
+        f"simulate with policy '{name}' does not support 'unavailable', which this instance uses: {why[name]}"
     )
 
 

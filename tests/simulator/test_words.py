@@ -32,7 +32,7 @@ def starts(instance: Instance, name: str, **options: object) -> dict[str, float]
     return {job: p.start for job, p in placements(instance, name, **options).items()}
 
 
-EXPECTED = ("link", "runs already", "is not within one site", "has that for more than")
+EXPECTED = ("link", "runs already", "must be within one site", "suffices for more than")
 """What a policy may refuse: shared links, jobs that find too little room where they may be, jobs that run already."""
 
 
@@ -125,7 +125,7 @@ def test_a_job_that_may_be_nowhere_large_enough_is_refused():
     with pytest.raises(CoallocError) as caught:
         coalloc.simulate(instance, "fcfs")
     assert str(caught.value).startswith(
-        "job 'A' may use 'C2' and 'gpu' alone: no platform has that for more than 1 of its 2 tasks"
+        "job 'A' may only use 'C2' and 'gpu': no platform suffices for more than 1 of its 2 tasks"
     )
 
 
@@ -136,7 +136,9 @@ def test_a_policy_of_ones_own_is_told_where_a_job_may_not_be():
         def decide(self, state):
             return [Start(state.queue[0].id, nodes=("C1/0",))]
 
-    with pytest.raises(CoallocError, match="gave 'A' 1 processors of class 0, in cluster 'C1', which it may not use"):
+    with pytest.raises(
+        CoallocError, match="gave job 'A' 1 processors of node class 0 in cluster 'C1', which the job may not use"
+    ):
         coalloc.simulate(Instance(TWO, [Job("A", 1, 10.0, eligible=["C2"])]), First())
 
 

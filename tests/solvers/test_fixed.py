@@ -81,15 +81,15 @@ def test_faults_of_what_is_fixed_come_at_once():
         coalloc.solve(INSTANCE, slot=2.0, fixed=fixed)
     assert str(caught.value).splitlines() == [
         "fixed[0].job: must be a job of the instance, got 'X'",
-        "fixed[1].start: must be a whole number of slots of 2 s, got 2.5 s",
-        "fixed[1].shape: must be at most 1 (the last shape of the job), got 2",
-        "fixed[2].within[0]: must be a cluster, or nodes, of the platform, got 'C3'",
-        "fixed[2].nodes: must be a processor for each task of the job (2), got 3",
+        "fixed[1].start: must be a multiple of the time slot of 2 s, got 2.5 s",
+        "fixed[1].shape: must be at most 1, the last shape of the job, got 2",
+        "fixed[2].within[0]: must be a cluster or nodes of the platform, got 'C3'",
+        "fixed[2].nodes: must have one processor per task of the job (2), got 3",
         "fixed[3].nodes: must be processors of the platform, got 'C9/0'",
-        "fixed: must have each job once, got 'C' again",
+        "fixed: must contain each job once, got 'C' again",
     ]
     cores = Platform([Cluster("C1", [NodeGroup(1, power=1.0, cores=2)], link_bandwidth=1.0)])
-    with pytest.raises(InstanceError, match=r"^fixed\[0\]\.nodes: must be whole nodes, got a part of one$"):
+    with pytest.raises(InstanceError, match=r"^fixed\[0\]\.nodes: must be complete nodes, got part of a node$"):
         coalloc.solve(Instance(cores, [Job("A", 1, 1.0)]), fixed=[Fixed("A", nodes=["C1/0.1"])])
 
 
@@ -140,7 +140,7 @@ def test_a_start_that_is_not_what_is_fixed_is_left_out():
     first = coalloc.solve(INSTANCE, slot=1.0, fixed=[Fixed("A", shape=0)]).schedule
     result = coalloc.solve(INSTANCE, slot=1.0, fixed=[Fixed("A", shape=1)], start=first)
     assert (result.status, result.schedule["A"].shape) == ("optimal", 1)
-    assert result.message == "start was left out: job 'A' is not in the shape that is fixed"
+    assert result.message == "start was left out: job 'A' does not have its fixed shape"
 
 
 def counts_of(instance: Instance, nodes: list[str]) -> dict[str, int]:
@@ -182,10 +182,10 @@ def test_counts_are_kept_though_others_were_better(formulation):
 @pytest.mark.parametrize(
     ("fixed", "sentence"),
     [
-        ([Fixed("A", counts={"C1": 3})], r"counts: must be as many as the tasks of the job \(2 or 4\), got 3"),
-        ([Fixed("A", counts={"C9": 2})], "counts: must be of a cluster, or nodes, of the platform, got 'C9'"),
-        ([Fixed("D", counts={"C2": 3})], "counts: must be no more than there are processors, 2 in 'C2', got 3"),
-        ([Fixed("A", counts={"C1": 1, "C1/0": 1})], "counts: must be of nodes that have nothing in common"),
+        ([Fixed("A", counts={"C1": 3})], r"counts: must add up to the tasks of the job \(2 or 4\), got 3"),
+        ([Fixed("A", counts={"C9": 2})], "counts: must refer to a cluster or nodes of the platform, got 'C9'"),
+        ([Fixed("D", counts={"C2": 3})], "counts: must be at most 2 in 'C2', got 3"),
+        ([Fixed("A", counts={"C1": 1, "C1/0": 1})], "counts: must refer to disjoint sets of nodes"),
         ([Fixed("A", counts={"C1": 2}, nodes=["C1/0-1"])], "counts: must not be given beside nodes"),
         ([Fixed("A", counts={"C1": 2}), Fixed("C", within=["C1/0"])], "of nodes of one class, got 'C1"),
     ],

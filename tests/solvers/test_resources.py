@@ -99,7 +99,7 @@ def test_a_job_without_room_is_named() -> None:
     clusters = [cluster.replace(resources={"licences": 2.0}) for cluster in (ONE, TWO)]
     instance = Instance(Platform(clusters), [Job("J1", 3, 10.0, task_resources={"licences": 1.0})])
     result = coalloc.solve(instance, scope="cluster")
-    said = "job 'J1' takes 'licences': what there is of it within a cluster is enough for 2 of its 3 tasks"
+    said = "job 'J1' takes 'licences': the capacity within one cluster is enough for 2 of its 3 tasks"
     assert (result.status, result.message) == ("infeasible", said)
     (reason,) = coalloc.explain(instance, scope="cluster").of("infeasible")
     assert (reason.kind, reason.where, reason.amount, reason.limit) == ("resource", "licences", 3, 2)

@@ -92,7 +92,7 @@ def test_a_deadline_that_no_shape_keeps_is_infeasible():
 
 def test_a_job_without_room_says_so_of_its_narrowest_shape():
     jobs = [Job("A", 4, 10.0, eligible=["C1"], shapes=[Shape(3, 12.0)])]
-    assert coalloc.solve(Instance(TWO, jobs)).message.startswith("job 'A' has 3 tasks, the constraints leave it 2 ")
+    assert coalloc.solve(Instance(TWO, jobs)).message.startswith("job 'A' has 3 tasks, but the constraints allow 2 ")
     assert coalloc.solve(Instance(TWO, jobs), scope="cluster").status == "infeasible"
 
 

@@ -156,7 +156,8 @@ NODES = ("platform", "machine", "clusters", 0, "nodes")
         (("workload", ("jobs", 0, "nodes"), 2), "workload.json: jobs[0].nodes: must be 1, got 2: IRMaSim jobs"),
         (("workload", ("jobs", 0, "ntasks_per_node"), 2), "workload.json: jobs[0].ntasks_per_node: must be 4, all"),
         (("workload", ("jobs", 0, "subtime"), -1.0), "workload.json: jobs[0].subtime: must be at least 0, got -1"),
-        (("workload", ("jobs", 0, "id"), "2"), "workload.json: jobs[1].id: repeats the job id '2' of jobs[0].id"),
+        (("workload", ("jobs", 0, "id"), "2"), "workload.json: jobs[1].id: must not repeat the job id '2' of "
+        "jobs[0].id"),
         (("workload", ("profiles", "p", "req_ops"), 0), "workload.json: profiles.p.req_ops: must be above 0, got 0"),
         (("workload", ("profiles", "p", "ipc"), float("inf")), "workload.json: profiles.p.ipc: must be finite"),
     ],
@@ -178,7 +179,9 @@ def test_several_processors_are_refused_with_the_reason(files, key):
 def test_clusters_have_ids_of_their_own(files):
     clusters = [{"id": "C1", "nodes": [{"type": "fast"}]}, {"id": "C1", "nodes": [{"type": "slow"}]}]
     (line,) = faults(files(PLATFORM, PROFILED, ("platform", ("platform", "machine", "clusters"), clusters)))
-    assert line.startswith("platform.json: platform.machine.clusters[1].id: repeats the id 'C1' of platform.machine")
+    assert line.startswith(
+        "platform.json: platform.machine.clusters[1].id: must not repeat the id 'C1' of platform.machine"
+    )
 
 
 def test_all_faults_of_a_file_come_at_once(files):

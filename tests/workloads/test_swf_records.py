@@ -39,7 +39,7 @@ def test_a_record_has_its_18_fields(tmp_path, name):
         (LINE.replace("300", "3_0"), "line 2: must have 18 numbers, got '3_0' among 18"),
         (LINE.replace("300", "1e999"), "line 2: must have finite numbers"),
         (LINE.replace(" 4 ", " 4.5 "), "line 2: must have an integer as allocated_processors, got 4.5"),
-        (LINE, "line 2: repeats the job number 7 of line 1"),
+        (LINE, "line 2: must not repeat the job number 7 of line 1"),
         ("\x1b[31m" + LINE, r"line 2: must have 18 numbers, got '\x1b[31m7' among 18"),
     ],
 )

@@ -127,7 +127,7 @@ def test_jobs_of_one_size_are_one_row():
             [site("bare", states=None)],
             [Job("J1", 1, 1.0)],
             {"power_management": True},
-            r"clusters\[0\] \(cluster 'bare'\) has no power_states: power management needs them$",
+            r"clusters\[0\] \(cluster 'bare'\) has no power_states: power management requires them$",
         ),
         (
             [Cluster("W", [NodeGroup(1, 1.0, idle_watts=1.0, static_watts=1.0, core_watts=1.0)], 0.0)],
